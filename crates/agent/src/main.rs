@@ -1,0 +1,2 @@
+//! The agent's command line.
+fn main() {}

@@ -1,0 +1,45 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What to run, and how: the body of a create.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct CreateExecRequest {
+    /// The program: a path, or a name that is looked up in `PATH`. No shell reads it.
+    pub command: String,
+    /// The program's arguments, handed over byte for byte.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Whether it starts at once. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub autostart: Option<bool>,
+    /// Whether stdin stays open for input. With false, the process reads end-of-file at once.
+    /// An extension that other agents ignore. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub interactive: Option<bool>,
+    /// Whether it runs in a pseudo-terminal (80 columns, 24 rows until a resize), as the leader of
+    /// a session of its own; stdout and stderr are then one stream. Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub pty: Option<bool>,
+    /// The working directory. Default: the agent's workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub cwd: Option<String>,
+    /// Environment variables, added to the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "typescript",
+        tsify(optional, type = "Record<string, string>")
+    )]
+    pub env: Option<BTreeMap<String, String>>,
+    /// The user to run as: `user[:group]`, names or numeric ids, either side may be left out.
+    /// Default: the agent's `--default-user`, else the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub user: Option<String>,
+}

@@ -1,0 +1,69 @@
+use serde::{Deserialize, Serialize};
+
+/// A command and what has become of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecItem {
+    /// The exec's unique identifier.
+    pub id: String,
+    /// The program.
+    pub command: String,
+    /// The program's arguments.
+    pub args: Vec<String>,
+    /// How far it has come.
+    pub status: ExecStatus,
+    /// The process id; 0 while there has been no process.
+    pub pid: u32,
+    /// Whether it runs in a pseudo-terminal.
+    pub pty: bool,
+    /// The process's exit code, 128 + N after death by signal N; -1 until there is one.
+    pub exit_code: i32,
+    /// The user and group that it runs as, `uid[:gid]`; left out where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub user: Option<String>,
+}
+
+/// How far an exec has come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ExecStatus {
+    /// Not started yet.
+    Created,
+    /// Its process runs.
+    Running,
+    /// It has been told to stop and has not ended yet.
+    Stopping,
+    /// It ended by itself.
+    Exited,
+    /// It was stopped.
+    Stopped,
+    /// A status that only another agent knows.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// All execs, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecListResponse {
+    /// The execs.
+    pub execs: Vec<ExecItem>,
+}
+
+/// The answer to a delete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecDeleteResponse {
+    /// What was done.
+    pub message: String,
+}
+
+/// The body of a start. It has no fields yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecStart {}

@@ -1,0 +1,14 @@
+use serde::{Deserialize, Serialize};
+
+/// Who answers, and what it can do beyond the base interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Health {
+    /// The agent's name: `sandpipe-agent`.
+    pub agent: String,
+    /// The agent's version.
+    pub version: String,
+    /// The extensions that it offers. A client uses none that is not named here.
+    #[serde(default)]
+    pub features: Vec<String>,
+}

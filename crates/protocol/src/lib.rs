@@ -1,0 +1,26 @@
+//! What the Sandpipe client and agent share, defined once: the wire types of the agent's HTTP
+//! interface, and Server-Sent Events.
+//!
+//! Nothing here performs I/O or looks at a clock.
+
+mod create;
+mod error;
+mod exec;
+mod health;
+mod output;
+pub mod sse;
+mod stdin;
+pub mod websocket;
+
+pub use create::CreateExecRequest;
+pub use error::ErrorBody;
+pub use exec::{ExecDeleteResponse, ExecItem, ExecListResponse, ExecStart, ExecStatus};
+pub use health::Health;
+pub use output::{ExecStdout, OutputType};
+pub use stdin::{ExecStdin, StdinType, TerminalSize};
+
+/// The exit code that an [`ExecItem`] carries as long as there is none.
+pub const NO_EXIT_CODE: i32 = -1;
+
+/// The most bytes of UTF-8 that one [`ExecStdout`] holds.
+pub const MAX_EVENT_OUTPUT: usize = 32 * 1024;

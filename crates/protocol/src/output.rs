@@ -1,0 +1,37 @@
+use serde::{Deserialize, Serialize};
+
+/// One piece of an exec's output. The last one carries the exit code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecStdout {
+    /// Where the process wrote it.
+    #[serde(rename = "type")]
+    pub kind: OutputType,
+    /// The text: whole characters, at most 32 KiB of UTF-8. Bytes that are no UTF-8 are U+FFFD.
+    pub output: String,
+    /// 1, 2, 3, … over both streams of the exec.
+    pub sequence: u64,
+    /// When the agent read it: RFC 3339, UTC, milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub timestamp: Option<String>,
+    /// The process's exit code, 128 + N after death by signal N. Only the last piece has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub exit_code: Option<i32>,
+}
+
+/// The stream that a process wrote to. In a pseudo-terminal everything is stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum OutputType {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}

@@ -1,0 +1,35 @@
+use serde::{Deserialize, Serialize};
+
+/// Something for a running exec's terminal or standard input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecStdin {
+    /// What `input` is.
+    #[serde(rename = "type")]
+    pub kind: StdinType,
+    /// The text to write; for a resize, a terminal size as JSON: `{"cols":80,"rows":24}`.
+    pub input: String,
+}
+
+/// What the `input` of an [`ExecStdin`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum StdinType {
+    /// Text for standard input.
+    Stdin,
+    /// A terminal size. Only for an exec with a pseudo-terminal.
+    Resize,
+}
+
+/// The size of a terminal in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TerminalSize {
+    /// Columns, at least 1.
+    pub cols: u16,
+    /// Rows, at least 1.
+    pub rows: u16,
+}
