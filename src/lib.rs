@@ -1,1 +1,19 @@
-//! The core of Sandpipe.
+//! The core of Sandpipe: the whole client of the agent's HTTP interface, compiled to WebAssembly.
+//!
+//! `exec()` in TypeScript → [`execs`] builds the request → [`transport`] carries it out and hands
+//! over bytes → [`execs::follow`] says what they mean → the caller. What is decided is decided in
+//! plain Rust, which is tested natively; the files that call into JS carry it out.
+
+mod arguments;
+mod batches;
+mod closing;
+mod error;
+mod execs;
+mod request;
+mod sandbox;
+mod transport;
+mod value;
+
+pub use batches::Batches;
+pub use execs::Execs;
+pub use sandbox::Sandbox;

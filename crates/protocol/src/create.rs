@@ -32,10 +32,7 @@ pub struct CreateExecRequest {
     pub cwd: Option<String>,
     /// Environment variables, added to the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "typescript",
-        tsify(optional, type = "Record<string, string>")
-    )]
+    #[cfg_attr(feature = "typescript", tsify(optional, type = "Record<string, string>"))]
     pub env: Option<BTreeMap<String, String>>,
     /// The user to run as: `user[:group]`, names or numeric ids, either side may be left out.
     /// Default: the agent's `--default-user`, else the agent's own.

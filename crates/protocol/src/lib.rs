@@ -7,6 +7,7 @@ mod create;
 mod error;
 mod exec;
 mod health;
+pub mod json_array;
 mod output;
 pub mod sse;
 mod stdin;

@@ -19,12 +19,7 @@ pub enum ClientFrame {
 
 /// A frame from the agent to the client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    tag = "type",
-    content = "data",
-    rename_all = "lowercase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", content = "data", rename_all = "lowercase", rename_all_fields = "camelCase")]
 pub enum AgentFrame {
     /// A piece of output.
     Output {
@@ -53,9 +48,7 @@ mod tests {
     fn frames_have_the_documented_form() {
         let cases = [
             (
-                serde_json::to_string(&ClientFrame::Input {
-                    input: "ls\n".into(),
-                }),
+                serde_json::to_string(&ClientFrame::Input { input: "ls\n".into() }),
                 r#"{"type":"input","data":{"input":"ls\n"}}"#,
             ),
             (

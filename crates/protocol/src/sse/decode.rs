@@ -110,9 +110,8 @@ impl Decoder {
                 continue;
             }
             let end = memchr2(b'\r', b'\n', rest);
-            let (text, ended) = rest
-                .split_at_checked(end.unwrap_or(rest.len()))
-                .unwrap_or((rest, &[]));
+            let (text, ended) =
+                rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
             if self.pending.len() + self.line.len() + text.len() > self.limit {
                 self.too_large = true;
                 break;
@@ -207,10 +206,7 @@ impl Decoder {
         if data.pop().is_none() {
             return;
         }
-        dispatch(Event {
-            name: into_text(name),
-            data: into_text(data),
-        });
+        dispatch(Event { name: into_text(name), data: into_text(data) });
     }
 }
 
@@ -249,22 +245,14 @@ mod tests {
     }
 
     fn event(name: &str, data: &str) -> Event {
-        Event {
-            name: name.into(),
-            data: data.into(),
-        }
+        Event { name: name.into(), data: data.into() }
     }
 
     #[test]
     fn ends_lines_at_lf_cr_and_crlf() {
         assert_eq!(
             decode(b"data: a\n\ndata: b\r\rdata: c\r\n\r\ndata: d\r\n\n"),
-            [
-                event("", "a"),
-                event("", "b"),
-                event("", "c"),
-                event("", "d")
-            ]
+            [event("", "a"), event("", "b"), event("", "c"), event("", "d")]
         );
     }
 
@@ -278,18 +266,12 @@ mod tests {
     fn ignores_one_byte_order_mark_at_the_start_only() {
         assert_eq!(decode(b"\xEF\xBB\xBFdata: a\n\n"), [event("", "a")]);
         assert_eq!(decode(b"\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\n"), []);
-        assert_eq!(
-            decode(b"data: a\n\xEF\xBB\xBFdata: b\n\n"),
-            [event("", "a")]
-        );
+        assert_eq!(decode(b"data: a\n\xEF\xBB\xBFdata: b\n\n"), [event("", "a")]);
     }
 
     #[test]
     fn joins_data_lines_and_takes_off_one_space() {
-        assert_eq!(
-            decode(b"data\ndata:\ndata:  x\ndata:y: z\n\n"),
-            [event("", "\n\n x\ny: z")]
-        );
+        assert_eq!(decode(b"data\ndata:\ndata:  x\ndata:y: z\n\n"), [event("", "\n\n x\ny: z")]);
     }
 
     #[test]
@@ -329,10 +311,7 @@ mod tests {
 
     #[test]
     fn replaces_what_is_no_utf8() {
-        assert_eq!(
-            decode(b"data: a\xFFb\xE2\x82\n\n"),
-            [event("", "a\u{FFFD}b\u{FFFD}")]
-        );
+        assert_eq!(decode(b"data: a\xFFb\xE2\x82\n\n"), [event("", "a\u{FFFD}b\u{FFFD}")]);
     }
 
     #[test]
@@ -351,10 +330,7 @@ mod tests {
                     .try_for_each(|chunk| decoder.feed(chunk, |event| data.push(event.data)));
                 assert_eq!(result, Err(EventTooLarge { limit: 12 }));
                 assert_eq!(data, ["1"]);
-                assert_eq!(
-                    decoder.feed(b"\n\n", |_| {}),
-                    Err(EventTooLarge { limit: 12 })
-                );
+                assert_eq!(decoder.feed(b"\n\n", |_| {}), Err(EventTooLarge { limit: 12 }));
             }
         }
     }
@@ -364,9 +340,7 @@ mod tests {
         let mut decoder = Decoder::with_limit(16);
         let mut count = 0;
         for _ in 0..1000 {
-            decoder
-                .feed(b"data: 12345\n\n: ping\n\n", |_| count += 1)
-                .unwrap();
+            decoder.feed(b"data: 12345\n\n: ping\n\n", |_| count += 1).unwrap();
         }
         assert_eq!(count, 1000);
     }

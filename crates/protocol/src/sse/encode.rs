@@ -38,8 +38,6 @@ fn encode_field(out: &mut Vec<u8>, field: &[u8], value: &str) {
 /// The line that ends at byte `end`, and what follows its CR, LF or CRLF.
 fn split_line(text: &str, end: usize) -> (&str, Option<&str>) {
     let (line, ended) = text.split_at_checked(end).unwrap_or((text, ""));
-    let after = ended
-        .strip_prefix("\r\n")
-        .or_else(|| ended.strip_prefix(['\r', '\n']));
+    let after = ended.strip_prefix("\r\n").or_else(|| ended.strip_prefix(['\r', '\n']));
     (line, after)
 }

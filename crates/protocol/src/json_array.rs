@@ -1,0 +1,167 @@
+//! The elements of a JSON array that arrives in pieces.
+
+/// Cuts the text of a JSON array (RFC 8259), fed at any byte boundary, into its elements, holding
+/// one unfinished element at most.
+///
+/// It looks only at what tells elements apart; whether an element is JSON is for its reader to say.
+#[derive(Debug, Default)]
+pub struct Elements {
+    place: Place,
+    element: Vec<u8>,
+    /// How many brackets and braces of the element are open.
+    depth: usize,
+    string: InString,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Before,
+    Inside,
+    After,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum InString {
+    #[default]
+    No,
+    Yes,
+    /// The byte before was a backslash.
+    Escaped,
+}
+
+/// The text is not one JSON array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a JSON array")]
+pub struct NotAnArray;
+
+impl Elements {
+    /// Takes the next bytes and hands over the text of each element that they complete.
+    ///
+    /// # Errors
+    /// Something stands before or behind the array.
+    pub fn feed(&mut self, chunk: &[u8], mut found: impl FnMut(&[u8])) -> Result<(), NotAnArray> {
+        for &byte in chunk {
+            match self.place {
+                Place::Inside => self.inside(byte, &mut found),
+                Place::Before if byte == b'[' => self.place = Place::Inside,
+                Place::Before | Place::After if byte.is_ascii_whitespace() => {}
+                Place::Before | Place::After => return Err(NotAnArray),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the array has ended.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.place == Place::After
+    }
+
+    fn inside(&mut self, byte: u8, found: &mut impl FnMut(&[u8])) {
+        match self.string {
+            InString::Yes => self.string = InString::after(byte),
+            InString::Escaped => self.string = InString::Yes,
+            InString::No => match byte {
+                b'"' => self.string = InString::Yes,
+                b'[' | b'{' => self.depth += 1,
+                b',' | b']' if self.depth == 0 => return self.end_element(byte, found),
+                b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+                _ if byte.is_ascii_whitespace() => return,
+                _ => {}
+            },
+        }
+        self.element.push(byte);
+    }
+
+    fn end_element(&mut self, byte: u8, found: &mut impl FnMut(&[u8])) {
+        // Between two commas something has to stand; an empty array has no element.
+        if byte == b',' || !self.element.is_empty() {
+            found(&self.element);
+        }
+        self.element.clear();
+        if byte == b']' {
+            self.place = Place::After;
+        }
+    }
+}
+
+impl InString {
+    /// Where a string is after one of its bytes that no backslash stands before.
+    fn after(byte: u8) -> Self {
+        match byte {
+            b'\\' => Self::Escaped,
+            b'"' => Self::No,
+            _ => Self::Yes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn elements(text: &[u8], size: usize) -> (Vec<Vec<u8>>, Result<bool, NotAnArray>) {
+        let mut elements = Elements::default();
+        let mut found = Vec::new();
+        let result = text
+            .chunks(size)
+            .try_for_each(|chunk| elements.feed(chunk, |element| found.push(element.to_vec())));
+        (found, result.map(|()| elements.is_complete()))
+    }
+
+    #[test]
+    fn cuts_between_elements_only() {
+        let text = br#" [ {"a":"],[\"\\"} , [1,[2]] ,"}" , 3 ] "#;
+        for size in 1..=text.len() {
+            let (found, result) = elements(text, size);
+            assert_eq!(result, Ok(true));
+            assert_eq!(found, [&br#"{"a":"],[\"\\"}"#[..], b"[1,[2]]", br#""}""#, b"3"]);
+        }
+    }
+
+    #[test]
+    fn an_empty_array_has_no_element() {
+        assert_eq!(elements(b"[ ]", 1), (vec![], Ok(true)));
+    }
+
+    #[test]
+    fn an_unfinished_array_is_not_complete() {
+        assert_eq!(elements(b"[1,2", 1), (vec![b"1".to_vec()], Ok(false)));
+        assert_eq!(elements(b"", 1), (vec![], Ok(false)));
+    }
+
+    #[test]
+    fn something_else_is_refused() {
+        assert_eq!(elements(b"<html>", 1).1, Err(NotAnArray));
+        assert_eq!(elements(b"[] []", 1).1, Err(NotAnArray));
+    }
+
+    #[test]
+    fn a_missing_element_is_handed_over_empty_for_its_reader_to_refuse() {
+        assert_eq!(elements(b"[1,,2]", 1).0, [&b"1"[..], b"", b"2"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_array_is_cut_into_what_it_was_made_of(
+            texts in prop::collection::vec(any::<String>(), 0..8),
+            size in 1_usize..32,
+        ) {
+            let values: Vec<_> = texts.iter().map(|text| serde_json::json!({"output": text, "n": [1]})).collect();
+            let text = serde_json::to_string_pretty(&values).unwrap();
+            let (found, result) = elements(text.as_bytes(), size);
+            prop_assert_eq!(result, Ok(true));
+            let found: Vec<serde_json::Value> =
+                found.iter().map(|element| serde_json::from_slice(element).unwrap()).collect();
+            prop_assert_eq!(found, values);
+        }
+
+        #[test]
+        fn no_input_panics(text in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = elements(&text, 7);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Reading the arguments of a call. A wrong one is named, with what it was and what is right.
+
+use std::collections::BTreeMap;
+
+use js_sys::{Array, Function, JsString, Object, Reflect};
+use wasm_bindgen::{JsCast, prelude::*};
+
+use crate::error::{Error, Result};
+use crate::request::ExecId;
+
+/// A string. JS strings may hold lone surrogates; those have no UTF-8 and would arrive as U+FFFD.
+pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {
+    let Some(text) = value.dyn_ref::<JsString>() else {
+        return Err(wrong(name, "a string", value));
+    };
+    if !text.is_valid_utf16() {
+        return Err(Error::InvalidArgument {
+            name: name.to_owned(),
+            expected: "well-formed text".to_owned(),
+            actual: "a string with a lone surrogate".to_owned(),
+        });
+    }
+    Ok(text.into())
+}
+
+pub(crate) fn boolean(value: &JsValue, name: &str) -> Result<bool> {
+    value.as_bool().ok_or_else(|| wrong(name, "a boolean", value))
+}
+
+pub(crate) fn function(value: &JsValue, name: &str) -> Result<Function> {
+    value.dyn_ref::<Function>().cloned().ok_or_else(|| wrong(name, "a function", value))
+}
+
+pub(crate) fn exec_id(value: &JsValue) -> Result<ExecId> {
+    ExecId::parse(string(value, "id")?).ok_or_else(|| wrong("id", "the id of an exec", value))
+}
+
+/// The sequence number after which events are wanted; by default 0: all.
+pub(crate) fn last_sequence(value: &JsValue) -> Result<i64> {
+    const EXPECTED: &str = "a whole number";
+    if value.is_undefined() {
+        return Ok(0);
+    }
+    let number = value.as_f64().ok_or_else(|| wrong("lastSequence", EXPECTED, value))?;
+    if !js_sys::Number::is_safe_integer(value) {
+        return Err(wrong("lastSequence", EXPECTED, value));
+    }
+    // Exact: it is a safe integer.
+    #[allow(clippy::cast_possible_truncation)]
+    Ok(number as i64)
+}
+
+/// Strings in an array.
+pub(crate) fn strings(value: &JsValue, name: &str) -> Result<Vec<String>> {
+    if !Array::is_array(value) {
+        return Err(wrong(name, "an array of strings", value));
+    }
+    let array: &Array = value.unchecked_ref();
+    array
+        .iter()
+        .enumerate()
+        .map(|(index, item)| string(&item, &format!("{name}[{index}]")))
+        .collect()
+}
+
+/// The strings in an object, by name.
+pub(crate) fn string_map(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
+    let fields = Fields::of(value, name)?;
+    fields
+        .names()
+        .into_iter()
+        .map(|key| {
+            let value = fields.get(&key)?;
+            let value = string(&value, &format!("{name}.{key}"))?;
+            Ok((key, value))
+        })
+        .collect()
+}
+
+/// The fields of an argument that is an object.
+pub(crate) struct Fields<'a> {
+    object: Object,
+    name: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(value: &JsValue, name: &'a str) -> Result<Self> {
+        if !value.is_object() || Array::is_array(value) {
+            return Err(wrong(name, "an object", value));
+        }
+        Ok(Self { object: value.unchecked_ref::<Object>().clone(), name })
+    }
+
+    /// The same, for an argument that may be left out.
+    pub(crate) fn of_optional(value: &JsValue, name: &'a str) -> Result<Self> {
+        if value.is_undefined() {
+            return Ok(Self { object: Object::new(), name });
+        }
+        Self::of(value, name)
+    }
+
+    /// Refuses fields beside these: a misspelt option would otherwise do nothing, silently.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
+        match self.names().into_iter().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(unknown) => Err(Error::InvalidArgument {
+                name: self.name.to_owned(),
+                expected: format!("an object with no other fields than {}", known.join(", ")),
+                actual: format!("one with {unknown:?}"),
+            }),
+        }
+    }
+
+    pub(crate) fn required<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&JsValue, &str) -> Result<T>,
+    ) -> Result<T> {
+        read(&self.get(key)?, &self.path(key))
+    }
+
+    /// None where the field is missing or undefined.
+    pub(crate) fn optional<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&JsValue, &str) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let value = self.get(key)?;
+        if value.is_undefined() {
+            return Ok(None);
+        }
+        read(&value, &self.path(key)).map(Some)
+    }
+
+    fn get(&self, key: &str) -> Result<JsValue> {
+        // A getter of the caller's may throw.
+        Reflect::get(&self.object, &key.into()).map_err(Error::Thrown)
+    }
+
+    fn names(&self) -> Vec<String> {
+        Object::keys(&self.object).iter().filter_map(|key| key.as_string()).collect()
+    }
+
+    fn path(&self, key: &str) -> String {
+        format!("{}.{key}", self.name)
+    }
+}
+
+pub(crate) fn wrong(name: &str, expected: &str, value: &JsValue) -> Error {
+    Error::InvalidArgument {
+        name: name.to_owned(),
+        expected: expected.to_owned(),
+        actual: describe(value),
+    }
+}
+
+fn describe(value: &JsValue) -> String {
+    const LENGTH: usize = 60;
+    if let Some(text) = value.as_string() {
+        let mut excerpt: String = text.chars().take(LENGTH).collect();
+        if excerpt.len() < text.len() {
+            excerpt.push('…');
+        }
+        return format!("the string {excerpt:?}");
+    }
+    if let Some(number) = value.dyn_ref::<js_sys::Number>() {
+        // Formatted by JS: Rust's own code for it is large.
+        return number
+            .to_string_with_radix(10)
+            .map_or_else(|_| "a number".to_owned(), |text| format!("the number {text}"));
+    }
+    let kind = value.js_typeof().as_string().unwrap_or_default();
+    match (value, kind.as_str()) {
+        _ if value.is_null() => "null".to_owned(),
+        _ if Array::is_array(value) => "an array".to_owned(),
+        (_, "object") => "an object".to_owned(),
+        (_, "boolean") => format!("{}", value.is_truthy()),
+        (_, "undefined") => kind,
+        _ => format!("a {kind}"),
+    }
+}

@@ -1,0 +1,72 @@
+//! Streams as JS reads them: an array of what one network chunk completed, then the next.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+use web_sys::AbortController;
+
+use crate::error::Result;
+
+/// Where the batches come from.
+pub(crate) trait Source {
+    /// The next batch, an array that is not empty; None at the end.
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>>;
+}
+
+/// A stream that is read batch by batch. It connects with the first read.
+#[wasm_bindgen(skip_typescript)]
+pub struct Batches {
+    /// None while it is being read, and once it has ended.
+    source: Rc<RefCell<Option<Box<dyn Source>>>>,
+    closed: Rc<Cell<bool>>,
+    connection: AbortController,
+}
+
+impl Batches {
+    /// The batches of a source whose connection `connection` ends.
+    pub(crate) fn new(connection: AbortController, source: impl Source + 'static) -> Self {
+        Self {
+            source: Rc::new(RefCell::new(Some(Box::new(source)))),
+            closed: Rc::default(),
+            connection,
+        }
+    }
+}
+
+#[wasm_bindgen]
+impl Batches {
+    /// Resolves the next batch, an array, or undefined at the end. One call at a time: a second one
+    /// meanwhile finds the end.
+    pub fn next(&self) -> Promise {
+        let (place, closed) = (self.source.clone(), self.closed.clone());
+        let source = place.take();
+        future_to_promise(async move {
+            let Some(mut source) = source else {
+                return Ok(JsValue::UNDEFINED);
+            };
+            let batch = source.next().await;
+            if closed.get() {
+                return Ok(JsValue::UNDEFINED);
+            }
+            match batch? {
+                Some(batch) => {
+                    place.replace(Some(source));
+                    Ok(batch)
+                }
+                None => Ok(JsValue::UNDEFINED),
+            }
+        })
+    }
+
+    /// Closes the connection. What it tells of goes on.
+    pub fn close(&self) {
+        self.closed.set(true);
+        self.source.take();
+        self.connection.abort();
+    }
+}

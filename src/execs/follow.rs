@@ -1,0 +1,250 @@
+//! What the bytes of an exec's output mean: a state machine without I/O.
+
+use sandpipe_protocol::ExecStdout;
+use sandpipe_protocol::sse::{Decoder, Event};
+
+use crate::error::Error;
+use crate::request::{ExecId, Operation, excerpt};
+
+/// Follows the output of one exec from a sequence number to its exit code.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    decoder: Decoder,
+    order: Order,
+    exit_code: Option<i32>,
+}
+
+/// Something in the output that can't be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Break {
+    /// The agent said something that is not the protocol.
+    Protocol { problem: String, excerpt: String },
+    /// The events from `from` to `to` are missing.
+    Lost { from: u64, to: u64 },
+}
+
+impl Break {
+    pub(crate) fn protocol(problem: &str, quoted: &[u8]) -> Self {
+        let excerpt = excerpt(quoted);
+        Self::Protocol { problem: format!("{problem}: {excerpt}"), excerpt }
+    }
+
+    /// The error that it stands for in the output of exec `id`.
+    pub(crate) fn explain(self, operation: Operation, id: &ExecId) -> Error {
+        match self {
+            Self::Protocol { problem, excerpt } => Error::Protocol { operation, problem, excerpt },
+            Self::Lost { from, to } => {
+                Error::OutputLost { exec_id: id.as_str().to_owned(), from, to }
+            }
+        }
+    }
+}
+
+impl Follower {
+    /// Follows the events after `last_sequence`; a negative number stands for the place that many
+    /// events before the newest one.
+    pub(crate) fn after(last_sequence: i64) -> Self {
+        Self { decoder: Decoder::default(), order: Order::after(last_sequence), exit_code: None }
+    }
+
+    /// Takes the next bytes and appends the events that they complete to `events`.
+    ///
+    /// What comes after the exit code is not looked at: the stream ends there.
+    pub(crate) fn feed(&mut self, chunk: &[u8], events: &mut Vec<ExecStdout>) -> Result<(), Break> {
+        let Self { decoder, order, exit_code } = self;
+        let mut verdict = Ok(());
+        let fed = decoder.feed(chunk, |event| {
+            if verdict.is_err() || exit_code.is_some() || !is_output(&event) {
+                return;
+            }
+            match read_event(event.data.as_bytes()).and_then(|event| order.admit(event)) {
+                Ok(Some(event)) => {
+                    *exit_code = event.exit_code;
+                    events.push(event);
+                }
+                Ok(None) => {}
+                Err(broken) => verdict = Err(broken),
+            }
+        });
+        verdict?;
+        match fed {
+            Err(too_large) if exit_code.is_none() => {
+                Err(Break::protocol(&too_large.to_string(), &[]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The exit code, once it has come.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+}
+
+/// Lets each event through once, in order.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// The sequence number of the next event; None where any may come first.
+    next: Option<u64>,
+    /// Whether an event has come.
+    begun: bool,
+}
+
+impl Order {
+    pub(crate) fn after(last_sequence: i64) -> Self {
+        Self { next: u64::try_from(last_sequence).ok().map(|last| last + 1), begun: false }
+    }
+
+    /// The event, if it has not come before.
+    pub(crate) fn admit(&mut self, event: ExecStdout) -> Result<Option<ExecStdout>, Break> {
+        let sequence = event.sequence;
+        // Some agents count from 0.
+        let counts_from_zero = !self.begun && sequence == 0 && self.next == Some(1);
+        if let Some(next) = self.next {
+            if sequence > next {
+                return Err(Break::Lost { from: next, to: sequence - 1 });
+            }
+            if sequence < next && !counts_from_zero {
+                return Ok(None);
+            }
+        }
+        self.begun = true;
+        self.next = Some(sequence.saturating_add(1));
+        Ok(Some(event))
+    }
+}
+
+/// An event of another name is an extension that was not asked for.
+fn is_output(event: &Event) -> bool {
+    matches!(event.name.as_str(), "" | "message")
+}
+
+pub(crate) fn read_event(json: &[u8]) -> Result<ExecStdout, Break> {
+    serde_json::from_slice(json).map_err(|error| {
+        Break::protocol(&format!("an event of the output is not what it should be: {error}"), json)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sandpipe_protocol::OutputType;
+    use sandpipe_protocol::sse::encode_event;
+
+    use super::*;
+
+    fn event(sequence: u64, output: &str, exit_code: Option<i32>) -> ExecStdout {
+        ExecStdout {
+            kind: OutputType::Stdout,
+            output: output.to_owned(),
+            sequence,
+            timestamp: None,
+            exit_code,
+        }
+    }
+
+    fn stream(events: &[ExecStdout]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for event in events {
+            encode_event(&mut bytes, "", &serde_json::to_string(event).unwrap());
+        }
+        bytes
+    }
+
+    fn follow(last_sequence: i64, bytes: &[u8]) -> (Vec<ExecStdout>, Result<Option<i32>, Break>) {
+        let mut follower = Follower::after(last_sequence);
+        let mut events = Vec::new();
+        let result = follower.feed(bytes, &mut events);
+        (events, result.map(|()| follower.exit_code()))
+    }
+
+    #[test]
+    fn follows_to_the_exit_code_and_no_further() {
+        let events = [event(1, "a", None), event(2, "b", Some(3)), event(3, "c", None)];
+        assert_eq!(follow(0, &stream(&events)), (events[..2].to_vec(), Ok(Some(3))));
+    }
+
+    #[test]
+    fn the_exit_code_stands_whatever_follows_it() {
+        let mut bytes = stream(&[event(1, "", Some(0))]);
+        bytes.extend_from_slice(b"data: not json\n\n");
+        assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
+    }
+
+    #[test]
+    fn a_stream_without_an_exit_code_has_none() {
+        assert_eq!(follow(0, &stream(&[event(1, "a", None)])).1, Ok(None));
+    }
+
+    #[test]
+    fn an_event_that_came_before_is_not_repeated() {
+        let events =
+            [event(1, "a", None), event(1, "a", None), event(2, "b", None), event(1, "a", None)];
+        assert_eq!(follow(0, &stream(&events)).0, [event(1, "a", None), event(2, "b", None)]);
+        assert_eq!(follow(1, &stream(&events)).0, [event(2, "b", None)]);
+    }
+
+    #[test]
+    fn a_jump_is_a_loss() {
+        let events = [event(1, "a", None), event(5, "b", Some(0))];
+        assert_eq!(
+            follow(0, &stream(&events)),
+            (events[..1].to_vec(), Err(Break::Lost { from: 2, to: 4 }))
+        );
+        assert_eq!(follow(0, &stream(&events[1..])).1, Err(Break::Lost { from: 1, to: 4 }));
+    }
+
+    #[test]
+    fn the_newest_events_may_start_anywhere() {
+        let events = [event(41, "a", None), event(42, "b", Some(0))];
+        assert_eq!(follow(-2, &stream(&events)), (events.to_vec(), Ok(Some(0))));
+    }
+
+    #[test]
+    fn an_agent_may_count_from_zero() {
+        let events = [event(0, "a", None), event(1, "b", Some(0))];
+        assert_eq!(follow(0, &stream(&events)), (events.to_vec(), Ok(Some(0))));
+    }
+
+    #[test]
+    fn events_of_other_names_and_comments_are_passed_over() {
+        let mut bytes = b": ping\n\nevent: news\ndata: {}\n\n".to_vec();
+        bytes.extend(stream(&[event(1, "a", Some(0))]));
+        assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
+    }
+
+    #[test]
+    fn what_is_not_the_protocol_is_quoted() {
+        let (events, result) = follow(0, b"data: {\"type\":\"stdout\"\n\n");
+        assert_eq!(events, []);
+        let Err(Break::Protocol { excerpt, .. }) = result else {
+            panic!("it was taken for an event");
+        };
+        assert_eq!(excerpt, "{\"type\":\"stdout\"");
+    }
+
+    proptest! {
+        #[test]
+        fn every_event_comes_once_and_in_order_wherever_the_bytes_are_cut(
+            outputs in prop::collection::vec(".{0,20}", 1..20),
+            exit_code in any::<i32>(),
+            size in 1_usize..64,
+        ) {
+            let count = outputs.len();
+            let events: Vec<ExecStdout> = (1..)
+                .zip(&outputs)
+                .map(|(sequence, output)| {
+                    let is_last = usize::try_from(sequence) == Ok(count);
+                    event(sequence, output, is_last.then_some(exit_code))
+                })
+                .collect();
+            let mut follower = Follower::after(0);
+            let mut followed = Vec::new();
+            for chunk in stream(&events).chunks(size) {
+                follower.feed(chunk, &mut followed).unwrap();
+            }
+            prop_assert_eq!(followed, events);
+            prop_assert_eq!(follower.exit_code(), Some(exit_code));
+        }
+    }
+}

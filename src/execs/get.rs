@@ -1,0 +1,26 @@
+use js_sys::Promise;
+use sandpipe_protocol::ExecItem;
+use wasm_bindgen::prelude::*;
+
+use super::{Execs, promise};
+use crate::arguments::exec_id;
+use crate::error::Result;
+use crate::request::{ExecId, Operation, Request, read_json};
+use crate::transport::Transport;
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Execs {
+    /// Resolves the `ExecItem` of an exec.
+    pub fn get(&self, id: &JsValue) -> Promise {
+        let id = exec_id(id);
+        let transport = self.transport.clone();
+        promise(async move { to_js(&get(&transport, &id?).await?) })
+    }
+}
+
+async fn get(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
+    let operation = Operation::GetExec;
+    let answer = transport.send(Request::get(operation, id.path(""))).await?;
+    read_json(operation, &answer)
+}

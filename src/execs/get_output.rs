@@ -1,0 +1,85 @@
+use js_sys::Promise;
+use sandpipe_protocol::ExecStdout;
+use sandpipe_protocol::json_array::Elements;
+use wasm_bindgen::prelude::*;
+
+use super::follow::{Break, Order, read_event};
+use super::transcript::Transcript;
+use super::{Execs, promise};
+use crate::arguments::{exec_id, last_sequence};
+use crate::error::Result;
+use crate::request::{ExecId, Operation, Request};
+use crate::transport::Transport;
+
+#[wasm_bindgen]
+impl Execs {
+    /// Resolves what there is now of an exec's output after `lastSequence`: `{ exitCode?, output }`.
+    #[wasm_bindgen(js_name = getOutput)]
+    pub fn get_output(&self, id: &JsValue, last_sequence: &JsValue) -> Promise {
+        let arguments = exec_id(id).and_then(|id| Ok((id, self::last_sequence(last_sequence)?)));
+        let transport = self.transport.clone();
+        promise(async move {
+            let (id, last_sequence) = arguments?;
+            get_output(&transport, &id, last_sequence).await
+        })
+    }
+}
+
+const OPERATION: Operation = Operation::GetOutput;
+
+async fn get_output(transport: &Transport, id: &ExecId, last_sequence: i64) -> Result<JsValue> {
+    let path = id.path(&format!("/io?lastSequence={last_sequence}"));
+    let mut body = transport.open(Request::get(OPERATION, path), transport.begin()?).await?;
+    let mut snapshot = Snapshot {
+        elements: Elements::default(),
+        order: Order::after(last_sequence),
+        exit_code: None,
+    };
+    let mut transcript = Transcript::default();
+    while let Some(chunk) = body.read().await? {
+        let events = snapshot.feed(chunk).map_err(|broken| broken.explain(OPERATION, id))?;
+        transcript.push(&events, id)?;
+    }
+    snapshot.end().map_err(|broken| broken.explain(OPERATION, id))?;
+    transcript.outcome(snapshot.exit_code)
+}
+
+/// Reads the array of events that is an exec's output up to now.
+struct Snapshot {
+    elements: Elements,
+    order: Order,
+    exit_code: Option<i32>,
+}
+
+impl Snapshot {
+    /// The events that the next bytes complete.
+    fn feed(&mut self, chunk: &[u8]) -> std::result::Result<Vec<ExecStdout>, Break> {
+        let mut events = Vec::new();
+        let mut verdict = Ok(());
+        let Self { elements, order, exit_code } = self;
+        let fed = elements.feed(chunk, |element| {
+            if verdict.is_err() {
+                return;
+            }
+            match read_event(element).and_then(|event| order.admit(event)) {
+                Ok(Some(event)) => {
+                    *exit_code = event.exit_code.or(*exit_code);
+                    events.push(event);
+                }
+                Ok(None) => {}
+                Err(broken) => verdict = Err(broken),
+            }
+        });
+        verdict?;
+        fed.map_err(|error| Break::protocol(&error.to_string(), chunk))?;
+        Ok(events)
+    }
+
+    /// Says whether the array was whole.
+    fn end(&self) -> std::result::Result<(), Break> {
+        if self.elements.is_complete() {
+            return Ok(());
+        }
+        Err(Break::protocol("the array of events is cut off", &[]))
+    }
+}

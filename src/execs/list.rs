@@ -1,0 +1,24 @@
+use js_sys::Promise;
+use sandpipe_protocol::{ExecItem, ExecListResponse};
+use wasm_bindgen::prelude::*;
+
+use super::{Execs, promise};
+use crate::error::Result;
+use crate::request::{Operation, Request, read_json};
+use crate::transport::Transport;
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Execs {
+    /// Resolves an array of the `ExecItem`s of all execs, newest first.
+    pub fn list(&self) -> Promise {
+        let transport = self.transport.clone();
+        promise(async move { to_js(&list(&transport).await?) })
+    }
+}
+
+async fn list(transport: &Transport) -> Result<Vec<ExecItem>> {
+    let operation = Operation::ListExecs;
+    let answer = transport.send(Request::get(operation, "/api/v1/execs".to_owned())).await?;
+    read_json::<ExecListResponse>(operation, &answer).map(|list| list.execs)
+}

@@ -1,0 +1,39 @@
+use std::future::Future;
+use std::pin::Pin;
+
+use wasm_bindgen::prelude::*;
+
+use super::Execs;
+use super::output_reader::OutputReader;
+use crate::arguments::{exec_id, last_sequence};
+use crate::batches::{Batches, Source};
+use crate::error::Result;
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Execs {
+    /// The events (`ExecStdout`) of an exec's output after `lastSequence`, up to the one with the
+    /// exit code.
+    ///
+    /// # Errors
+    /// `invalid_argument`, `closed`.
+    #[wasm_bindgen(js_name = streamOutput)]
+    pub fn stream_output(
+        &self,
+        id: &JsValue,
+        last_sequence: &JsValue,
+    ) -> std::result::Result<Batches, JsValue> {
+        let id = exec_id(id)?;
+        let last_sequence = self::last_sequence(last_sequence)?;
+        let cancel = self.transport.begin()?;
+        let connection = cancel.controller();
+        let reader = OutputReader::new(self.transport.clone(), id, last_sequence, cancel);
+        Ok(Batches::new(connection, reader))
+    }
+}
+
+impl Source for OutputReader {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
+        Box::pin(async { self.read().await?.map(|events| to_js(&events)).transpose() })
+    }
+}

@@ -1,0 +1,219 @@
+//! Requests to the agent and the reading of its answers, without I/O.
+
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sandpipe_protocol::ErrorBody;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::error::{Error, Result};
+
+/// What a request is for, in the words of an error message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    CreateExec,
+    StartExec,
+    GetExec,
+    ListExecs,
+    DeleteExec,
+    SendStdin,
+    GetOutput,
+    StreamOutput,
+    StreamList,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::CreateExec => "create exec",
+            Self::StartExec => "start exec",
+            Self::GetExec => "get exec",
+            Self::ListExecs => "list execs",
+            Self::DeleteExec => "delete exec",
+            Self::SendStdin => "send stdin",
+            Self::GetOutput => "get output",
+            Self::StreamOutput => "stream output",
+            Self::StreamList => "stream list",
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Post,
+    Delete,
+}
+
+impl Method {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// The kind of body that an answer is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accept {
+    Json,
+    EventStream,
+}
+
+impl Accept {
+    /// The media type, without parameters.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::EventStream => "text/event-stream",
+        }
+    }
+}
+
+/// A request to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) operation: Operation,
+    pub(crate) method: Method,
+    /// Below the agent's address, with its query.
+    pub(crate) path: String,
+    /// JSON.
+    pub(crate) body: Option<String>,
+    pub(crate) accept: Accept,
+}
+
+impl Request {
+    pub(crate) fn get(operation: Operation, path: String) -> Self {
+        Self { operation, method: Method::Get, path, body: None, accept: Accept::Json }
+    }
+
+    pub(crate) fn stream(operation: Operation, path: String) -> Self {
+        Self { accept: Accept::EventStream, ..Self::get(operation, path) }
+    }
+
+    pub(crate) fn delete(operation: Operation, path: String) -> Self {
+        Self { method: Method::Delete, ..Self::get(operation, path) }
+    }
+
+    pub(crate) fn post(operation: Operation, path: String, body: &impl Serialize) -> Result<Self> {
+        let body = serde_json::to_string(body).map_err(|error| Error::Protocol {
+            operation,
+            problem: format!("the request can't be written as JSON: {error}"),
+            excerpt: String::new(),
+        })?;
+        Ok(Self { method: Method::Post, body: Some(body), ..Self::get(operation, path) })
+    }
+}
+
+/// An exec's id, safe to be put in a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ExecId(String);
+
+/// What `encodeURIComponent` leaves as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
+
+impl ExecId {
+    /// The id, unless it would name another resource: an empty path segment is the list's, and
+    /// URLs drop `.` and `..` also where they are percent-encoded (WHATWG URL, "double-dot").
+    pub(crate) fn parse(id: String) -> Option<Self> {
+        (!matches!(id.as_str(), "" | "." | "..")).then_some(Self(id))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// `/api/v1/execs/{id}`, and what comes after it.
+    pub(crate) fn path(&self, rest: &str) -> String {
+        format!("/api/v1/execs/{}{rest}", self.segment())
+    }
+
+    /// `/api/v1/stream/execs/{id}/io`, the events after `last_sequence`.
+    pub(crate) fn stream_path(&self, last_sequence: i64) -> String {
+        format!("/api/v1/stream/execs/{}/io?lastSequence={last_sequence}", self.segment())
+    }
+
+    fn segment(&self) -> impl fmt::Display + '_ {
+        utf8_percent_encode(&self.0, SEGMENT)
+    }
+}
+
+/// The error that an answer with another status than 2xx stands for.
+pub(crate) fn refusal(operation: Operation, status: u16, body: String) -> Error {
+    let message = serde_json::from_str::<ErrorBody>(&body).ok().map(|body| body.message);
+    Error::Http { operation, status, message, body }
+}
+
+/// The value that an answer's body holds.
+pub(crate) fn read_json<T: DeserializeOwned>(operation: Operation, body: &[u8]) -> Result<T> {
+    serde_json::from_slice(body).map_err(|error| Error::Protocol {
+        operation,
+        problem: format!("the agent's answer is not what it should be: {error}: {}", excerpt(body)),
+        excerpt: excerpt(body),
+    })
+}
+
+/// The beginning of something that can't be understood, short enough for a message.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const LENGTH: usize = 120;
+    let text = String::from_utf8_lossy(bytes.get(..LENGTH * 4).unwrap_or(bytes));
+    let mut excerpt: String = text.chars().take(LENGTH).collect();
+    if excerpt.len() < bytes.len() {
+        excerpt.push('…');
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_one_path_segment_whatever_it_holds() {
+        let id = ExecId::parse("a/../b c?d#é".into()).unwrap();
+        assert_eq!(id.path("/io"), "/api/v1/execs/a%2F..%2Fb%20c%3Fd%23%C3%A9/io");
+        assert_eq!(
+            id.stream_path(-7),
+            "/api/v1/stream/execs/a%2F..%2Fb%20c%3Fd%23%C3%A9/io?lastSequence=-7"
+        );
+    }
+
+    #[test]
+    fn an_id_that_would_name_another_resource_is_none() {
+        for id in ["", ".", ".."] {
+            assert_eq!(ExecId::parse(id.into()), None);
+        }
+    }
+
+    #[test]
+    fn a_refusal_gives_the_reason_of_the_agent() {
+        let error =
+            refusal(Operation::GetExec, 404, r#"{"code":404,"message":"no exec \"x\""}"#.into());
+        assert_eq!(error.to_string(), "get exec: the agent answered 404: no exec \"x\"");
+        let error = refusal(Operation::GetExec, 502, "<html>Bad Gateway</html>".into());
+        assert_eq!(error.to_string(), "get exec: the agent answered 502");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_json_is_quoted() {
+        let page = format!("<!DOCTYPE html>{}", "x".repeat(1000));
+        let Err(Error::Protocol { problem, excerpt, .. }) =
+            read_json::<u8>(Operation::GetExec, page.as_bytes())
+        else {
+            panic!("it was taken for JSON");
+        };
+        assert!(problem.contains("<!DOCTYPE html>"), "{problem}");
+        assert_eq!(excerpt.chars().count(), 121);
+    }
+}

@@ -1,0 +1,101 @@
+use js_sys::{Function, Reflect};
+use wasm_bindgen::{JsCast, prelude::*};
+use web_sys::{Headers, Url};
+
+use crate::arguments::{self, Fields, string};
+use crate::error::{Error, Result};
+use crate::execs::Execs;
+use crate::transport::Transport;
+
+/// The client of one agent: it hands out a client for each noun of the agent's interface.
+#[wasm_bindgen(skip_typescript)]
+#[derive(Debug)]
+pub struct Sandbox {
+    transport: Transport,
+}
+
+#[wasm_bindgen]
+impl Sandbox {
+    /// A client of the agent that `options` names: `{ url, token?, fetch?, headers? }`. It makes
+    /// no request.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
+    #[wasm_bindgen(constructor)]
+    pub fn new(options: &JsValue) -> std::result::Result<Self, JsValue> {
+        Ok(Self { transport: connect(options)? })
+    }
+
+    /// The execs of the agent.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn execs(&self) -> Execs {
+        Execs::new(self.transport.clone())
+    }
+
+    /// Ends every request that is under way and refuses new ones. Running commands go on.
+    pub fn close(&self) {
+        self.transport.close();
+    }
+}
+
+fn connect(options: &JsValue) -> Result<Transport> {
+    let fields = Fields::of(options, "options")?;
+    fields.only(&["url", "token", "fetch", "headers"])?;
+    let url = fields.required("url", address)?;
+    let fetch = match fields.optional("fetch", arguments::function)? {
+        Some(fetch) => fetch,
+        None => global_fetch()?,
+    };
+    let headers = fields.optional("headers", headers)?.map_or_else(Headers::new, Ok);
+    let headers = headers.map_err(Error::Thrown)?;
+    if let Some(token) = fields.optional("token", token)? {
+        headers.set("authorization", &token).map_err(Error::Thrown)?;
+    }
+    Ok(Transport::new(url, fetch, headers))
+}
+
+/// An agent's address, without a slash at its end.
+fn address(value: &JsValue, name: &str) -> Result<String> {
+    const EXPECTED: &str = "an agent's address such as \"http://127.0.0.1:57468\"";
+    let text = match value.dyn_ref::<Url>() {
+        Some(url) => url.href(),
+        None => string(value, name)?,
+    };
+    let wrong = || arguments::wrong(name, EXPECTED, &JsValue::from_str(&text));
+    let url = Url::new(&text).map_err(|_| wrong())?;
+    let plain = url.search().is_empty() && url.hash().is_empty() && url.username().is_empty();
+    if !plain || !matches!(url.protocol().as_str(), "http:" | "https:") {
+        return Err(wrong());
+    }
+    Ok(format!("{}{}", url.origin(), url.pathname().trim_end_matches('/')))
+}
+
+fn headers(value: &JsValue, name: &str) -> Result<Headers> {
+    let headers = Headers::new().map_err(Error::Thrown)?;
+    for (key, text) in arguments::string_map(value, name)? {
+        headers.append(&key, &text).map_err(|_| {
+            arguments::wrong(&format!("{name}.{key}"), "a header that HTTP allows", &text.into())
+        })?;
+    }
+    Ok(headers)
+}
+
+/// The `Authorization` header of a token (RFC 6750). The token itself is in no error message.
+fn token(value: &JsValue, name: &str) -> Result<String> {
+    let token = string(value, name)?;
+    let visible = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    if !visible {
+        return Err(Error::InvalidArgument {
+            name: name.to_owned(),
+            expected: "visible ASCII characters without spaces".to_owned(),
+            actual: "not".to_owned(),
+        });
+    }
+    Ok(format!("Bearer {token}"))
+}
+
+fn global_fetch() -> Result<Function> {
+    let fetch = Reflect::get(&js_sys::global(), &"fetch".into()).map_err(Error::Thrown)?;
+    arguments::function(&fetch, "options.fetch")
+}
