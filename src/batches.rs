@@ -19,7 +19,7 @@ pub(crate) trait Source {
 }
 
 /// A stream that is read batch by batch. It connects with the first read.
-#[wasm_bindgen(skip_typescript)]
+#[wasm_bindgen]
 pub struct Batches {
     /// None while it is being read, and once it has ended.
     source: Rc<RefCell<Option<Box<dyn Source>>>>,

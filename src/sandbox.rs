@@ -8,7 +8,7 @@ use crate::execs::Execs;
 use crate::transport::Transport;
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
-#[wasm_bindgen(skip_typescript)]
+#[wasm_bindgen]
 #[derive(Debug)]
 pub struct Sandbox {
     transport: Transport,

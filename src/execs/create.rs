@@ -30,7 +30,7 @@ fn read_request(value: &JsValue) -> Result<CreateExecRequest> {
     fields.only(&["command", "args", "autostart", "interactive", "pty", "cwd", "env", "user"])?;
     Ok(CreateExecRequest {
         command: fields.required("command", string)?,
-        args: fields.optional("args", strings)?.unwrap_or_default(),
+        args: fields.required("args", strings)?,
         autostart: fields.optional("autostart", boolean)?,
         interactive: fields.optional("interactive", boolean)?,
         ..read_settings(&fields)?

@@ -28,7 +28,7 @@ use crate::transport::Transport;
 ///
 /// Every call takes what it needs before it returns its promise, so that freeing this handle
 /// meanwhile does no harm; a wrong argument rejects the promise as any other failure does.
-#[wasm_bindgen(skip_typescript)]
+#[wasm_bindgen]
 #[derive(Clone, Debug)]
 pub struct Execs {
     transport: Transport,

@@ -10,7 +10,6 @@ pub struct CreateExecRequest {
     /// The program: a path, or a name that is looked up in `PATH`. No shell reads it.
     pub command: String,
     /// The program's arguments, handed over byte for byte.
-    #[serde(default)]
     pub args: Vec<String>,
     /// Whether it starts at once. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]

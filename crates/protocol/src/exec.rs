@@ -12,7 +12,13 @@ pub struct ExecItem {
     pub command: String,
     /// The program's arguments.
     pub args: Vec<String>,
-    /// How far it has come.
+    /// How far it has come. Another agent may have other words for it.
+    #[cfg_attr(
+        feature = "typescript",
+        tsify(
+            type = "\"CREATED\" | \"RUNNING\" | \"STOPPING\" | \"EXITED\" | \"STOPPED\" | (string & {})"
+        )
+    )]
     pub status: ExecStatus,
     /// The process id; 0 while there has been no process.
     pub pid: u32,
@@ -28,7 +34,6 @@ pub struct ExecItem {
 
 /// How far an exec has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ExecStatus {

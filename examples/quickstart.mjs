@@ -1,0 +1,35 @@
+// @ts-check
+// What `npm start` runs: a command through the package, in an agent that lives as long as this does.
+import { once } from "node:events";
+import { connect } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+const own = process.argv.slice(2);
+const [command = "sh", ...args] =
+  own.length > 0 ? own : ["sh", "-c", "echo hello; echo oops >&2; exit 3"];
+
+const agent = await startAgent();
+const sandbox = await connect({ url: agent.url, token: agent.token });
+
+// Ctrl+C ends the command with its agent; a second one doesn't wait for that.
+const interrupted = once(process, "SIGINT").then(() => 130);
+try {
+  const exitCode = await Promise.race([runCommand(), interrupted]);
+  process.exitCode = own.length > 0 ? exitCode : 0;
+} finally {
+  sandbox.close();
+  await agent.stop();
+}
+
+async function runCommand() {
+  console.log(`$ ${[command, ...args].join(" ")}`);
+  const result = await sandbox.execs.exec(command, args, {
+    onOutput({ timestamp = "", type, sequence, output }) {
+      const time = timestamp.slice(11, 23);
+      console.log(`${time}  ${type}  ${sequence}  ${JSON.stringify(output)}`);
+    },
+  });
+  console.log("exit code:", result.exitCode);
+  console.log("output:", JSON.stringify(result.output));
+  return result.exitCode;
+}

@@ -1,0 +1,183 @@
+/**
+ * The machine-readable name of what went wrong:
+ *
+ * - `http`, `network`: {@link HttpError}
+ * - `exit_code_missing`: {@link ExitCodeMissingError}
+ * - `output_limit`: {@link OutputLimitError}
+ * - `output_lost`: {@link OutputLostError}
+ * - `protocol`: {@link ProtocolError}
+ * - `invalid_argument`: {@link InvalidArgumentError}
+ * - `closed`: {@link ClosedError}
+ * - `agent`: {@link AgentError}
+ */
+export type SandpipeErrorCode =
+  | "http"
+  | "network"
+  | "exit_code_missing"
+  | "output_limit"
+  | "output_lost"
+  | "protocol"
+  | "invalid_argument"
+  | "closed"
+  | "agent";
+
+/** What an error carries beside its message. */
+export interface SandpipeErrorDetails {
+  /** What to do about it. The message ends with it, too. */
+  hint?: string | undefined;
+  /** What brought it about. */
+  cause?: unknown;
+}
+
+/** In the global symbol registry, so that every copy of the package knows the same one. */
+const brand = Symbol.for("sandpipe.error");
+
+/** The base of every error that this package throws by itself. */
+export class SandpipeError extends Error {
+  override readonly name: string = "SandpipeError";
+  /** What went wrong, for a program to tell apart. */
+  readonly code: SandpipeErrorCode;
+  /** What to do about it. */
+  readonly hint?: string;
+
+  constructor(code: SandpipeErrorCode, message: string, details: SandpipeErrorDetails = {}) {
+    super(message, "cause" in details ? { cause: details.cause } : undefined);
+    this.code = code;
+    if (details.hint !== undefined) this.hint = details.hint;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/**
+ * Whether `error` is a {@link SandpipeError}, of the given code if there is one. Unlike
+ * `instanceof` it also knows the errors of another copy of the package.
+ */
+export function isSandpipeError(error: unknown, code?: SandpipeErrorCode): error is SandpipeError {
+  if (typeof error !== "object" || error === null) return false;
+  const { [brand]: branded, code: actual } = error as { [brand]?: unknown; code?: unknown };
+  return branded === true && (code === undefined || actual === code);
+}
+
+/** The agent answered with an error (`http`), or there was no answer (`network`). */
+export class HttpError extends SandpipeError {
+  override readonly name = "HttpError";
+  override readonly code: "http" | "network";
+  /** The HTTP status; 0 where there was no answer. */
+  readonly status: number;
+  /** What the request was for, such as `"create exec"`. */
+  readonly operation: string;
+  /** The body of the answer, as text. */
+  readonly body?: string;
+
+  constructor(
+    message: string,
+    details: SandpipeErrorDetails & { status: number; operation: string; body?: string | undefined },
+  ) {
+    const code = details.status === 0 ? "network" : "http";
+    super(code, message, details);
+    this.code = code;
+    this.status = details.status;
+    this.operation = details.operation;
+    if (details.body !== undefined) this.body = details.body;
+  }
+}
+
+/**
+ * The output ended and no exit code came: what became of the command is not known. It may still
+ * run. Ask again with `execs.wait(error.execId)`.
+ */
+export class ExitCodeMissingError extends SandpipeError {
+  override readonly name = "ExitCodeMissingError";
+  override readonly code = "exit_code_missing";
+  /** The exec that it is about. */
+  readonly execId: string;
+  /** The output up to then. Empty where it has been handed over already. */
+  readonly output: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { execId: string; output: string }) {
+    super("exit_code_missing", message, details);
+    this.execId = details.execId;
+    this.output = details.output;
+  }
+}
+
+/** There was more output than was allowed, or than a string can hold. */
+export class OutputLimitError extends SandpipeError {
+  override readonly name = "OutputLimitError";
+  override readonly code = "output_limit";
+  /** The exec that it is about. */
+  readonly execId: string;
+  /** The first part of the output. */
+  readonly output: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { execId: string; output: string }) {
+    super("output_limit", message, details);
+    this.execId = details.execId;
+    this.output = details.output;
+  }
+}
+
+/** The agent no longer has some of the output that was not read yet. */
+export class OutputLostError extends SandpipeError {
+  override readonly name = "OutputLostError";
+  override readonly code = "output_lost";
+  /** The exec that it is about. */
+  readonly execId: string;
+  /** The sequence number of the first event that is lost. */
+  readonly from: number;
+  /** The sequence number of the last event that is lost. */
+  readonly to: number;
+
+  constructor(
+    message: string,
+    details: SandpipeErrorDetails & { execId: string; from: number; to: number },
+  ) {
+    super("output_lost", message, details);
+    this.execId = details.execId;
+    this.from = details.from;
+    this.to = details.to;
+  }
+}
+
+/** The agent said something that is not the protocol: the address may not be an agent's. */
+export class ProtocolError extends SandpipeError {
+  override readonly name = "ProtocolError";
+  override readonly code = "protocol";
+  /** The beginning of what it said. */
+  readonly excerpt: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { excerpt: string }) {
+    super("protocol", message, details);
+    this.excerpt = details.excerpt;
+  }
+}
+
+/** An argument was wrong. The message says which, what it was, and what is right. */
+export class InvalidArgumentError extends SandpipeError {
+  override readonly name = "InvalidArgumentError";
+  override readonly code = "invalid_argument";
+
+  constructor(message: string, details?: SandpipeErrorDetails) {
+    super("invalid_argument", message, details);
+  }
+}
+
+/** The sandbox had been closed, or was closed while the call was under way. */
+export class ClosedError extends SandpipeError {
+  override readonly name = "ClosedError";
+  override readonly code = "closed";
+
+  constructor(message: string, details?: SandpipeErrorDetails) {
+    super("closed", message, details);
+  }
+}
+
+/** The embedded agent could not be found, or did not start. */
+export class AgentError extends SandpipeError {
+  override readonly name = "AgentError";
+  override readonly code = "agent";
+
+  constructor(message: string, details?: SandpipeErrorDetails) {
+    super("agent", message, details);
+  }
+}

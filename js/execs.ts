@@ -1,0 +1,116 @@
+import type {
+  CreateExecRequest,
+  ExecItem,
+  ExecStdout,
+  Execs as CoreExecs,
+} from "./core/sandpipe.js";
+import { settle } from "./failure.js";
+import { checkSignal } from "./signal.js";
+import { EventStream } from "./stream.js";
+import type { ExecOptions, ExecResult, ExecSnapshot, StreamOptions, WaitOptions } from "./types.js";
+
+/** The commands of a sandbox. Each call says what it throws; all throw {@link HttpError} as well. */
+export class Execs {
+  readonly #core: CoreExecs;
+
+  /** @internal */
+  constructor(core: CoreExecs) {
+    this.#core = core;
+  }
+
+  /**
+   * Runs a command to its end and resolves its exit code and its whole output, whatever the exit
+   * code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
+   * executed. Its stdin is at end-of-file.
+   *
+   * @param command The program: a path, or a name that is looked up in `PATH`. No shell reads it:
+   * for one, run `sh` with the arguments `["-c", script]`.
+   * @param args The program's arguments, handed over byte for byte.
+   * @throws {ExitCodeMissingError} The output ended without an exit code.
+   * @throws {OutputLostError} The agent no longer had some of the output.
+   * @throws {OutputLimitError} The output is longer than a string can be.
+   * @throws {InvalidArgumentError} An argument or option is wrong.
+   * @throws What `onOutput` throws; the command goes on.
+   */
+  exec(command: string, args?: string[], opts?: ExecOptions): Promise<ExecResult> {
+    return settle(this.#core.exec(command, args, opts));
+  }
+
+  /**
+   * Follows an exec that exists to its end, from the beginning of its output, also after the end.
+   * It resolves and throws as {@link Execs.exec} does.
+   */
+  wait(id: string, opts?: WaitOptions): Promise<ExecResult> {
+    return settle(this.#core.wait(id, opts));
+  }
+
+  /**
+   * What there is of an exec's output now. `exitCode` is undefined while the process runs.
+   *
+   * @param lastSequence Only the events after this one; -N: the last N events. Default: 0, all.
+   * @throws {OutputLostError} The agent no longer has some of them.
+   */
+  getOutput(id: string, lastSequence?: number): Promise<ExecSnapshot> {
+    return settle(this.#core.getOutput(id, lastSequence));
+  }
+
+  /**
+   * The events of an exec's output, each once and in order, as they arrive. The last one carries the
+   * exit code. Leaving the loop early closes the connection and does not stop the process.
+   *
+   * @param lastSequence Only the events after this one; -N: the last N events and what follows.
+   * Default: 0, all.
+   * @throws {ExitCodeMissingError} The output ended without an exit code.
+   * @throws {OutputLostError} The agent no longer has some of them.
+   * @throws The reason of `opts.signal` when that is aborted.
+   */
+  streamOutput(
+    id: string,
+    lastSequence?: number,
+    opts?: StreamOptions,
+  ): AsyncIterableIterator<ExecStdout> {
+    return new EventStream(() => this.#core.streamOutput(id, lastSequence), checkSignal(opts));
+  }
+
+  /**
+   * The list of all execs, newest first: as it is now, then again whenever something changed.
+   *
+   * @throws The reason of `opts.signal` when that is aborted.
+   */
+  streamList(opts?: StreamOptions): AsyncIterableIterator<{ execs: ExecItem[] }> {
+    return new EventStream(() => this.#core.streamList(), checkSignal(opts));
+  }
+
+  /** All execs, newest first. */
+  list(): Promise<ExecItem[]> {
+    return settle(this.#core.list());
+  }
+
+  /** One exec. */
+  get(id: string): Promise<ExecItem> {
+    return settle(this.#core.get(id));
+  }
+
+  /** Creates an exec and starts it, unless `autostart` is false. It does not wait for its end. */
+  create(request: CreateExecRequest): Promise<ExecItem> {
+    return settle(this.#core.create(request));
+  }
+
+  /** Starts an exec that was created with `autostart: false`. One that runs is left as it is. */
+  start(id: string): Promise<ExecItem> {
+    return settle(this.#core.start(id));
+  }
+
+  /** Kills an exec's process group, waits until it is gone, and forgets the exec and its output. */
+  delete(id: string): Promise<void> {
+    return settle(this.#core.delete(id));
+  }
+
+  /**
+   * Writes to a running exec's stdin (`stdin`, the default), or sets the size of its terminal
+   * (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`).
+   */
+  sendStdin(id: string, body: { type?: "stdin" | "resize"; input: string }): Promise<ExecItem> {
+    return settle(this.#core.sendStdin(id, body));
+  }
+}

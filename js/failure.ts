@@ -1,0 +1,81 @@
+import {
+  ClosedError,
+  ExitCodeMissingError,
+  HttpError,
+  InvalidArgumentError,
+  OutputLimitError,
+  OutputLostError,
+  ProtocolError,
+  type SandpipeError,
+  type SandpipeErrorDetails,
+} from "./errors.js";
+
+/** What the core throws: `fields` of the error class that `code` stands for. */
+type Failure = Error & SandpipeErrorDetails & Fields;
+
+type Fields =
+  | { code: "http" | "network"; status: number; operation: string; body?: string }
+  | { code: "exit_code_missing"; execId: string; output: string }
+  | { code: "output_limit"; execId: string; output: string }
+  | { code: "output_lost"; execId: string; from: number; to: number }
+  | { code: "protocol"; excerpt: string }
+  | { code: "invalid_argument" }
+  | { code: "closed" };
+
+/** Awaits what the core promised. A failure of the core's becomes an error of its class. */
+export async function settle<T>(promise: Promise<unknown>): Promise<T> {
+  try {
+    return (await promise) as T;
+  } catch (thrown) {
+    throw explain(thrown);
+  }
+}
+
+/** Calls the core. A failure of the core's becomes an error of its class. */
+export function call<T>(core: () => T): T {
+  try {
+    return core();
+  } catch (thrown) {
+    throw explain(thrown);
+  }
+}
+
+function isFailure(thrown: unknown): thrown is Failure {
+  return thrown instanceof Error && thrown.name === "SandpipeFailure";
+}
+
+/** What a function of the caller's threw is no failure: it stays as it is. */
+function explain(thrown: unknown): unknown {
+  return isFailure(thrown) ? toError(thrown) : thrown;
+}
+
+function toError(failure: Failure): SandpipeError {
+  const { message, hint } = failure;
+  const details: SandpipeErrorDetails = { hint };
+  if ("cause" in failure) details.cause = explain(failure.cause);
+  switch (failure.code) {
+    case "http":
+    case "network": {
+      const { status, operation, body } = failure;
+      return new HttpError(message, { ...details, status, operation, body });
+    }
+    case "exit_code_missing": {
+      const { execId, output } = failure;
+      return new ExitCodeMissingError(message, { ...details, execId, output });
+    }
+    case "output_limit": {
+      const { execId, output } = failure;
+      return new OutputLimitError(message, { ...details, execId, output });
+    }
+    case "output_lost": {
+      const { execId, from, to } = failure;
+      return new OutputLostError(message, { ...details, execId, from, to });
+    }
+    case "protocol":
+      return new ProtocolError(message, { ...details, excerpt: failure.excerpt });
+    case "invalid_argument":
+      return new InvalidArgumentError(message, details);
+    case "closed":
+      return new ClosedError(message, details);
+  }
+}

@@ -1,0 +1,44 @@
+import { initSync } from "./core/sandpipe.js";
+import type { WasmSource } from "./types.js";
+
+/** Gets the WebAssembly module where it was said to be, or the package's own. */
+export type Loader = (source: WasmSource | undefined) => Promise<WebAssembly.Module>;
+
+let loading: Promise<void> | undefined;
+
+/** Loads the WebAssembly module, unless that has been done. */
+export function load(loader: Loader, source: WasmSource | undefined): Promise<void> {
+  loading ??= loader(source).then(
+    (module) => {
+      initSync({ module });
+    },
+    (error: unknown) => {
+      // The next connect() may find it.
+      loading = undefined;
+      throw error;
+    },
+  );
+  return loading;
+}
+
+/** The module that something else than an address gives. */
+export function compile(
+  source: Exclude<WasmSource, URL | string>,
+): Promise<WebAssembly.Module> | WebAssembly.Module {
+  if (source instanceof WebAssembly.Module) return source;
+  if (source instanceof Response) return compileResponse(source);
+  return WebAssembly.compile(source);
+}
+
+/** The module that an answer has, compiled while it arrives if the server names its type. */
+export async function compileResponse(response: Response): Promise<WebAssembly.Module> {
+  if (!response.ok) {
+    throw new Error(
+      `the WebAssembly module could not be loaded: ${response.url} answered ${response.status}`,
+    );
+  }
+  if (response.headers.get("content-type") === "application/wasm") {
+    return WebAssembly.compileStreaming(response);
+  }
+  return WebAssembly.compile(await response.arrayBuffer());
+}

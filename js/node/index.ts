@@ -1,0 +1,1 @@
+export { startAgent, type EmbeddedAgent, type StartAgentOptions } from "./start-agent.js";

@@ -1,0 +1,32 @@
+export type {
+  CreateExecRequest,
+  ExecItem,
+  ExecStdout,
+  OutputType,
+} from "./core/sandpipe.js";
+export {
+  AgentError,
+  ClosedError,
+  ExitCodeMissingError,
+  HttpError,
+  InvalidArgumentError,
+  isSandpipeError,
+  OutputLimitError,
+  OutputLostError,
+  ProtocolError,
+  SandpipeError,
+  type SandpipeErrorCode,
+  type SandpipeErrorDetails,
+} from "./errors.js";
+export type { Connect } from "./connect.js";
+export type { Execs } from "./execs.js";
+export type { Sandbox } from "./sandbox.js";
+export type {
+  ConnectOptions,
+  ExecOptions,
+  ExecResult,
+  ExecSnapshot,
+  StreamOptions,
+  WaitOptions,
+  WasmSource,
+} from "./types.js";

@@ -1,0 +1,31 @@
+import { Sandbox as Core } from "./core/sandpipe.js";
+import { Execs } from "./execs.js";
+import { call } from "./failure.js";
+import type { ConnectOptions } from "./types.js";
+
+/** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
+export class Sandbox {
+  readonly #core: Core;
+
+  /** The commands. */
+  readonly execs: Execs;
+
+  /** @internal */
+  constructor(options: Omit<ConnectOptions, "wasm">) {
+    this.#core = call(() => new Core(options));
+    this.execs = new Execs(this.#core.execs);
+  }
+
+  /**
+   * Ends every request and stream that is under way (they reject with {@link ClosedError}) and
+   * refuses new ones. Running commands go on.
+   */
+  close(): void {
+    this.#core.close();
+  }
+
+  /** The same as {@link Sandbox.close}, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}

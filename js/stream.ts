@@ -1,0 +1,81 @@
+import type { Batches } from "./core/sandpipe.js";
+import { call, settle } from "./failure.js";
+
+/**
+ * A stream of the core's as JS iterates it: batch by batch from the core, one by one to the caller.
+ *
+ * Nothing is read ahead: the core is asked for the next batch when the last one is used up.
+ */
+export class EventStream<T> implements AsyncIterableIterator<T> {
+  readonly #open: () => Batches;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort = (): void => {
+    this.#batches?.close();
+  };
+  #batches: Batches | undefined;
+  #ended = false;
+  #batch: readonly T[] = [];
+  #index = 0;
+  /** Calls of `next` wait for those before them: a caller need not await each. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(open: () => Batches, signal?: AbortSignal) {
+    this.#open = open;
+    this.#signal = signal;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    const step = this.#last.then(
+      () => this.#step(),
+      () => this.#step(),
+    );
+    this.#last = step;
+    return step;
+  }
+
+  /** Closes the connection. `for await` calls it when it is left early. */
+  return(): Promise<IteratorResult<T, undefined>> {
+    this.#end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  async #step(): Promise<IteratorResult<T, undefined>> {
+    try {
+      while (!this.#ended) {
+        this.#signal?.throwIfAborted();
+        if (this.#index < this.#batch.length) {
+          return { done: false, value: this.#batch[this.#index++] as T };
+        }
+        const batch = await settle<T[] | undefined>(this.#connect().next());
+        this.#signal?.throwIfAborted();
+        if (batch === undefined) break;
+        this.#batch = batch;
+        this.#index = 0;
+      }
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    this.#end();
+    return { done: true, value: undefined };
+  }
+
+  #connect(): Batches {
+    if (this.#batches === undefined) {
+      this.#batches = call(this.#open);
+      this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
+    }
+    return this.#batches;
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#batch = [];
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#batches?.close();
+  }
+}

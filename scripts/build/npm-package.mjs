@@ -1,0 +1,72 @@
+// @ts-check
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { mustRun } from "../child-process.mjs";
+import { bindings, dist, root, target } from "../project.mjs";
+import { whenChanged } from "./when-changed.mjs";
+
+const source = join(root, "js");
+const template = join(root, "pkg-template");
+const licenses = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
+const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+
+/** Puts the npm package together: dist/, which tests and examples import as `sandpipe`. */
+export async function buildNpmPackage() {
+  const inputs = [
+    ...[source, template, ...licenses.map((name) => join(root, name))],
+    ...["Cargo.toml", "package-lock.json", "tsconfig.base.json"].map((name) => join(root, name)),
+    fileURLToPath(import.meta.url),
+  ];
+  await whenChanged("npm package", { inputs, outputs: [dist] }, assemble);
+  linkAsDependency();
+}
+
+async function assemble() {
+  // Put in place only when it is whole, so that nothing of an earlier build is left in it.
+  const fresh = join(target, "npm-package");
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(join(fresh, "core"), { recursive: true });
+
+  await mustRun(process.execPath, [compiler, "--project", source, "--outDir", fresh]);
+  for (const name of ["sandpipe.js", "sandpipe.d.ts"]) {
+    copyFileSync(join(bindings, name), join(fresh, "core", name));
+  }
+  copyFileSync(join(bindings, "sandpipe_bg.wasm"), join(fresh, "sandpipe.wasm"));
+  copyFileSync(join(source, "sandpipe.d.wasm.ts"), join(fresh, "sandpipe.wasm.d.ts"));
+
+  cpSync(template, fresh, { recursive: true });
+  for (const name of licenses) copyFileSync(join(root, name), join(fresh, name));
+  setVersion(join(fresh, "package.json"));
+
+  rmSync(dist, { recursive: true, force: true });
+  renameSync(fresh, dist);
+}
+
+/**
+ * The package has the version of the workspace.
+ *
+ * @param {string} path
+ */
+function setVersion(path) {
+  const manifest = readFileSync(join(root, "Cargo.toml"), "utf8");
+  const version = /^\[workspace\.package\]\nversion = "(.+)"$/m.exec(manifest)?.[1];
+  if (version === undefined) throw new Error("Cargo.toml names no version of the workspace");
+  const { name, ...rest } = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, `${JSON.stringify({ name, version, ...rest }, undefined, 2)}\n`);
+}
+
+function linkAsDependency() {
+  const link = join(root, "node_modules", "sandpipe");
+  rmSync(link, { recursive: true, force: true });
+  symlinkSync(join("..", "dist"), link, "dir");
+}

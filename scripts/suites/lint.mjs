@@ -1,0 +1,39 @@
+// @ts-check
+import { run } from "../child-process.mjs";
+import { seconds } from "../progress.mjs";
+
+const wasm = ["--target", "wasm32-unknown-unknown"];
+const denyWarnings = ["--", "--deny", "warnings"];
+const clippy = ["clippy", "--no-deps"];
+
+/** Each is a test: it passes or fails. @type {[name: string, command: string, args: string[]][]} */
+const CHECKS = [
+  ["rustfmt", "cargo", ["fmt", "--all", "--check"]],
+  ["clippy", "cargo", [...clippy, "--all-targets", ...denyWarnings]],
+  [
+    "clippy, core in wasm",
+    "cargo",
+    [...clippy, "--package=sandpipe", "--lib", ...wasm, ...denyWarnings],
+  ],
+  [
+    "clippy, tests in wasm",
+    "cargo",
+    [...clippy, "--package=sandpipe-wasm-tests", "--tests", ...wasm, ...denyWarnings],
+  ],
+  ["eslint", "node_modules/.bin/eslint", ["--max-warnings=0", "."]],
+  ["prettier", "node_modules/.bin/prettier", ["--check", "."]],
+  ["types of the package", "node_modules/.bin/tsc", ["--project", "tests/types"]],
+  ["types of scripts and tests", "node_modules/.bin/tsc", ["--project", "."]],
+];
+
+export async function lint() {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const [name, command, args] of CHECKS) {
+    const start = performance.now();
+    const { exitCode } = await run(command, args);
+    const passed = exitCode === 0;
+    counts[passed ? "passed" : "failed"] += 1;
+    console.log(`${passed ? "✔" : "✖"} ${name} (${seconds(performance.now() - start)})`);
+  }
+  return counts;
+}

@@ -1,0 +1,90 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { build, createServer, preview } from "vite";
+import { startTestAgent } from "../agent.mjs";
+import { installInProject } from "../installed-package.mjs";
+import { launchChromium } from "./chromium.mjs";
+
+/** @type {Awaited<ReturnType<typeof installInProject>>} */
+let project;
+/** @type {Awaited<ReturnType<typeof launchChromium>>} */
+let browser;
+
+before(async () => {
+  project = await installInProject(new URL("app/", import.meta.url));
+  browser = await launchChromium();
+});
+
+after(async () => {
+  await browser.close();
+  await project.remove();
+});
+
+// No configuration: what a user gets who only installs the package.
+const configuration = () => ({
+  root: project.path,
+  configFile: /** @type {const} */ (false),
+  logLevel: /** @type {const} */ ("error"),
+});
+
+test("runs a command in a page that Vite built", async () => {
+  await build(configuration());
+  const server = await preview({
+    ...configuration(),
+    preview: { host: "127.0.0.1", port: 0, strictPort: true },
+  });
+  try {
+    await runsACommand(server.resolvedUrls?.local[0]);
+  } finally {
+    await server.close();
+  }
+});
+
+test("runs a command in a page of Vite's development server", async () => {
+  const server = await createServer({
+    ...configuration(),
+    server: { host: "127.0.0.1", port: 0, strictPort: true },
+  });
+  try {
+    await server.listen();
+    await runsACommand(server.resolvedUrls?.local[0]);
+  } finally {
+    await server.close();
+  }
+});
+
+/** @param {string | undefined} address */
+async function runsACommand(address) {
+  assert(address !== undefined);
+  const agent = await startTestAgent({ allowOrigin: new URL(address).origin });
+  const page = await browser.newPage();
+  try {
+    /** @type {string[]} */
+    const problems = [];
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error") problems.push(message.text());
+    });
+    await page.goto(address);
+    await page.waitForFunction("globalThis.runCommand");
+
+    const command = { command: "sh", args: ["-c", "echo hello; echo oops >&2; exit 3"] };
+    const answer = await page.evaluate(
+      // @ts-expect-error The page's script defines it.
+      (request) => globalThis.runCommand(request),
+      { url: agent.url, token: agent.token, ...command },
+    );
+
+    assert.deepEqual(answer.result, { exitCode: 3, output: "hello\noops\n" });
+    const outputs = answer.events.filter((/** @type {any} */ event) => event.output !== "");
+    assert.deepEqual(outputs, [
+      { type: "stdout", output: "hello\n" },
+      { type: "stderr", output: "oops\n" },
+    ]);
+    assert.deepEqual(problems, []);
+  } finally {
+    await page.close();
+    await agent.stop();
+  }
+}

@@ -1,0 +1,28 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startTestAgent } from "../agent.mjs";
+import { installInProject } from "../installed-package.mjs";
+import { bundleWorker, startWorkerd } from "./workerd.mjs";
+
+test("runs a command from an edge worker", async (t) => {
+  const project = await installInProject(new URL("./", import.meta.url));
+  t.after(() => project.remove());
+  const bundle = await bundleWorker(project.path, "worker.mjs");
+  await cp(join(project.path, "workerd.capnp"), join(bundle, "workerd.capnp"));
+  const agent = await startTestAgent();
+  t.after(() => agent.stop());
+  const worker = await startWorkerd(join(bundle, "workerd.capnp"));
+  t.after(() => worker.stop());
+
+  const command = { command: "sh", args: ["-c", "echo hello; echo oops >&2; exit 3"] };
+  const answer = await fetch(worker.url, {
+    method: "POST",
+    body: JSON.stringify({ url: agent.url, token: agent.token, ...command }),
+  });
+
+  assert.equal(answer.status, 200, await answer.clone().text());
+  assert.deepEqual(await answer.json(), { exitCode: 3, output: "hello\noops\n" });
+});

@@ -1,0 +1,284 @@
+// What a caller is told when the agent, the network or the address is not what it should be. The
+// servers here are real ones that answer wrongly.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { after, afterEach, before, describe, it } from "node:test";
+
+import {
+  connect,
+  ExitCodeMissingError,
+  HttpError,
+  isSandpipeError,
+  OutputLostError,
+  ProtocolError,
+  SandpipeError,
+} from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+/** @typedef {import("node:http").RequestListener} RequestListener */
+
+const EXEC = {
+  id: "exec-1",
+  command: "x",
+  args: [],
+  status: "RUNNING",
+  pid: 1,
+  pty: false,
+  exitCode: -1,
+};
+
+/** @param {unknown} body */
+const json = (body) => JSON.stringify(body);
+
+/** @param {number} sequence @param {string} output @param {object} more */
+const event = (sequence, output, more = {}) =>
+  `data: ${json({ type: "stdout", output, sequence, ...more })}\n\n`;
+
+describe("errors", () => {
+  /** @type {Array<import("node:http").Server>} */
+  const servers = [];
+
+  /**
+   * An address where `answer` answers.
+   * @param {RequestListener} answer
+   */
+  const serve = async (answer) => {
+    const server = createServer(answer).listen(0, "127.0.0.1");
+    servers.push(server);
+    await once(server, "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    return `http://127.0.0.1:${port}`;
+  };
+
+  /**
+   * An agent that creates every exec and streams this of its output.
+   * @param {(response: import("node:http").ServerResponse) => void} stream
+   */
+  const streaming = async (stream) => {
+    const url = await serve((request, response) => {
+      if (request.method === "POST") {
+        response.writeHead(201, { "content-type": "application/json" }).end(json(EXEC));
+      } else {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        stream(response);
+      }
+    });
+    return (await connect({ url })).execs;
+  };
+
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  describe("of a real agent", () => {
+    /** @type {Awaited<ReturnType<typeof startAgent>>} */
+    let agent;
+    before(async () => {
+      agent = await startAgent();
+    });
+    after(() => agent.stop());
+
+    it("tells of a wrong token and of a missing one", async () => {
+      for (const token of [{ token: "wrong" }, {}]) {
+        const { execs } = await connect({ url: agent.url, ...token });
+        await assert.rejects(execs.exec("true"), (error) => {
+          assert.ok(error instanceof HttpError && error instanceof SandpipeError);
+          assert.deepEqual(
+            [error.code, error.status, error.operation],
+            ["http", 401, "create exec"],
+          );
+          assert.match(
+            error.message,
+            /create exec: the agent answered 401: .*Pass the agent's token to connect\(\) as `token`/,
+          );
+          assert.equal(error.hint, "Pass the agent's token to connect() as `token`.");
+          assert.equal(JSON.parse(error.body ?? "").code, 401);
+          return true;
+        });
+      }
+    });
+
+    it("tells of an exec that does not exist", async () => {
+      const { execs } = await connect(agent);
+      for (const call of [
+        () => execs.get("none"),
+        () => execs.wait("none"),
+        () => execs.getOutput("none"),
+        () => execs.delete("none"),
+        () => execs.streamOutput("none").next(),
+      ]) {
+        await assert.rejects(call(), (error) => {
+          assert.ok(error instanceof HttpError && error.status === 404);
+          assert.match(error.message, /none/);
+          return true;
+        });
+      }
+    });
+
+    it("tells of a directory and a user that do not exist", async () => {
+      const { execs } = await connect(agent);
+      for (const [options, value] of /** @type {const} */ ([
+        [{ cwd: "/no/such" }, "/no/such"],
+        [{ user: "nobody-xyz" }, "nobody-xyz"],
+        [{ env: { "A=B": "" } }, "A=B"],
+      ])) {
+        await assert.rejects(execs.exec("true", [], options), (error) => {
+          assert.ok(error instanceof HttpError && error.status === 400, String(error));
+          assert.ok(error.message.includes(value), error.message);
+          return true;
+        });
+      }
+    });
+
+    it("tells of an address below the agent's", async () => {
+      const { execs } = await connect({ url: `${agent.url}/api`, token: agent.token });
+      await assert.rejects(
+        execs.list(),
+        (error) => error instanceof HttpError && error.status === 404,
+      );
+    });
+  });
+
+  it("tells of a refused connection", async () => {
+    const url = await serve(() => {});
+    servers[0]?.close();
+    const { execs } = await connect({ url });
+    await assert.rejects(execs.exec("true"), (error) => {
+      assert.ok(error instanceof HttpError);
+      assert.deepEqual([error.code, error.status], ["network", 0]);
+      assert.match(
+        error.message,
+        new RegExp(`create exec: no answer from ${url}: .*ECONNREFUSED.*Check that the agent runs`),
+      );
+      assert.ok(error.cause instanceof Error);
+      return true;
+    });
+  });
+
+  it("tells of a page where JSON should be", async () => {
+    const page = "<!DOCTYPE html><title>Welcome</title>";
+    for (const type of ["text/html", "application/json"]) {
+      const url = await serve((_, response) =>
+        response.writeHead(200, { "content-type": type }).end(page),
+      );
+      const { execs } = await connect({ url });
+      for (const call of [execs.list(), execs.exec("true"), execs.getOutput("x")]) {
+        await assert.rejects(call, (error) => {
+          assert.ok(error instanceof ProtocolError, String(error));
+          assert.match(
+            error.message,
+            /<!DOCTYPE html>.*Check that the `url` given to connect\(\) is an agent's/,
+          );
+          assert.ok(error.excerpt.startsWith("<!DOCTYPE html>"));
+          return true;
+        });
+      }
+    }
+  });
+
+  it("tells of a proxy's error page", async () => {
+    const url = await serve((_, response) =>
+      response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad Gateway</h1>"),
+    );
+    const { execs } = await connect({ url });
+    await assert.rejects(execs.list(), (error) => {
+      assert.ok(error instanceof HttpError && error.status === 502);
+      assert.equal(error.body, "<h1>Bad Gateway</h1>");
+      return true;
+    });
+  });
+
+  it("tells of an answer that is JSON of another kind", async () => {
+    const url = await serve((_, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end('{"id":1}'),
+    );
+    const { execs } = await connect({ url });
+    await assert.rejects(execs.get("x"), ProtocolError);
+    await assert.rejects(execs.getOutput("x"), ProtocolError);
+  });
+
+  it("tells of broken JSON in an event, after the events before it", async () => {
+    const execs = await streaming((response) => response.end(`${event(1, "a")}data: {"type":\n\n`));
+    await assert.rejects(execs.exec("x"), (error) => {
+      assert.ok(error instanceof ProtocolError);
+      assert.equal(error.excerpt, '{"type":');
+      return true;
+    });
+    const outputs = [];
+    await assert.rejects(async () => {
+      for await (const { output } of execs.streamOutput("exec-1")) outputs.push(output);
+    }, ProtocolError);
+    assert.deepEqual(outputs, ["a"]);
+  });
+
+  for (const [how, end] of /** @type {const} */ ([
+    ["ends", (/** @type {import("node:http").ServerResponse} */ response) => response.end()],
+    [
+      "breaks",
+      (/** @type {import("node:http").ServerResponse} */ response) =>
+        setImmediate(() => response.destroy()),
+    ],
+  ])) {
+    it(`rejects when the stream ${how} without an exit code, with the id and the output so far`, async () => {
+      const execs = await streaming((response) => {
+        response.write(event(1, "so "), () => response.write(event(2, "far"), () => end(response)));
+      });
+      await assert.rejects(execs.exec("x"), (error) => {
+        assert.ok(error instanceof ExitCodeMissingError, String(error));
+        assert.ok(isSandpipeError(error, "exit_code_missing"));
+        assert.deepEqual([error.execId, error.output], ["exec-1", "so far"]);
+        assert.match(error.message, /execs\.wait\("exec-1"\)/);
+        assert.equal(error.cause instanceof HttpError, how === "breaks");
+        return true;
+      });
+      const outputs = [];
+      await assert.rejects(async () => {
+        for await (const { output } of execs.streamOutput("exec-1")) outputs.push(output);
+      }, ExitCodeMissingError);
+      assert.equal(outputs.join(""), "so far");
+    });
+  }
+
+  it("rejects when output is missing", async () => {
+    const execs = await streaming((response) =>
+      response.end(event(1, "a") + event(4, "d", { exitCode: 0 })),
+    );
+    await assert.rejects(execs.exec("x"), (error) => {
+      assert.ok(error instanceof OutputLostError);
+      assert.deepEqual([error.execId, error.from, error.to], ["exec-1", 2, 3]);
+      return true;
+    });
+  });
+
+  it("takes the exit code, whatever comes after it", async () => {
+    const execs = await streaming((response) => {
+      response.write(event(1, "a", { exitCode: 3 }) + "data: nonsense\n\n");
+    });
+    assert.deepEqual(await execs.exec("x"), { exitCode: 3, output: "a" });
+  });
+
+  it("takes events that come twice once", async () => {
+    const execs = await streaming((response) => {
+      response.end(
+        event(1, "a") +
+          event(2, "b") +
+          event(1, "a") +
+          event(2, "b") +
+          event(3, "c", { exitCode: 0 }),
+      );
+    });
+    assert.deepEqual(await execs.exec("x"), { exitCode: 0, output: "abc" });
+  });
+
+  it("knows its errors across copies of the package", () => {
+    const foreign = { code: "http", [Symbol.for("sandpipe.error")]: true };
+    assert.ok(isSandpipeError(foreign));
+    assert.ok(isSandpipeError(foreign, "http"));
+    assert.ok(!isSandpipeError(foreign, "network"));
+    for (const other of [new Error("x"), null, undefined, "x"]) assert.ok(!isSandpipeError(other));
+  });
+});

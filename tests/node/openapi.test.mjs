@@ -1,0 +1,275 @@
+// The agent's OpenAPI document: its live answers are what it says, and it holds all of the base
+// interface.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { startAgent } from "sandpipe/node";
+
+const BASE = new URL("../../../shared/openapi/execs.openapi.json", import.meta.url);
+
+/** @typedef {Record<string, any>} Json */
+
+describe("the OpenAPI document", () => {
+  /** @type {Awaited<ReturnType<typeof startAgent>>} */
+  let agent;
+  /** @type {Json} */
+  let document;
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  /** The operations that have been called, as `get /path status`. */
+  const called = new Set();
+
+  before(async () => {
+    agent = await startAgent();
+    document = await (await fetch(`${agent.url}/openapi.json`)).json();
+    ajv.addSchema(document, "openapi");
+  });
+  after(() => agent.stop());
+
+  /** @param {string} text */
+  const pointer = (text) => text.replaceAll("~", "~0").replaceAll("/", "~1");
+
+  /**
+   * Calls an operation; the answer has to be one that the document names, of its schema.
+   * @param {string} method
+   * @param {string} path as the document writes it
+   * @param {{ id?: string, query?: string, body?: unknown, status: number, headers?: Record<string, string> }} call
+   */
+  const check = async (method, path, { id = "", query = "", body, status, headers = {} }) => {
+    const url = agent.url + path.replace("{id}", id) + query;
+    const response = await fetch(url, {
+      method,
+      headers: {
+        authorization: `Bearer ${agent.token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const operation = `${method} ${path} ${status}`;
+    assert.equal(response.status, status, operation);
+    called.add(operation);
+    const { responses } = document["paths"][path][method.toLowerCase()];
+    const named = String(status) in responses ? String(status) : "default";
+    assert.ok(named in responses, `${operation} is not in the document`);
+    const type = response.headers.get("content-type")?.split(";")[0] ?? "";
+    const schema = `openapi#/paths/${pointer(path)}/${method.toLowerCase()}/responses/${named}/content/${pointer(type)}/schema`;
+    const validate = ajv.compile({ $ref: schema });
+    const values =
+      type === "text/event-stream" ? await firstEvent(response) : [await response.json()];
+    for (const value of values) {
+      assert.ok(
+        validate(value),
+        `${operation}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`,
+      );
+    }
+    if (status >= 400) assert.equal(values[0].code, status);
+    return values[0];
+  };
+
+  /** @param {Response} response */
+  const firstEvent = async (response) => {
+    let text = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      const data = /^data: (.*)\n\n/m.exec(text);
+      if (data) return [JSON.parse(data[1] ?? "")];
+    }
+    throw new Error(`no event in ${text}`);
+  };
+
+  it("describes every answer, success and error", async () => {
+    const execs = "/api/v1/execs";
+    const one = "/api/v1/execs/{id}";
+    const start = "/api/v1/execs/{id}/start";
+    const io = "/api/v1/execs/{id}/io";
+    const stream = "/api/v1/stream/execs/{id}/io";
+    const streamList = "/api/v1/stream/execs";
+    await check("GET", "/health", { status: 200, headers: { authorization: "" } });
+
+    const { id } = await check("POST", execs, {
+      status: 201,
+      body: {
+        command: "cat",
+        args: [],
+        autostart: false,
+        pty: false,
+        user: String(process.getuid?.()),
+      },
+    });
+    await check("POST", execs, { status: 400, body: { command: "", args: [] } });
+    await check("POST", execs, {
+      status: 400,
+      body: { command: "true", args: [], cwd: "/no/such" },
+    });
+    await check("POST", execs, { status: 400, body: "{not json" });
+    await check("POST", execs, { status: 400, body: { args: [] } });
+    await check("POST", execs, {
+      status: 413,
+      body: { command: "true", args: ["x".repeat(17 << 20)] },
+    });
+    await check("POST", execs, {
+      status: 415,
+      body: "{}",
+      headers: { "content-type": "text/plain" },
+    });
+    await check("GET", execs, { status: 200 });
+    await check("GET", streamList, { status: 200 });
+
+    await check("POST", io, { id, status: 400, body: { type: "stdin", input: "x" } });
+    await check("POST", start, { id, status: 200, body: {} });
+    await check("POST", start, { id, status: 200 });
+    await check("POST", io, { id, status: 200, body: { type: "stdin", input: "x\n" } });
+    await check("POST", io, {
+      id,
+      status: 400,
+      body: { type: "resize", input: '{"cols":80,"rows":24}' },
+    });
+    await check("GET", stream, { id, status: 200 });
+    await check("GET", stream, { id, status: 400, query: "?lastSequence=x" });
+    await check("GET", io, { id, status: 200, query: "?lastSequence=-5" });
+    await check("GET", io, { id, status: 400, query: "?lastSequence=x" });
+    await check("GET", one, { id, status: 200 });
+
+    const ended = await check("POST", execs, {
+      status: 201,
+      body: { command: "no-such-command", args: [] },
+    });
+    await check("POST", start, { id: ended.id, status: 409 });
+
+    for (const [method, path] of [
+      ["GET", one],
+      ["DELETE", one],
+      ["POST", start],
+      ["GET", io],
+      ["GET", stream],
+    ]) {
+      await check(String(method), String(path), { id: "none", status: 404 });
+    }
+    await check("POST", io, { id: "none", status: 404, body: { type: "stdin", input: "" } });
+    for (const [method, path] of [
+      ["GET", execs],
+      ["POST", execs],
+      ["GET", one],
+      ["DELETE", one],
+      ["POST", start],
+      ["GET", io],
+      ["POST", io],
+      ["GET", stream],
+      ["GET", streamList],
+    ]) {
+      await check(String(method), String(path), {
+        id,
+        status: 401,
+        headers: { authorization: "Bearer wrong" },
+      });
+    }
+    await check("DELETE", one, { id, status: 200 });
+
+    // The WebSocket has no JSON answer but its errors.
+    await check("GET", "/ws/v1/execs/{id}", { id, status: 401, headers: { authorization: "" } });
+    for (const [path, methods] of Object.entries(document["paths"])) {
+      for (const method of Object.keys(methods)) {
+        const name = `${method.toUpperCase()} ${path} `;
+        assert.ok(
+          [...called].some((operation) => operation.startsWith(name)),
+          `${name}was not called`,
+        );
+      }
+    }
+  });
+
+  it("refuses what it does not describe with the same kind of error", async () => {
+    const validate = ajv.compile({ $ref: "openapi#/components/schemas/Error" });
+    for (const [method, path, status] of /** @type {const} */ ([
+      ["GET", "/nothing/here", 404],
+      ["PUT", "/api/v1/execs", 405],
+      ["POST", "/health", 405],
+    ])) {
+      const response = await fetch(agent.url + path, {
+        method,
+        headers: { authorization: `Bearer ${agent.token}` },
+      });
+      assert.equal(response.status, status);
+      assert.equal(response.headers.get("content-type"), "application/json");
+      const body = await response.json();
+      assert.ok(validate(body), JSON.stringify(body));
+    }
+  });
+
+  const missing = existsSync(BASE) ? false : "skipped: the base interface's file is not here";
+  it(
+    "holds every path, status, required property and type of the base interface",
+    { skip: missing },
+    () => {
+      /** @type {Json} */
+      const base = JSON.parse(readFileSync(BASE, "utf8"));
+      /** @param {Json} root @param {Json} value @returns {Json} */
+      const resolve = (root, value) =>
+        typeof value["$ref"] === "string"
+          ? value["$ref"]
+              .slice(2)
+              .split("/")
+              .reduce((/** @type {Json} */ at, key) => at[key], root)
+          : value;
+      /** @param {Json} schema @returns {string[]} */
+      const types = (schema) =>
+        [schema["type"]].flat().filter((type) => type !== "null" && type !== undefined);
+
+      /** @param {Json} expected @param {Json} actual @param {string} where */
+      const compare = (expected, actual, where) => {
+        expected = resolve(base, expected);
+        // What may be left out or null is written as one of two.
+        const options = [actual, ...(actual["oneOf"] ?? actual["anyOf"] ?? [])].map((one) =>
+          resolve(document, one),
+        );
+        actual = options.find((one) => types(one).length > 0) ?? {};
+        assert.deepEqual(types(actual), types(expected), `the type of ${where}`);
+        for (const name of expected["required"] ?? []) {
+          assert.ok(actual["required"]?.includes(name), `${where}.${name} is not required`);
+        }
+        for (const [name, property] of Object.entries(expected["properties"] ?? {})) {
+          assert.ok(actual["properties"]?.[name], `${where}.${name} is missing`);
+          compare(property, actual["properties"][name], `${where}.${name}`);
+        }
+        for (const value of expected["enum"] ?? []) {
+          assert.ok(actual["enum"]?.includes(value), `${where} can't be ${value}`);
+        }
+        if (expected["items"]) compare(expected["items"], actual["items"], `${where}[]`);
+      };
+
+      let operations = 0;
+      for (const [path, methods] of Object.entries(base["paths"])) {
+        for (const [method, expected] of Object.entries(methods)) {
+          const where = `${method} ${path}`;
+          const actual = document["paths"][path]?.[method];
+          assert.ok(actual, `${where} is missing`);
+          operations++;
+          for (const parameter of expected.parameters ?? []) {
+            const found = actual.parameters?.find(
+              (/** @type {Json} */ one) =>
+                one["name"] === parameter.name && one["in"] === parameter.in,
+            );
+            assert.ok(found, `${where}: parameter ${parameter.name} is missing`);
+            compare(parameter.schema, found.schema, `${where}: ${parameter.name}`);
+          }
+          for (const [status, response] of Object.entries(expected.responses)) {
+            const found = actual.responses[status];
+            assert.ok(found, `${where}: status ${status} is missing`);
+            for (const [type, content] of Object.entries(response.content ?? {})) {
+              assert.ok(found.content?.[type], `${where} ${status}: ${type} is missing`);
+              compare(content.schema, found.content[type].schema, `${where} ${status}`);
+            }
+          }
+          const body = expected.requestBody?.content?.["application/json"]?.schema;
+          if (body)
+            compare(body, actual.requestBody.content["application/json"].schema, `${where}: body`);
+        }
+      }
+      assert.equal(operations, 10);
+    },
+  );
+});

@@ -1,0 +1,100 @@
+// startAgent(): the embedded agent lives and ends with its parent.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+
+import { AgentError, connect, HttpError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+/** @param {() => boolean} condition */
+const until = async (condition) => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
+};
+
+describe("startAgent", () => {
+  it("runs an agent and stops it with its commands, once", async () => {
+    const agent = await startAgent();
+    assert.match(agent.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    const { execs } = await connect(agent);
+    const { pid } = await execs.create({ command: "sleep", args: ["1000"] });
+    assert.ok(existsSync(`/proc/${pid}`));
+    await Promise.all([agent.stop(), agent.stop()]);
+    assert.ok(!existsSync(`/proc/${pid}`));
+    await assert.rejects(
+      execs.list(),
+      (error) => error instanceof HttpError && error.code === "network",
+    );
+    await agent.stop();
+  });
+
+  it("runs commands in the workspace that it is told", async () => {
+    const agent = await startAgent({ workspace: "/usr" });
+    try {
+      const { execs } = await connect(agent);
+      assert.equal((await execs.exec("pwd")).output, "/usr\n");
+    } finally {
+      await agent.stop();
+    }
+  });
+
+  it("ends with a parent that is killed, and leaves no process and no file", async () => {
+    const temporary = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
+    const script = `
+      import { connect } from "sandpipe";
+      import { startAgent } from "sandpipe/node";
+      const { execs } = await connect(await startAgent());
+      const { output } = await execs.exec("sh", ["-c", "echo $PPID"]);
+      const { pid } = await execs.create({ command: "sleep", args: ["1000"] });
+      console.log(JSON.stringify([Number(output), pid]));
+      setInterval(() => {}, 1000);`;
+    const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: import.meta.dirname,
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = await once(parent.stdout, "data");
+    const pids = JSON.parse(String(line));
+    assert.deepEqual(
+      pids.map((/** @type {number} */ pid) => existsSync(`/proc/${pid}`)),
+      [true, true],
+    );
+    parent.kill("SIGKILL");
+    await until(() => pids.every((/** @type {number} */ pid) => !existsSync(`/proc/${pid}`)));
+    assert.deepEqual(readdirSync(temporary), []);
+    await rm(temporary, { recursive: true });
+  });
+
+  it("does not keep its parent alive", async () => {
+    const script = `import { startAgent } from "sandpipe/node"; await startAgent();`;
+    const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: import.meta.dirname,
+      stdio: "inherit",
+    });
+    assert.deepEqual(await once(parent, "exit"), [0, null]);
+  });
+
+  it("says what is wrong when there is no agent to run, or it does not start", async () => {
+    const before = process.env["SANDPIPE_AGENT"];
+    process.env["SANDPIPE_AGENT"] = "/no/such/agent";
+    try {
+      await assert.rejects(startAgent(), (error) => {
+        assert.ok(error instanceof AgentError);
+        assert.match(error.message, /\/no\/such\/agent could not be run: .*ENOENT.*SANDPIPE_AGENT/);
+        return true;
+      });
+    } finally {
+      if (before === undefined) delete process.env["SANDPIPE_AGENT"];
+      else process.env["SANDPIPE_AGENT"] = before;
+    }
+    await assert.rejects(startAgent({ workspace: "/no/such/directory" }), (error) => {
+      assert.ok(error instanceof AgentError);
+      assert.match(error.message, /ended before it listened: .*\/no\/such\/directory/s);
+      return true;
+    });
+  });
+});

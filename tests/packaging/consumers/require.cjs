@@ -1,0 +1,12 @@
+const { connect } = require("sandpipe");
+const { startAgent } = require("sandpipe/node");
+
+async function main() {
+  const agent = await startAgent();
+  const sandbox = await connect({ url: agent.url, token: agent.token });
+  const result = await sandbox.execs.exec("sh", ["-c", "echo hello; echo oops >&2; exit 3"]);
+  console.log(JSON.stringify(result));
+  await agent.stop();
+}
+
+main();

@@ -1,0 +1,62 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { agent, root } from "../../scripts/project.mjs";
+import { installInProject } from "../installed-package.mjs";
+
+const execute = promisify(execFile);
+const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+
+/** @type {Awaited<ReturnType<typeof installInProject>>} */
+let project;
+
+before(async () => {
+  project = await installInProject(new URL("consumers/", import.meta.url));
+});
+
+after(() => project.remove());
+
+test("runs a command when imported", () => runs("import.mjs"));
+
+test("runs a command when required by CommonJS", () => runs("require.cjs"));
+
+for (const [module, moduleResolution] of [
+  ["NodeNext", "NodeNext"],
+  ["ESNext", "Bundler"],
+]) {
+  test(`runs a command when compiled by TypeScript with moduleResolution ${moduleResolution}`, async () => {
+    const compilerOptions = {
+      ...{ module, moduleResolution, target: "ES2022", strict: true },
+      // Not Node's types: the package needs no others than its own.
+      types: [],
+      skipLibCheck: false,
+    };
+    const config = { compilerOptions, files: ["typed.mts"] };
+    await writeFile(join(project.path, "tsconfig.json"), JSON.stringify(config));
+    await node(compiler);
+    await runs("typed.mjs");
+  });
+}
+
+/** @param {string} program */
+async function runs(program) {
+  const { stdout, stderr } = await node(program);
+  assert.deepEqual(JSON.parse(stdout), { exitCode: 3, output: "hello\noops\n" });
+  assert.equal(stderr, "");
+}
+
+/** @param {string} program */
+async function node(program) {
+  // An installed package has no workspace to find the agent in.
+  const env = { ...process.env, SANDPIPE_AGENT: agent };
+  try {
+    return await execute(process.execPath, [program], { cwd: project.path, env });
+  } catch (error) {
+    const { stdout, stderr } = /** @type {{ stdout: string, stderr: string }} */ (error);
+    assert.fail(`${program} failed:\n${stdout}${stderr}`);
+  }
+}

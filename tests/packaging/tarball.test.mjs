@@ -1,0 +1,57 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { readFile, rm } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { pack, temporaryFolder } from "../installed-package.mjs";
+
+/** @type {string} */
+let folder;
+/** @type {import("../installed-package.mjs").Tarball} */
+let tarball;
+
+before(async () => {
+  folder = await temporaryFolder();
+  tarball = await pack(folder);
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+test("has exactly these files", () => {
+  const modules = [
+    ...["browser", "connect", "edge", "errors", "execs", "failure", "load", "node", "public"],
+    ...["sandbox", "signal", "stream", "types"],
+    ...["core/sandpipe", "node/index", "node/start-agent"],
+  ];
+  const expected = [
+    ...modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]),
+    ...["LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
+    ...["sandpipe.wasm", "sandpipe.wasm.d.ts"],
+  ];
+  assert.deepEqual(tarball.files.map(({ path }) => path).sort(), expected.sort());
+});
+
+test("publint finds nothing", async () => {
+  const { buffer } = new Uint8Array(await readFile(tarball.filename));
+  const { messages, pkg } = await publint({ strict: true, pack: { tarball: buffer } });
+  assert.deepEqual(
+    messages.map((message) => formatMessage(message, pkg)),
+    [],
+  );
+});
+
+test("attw finds no wrong types", async () => {
+  const analysis = await checkPackage(
+    createPackageFromTarballData(new Uint8Array(await readFile(tarball.filename))),
+  );
+  assert(analysis.types !== false);
+  // The package is ESM only: resolution as of Node 10 knows no `exports`, and that Node 20.19 can
+  // require() it all the same is unknown to the compiler that attw brings along.
+  const relevant = analysis.problems.filter(
+    (problem) =>
+      !("resolutionKind" in problem) || !["node10", "node16-cjs"].includes(problem.resolutionKind),
+  );
+  assert.deepEqual(relevant, []);
+});

@@ -1,0 +1,41 @@
+//! The agent that `scripts/suites/wasm.mjs` runs for these tests.
+
+use js_sys::{Array, Object, Promise, Reflect};
+use sandpipe::Sandbox;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+
+/// A sandbox of the agent. A page has no environment to read: the compiler's is what counts.
+pub(crate) fn sandbox() -> Sandbox {
+    let url = option_env!("SANDPIPE_TEST_URL").expect("run by `npm test`");
+    let token = option_env!("SANDPIPE_TEST_TOKEN").expect("run by `npm test`");
+    connect(url, token)
+}
+
+pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
+    Sandbox::new(&object(&[("url", url.into()), ("token", token.into())])).unwrap()
+}
+
+pub(crate) fn object(fields: &[(&str, JsValue)]) -> JsValue {
+    let object = Object::new();
+    for (name, value) in fields {
+        Reflect::set(&object, &(*name).into(), value).unwrap();
+    }
+    object.into()
+}
+
+pub(crate) fn strings(items: &[&str]) -> JsValue {
+    items.iter().map(|item| JsValue::from_str(item)).collect::<Array>().into()
+}
+
+pub(crate) fn field(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &name.into()).unwrap()
+}
+
+pub(crate) fn text(object: &JsValue, name: &str) -> String {
+    field(object, name).as_string().unwrap_or_else(|| panic!("{name} is no text"))
+}
+
+pub(crate) async fn settled(promise: Promise) -> Result<JsValue, JsValue> {
+    JsFuture::from(promise.unchecked_into::<Promise>()).await
+}

@@ -1,0 +1,71 @@
+use js_sys::{Array, Function};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::agent::{field, object, sandbox, settled, strings, text};
+
+#[wasm_bindgen_test]
+async fn resolves_the_exit_code_and_the_output_of_both_streams() {
+    let args = strings(&["-c", "echo hello; echo oops >&2; exit 3"]);
+    let promise = sandbox().execs().exec(&"sh".into(), &args, &JsValue::UNDEFINED);
+
+    let result = settled(promise).await.unwrap();
+
+    assert_eq!(field(&result, "exitCode").as_f64(), Some(3.0));
+    assert_eq!(text(&result, "output"), "hello\noops\n");
+}
+
+#[wasm_bindgen_test]
+async fn goes_on_when_the_handle_is_freed_meanwhile() {
+    let sandbox = sandbox();
+    let execs = sandbox.execs();
+    let promise = execs.exec(&"echo".into(), &strings(&["a"]), &JsValue::UNDEFINED);
+    drop(execs);
+    drop(sandbox);
+
+    let result = settled(promise).await.unwrap();
+
+    assert_eq!(text(&result, "output"), "a\n");
+}
+
+#[wasm_bindgen_test]
+async fn runs_calls_of_one_handle_side_by_side() {
+    let execs = sandbox().execs();
+    let runs: Vec<_> = (0..5)
+        .map(|code| {
+            let args = strings(&["-c", &format!("echo {code}; exit {code}")]);
+            execs.exec(&"sh".into(), &args, &JsValue::UNDEFINED)
+        })
+        .collect();
+    for (code, run) in (0_i32..).zip(runs) {
+        let result = settled(run).await.unwrap();
+        assert_eq!(field(&result, "exitCode").as_f64(), Some(f64::from(code)));
+        assert_eq!(text(&result, "output"), format!("{code}\n"));
+    }
+}
+
+#[wasm_bindgen_test]
+async fn carries_text_of_every_kind_both_ways() {
+    let text_of_every_kind = "a\0b é € 😀 \u{feff}\u{7f}";
+    let env = object(&[("TEXT", "é 😀\n".into())]);
+    let print = r#"printf '%s\000' "$TEXT"; printf 'a\000b \303\251 \342\202\254 \360\237\230\200 \357\273\277\177'"#;
+    let options = object(&[("env", env)]);
+
+    let promise = sandbox().execs().exec(&"sh".into(), &strings(&["-c", print]), &options);
+
+    let result = settled(promise).await.unwrap();
+    assert_eq!(text(&result, "output"), format!("é 😀\n\0{text_of_every_kind}"));
+}
+
+#[wasm_bindgen_test]
+async fn reports_each_event_to_on_output() {
+    let seen = Array::new();
+    let on_output = Function::new_with_args("seen, event", "seen.push(event.output)")
+        .bind1(&JsValue::NULL, &seen);
+    let options = object(&[("onOutput", on_output.unchecked_into())]);
+
+    let promise = sandbox().execs().exec(&"echo".into(), &strings(&["a"]), &options);
+
+    settled(promise).await.unwrap();
+    assert_eq!(seen.join("").as_string().as_deref(), Some("a\n"));
+}

@@ -1,0 +1,56 @@
+use wasm_bindgen::JsValue;
+use wasm_bindgen_test::wasm_bindgen_test;
+
+use crate::agent::{connect, field, object, sandbox, settled, strings, text};
+
+#[wasm_bindgen_test]
+async fn an_answer_with_an_error_says_what_the_agent_said() {
+    let promise = sandbox().execs().get(&"no-such-exec".into());
+
+    let failure = settled(promise).await.unwrap_err();
+
+    assert_eq!(text(&failure, "name"), "SandpipeFailure");
+    assert_eq!(text(&failure, "code"), "http");
+    assert_eq!(text(&failure, "operation"), "get exec");
+    assert_eq!(field(&failure, "status").as_f64(), Some(404.0));
+    assert!(text(&failure, "message").contains("no-such-exec"));
+}
+
+#[wasm_bindgen_test]
+async fn no_answer_is_a_failure_of_its_own() {
+    // Nothing listens on port 1, and no page may ask for it.
+    let promise = connect("http://127.0.0.1:1", "token").execs().list();
+
+    let failure = settled(promise).await.unwrap_err();
+
+    assert_eq!(text(&failure, "code"), "network");
+    assert_eq!(field(&failure, "status").as_f64(), Some(0.0));
+    assert!(text(&failure, "message").contains("http://127.0.0.1:1"));
+    assert!(field(&failure, "cause").is_object());
+}
+
+#[wasm_bindgen_test]
+async fn a_wrong_argument_rejects_and_says_which() {
+    let promise = sandbox().execs().exec(&"ls".into(), &strings(&["-l"]), &1.into());
+    let failure = settled(promise).await.unwrap_err();
+    assert_eq!(text(&failure, "code"), "invalid_argument");
+    assert!(text(&failure, "message").contains("`options` must be an object, but is the number 1"));
+
+    let failure = sandbox().execs().stream_output(&1.into(), &JsValue::UNDEFINED).err().unwrap();
+    assert_eq!(text(&failure, "code"), "invalid_argument");
+}
+
+#[wasm_bindgen_test]
+async fn closing_rejects_what_is_under_way() {
+    let sandbox = sandbox();
+    let args = strings(&["-c", "sleep 1000"]);
+    let request = object(&[("command", "sh".into()), ("args", args)]);
+    let exec = settled(sandbox.execs().create(&request)).await.unwrap();
+    let waiting = sandbox.execs().wait(&field(&exec, "id"), &JsValue::UNDEFINED);
+
+    sandbox.close();
+
+    assert_eq!(text(&settled(waiting).await.unwrap_err(), "code"), "closed");
+    assert_eq!(text(&settled(sandbox.execs().list()).await.unwrap_err(), "code"), "closed");
+    settled(crate::agent::sandbox().execs().delete(&field(&exec, "id"))).await.unwrap();
+}
