@@ -1,3 +1,6 @@
+// So that the types compile for users whose `lib` is older.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { Sandbox as Core } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import { call } from "./failure.js";

@@ -1,3 +1,6 @@
+// So that the types compile for users whose `lib` is older.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

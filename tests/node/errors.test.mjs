@@ -166,8 +166,8 @@ describe("errors", () => {
         response.writeHead(200, { "content-type": type }).end(page),
       );
       const { execs } = await connect({ url });
-      for (const call of [execs.list(), execs.exec("true"), execs.getOutput("x")]) {
-        await assert.rejects(call, (error) => {
+      for (const call of [() => execs.list(), () => execs.exec("true"), () => execs.getOutput("x")]) {
+        await assert.rejects(call(), (error) => {
           assert.ok(error instanceof ProtocolError, String(error));
           assert.match(
             error.message,

@@ -1,2 +1,48 @@
 //! The agent's command line.
-fn main() {}
+
+use std::{io::IsTerminal, process::ExitCode};
+
+use clap::Parser;
+use sandpipe_agent::Options;
+use tracing_subscriber::EnvFilter;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    let filter = match EnvFilter::try_new(&options.log) {
+        Ok(filter) => filter,
+        Err(error) => {
+            let mut command = <Options as clap::CommandFactory>::command();
+            command
+                .error(clap::error::ErrorKind::ValueValidation, format!("--log: {error}"))
+                .exit();
+        }
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    match sandpipe_agent::run(&options).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// An error that ends the agent is told whatever is logged.
+fn report(error: &dyn std::error::Error) {
+    use std::io::Write;
+
+    let mut line = format!("sandpipe-agent: {error}");
+    let mut source = error.source();
+    while let Some(error) = source {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        source = error.source();
+    }
+    // There is nobody left to tell when standard error is closed.
+    let _told = writeln!(std::io::stderr(), "{line}");
+}

@@ -19,6 +19,7 @@ pub struct ExecItem {
             type = "\"CREATED\" | \"RUNNING\" | \"STOPPING\" | \"EXITED\" | \"STOPPED\" | (string & {})"
         )
     )]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub status: ExecStatus,
     /// The process id; 0 while there has been no process.
     pub pid: u32,
@@ -34,7 +35,6 @@ pub struct ExecItem {
 
 /// How far an exec has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ExecStatus {
     /// Not started yet.

@@ -1,0 +1,242 @@
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::{OsStr, OsString},
+    future::IntoFuture,
+    io::{self, Write},
+    net::{IpAddr, SocketAddr},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{Router, http::HeaderValue, serve::ListenerExt};
+use serde::Serialize;
+use tokio::{net::TcpListener, sync::watch, time::timeout};
+
+use crate::{
+    execs::{Registry, Unstoppable},
+    http::{self, HostPolicy},
+    options::Options,
+    process::{FileLimit, Reaper, Surroundings},
+    shutdown::StopRequests,
+    state_dir::{StateDir, StateDirError, default_path},
+    token::{self, LoadedTokens, TokenError, Tokens},
+};
+
+/// How long a client may take to read the rest of an answer when the agent ends.
+const LAST_READ: Duration = Duration::from_secs(1);
+
+/// An agent: its execs and who may use them.
+pub struct Agent {
+    registry: Arc<Registry>,
+    tokens: Arc<Tokens>,
+    admin_token_file: Option<PathBuf>,
+    hosts: Arc<HostPolicy>,
+    allow_origin: Vec<HeaderValue>,
+    state_dir: StateDir,
+    /// Becomes true when what has no end of its own is to end.
+    over: watch::Sender<bool>,
+}
+
+/// Why the agent does not run, or did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The agent would be open to the network with a token that nobody chose.
+    #[error(
+        "listening on {0} opens the agent to other machines: give it a token of yours with \
+         --admin-token-file or SANDPIPE_ADMIN_TOKEN, or listen on 127.0.0.1"
+    )]
+    NoTokenOfYours(SocketAddr),
+    /// The workspace is no directory.
+    #[error("the workspace {} is not a directory that exists", .0.display())]
+    Workspace(PathBuf),
+    /// The state directory can't be used.
+    #[error(transparent)]
+    StateDir(#[from] StateDirError),
+    /// The tokens can't be used.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// The address can't be listened on.
+    #[error("can't listen on {address}: {error}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system refuses something that the agent can't do without.
+    #[error("can't {what}: {error}")]
+    System {
+        /// What was refused.
+        what: &'static str,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Some processes are left.
+    #[error("some processes could not be stopped: {0}")]
+    Unstoppable(String),
+}
+
+impl From<Unstoppable> for AgentError {
+    fn from(unstoppable: Unstoppable) -> Self {
+        Self::Unstoppable(unstoppable.to_string())
+    }
+}
+
+/// The line that says that the agent is ready.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ready<'a> {
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    admin_token_file: Option<&'a Path>,
+}
+
+/// Runs an agent until it is told to stop.
+///
+/// # Errors
+/// See [`AgentError`].
+pub async fn run(options: &Options) -> Result<(), AgentError> {
+    let mut stops = StopRequests::listen(options.until_stdin_closes)
+        .map_err(|error| refused("listen to signals", error))?;
+    if !options.listen.ip().is_loopback() && !token::is_given(options.admin_token_file.as_deref()) {
+        return Err(AgentError::NoTokenOfYours(options.listen));
+    }
+    let agent = Agent::open(options)?;
+    let listen_error = |error| AgentError::Listen { address: options.listen, error };
+    let listener = TcpListener::bind(options.listen).await.map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+    agent.announce(address)?;
+    agent.serve(listener, &mut stops).await
+}
+
+impl Agent {
+    /// Takes the state directory, the tokens and the orphans of this process. It needs a runtime.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open(options: &Options) -> Result<Self, AgentError> {
+        let workspace = match &options.workspace {
+            Some(workspace) => workspace.clone(),
+            None => env::current_dir().map_err(|error| refused("find the workspace", error))?,
+        };
+        let workspace = match workspace.canonicalize() {
+            Ok(path) if path.is_dir() => path,
+            _ => return Err(AgentError::Workspace(workspace)),
+        };
+        let state_dir = match &options.state_dir {
+            Some(path) => path.clone(),
+            None => default_path()?,
+        };
+        let state_dir = StateDir::take(&state_dir)?;
+        let LoadedTokens { tokens, admin_file } = token::load(
+            options.admin_token_file.as_deref(),
+            options.readonly_token_file.as_deref(),
+            state_dir.path(),
+        )?;
+        let file_limit = FileLimit::raise()
+            .map_err(|error| refused("raise the limit on open files", error.into()))?;
+        let signals =
+            Reaper::adopt_orphans().map_err(|error| refused("adopt orphaned processes", error))?;
+        tokio::spawn(Reaper::run(signals));
+
+        let surroundings = Surroundings {
+            workspace,
+            default_user: options.default_user.clone(),
+            env: environment_of_commands(env::vars_os()),
+            file_limit,
+        };
+        let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit);
+        Ok(Self {
+            registry: Arc::new(registry),
+            tokens: Arc::new(tokens),
+            admin_token_file: admin_file,
+            hosts: Arc::new(HostPolicy::new(options.listen.ip(), &options.allow_host)),
+            allow_origin: options.allow_origin.clone(),
+            state_dir,
+            over: watch::Sender::new(false),
+        })
+    }
+
+    /// The HTTP interface.
+    pub fn app(&self) -> Router {
+        http::router(http::App {
+            registry: Arc::clone(&self.registry),
+            tokens: Arc::clone(&self.tokens),
+            hosts: Arc::clone(&self.hosts),
+            allow_origin: self.allow_origin.clone(),
+            over: self.over.subscribe(),
+        })
+    }
+
+    /// Says on standard output that the agent is ready, and where.
+    fn announce(&self, address: SocketAddr) -> Result<(), AgentError> {
+        let ready = Ready {
+            url: format!("http://{}", reachable(address)),
+            admin_token_file: self.admin_token_file.as_deref(),
+        };
+        let print = || {
+            let line = serde_json::to_string(&ready)?;
+            let mut stdout = io::stdout().lock();
+            writeln!(stdout, "{line}")?;
+            stdout.flush()
+        };
+        print().map_err(|error| refused("print the address", error))
+    }
+
+    /// Serves until it is told to stop; then stops every exec and ends.
+    async fn serve(
+        self,
+        listener: TcpListener,
+        stops: &mut StopRequests,
+    ) -> Result<(), AgentError> {
+        let (closing, mut closed) = watch::channel(false);
+        let listener = listener.tap_io(|connection| {
+            // Small pieces of output are to go out at once.
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY");
+            }
+        });
+        let server = axum::serve(listener, self.app()).with_graceful_shutdown(async move {
+            // An error would mean that the agent is gone.
+            let _closing = closed.wait_for(|closing| *closing).await;
+        });
+        let server = tokio::spawn(server.into_future());
+
+        stops.next().await;
+        tracing::info!("stopping");
+        closing.send_replace(true);
+        let stopped = self.registry.stop_all(stops.next()).await;
+        self.over.send_replace(true);
+        // A client that does not read is cut off.
+        if timeout(LAST_READ, server).await.is_err() {
+            tracing::info!("some connections were cut off");
+        }
+        self.state_dir.clear().map_err(|error| refused("remove the output on disk", error))?;
+        Ok(stopped?)
+    }
+}
+
+/// The agent's own environment, without its secrets and settings.
+fn environment_of_commands(
+    own: impl Iterator<Item = (OsString, OsString)>,
+) -> BTreeMap<OsString, OsString> {
+    let is_own = |name: &OsStr| name.as_bytes().starts_with(b"SANDPIPE_");
+    own.filter(|(name, _)| !is_own(name)).collect()
+}
+
+/// An address that a client on this machine can connect to: a wildcard is none.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+fn refused(what: &'static str, error: io::Error) -> AgentError {
+    AgentError::System { what, error }
+}

@@ -1,0 +1,62 @@
+use std::{io, sync::Arc, time::Duration};
+
+use nix::sys::signal::Signal;
+use tokio::task::{JoinError, spawn_blocking};
+
+use super::{
+    exec::{Exec, Lifecycle},
+    registry::Registry,
+};
+
+/// How long a killed group may take to be gone. Only a process that the system itself holds up takes
+/// noticeably long.
+pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why an exec was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DeleteError {
+    #[error("exec {0} has been deleted already")]
+    Gone(String),
+    #[error("the process group {group} of exec {id} can't be killed: {error}")]
+    Kill { id: String, group: i32, error: io::Error },
+    #[error(
+        "the process group {group} of exec {id} was killed and is still there after {} s: \
+         the system holds a process of it up, try again later",
+        KILL_PATIENCE.as_secs()
+    )]
+    Stuck { id: String, group: i32 },
+    #[error("the agent failed while it removed the output: {0}")]
+    Join(#[from] JoinError),
+}
+
+impl Registry {
+    /// Kills the exec's process group, waits until it is gone, and forgets the exec and its output.
+    ///
+    /// The caller lets it run to its end.
+    pub(crate) async fn delete(&self, exec: &Arc<Exec>) -> Result<(), DeleteError> {
+        let mut lifecycle = exec.lifecycle.lock().await;
+        if *lifecycle == Lifecycle::Deleted {
+            return Err(DeleteError::Gone(exec.id.clone()));
+        }
+        exec.set_stopping();
+        exec.spool.close();
+        let group = exec.state().group.clone();
+        if let Some(group) = group {
+            let number = group.id().as_raw();
+            group.signal(Signal::SIGKILL).map_err(|error| DeleteError::Kill {
+                id: exec.id.clone(),
+                group: number,
+                error,
+            })?;
+            if !group.gone_within(KILL_PATIENCE).await {
+                return Err(DeleteError::Stuck { id: exec.id.clone(), group: number });
+            }
+        }
+        *lifecycle = Lifecycle::Deleted;
+        exec.deleted.send_replace(true);
+        self.remove(exec);
+        let spool = Arc::clone(&exec.spool);
+        spawn_blocking(move || spool.remove()).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+use std::sync::Arc;
+
+use sandpipe_protocol::{ExecStatus, OutputType};
+use tokio::task::spawn_blocking;
+
+use super::{
+    exec::{Exec, Lifecycle},
+    input::Input,
+    run::run,
+};
+use crate::{
+    output::Collector,
+    process::{Process, SpawnError, Spawned, spawn},
+};
+
+/// Why an exec was not started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    #[error("exec {id} can't be started: it is {status:?}, and only a created one can be")]
+    NotStartable { id: String, status: ExecStatus },
+    #[error("exec {0} has been deleted")]
+    Deleted(String),
+    #[error("the agent is stopping and starts no more execs")]
+    Stopping,
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error("the agent failed while it started the process: {0}")]
+    Join(#[from] tokio::task::JoinError),
+}
+
+/// Starts an exec that waits for it; one that runs is left alone.
+///
+/// The caller lets it run to its end: half of it would be a process that nobody knows of.
+pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
+    let lifecycle = exec.lifecycle.lock().await;
+    match *lifecycle {
+        Lifecycle::Open => {}
+        Lifecycle::Stopping => return Err(StartError::Stopping),
+        Lifecycle::Deleted => return Err(StartError::Deleted(exec.id.clone())),
+    }
+    match exec.state().status.clone() {
+        ExecStatus::Created => {}
+        ExecStatus::Running => return Ok(()),
+        status => {
+            return Err(StartError::NotStartable { id: exec.id.clone(), status });
+        }
+    }
+
+    let launch = Arc::clone(&exec.launch);
+    match spawn_blocking(move || spawn(&launch)).await?? {
+        Spawned::Running(process) => set_running(exec, process),
+        Spawned::CannotRun { exit_code, reason } => {
+            let mut collector = Collector::new(Arc::clone(&exec.spool));
+            spawn_blocking(move || collector.push(OutputType::Stderr, reason.as_bytes())).await?;
+            exec.set_ended(exit_code);
+        }
+    }
+    Ok(())
+}
+
+fn set_running(exec: &Arc<Exec>, process: Process) {
+    let Process { group, exit, output, input, terminal } = process;
+    let (ended, watch_end) = tokio::sync::oneshot::channel::<()>();
+    let input = input.and_then(|fd| {
+        Input::open(fd, watch_end)
+            .inspect_err(|error| tracing::error!(%error, id = exec.id, "standard input is closed"))
+            .ok()
+    });
+    let mut state = exec.state();
+    state.status = ExecStatus::Running;
+    state.group = Some(group);
+    state.input = input;
+    state.terminal = terminal;
+    drop(state);
+    exec.changed();
+    tokio::spawn(run(Arc::clone(exec), output, exit, ended));
+}

@@ -1,0 +1,107 @@
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
+    response::{IntoResponse, Response},
+};
+use sandpipe_protocol::ErrorBody;
+
+use crate::{
+    execs::{CreateError, DeleteError, InputError, StartError},
+    process::SpawnError,
+};
+
+/// An error answer: a status, and a message that says what was wrong and with which value.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    message: String,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(super) fn no_exec(id: &str) -> Self {
+        let message = format!("there is no exec {id:?}: it was deleted, or is another agent's");
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    pub(super) fn internal(error: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        if self.status.is_server_error() {
+            tracing::warn!(status = self.status.as_u16(), message = self.message, "refused");
+        }
+        let body = ErrorBody { code: self.status.as_u16(), message: self.message };
+        let mut response = (self.status, Json(body)).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            // RFC 9110, 15.5.2: the server "MUST send a WWW-Authenticate header field".
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<SpawnError> for ApiError {
+    fn from(error: SpawnError) -> Self {
+        match error {
+            SpawnError::Invalid(_) => Self::bad_request(error.to_string()),
+            SpawnError::SetUp(_) | SpawnError::NoRoom(_) => Self::internal(error),
+        }
+    }
+}
+
+impl From<StartError> for ApiError {
+    fn from(error: StartError) -> Self {
+        let status = match error {
+            StartError::Spawn(error) => return error.into(),
+            StartError::NotStartable { .. } => StatusCode::CONFLICT,
+            StartError::Deleted(_) => StatusCode::NOT_FOUND,
+            StartError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            StartError::Join(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<CreateError> for ApiError {
+    fn from(error: CreateError) -> Self {
+        let status = match error {
+            CreateError::Start(error) => return error.into(),
+            CreateError::Invalid(_) => StatusCode::BAD_REQUEST,
+            CreateError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            CreateError::Id(_) | CreateError::Check(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<DeleteError> for ApiError {
+    fn from(error: DeleteError) -> Self {
+        let status = match error {
+            DeleteError::Gone(_) => StatusCode::NOT_FOUND,
+            DeleteError::Kill { .. } | DeleteError::Stuck { .. } | DeleteError::Join(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<InputError> for ApiError {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Resize { .. } => Self::internal(error),
+            _ => Self::bad_request(error.to_string()),
+        }
+    }
+}

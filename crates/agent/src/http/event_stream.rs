@@ -1,0 +1,57 @@
+use std::time::Duration;
+
+use axum::{
+    body::{Body, Bytes},
+    http::{
+        HeaderName,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
+    response::{IntoResponse, Response},
+};
+use futures_util::stream;
+use sandpipe_protocol::sse::encode_comment;
+use tokio::time::timeout;
+
+/// How long a stream may be silent: proxies close one that is so for long.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// Where the bytes of an event stream come from.
+pub(super) trait Source: Send + 'static {
+    /// Gives the next bytes; `None` ends the stream. Nothing may be lost when the future is dropped
+    /// before it is done.
+    fn next(&mut self) -> impl Future<Output = std::io::Result<Option<Vec<u8>>>> + Send;
+}
+
+/// Answers with an event stream: a comment at once, so that the headers go out, then what the source
+/// gives, and a comment wherever there was silence. An error of the source cuts the connection, so
+/// that the client does not take it for an end.
+pub(super) fn respond(source: impl Source) -> Response {
+    let first: Result<Bytes, std::io::Error> = Ok(comment("sandpipe"));
+    let rest = stream::unfold(Some(source), |source| async {
+        let mut source = source?;
+        match timeout(SILENCE, source.next()).await {
+            Err(_) => Some((Ok(comment("ping")), Some(source))),
+            Ok(Ok(Some(bytes))) => Some((Ok(bytes.into()), Some(source))),
+            Ok(Ok(None)) => None,
+            Ok(Err(error)) => {
+                tracing::error!(%error, "an event stream was cut");
+                Some((Err(error), None))
+            }
+        }
+    });
+    let first = stream::once(std::future::ready(first));
+    let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-store"),
+        // nginx and its like would collect the answer first.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, body).into_response()
+}
+
+fn comment(text: &str) -> Bytes {
+    let mut bytes = Vec::new();
+    encode_comment(&mut bytes, text);
+    bytes.into()
+}

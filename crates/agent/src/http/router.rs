@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::{Method, StatusCode, Uri, header::CONTENT_TYPE},
+    middleware::{from_fn_with_state, map_request},
+    routing::get,
+};
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    App, auth, body::MAX_BODY, cors, error::ApiError, execs, health, host, openapi::Document,
+};
+
+/// The whole interface. A request passes the host check, then CORS, then the token's check.
+pub(crate) fn router(app: App) -> Router {
+    let api = OpenApiRouter::new()
+        .routes(routes!(execs::create::create_exec, execs::list::list_execs))
+        .routes(routes!(execs::get::get_exec, execs::delete::delete_exec))
+        .routes(routes!(execs::start::start_exec))
+        .routes(routes!(execs::output::get_exec_output, execs::stdin::exec_exec_stdin))
+        .routes(routes!(execs::stream_output::stream_exec_output))
+        .routes(routes!(execs::stream_list::stream_execs_list))
+        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
+    let websocket = OpenApiRouter::new()
+        .routes(routes!(execs::websocket::connect_to_exec))
+        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query));
+    let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(health::health))
+        .merge(api)
+        .merge(websocket)
+        .split_for_parts();
+    let document: Arc<str> = document.to_json().unwrap_or_default().into();
+
+    router
+        .route(
+            "/openapi.json",
+            get(async move || ([(CONTENT_TYPE, "application/json")], document.to_string())),
+        )
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(cors::layer(&app.allow_origin))
+        .layer(from_fn_with_state(Arc::clone(&app.hosts), host::check))
+        .layer(map_request(log))
+        .with_state(app)
+}
+
+async fn not_found(uri: Uri) -> ApiError {
+    let path = uri.path();
+    let message = format!("there is nothing at {path}: /openapi.json lists what there is");
+    ApiError::new(StatusCode::NOT_FOUND, message)
+}
+
+async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
+    let message = format!("{method} can't be done to {}", uri.path());
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, message)
+}
+
+/// The path only: a query may hold a token.
+async fn log(request: axum::extract::Request) -> axum::extract::Request {
+    tracing::debug!(method = %request.method(), path = request.uri().path(), "request");
+    request
+}

@@ -1,0 +1,20 @@
+//! The native agent of Sandpipe: runs commands beside an HTTP interface.
+//!
+//! The interface is the `OpenAPI` document that it serves at `/openapi.json`. [`run`] is the whole
+//! program; [`Agent::app`] is its interface without a socket.
+
+mod agent;
+mod execs;
+mod http;
+mod options;
+mod output;
+mod process;
+mod shutdown;
+mod state_dir;
+mod token;
+
+pub use agent::{Agent, AgentError, run};
+pub use options::Options;
+pub use output::SpoolLimit;
+pub use state_dir::StateDirError;
+pub use token::TokenError;

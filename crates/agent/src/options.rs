@@ -1,0 +1,129 @@
+use std::{net::SocketAddr, path::PathBuf};
+
+use axum::http::HeaderValue;
+use clap::Parser;
+
+use crate::output::SpoolLimit;
+
+/// Runs commands beside an HTTP interface.
+///
+/// When it is ready it prints one line of JSON on standard output: its address, and the file with the
+/// admin token. The tokens come from files, or from `SANDPIPE_ADMIN_TOKEN` and
+/// `SANDPIPE_READONLY_TOKEN`; without an admin token it makes one.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "sandpipe-agent", version)]
+pub struct Options {
+    /// The address to listen on. Port 0 takes a free one.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:57468")]
+    pub listen: SocketAddr,
+
+    /// The working directory of commands that ask for none [default: the current directory].
+    #[arg(long, value_name = "DIRECTORY")]
+    pub workspace: Option<PathBuf>,
+
+    /// Where the output of commands and a token that the agent makes are kept
+    /// [default: $XDG_STATE_HOME/sandpipe-agent, or ~/.local/state/sandpipe-agent].
+    #[arg(long, value_name = "DIRECTORY")]
+    pub state_dir: Option<PathBuf>,
+
+    /// The file with the token that may do everything.
+    #[arg(long, value_name = "FILE")]
+    pub admin_token_file: Option<PathBuf>,
+
+    /// The file with the token that may list execs and read their output.
+    #[arg(long, value_name = "FILE")]
+    pub readonly_token_file: Option<PathBuf>,
+
+    /// How much of each command's output is kept on disk: bytes, or a number with KiB, MiB or GiB.
+    /// At least 64KiB; the oldest is dropped first.
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = parse_spool_limit)]
+    pub spool_limit: SpoolLimit,
+
+    /// A web origin that may use the agent from a browser, like `https://console.example`; `*` for
+    /// any. Repeatable.
+    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
+    pub allow_origin: Vec<HeaderValue>,
+
+    /// A host name under which the agent may be reached besides its address. Repeatable.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+
+    /// The user of commands that ask for none, as `user[:group]` [default: the agent's own].
+    #[arg(long, value_name = "USER")]
+    pub default_user: Option<String>,
+
+    /// What to log on standard error: a level, or a filter like `sandpipe_agent=debug`.
+    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    pub log: String,
+
+    /// Stop when standard input reaches its end, as by SIGTERM: the agent then ends with the parent
+    /// that holds the other end of the pipe.
+    #[arg(long)]
+    pub until_stdin_closes: bool,
+}
+
+fn parse_spool_limit(text: &str) -> Result<SpoolLimit, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit: u64 = match text.strip_prefix(digits).unwrap_or_default().trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        unit => return Err(format!("the unit {unit:?} is not B, KiB, MiB or GiB")),
+    };
+    let count: u64 = digits
+        .parse()
+        .map_err(|_| format!("{text:?} is not a number of bytes, like 1048576 or 256MiB"))?;
+    count
+        .checked_mul(unit)
+        .and_then(SpoolLimit::new)
+        .ok_or_else(|| format!("{text} is out of range: it is at least {} bytes", SpoolLimit::MIN))
+}
+
+fn parse_origin(text: &str) -> Result<HeaderValue, String> {
+    if text == "*" {
+        return Ok(HeaderValue::from_static("*"));
+    }
+    let rest = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"))
+        .ok_or("an origin begins with http:// or https://, or is *")?;
+    if rest.is_empty() || rest.contains(['/', '?', '#', ' ']) {
+        return Err("an origin is a scheme, a host and perhaps a port, with nothing after".into());
+    }
+    // A browser sends it in lower case (RFC 6454, 6.2).
+    HeaderValue::from_str(&text.to_ascii_lowercase()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_binary_units() {
+        let bytes = |text| parse_spool_limit(text).unwrap();
+        assert_eq!(bytes("65536"), SpoolLimit::new(65_536).unwrap());
+        assert_eq!(bytes("64KiB"), SpoolLimit::new(65_536).unwrap());
+        assert_eq!(bytes("256MiB"), SpoolLimit::new(1 << 28).unwrap());
+        assert_eq!(bytes("2 GiB"), SpoolLimit::new(1 << 31).unwrap());
+        for wrong in ["", "KiB", "64KB", "-1", "1.5MiB", "63KiB", "99999999999GiB"] {
+            assert!(parse_spool_limit(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn origins_are_what_a_browser_sends() {
+        for right in ["*", "http://localhost:5173", "https://Console.example"] {
+            assert!(parse_origin(right).is_ok(), "{right}");
+        }
+        for wrong in ["", "localhost", "https://", "https://a.example/", "https://a.example/x"] {
+            assert!(parse_origin(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        Options::command().debug_assert();
+    }
+}

@@ -1,0 +1,13 @@
+//! What a process writes: decoded, numbered, spooled to disk, and read by any number of readers.
+
+mod collector;
+mod decoder;
+mod frames;
+mod reader;
+mod spool;
+
+pub(crate) use collector::Collector;
+pub(crate) use frames::{Chunk, Frames};
+pub(crate) use reader::{Reader, StartAfter};
+pub(crate) use spool::Spool;
+pub use spool::SpoolLimit;

@@ -1,0 +1,160 @@
+use std::{fs::File, io, mem, sync::Arc};
+
+use tokio::{sync::watch, task::spawn_blocking};
+
+use super::spool::{Outcome, Progress, Segment, Spool, sequence_of, split_frame};
+
+/// The most bytes of a segment that are read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Which events a reader gets: those after the one of this number; with a negative number -N, the
+/// last N of those that exist when it begins, and what follows. 0 gives all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StartAfter(pub(crate) i64);
+
+/// Reads a spool from some event on, at its own pace. It holds one open file at most, and nothing
+/// that slows the process or another reader.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    spool: Arc<Spool>,
+    progress: watch::Receiver<Progress>,
+    position: u64,
+    /// Where it ends although more may come.
+    until: Option<u64>,
+    segment: Option<OpenSegment>,
+    /// The way to the first event that is wanted.
+    seek: Option<Seek>,
+    after: u64,
+    done: bool,
+}
+
+#[derive(Clone, Debug)]
+struct OpenSegment {
+    segment: Arc<Segment>,
+    file: Arc<File>,
+}
+
+#[derive(Debug, Default)]
+struct Seek {
+    /// The beginning of an event whose end has not been read yet.
+    unfinished: Vec<u8>,
+}
+
+impl Reader {
+    /// Follows the output until it ends.
+    pub(crate) fn follow(spool: &Arc<Spool>, start: StartAfter) -> Self {
+        let progress = spool.watch();
+        let start = spool.locate(start.0);
+        Self {
+            spool: Arc::clone(spool),
+            progress,
+            position: start.position,
+            until: None,
+            segment: None,
+            seek: (start.after > 0).then(Seek::default),
+            after: start.after,
+            done: false,
+        }
+    }
+
+    /// Reads what exists now.
+    pub(crate) fn snapshot(spool: &Arc<Spool>, start: StartAfter) -> Self {
+        let mut reader = Self::follow(spool, start);
+        let progress = reader.progress.borrow_and_update().clone();
+        if matches!(progress.outcome, Outcome::Open) {
+            reader.until = Some(progress.end);
+        }
+        reader
+    }
+
+    /// Reads the next bytes, cut anywhere: all of them together are whole events. `None` after the
+    /// last event, or when there is to be no more. Nothing is lost when the future is dropped before
+    /// it is done.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        while !self.done {
+            let progress = self.progress.borrow_and_update().clone();
+            if matches!(progress.outcome, Outcome::Closed) {
+                break;
+            }
+            let until = self.until.unwrap_or(progress.end);
+            if self.position < until {
+                let Some(bytes) = self.read(until).await? else {
+                    continue;
+                };
+                let wanted = self.wanted(bytes);
+                if !wanted.is_empty() {
+                    return Ok(Some(wanted));
+                }
+            } else if let Outcome::Finished(last) = progress.outcome {
+                self.done = true;
+                if last.sequence > self.after && self.until.is_none() {
+                    return Ok(Some(last.frame.to_vec()));
+                }
+            } else if self.until.is_some() || self.progress.changed().await.is_err() {
+                break;
+            }
+        }
+        self.done = true;
+        self.segment = None;
+        Ok(None)
+    }
+
+    /// Reads from the segment at the position; `None` where there was nothing to be had of it.
+    async fn read(&mut self, until: u64) -> io::Result<Option<Vec<u8>>> {
+        let ended = |open: &OpenSegment| open.segment.end() <= self.position;
+        let open = match self.segment.take() {
+            Some(open) if !ended(&open) => open,
+            // The segment was read to its end, and there is more: so no more will come to it.
+            _ => {
+                let spool = Arc::clone(&self.spool);
+                let position = self.position;
+                let opened = spawn_blocking(move || {
+                    let (segment, position) = spool.segment_at(position)?;
+                    Some((segment.open(), segment, position))
+                });
+                let Some((file, segment, position)) = opened.await? else {
+                    // All of it has been dropped meanwhile.
+                    self.position = until;
+                    return Ok(None);
+                };
+                let file = match file {
+                    Ok(file) => Arc::new(file),
+                    // It was dropped since it was looked up.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    Err(error) => return Err(error),
+                };
+                // A later position means that events were dropped before they were read; segments
+                // begin between events, so the reader goes on with a whole one. This is the place
+                // where a `gap` can be told; until then the jump in `sequence` tells it.
+                self.position = position;
+                OpenSegment { segment, file }
+            }
+        };
+        self.segment = Some(open.clone());
+        let position = self.position;
+        let read = move || open.segment.read(&open.file, position, until, CHUNK);
+        let bytes = spawn_blocking(read).await??;
+        self.position += bytes.len() as u64;
+        Ok(Some(bytes))
+    }
+
+    /// Takes off the events that the reader knows already.
+    fn wanted(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+        let Some(seek) = &mut self.seek else {
+            return bytes;
+        };
+        let mut found = mem::take(&mut seek.unfinished);
+        found.extend(bytes);
+        let mut rest = &found[..];
+        while let Some((frame, after)) = split_frame(rest) {
+            if sequence_of(frame).is_none_or(|sequence| sequence > self.after) {
+                let wanted = rest.to_vec();
+                self.seek = None;
+                return wanted;
+            }
+            rest = after;
+        }
+        seek.unfinished = rest.to_vec();
+        Vec::new()
+    }
+}

@@ -1,0 +1,35 @@
+/// The smallest piece of disk that is worth a file of its own.
+const MIN_SEGMENT: u64 = 64 * 1024;
+const MAX_SEGMENT: u64 = 16 * 1024 * 1024;
+/// The most marks that an index keeps in memory: 16 bytes each.
+const MAX_MARKS: u64 = 16 * 1024;
+
+/// How much of one exec's output is kept on disk, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpoolLimit(u64);
+
+impl SpoolLimit {
+    /// The smallest limit: 64 KiB.
+    pub const MIN: u64 = MIN_SEGMENT;
+
+    /// A limit of so many bytes; `None` for less than [`SpoolLimit::MIN`].
+    #[must_use]
+    pub fn new(bytes: u64) -> Option<Self> {
+        (bytes >= Self::MIN).then_some(Self(bytes))
+    }
+
+    /// The most bytes on disk. One segment may be larger by a part of one event.
+    pub(super) fn total(self) -> u64 {
+        self.0
+    }
+
+    /// The size at which a segment is full: what is dropped at once.
+    pub(super) fn segment(self) -> u64 {
+        (self.0 / 8).clamp(MIN_SEGMENT, MAX_SEGMENT)
+    }
+
+    /// The distance of two marks: what is searched for one event.
+    pub(super) fn stride(self) -> u64 {
+        MIN_SEGMENT.max(self.0 / MAX_MARKS)
+    }
+}

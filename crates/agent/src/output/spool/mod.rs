@@ -1,0 +1,156 @@
+//! One exec's output on disk: its events, already encoded as they go to the readers, in segment
+//! files of which the oldest is dropped when there are too many.
+
+mod event;
+mod index;
+mod limit;
+mod segment;
+mod write;
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::watch;
+
+use self::{index::Index, write::Writer};
+
+pub(super) use event::{sequence_of, split_frame, strip_frame};
+pub(super) use segment::Segment;
+
+pub use limit::SpoolLimit;
+
+/// One exec's spool.
+///
+/// A position in it is the number of bytes before it, counted from the exec's start and over what has
+/// been dropped.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    directory: PathBuf,
+    state: Mutex<State>,
+    progress: watch::Sender<Progress>,
+}
+
+#[derive(Debug)]
+struct State {
+    index: Index,
+    writer: Writer,
+}
+
+/// How far a spool has come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Progress {
+    /// The position behind the last event on disk.
+    pub(super) end: u64,
+    pub(super) outcome: Outcome,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) enum Outcome {
+    /// More may come.
+    #[default]
+    Open,
+    /// The process has ended.
+    Finished(LastEvent),
+    /// No reader gets anything any more.
+    Closed,
+}
+
+/// The event with the exit code. It stays in memory: it is there even where the disk is full.
+#[derive(Clone, Debug)]
+pub(super) struct LastEvent {
+    pub(super) sequence: u64,
+    pub(super) frame: Arc<[u8]>,
+}
+
+/// Where a reader that knows the events up to a certain one begins.
+#[derive(Debug)]
+pub(super) struct Start {
+    /// The last event that the reader is not to get.
+    pub(super) after: u64,
+    /// A position before the first event that it is to get, or at it.
+    pub(super) position: u64,
+}
+
+impl Spool {
+    /// A spool that makes `directory` when the first output comes.
+    pub(crate) fn new(directory: PathBuf, limit: SpoolLimit) -> Self {
+        Self {
+            directory,
+            state: Mutex::new(State { index: Index::new(limit), writer: Writer::new() }),
+            progress: watch::Sender::default(),
+        }
+    }
+
+    /// Ends the output with the exit code; readers end after it.
+    pub(crate) fn finish(&self, exit_code: i32) {
+        let mut state = self.state();
+        state.writer.close();
+        let last = state.writer.last_event(exit_code);
+        self.progress.send_if_modified(|progress| {
+            let open = matches!(progress.outcome, Outcome::Open);
+            if open {
+                progress.outcome = Outcome::Finished(last);
+            }
+            open
+        });
+    }
+
+    /// Ends every reader now. What is written from now on is dropped.
+    pub(crate) fn close(&self) {
+        self.state().writer.close();
+        self.progress.send_modify(|progress| progress.outcome = Outcome::Closed);
+    }
+
+    /// Ends the readers of a process that has not ended.
+    pub(crate) fn close_if_open(&self) {
+        if matches!(self.progress.borrow().outcome, Outcome::Open) {
+            self.close();
+        }
+    }
+
+    /// Removes what is on disk.
+    pub(crate) fn remove(&self) {
+        let _state = self.state();
+        if let Err(error) = fs::remove_dir_all(&self.directory)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, directory = %self.directory.display(), "can't remove a spool");
+        }
+    }
+
+    /// Where a reader begins that asks for `lastSequence`: the events after that one, or with a
+    /// negative number the last so many of those that exist now.
+    pub(super) fn locate(&self, last_sequence: i64) -> Start {
+        let state = self.state();
+        let after = u64::try_from(last_sequence).unwrap_or_else(|_| {
+            let count = last_sequence.unsigned_abs();
+            self.last_sequence(&state).saturating_sub(count)
+        });
+        Start { after, position: state.index.position_before(after.saturating_add(1)) }
+    }
+
+    /// The segment that holds a position, or the oldest one where that has been dropped; with the
+    /// position to read at.
+    pub(super) fn segment_at(&self, position: u64) -> Option<(Arc<Segment>, u64)> {
+        self.state().index.segment_at(position)
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// The number of the last event that exists.
+    fn last_sequence(&self, state: &State) -> u64 {
+        match &self.progress.borrow().outcome {
+            Outcome::Finished(last) => last.sequence,
+            Outcome::Open | Outcome::Closed => state.writer.sequence(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,60 @@
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// One file of a spool. It begins and ends between two events.
+#[derive(Debug)]
+pub(in crate::output) struct Segment {
+    path: PathBuf,
+    /// The position of its first byte.
+    pub(in crate::output) start: u64,
+    /// The position behind its last byte. It is here, and not in the index, since a reader that has
+    /// the file open reads it to its end also after it was dropped.
+    end: AtomicU64,
+}
+
+impl Segment {
+    pub(super) fn new(path: PathBuf, start: u64) -> Self {
+        Self { path, start, end: AtomicU64::new(start) }
+    }
+
+    pub(in crate::output) fn end(&self) -> u64 {
+        self.end.load(Ordering::Acquire)
+    }
+
+    pub(super) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.end() - self.start
+    }
+
+    /// The bytes before `end` have been written.
+    pub(super) fn advance(&self, end: u64) {
+        self.end.store(end, Ordering::Release);
+    }
+
+    pub(in crate::output) fn open(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
+    /// Reads what is there from a position on, up to `limit` bytes and position `until`.
+    pub(in crate::output) fn read(
+        &self,
+        file: &File,
+        position: u64,
+        until: u64,
+        limit: usize,
+    ) -> io::Result<Vec<u8>> {
+        let available = self.end().min(until).saturating_sub(position);
+        let len = usize::try_from(available).unwrap_or(limit).min(limit);
+        let mut bytes = vec![0; len];
+        file.read_exact_at(&mut bytes, position - self.start)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,213 @@
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    mem::MaybeUninit,
+    os::fd::OwnedFd,
+};
+
+use nix::{errno::Errno, unistd::read};
+use rustix::event::{Timespec, epoll};
+use sandpipe_protocol::OutputType;
+use tokio::io::{Interest, unix::AsyncFd};
+
+use super::readiness::watch;
+
+/// The most that is taken of a terminal after its process has ended: more than its buffers hold.
+const TERMINAL_BACKLOG: usize = 64 * 1024;
+
+/// Where a piece of output comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    Stdout,
+    Stderr,
+    /// A terminal carries both.
+    Terminal,
+}
+
+impl Source {
+    fn output_type(self) -> OutputType {
+        match self {
+            Self::Stdout | Self::Terminal => OutputType::Stdout,
+            Self::Stderr => OutputType::Stderr,
+        }
+    }
+
+    fn key(self) -> u64 {
+        match self {
+            Self::Stdout => 0,
+            Self::Stderr => 1,
+            Self::Terminal => 2,
+        }
+    }
+
+    fn of_key(key: u64) -> Self {
+        match key {
+            0 => Self::Stdout,
+            1 => Self::Stderr,
+            _ => Self::Terminal,
+        }
+    }
+}
+
+/// Bytes that were read: the first `len` of the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) kind: OutputType,
+    pub(crate) len: usize,
+}
+
+/// A process's output in the order in which it arrives, over both pipes.
+///
+/// The pipes are watched by an epoll instance of their own, whose ready list is first in, first out:
+/// what is written to stdout and then to stderr comes out in that order however late the agent looks.
+/// They are watched edge-triggered: a level-triggered pipe would keep its old place in the list
+/// after it was read, and its next output could overtake the other pipe's.
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    queue: AsyncFd<OwnedFd>,
+    sources: BTreeMap<Source, OwnedFd>,
+    /// Sources that may hold bytes, in order: an edge is told once, so this must not be lost.
+    ready: VecDeque<Source>,
+}
+
+/// Appends the sources that have become ready, in their order; says whether there were any.
+fn take_ready(queue: &OwnedFd, ready: &mut VecDeque<Source>) -> io::Result<bool> {
+    let mut room = [const { MaybeUninit::uninit() }; 3];
+    let (events, _) = match epoll::wait(queue, &mut room, Some(&Timespec::default())) {
+        // It is as if it had been asked a moment later.
+        Err(rustix::io::Errno::INTR) => return Ok(true),
+        result => result?,
+    };
+    for event in &*events {
+        let data = event.data;
+        let source = Source::of_key(data.u64());
+        if !ready.contains(&source) {
+            ready.push_back(source);
+        }
+    }
+    Ok(!events.is_empty())
+}
+
+/// What was written before a certain moment and has not been read yet.
+#[derive(Debug)]
+pub(crate) struct Backlog(VecDeque<(Source, usize)>);
+
+impl Arrivals {
+    /// Watches descriptors that are non-blocking. It needs the runtime's context.
+    pub(super) fn new(sources: Vec<(Source, OwnedFd)>) -> io::Result<Self> {
+        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (source, fd) in &sources {
+            let data = epoll::EventData::new_u64(source.key());
+            epoll::add(&queue, fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+        }
+        Ok(Self {
+            queue: watch(queue, Interest::READABLE)?,
+            sources: sources.into_iter().collect(),
+            ready: VecDeque::new(),
+        })
+    }
+
+    /// Reads the next piece; `None` when nobody can write any more. Nothing is lost when the future
+    /// is dropped before it is done.
+    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
+        loop {
+            take_ready(self.queue.get_ref(), &mut self.ready)?;
+            while let Some(source) = self.ready.pop_front() {
+                let Some(len) = self.read_source(source, buffer)? else {
+                    continue;
+                };
+                // A pipe that gave less than was asked for is empty, and the next write to it is
+                // an edge. Of a terminal that is not known.
+                if len == buffer.len() || source == Source::Terminal {
+                    self.ready.push_back(source);
+                }
+                let kind = source.output_type();
+                return Ok(Some(Piece { kind, len }));
+            }
+            if self.sources.is_empty() {
+                return Ok(None);
+            }
+            let mut guard = self.queue.readable().await?;
+            if !take_ready(guard.get_inner(), &mut self.ready)? {
+                guard.clear_ready();
+            }
+        }
+    }
+
+    /// Measures what has been written up to now. After the process was reaped this is all that it
+    /// wrote, and what its descendants go on writing is no part of it.
+    pub(crate) fn backlog(&mut self) -> io::Result<Backlog> {
+        take_ready(self.queue.get_ref(), &mut self.ready)?;
+        let mut order = self.ready.clone();
+        order.extend(self.sources.keys().filter(|source| !self.ready.contains(source)));
+        let mut backlog = VecDeque::new();
+        for source in order {
+            let Some(fd) = self.sources.get(&source) else {
+                continue;
+            };
+            let len = match source {
+                Source::Terminal => TERMINAL_BACKLOG,
+                Source::Stdout | Source::Stderr => {
+                    usize::try_from(rustix::io::ioctl_fionread(fd)?).unwrap_or(usize::MAX)
+                }
+            };
+            backlog.push_back((source, len));
+        }
+        Ok(Backlog(backlog))
+    }
+
+    /// Reads the next piece of a backlog, without waiting; `None` at its end.
+    pub(crate) fn read_backlog(
+        &mut self,
+        backlog: &mut Backlog,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<Piece>> {
+        while let Some((source, left)) = backlog.0.pop_front() {
+            let wanted = left.min(buffer.len());
+            let Some(part) = buffer.get_mut(..wanted).filter(|part| !part.is_empty()) else {
+                continue;
+            };
+            let Some(len) = self.read_source(source, part)? else {
+                continue;
+            };
+            backlog.0.push_back((source, left - len));
+            let kind = source.output_type();
+            return Ok(Some(Piece { kind, len }));
+        }
+        Ok(None)
+    }
+
+    /// Reads and forgets until nobody can write any more. A descendant that outlives the process
+    /// can go on: a closed pipe would end it by SIGPIPE.
+    pub(crate) async fn discard(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        // What the backlog left behind has had its edge.
+        self.ready.extend(self.sources.keys());
+        while self.read(buffer).await?.is_some() {
+            tokio::task::consume_budget().await;
+        }
+        Ok(())
+    }
+
+    /// One read. `None` where there is nothing now; a source that has ended is closed.
+    fn read_source(&mut self, source: Source, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(fd) = self.sources.get(&source) else {
+            return Ok(None);
+        };
+        loop {
+            match read(fd, buffer) {
+                Ok(0) => break,
+                Ok(len) => return Ok(Some(len)),
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(Errno::EINTR) => {}
+                // A terminal that no process has open any more.
+                Err(Errno::EIO) if source == Source::Terminal => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if let Some(ended) = self.sources.remove(&source) {
+            // Closing would not be enough for a terminal, whose open file has more descriptors.
+            epoll::delete(self.queue.get_ref(), &ended)?;
+        }
+        Ok(None)
+    }
+}

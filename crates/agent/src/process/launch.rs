@@ -1,0 +1,210 @@
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use nix::{
+    errno::Errno,
+    unistd::{AccessFlags, eaccess},
+};
+use sandpipe_protocol::CreateExecRequest;
+
+use super::{
+    limits::FileLimit,
+    user::{Identity, UserError},
+};
+
+/// What every command gets from the agent, unless its request says otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// The default working directory.
+    pub(crate) workspace: PathBuf,
+    /// The default user, `user[:group]`.
+    pub(crate) default_user: Option<String>,
+    /// The environment.
+    pub(crate) env: BTreeMap<OsString, OsString>,
+    /// The limit on open files.
+    pub(crate) file_limit: FileLimit,
+}
+
+/// A command that was found fit to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) pty: bool,
+    /// Whether standard input stays open.
+    pub(crate) interactive: bool,
+    pub(crate) identity: Option<Identity>,
+    pub(super) cwd: PathBuf,
+    /// The whole environment.
+    pub(super) env: BTreeMap<OsString, OsString>,
+    pub(super) file_limit: FileLimit,
+}
+
+/// Why a request names no command that could be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidLaunch {
+    #[error("\"command\" is empty: name a program, by its path or as found in PATH")]
+    EmptyCommand,
+    #[error("{field} {value:?} holds a NUL character, which ends a string for the system")]
+    Nul { field: &'static str, value: String },
+    #[error("\"env\" has the name {0:?}: a name is not empty and has no \"=\"")]
+    EnvName(String),
+    #[error("the working directory {} can't be used: {}", path.display(), errno.desc())]
+    Cwd { path: PathBuf, errno: Errno },
+    #[error(transparent)]
+    User(#[from] UserError),
+}
+
+impl Launch {
+    /// Checks a request and adds what it leaves open. It may block: it looks at the file system and
+    /// at the user database.
+    pub(crate) fn prepare(
+        request: CreateExecRequest,
+        surroundings: &Surroundings,
+    ) -> Result<Self, InvalidLaunch> {
+        let CreateExecRequest { command, args, autostart: _, interactive, pty, cwd, env, user } =
+            request;
+        let pty = pty.unwrap_or(false);
+        let requested_env = env.unwrap_or_default();
+        check_text(&command, &args, &requested_env)?;
+
+        let cwd = match cwd {
+            // A relative one is relative to the workspace.
+            Some(cwd) => {
+                check_nul("\"cwd\"", &cwd)?;
+                surroundings.workspace.join(cwd)
+            }
+            None => surroundings.workspace.clone(),
+        };
+        check_cwd(&cwd)?;
+
+        let identity = user
+            .as_ref()
+            .or(surroundings.default_user.as_ref())
+            .map(|user| Identity::look_up(user))
+            .transpose()?;
+
+        let mut env = surroundings.env.clone();
+        if pty {
+            env.insert("TERM".into(), "xterm-256color".into());
+        }
+        if let Some(identity) = &identity {
+            identity.apply_to(&mut env);
+        }
+        env.extend(requested_env.into_iter().map(|(name, value)| (name.into(), value.into())));
+        Ok(Self {
+            command,
+            args,
+            pty,
+            interactive: interactive.unwrap_or(true),
+            identity,
+            cwd,
+            env,
+            file_limit: surroundings.file_limit,
+        })
+    }
+
+    /// Looks once more whether the working directory can be used.
+    pub(super) fn check_cwd(&self) -> Result<(), InvalidLaunch> {
+        check_cwd(&self.cwd)
+    }
+}
+
+fn check_text(
+    command: &str,
+    args: &[String],
+    env: &BTreeMap<String, String>,
+) -> Result<(), InvalidLaunch> {
+    if command.is_empty() {
+        return Err(InvalidLaunch::EmptyCommand);
+    }
+    check_nul("\"command\"", command)?;
+    for arg in args {
+        check_nul("an item of \"args\"", arg)?;
+    }
+    for (name, value) in env {
+        if name.is_empty() || name.contains('=') {
+            return Err(InvalidLaunch::EnvName(name.clone()));
+        }
+        check_nul("a name of \"env\"", name)?;
+        check_nul("a value of \"env\"", value)?;
+    }
+    Ok(())
+}
+
+fn check_nul(field: &'static str, value: &str) -> Result<(), InvalidLaunch> {
+    if value.contains('\0') {
+        return Err(InvalidLaunch::Nul { field, value: value.chars().take(80).collect() });
+    }
+    Ok(())
+}
+
+fn check_cwd(path: &Path) -> Result<(), InvalidLaunch> {
+    let invalid = |errno| InvalidLaunch::Cwd { path: path.into(), errno };
+    let metadata = path
+        .metadata()
+        .map_err(|error| invalid(Errno::from_raw(error.raw_os_error().unwrap_or(0))))?;
+    if !metadata.is_dir() {
+        return Err(invalid(Errno::ENOTDIR));
+    }
+    eaccess(path, AccessFlags::X_OK).map_err(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surroundings() -> Surroundings {
+        Surroundings {
+            workspace: "/".into(),
+            default_user: None,
+            env: BTreeMap::from([("PATH".into(), "/bin".into())]),
+            file_limit: FileLimit::raise().unwrap(),
+        }
+    }
+
+    fn request() -> CreateExecRequest {
+        CreateExecRequest { command: "true".into(), ..CreateExecRequest::default() }
+    }
+
+    fn error(request: CreateExecRequest) -> String {
+        Launch::prepare(request, &surroundings()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_no_process_could_be_given_is_refused() {
+        for command in ["", "a\0b"] {
+            error(CreateExecRequest { command: command.into(), ..request() });
+        }
+        error(CreateExecRequest { args: vec!["a".into(), "b\0c".into()], ..request() });
+        for name in ["", "A=B", "=", "A\0"] {
+            error(CreateExecRequest {
+                env: Some([(name.into(), "value".into())].into()),
+                ..request()
+            });
+        }
+        for cwd in ["/nowhere-at-all", "/dev/null", "a\0b", "dev/null"] {
+            let message = error(CreateExecRequest { cwd: Some(cwd.into()), ..request() });
+            assert!(message.contains("directory") || message.contains("NUL"));
+        }
+    }
+
+    #[test]
+    fn the_request_decides_over_the_surroundings() {
+        let env = |request| Launch::prepare(request, &surroundings()).unwrap().env;
+        let plain = env(request());
+        assert_eq!(plain, surroundings().env);
+        let pty = env(CreateExecRequest { pty: Some(true), ..request() });
+        assert_eq!(pty.get(&OsString::from("TERM")), Some(&"xterm-256color".into()));
+        let own = env(CreateExecRequest {
+            pty: Some(true),
+            env: Some([("TERM".into(), "dumb".into()), ("PATH".into(), String::new())].into()),
+            ..request()
+        });
+        assert_eq!(own.get(&OsString::from("TERM")), Some(&"dumb".into()));
+        assert_eq!(own.get(&OsString::from("PATH")), Some(&OsString::new()));
+    }
+}

@@ -1,0 +1,22 @@
+//! Processes: how one is started, as whom, in which group, how it is reaped, and how its pipes are
+//! read.
+
+mod arrivals;
+mod exit_code;
+mod group;
+mod launch;
+mod limits;
+mod readiness;
+mod reaper;
+mod spawn;
+mod stdio;
+mod user;
+
+pub(crate) use arrivals::{Arrivals, Piece};
+pub(crate) use group::Group;
+pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
+pub(crate) use limits::FileLimit;
+pub(crate) use readiness::watch;
+pub(crate) use reaper::Reaper;
+pub(crate) use spawn::{Process, SpawnError, Spawned, spawn};
+pub(crate) use stdio::Terminal;

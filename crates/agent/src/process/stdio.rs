@@ -1,0 +1,115 @@
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    process::Stdio,
+    sync::Arc,
+};
+
+use nix::{
+    fcntl::{FcntlArg, OFlag, fcntl, open},
+    pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
+    sys::{stat::Mode, termios},
+    unistd::{fchown, pipe2, write},
+};
+use rustix::termios::{Winsize, tcsetwinsize};
+use sandpipe_protocol::TerminalSize;
+
+use super::{arrivals::Source, launch::Launch, user::may_switch};
+
+/// The size of a terminal that nobody has resized yet.
+const DEFAULT_SIZE: TerminalSize = TerminalSize { cols: 80, rows: 24 };
+
+/// Both ends of a process's standard streams. All descriptors close on exec: another command that
+/// starts at the same moment must not inherit them.
+pub(super) struct Streams {
+    /// The process's ends: stdin, stdout, stderr.
+    pub(super) theirs: [Stdio; 3],
+    /// What the agent reads.
+    pub(super) sources: Vec<(Source, OwnedFd)>,
+    /// Where the agent writes, while standard input is open.
+    pub(super) input: Option<OwnedFd>,
+    pub(super) terminal: Option<Terminal>,
+}
+
+/// The agent's end of a process's pseudo-terminal.
+#[derive(Clone, Debug)]
+pub(crate) struct Terminal(Arc<OwnedFd>);
+
+impl Terminal {
+    /// Sets the size, which the system tells the foreground process group by SIGWINCH.
+    pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {
+        set_size(self.0.as_fd(), size)
+    }
+}
+
+impl Streams {
+    pub(super) fn open(launch: &Launch) -> io::Result<Self> {
+        if launch.pty { Self::open_terminal(launch) } else { Self::open_pipes(launch) }
+    }
+
+    fn open_pipes(launch: &Launch) -> io::Result<Self> {
+        let (stdout, their_stdout) = pipe2(OFlag::O_CLOEXEC)?;
+        let (stderr, their_stderr) = pipe2(OFlag::O_CLOEXEC)?;
+        set_nonblocking(&stdout)?;
+        set_nonblocking(&stderr)?;
+        let (their_stdin, input) = if launch.interactive {
+            let (their_stdin, input) = pipe2(OFlag::O_CLOEXEC)?;
+            set_nonblocking(&input)?;
+            (their_stdin.into(), Some(input))
+        } else {
+            (Stdio::null(), None)
+        };
+        Ok(Self {
+            theirs: [their_stdin, their_stdout.into(), their_stderr.into()],
+            sources: vec![(Source::Stdout, stdout), (Source::Stderr, stderr)],
+            input,
+            terminal: None,
+        })
+    }
+
+    fn open_terminal(launch: &Launch) -> io::Result<Self> {
+        let master =
+            posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        let path = ptsname_r(&master)?;
+        let slave =
+            open(path.as_str(), OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty())?;
+        let master = OwnedFd::from(master);
+        // Programs expect it: without, an erase would cut a character in two.
+        let mut settings = termios::tcgetattr(&slave)?;
+        settings.input_flags |= termios::InputFlags::IUTF8;
+        termios::tcsetattr(&slave, termios::SetArg::TCSANOW, &settings)?;
+        set_size(slave.as_fd(), DEFAULT_SIZE)?;
+        if let Some(identity) = launch.identity.as_ref().filter(|_| may_switch()) {
+            // Else the command could not open its own terminal by name.
+            fchown(&slave, Some(identity.uid), None)?;
+        }
+        let input = if launch.interactive {
+            Some(master.try_clone()?)
+        } else {
+            // VEOF (POSIX, General Terminal Interface, 11.1.9): the first canonical read gets
+            // end-of-file.
+            write(&master, b"\x04")?;
+            None
+        };
+        Ok(Self {
+            theirs: [slave.try_clone()?.into(), slave.try_clone()?.into(), slave.into()],
+            input,
+            terminal: Some(Terminal(Arc::new(master.try_clone()?))),
+            sources: vec![(Source::Terminal, master)],
+        })
+    }
+}
+
+/// Only for an end that the process does not share: the flag belongs to the open file, and a
+/// process does not expect it on its own streams.
+fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
+    fcntl(fd, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+fn set_size(terminal: BorrowedFd<'_>, size: TerminalSize) -> io::Result<()> {
+    let size = Winsize { ws_col: size.cols, ws_row: size.rows, ws_xpixel: 0, ws_ypixel: 0 };
+    Ok(tcsetwinsize(terminal, size)?)
+}

@@ -1,0 +1,174 @@
+use std::{collections::BTreeMap, ffi::CString, ffi::OsString, fmt, path::PathBuf};
+
+use nix::{
+    errno::Errno,
+    unistd::{Gid, Group, Uid, User, getegid, geteuid, getgrouplist},
+};
+
+/// The user and groups that a command runs as, looked up before the fork: the look-up is not
+/// async-signal-safe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(super) uid: Uid,
+    pub(super) gid: Gid,
+    /// The supplementary groups.
+    pub(super) groups: Vec<Gid>,
+    account: Account,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Account {
+    /// Only a group was asked for: the user is the agent's own.
+    Own,
+    /// A numeric user that the system has no entry of.
+    Unknown,
+    Known {
+        name: String,
+        home: PathBuf,
+    },
+}
+
+/// Why a command can't run as the user that was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UserError {
+    #[error("the user {0:?} is neither USER, USER:GROUP nor :GROUP, each a name or a numeric id")]
+    Malformed(String),
+    #[error("there is no user {0:?} on this system; use a name or a numeric id of /etc/passwd")]
+    UnknownUser(String),
+    #[error("there is no group {0:?} on this system; use a name or a numeric id of /etc/group")]
+    UnknownGroup(String),
+    #[error(
+        "the agent runs as uid {own_uid} gid {own_gid} and may not run a command as {asked:?}: \
+         leave \"user\" out, or run the agent as root"
+    )]
+    NotRoot { own_uid: Uid, own_gid: Gid, asked: String },
+    #[error("the user {asked:?} could not be looked up: {}", errno.desc())]
+    LookUp { asked: String, errno: Errno },
+}
+
+impl Identity {
+    /// Looks up `user[:group]`. It may block: the system's user database can be on the network.
+    pub(crate) fn look_up(asked: &str) -> Result<Self, UserError> {
+        let (user, group) = split(asked).ok_or_else(|| UserError::Malformed(asked.into()))?;
+        let failed = |errno| UserError::LookUp { asked: asked.into(), errno };
+
+        let entry = match user {
+            None => User::from_uid(geteuid()).map_err(failed)?,
+            Some(name) => match User::from_name(name).map_err(failed)? {
+                Some(entry) => Some(entry),
+                None => match name.parse() {
+                    Ok(uid) => User::from_uid(Uid::from_raw(uid)).map_err(failed)?,
+                    Err(_) => return Err(UserError::UnknownUser(name.into())),
+                },
+            },
+        };
+        let uid = match (user, &entry) {
+            (None, _) => geteuid(),
+            (Some(_), Some(entry)) => entry.uid,
+            (Some(name), None) => {
+                Uid::from_raw(name.parse().map_err(|_| UserError::UnknownUser(name.into()))?)
+            }
+        };
+        let gid = match group {
+            Some(name) => match Group::from_name(name).map_err(failed)? {
+                Some(entry) => entry.gid,
+                None => {
+                    Gid::from_raw(name.parse().map_err(|_| UserError::UnknownGroup(name.into()))?)
+                }
+            },
+            None => entry.as_ref().map_or_else(getegid, |entry| entry.gid),
+        };
+        if !may_switch() && (uid != geteuid() || gid != getegid()) {
+            return Err(UserError::NotRoot {
+                own_uid: geteuid(),
+                own_gid: getegid(),
+                asked: asked.into(),
+            });
+        }
+        let groups = match &entry {
+            Some(entry) => {
+                let name = CString::new(entry.name.as_str())
+                    .map_err(|_| UserError::Malformed(asked.into()))?;
+                getgrouplist(&name, gid).map_err(failed)?
+            }
+            None => vec![gid],
+        };
+        let account = match (user, entry) {
+            (None, _) => Account::Own,
+            (Some(_), None) => Account::Unknown,
+            (Some(_), Some(entry)) => Account::Known { name: entry.name, home: entry.dir },
+        };
+        Ok(Self { uid, gid, groups, account })
+    }
+
+    /// Sets the variables of a login (POSIX, Base Definitions, 8.3). For a user without an entry they
+    /// are as in most container engines: a home of `/`, and no name rather than the agent's.
+    pub(super) fn apply_to(&self, env: &mut BTreeMap<OsString, OsString>) {
+        match &self.account {
+            Account::Own => {}
+            Account::Unknown => {
+                env.insert("HOME".into(), "/".into());
+                env.remove("USER".as_ref() as &std::ffi::OsStr);
+                env.remove("LOGNAME".as_ref() as &std::ffi::OsStr);
+            }
+            Account::Known { name, home } => {
+                env.insert("HOME".into(), home.into());
+                env.insert("USER".into(), name.into());
+                env.insert("LOGNAME".into(), name.into());
+            }
+        }
+    }
+}
+
+/// `uid:gid`, as an exec's item shows it.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.uid, self.gid)
+    }
+}
+
+/// Whether the agent may become another user. Where it may not, the only one it can be asked for is
+/// its own, and there is nothing to set.
+pub(super) fn may_switch() -> bool {
+    geteuid().is_root()
+}
+
+/// Splits `user[:group]`; either side may be left out, not both.
+fn split(asked: &str) -> Option<(Option<&str>, Option<&str>)> {
+    let (user, group) = asked.split_once(':').unwrap_or((asked, ""));
+    let user = Some(user).filter(|user| !user.is_empty());
+    let group = Some(group).filter(|group| !group.is_empty());
+    ((user.is_some() || group.is_some()) && !asked.contains('\0')).then_some((user, group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_side_may_be_left_out_but_not_both() {
+        assert_eq!(split("node"), Some((Some("node"), None)));
+        assert_eq!(split("node:"), Some((Some("node"), None)));
+        assert_eq!(split("1000:100"), Some((Some("1000"), Some("100"))));
+        assert_eq!(split(":100"), Some((None, Some("100"))));
+        assert_eq!(split(":"), None);
+        assert_eq!(split(""), None);
+    }
+
+    #[test]
+    fn names_and_numbers_mean_the_same_user() {
+        let by_number = Identity::look_up(&geteuid().to_string()).unwrap();
+        assert_eq!(by_number.uid, geteuid());
+        if let Some(entry) = User::from_uid(geteuid()).unwrap() {
+            assert_eq!(by_number, Identity::look_up(&entry.name).unwrap());
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_named_in_the_error() {
+        let error = Identity::look_up("no-such-user-7").unwrap_err();
+        assert!(error.to_string().contains("no-such-user-7"));
+        let error = Identity::look_up(":no-such-group-7").unwrap_err();
+        assert!(error.to_string().contains("no-such-group-7"));
+    }
+}

@@ -1,0 +1,93 @@
+//! What makes the agent stop.
+
+use std::{fs, io, io::Read, thread};
+
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
+
+/// The requests to stop, as they come: the first one stops gracefully, the second one at once.
+#[derive(Debug)]
+pub(crate) struct StopRequests(mpsc::Receiver<()>);
+
+impl StopRequests {
+    /// Listens to SIGTERM, SIGINT and SIGHUP, and with `until_stdin_closes` to the end of standard
+    /// input.
+    pub(crate) fn listen(until_stdin_closes: bool) -> io::Result<Self> {
+        let (requests, receiver) = mpsc::channel(2);
+        let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
+        // `nohup` ignores it, so that what it runs outlives the terminal.
+        if !ignores_hangup() {
+            kinds.push(SignalKind::hangup());
+        }
+        for kind in kinds {
+            let mut signals = signal(kind)?;
+            let requests = requests.clone();
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    if requests.send(()).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        if until_stdin_closes {
+            // A thread of its own: a read of standard input can't be taken back, and would hold up
+            // the end of the runtime.
+            thread::Builder::new().name("stdin".into()).spawn(move || {
+                wait_for_end(io::stdin().lock());
+                // Nobody listens where the agent stops already.
+                let _stopping = requests.blocking_send(());
+            })?;
+        }
+        Ok(Self(receiver))
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        if self.0.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+fn wait_for_end(mut input: impl Read) {
+    let mut buffer = [0; 1024];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Whether the parent had SIGHUP ignored.
+fn ignores_hangup() -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, 1))
+}
+
+/// Whether `/proc/PID/status` says that a signal is ignored: bit N-1 of a hexadecimal mask.
+fn ignores(status: &str, signal: u32) -> bool {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_mask_of_ignored_signals() {
+        let status = "Name:\tx\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\n";
+        assert!(ignores(status, 1));
+        assert!(ignores(status, 13));
+        assert!(!ignores(status, 2));
+        assert!(!ignores("", 1));
+    }
+}

@@ -1,0 +1,96 @@
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{Flock, FlockArg},
+};
+
+/// The directory with the agent's state, which is this agent's alone as long as this value lives.
+#[derive(Debug)]
+pub(crate) struct StateDir {
+    path: PathBuf,
+    /// The system gives the lock back with the process, however that ends.
+    _lock: Flock<File>,
+}
+
+/// Why the agent can't use its state directory.
+#[derive(Debug, thiserror::Error)]
+pub enum StateDirError {
+    /// No directory was named, and there is no home directory.
+    #[error("neither --state-dir nor HOME is set: say with --state-dir where to keep the state")]
+    NoHome,
+    /// Another agent uses it.
+    #[error(
+        "another agent uses the state directory {}: stop it, or give this one its own with \
+         --state-dir",
+        .0.display()
+    )]
+    InUse(PathBuf),
+    /// It can't be made or written to.
+    #[error("the state directory {} can't be used: {error}", path.display())]
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl StateDir {
+    /// Makes the directory where there is none, and takes it for this agent.
+    pub(crate) fn take(path: &Path) -> Result<Self, StateDirError> {
+        let unusable = |error| StateDirError::Unusable { path: path.into(), error };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path.join("lock"))
+            .map_err(unusable)?;
+        let lock =
+            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(
+                |(_, errno)| match errno {
+                    Errno::EWOULDBLOCK => StateDirError::InUse(path.into()),
+                    errno => unusable(errno.into()),
+                },
+            )?;
+        let state_dir = Self { path: path.canonicalize().map_err(unusable)?, _lock: lock };
+        state_dir.clear().map_err(unusable)?;
+        Ok(state_dir)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where each exec has its spool.
+    pub(crate) fn spools(&self) -> PathBuf {
+        self.path.join("execs")
+    }
+
+    /// Removes the spools: those of an earlier agent at the start, this one's at the end.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.spools()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
+    }
+}
+
+/// `sandpipe-agent` in the user's directory for state (XDG Base Directory Specification).
+pub(crate) fn default_path() -> Result<PathBuf, StateDirError> {
+    let given = |name| std::env::var_os(name).map(PathBuf::from);
+    // "All paths set in these environment variables must be absolute. If an implementation
+    // encounters a relative path [...] it should consider the path invalid and ignore it."
+    let state_home = given("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    state_home
+        .or_else(|| Some(given("HOME")?.join(".local/state")))
+        .map(|state_home| state_home.join("sandpipe-agent"))
+        .ok_or(StateDirError::NoHome)
+}

@@ -1,0 +1,191 @@
+use std::{
+    env,
+    fmt::Write as _,
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use subtle::ConstantTimeEq;
+
+/// The environment variable with the admin token.
+pub(crate) const ADMIN_VARIABLE: &str = "SANDPIPE_ADMIN_TOKEN";
+/// The environment variable with the read-only token.
+pub(crate) const READONLY_VARIABLE: &str = "SANDPIPE_READONLY_TOKEN";
+
+/// What the bearer of a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Everything.
+    Admin,
+    /// List and get execs, and read their output.
+    ReadOnly,
+}
+
+/// The tokens that the agent accepts. Nothing of this is ever logged.
+pub(crate) struct Tokens {
+    admin: String,
+    readonly: Option<String>,
+}
+
+/// Tokens, and where a client finds the admin token.
+pub(crate) struct LoadedTokens {
+    pub(crate) tokens: Tokens,
+    pub(crate) admin_file: Option<PathBuf>,
+}
+
+/// Why the agent has no tokens that it could use.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// A token file can't be read.
+    #[error("the token file {} can't be read: {error}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A token is empty, or has characters that no header can carry.
+    #[error("{0} holds no token: it must be one line of visible ASCII characters without spaces")]
+    Unusable(String),
+    /// Both tokens are the same.
+    #[error("the admin token and the read-only token are the same: they must differ")]
+    Same,
+    /// The file for a new token can't be written.
+    #[error("the token file {} can't be written: {error}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The system has no random bytes.
+    #[error("the system gave no random bytes for a token: {0}")]
+    Random(getrandom::Error),
+}
+
+impl Tokens {
+    /// What a token is good for. It takes as long for a wrong token as for a right one of the same
+    /// length, and the length is no secret.
+    pub(crate) fn role_of(&self, token: &str) -> Option<Role> {
+        let admin = self.admin.as_bytes().ct_eq(token.as_bytes());
+        let readonly =
+            self.readonly.as_ref().map(|readonly| readonly.as_bytes().ct_eq(token.as_bytes()));
+        if admin.into() {
+            Some(Role::Admin)
+        } else if readonly.is_some_and(Into::into) {
+            Some(Role::ReadOnly)
+        } else {
+            None
+        }
+    }
+}
+
+/// Takes the tokens from their files, else from the environment; makes an admin token in `state_dir`
+/// where there is neither.
+pub(crate) fn load(
+    admin_file: Option<&Path>,
+    readonly_file: Option<&Path>,
+    state_dir: &Path,
+) -> Result<LoadedTokens, TokenError> {
+    let readonly = given(readonly_file, READONLY_VARIABLE)?;
+    let (admin, admin_file) = if let Some(admin) = given(admin_file, ADMIN_VARIABLE)? {
+        (admin, admin_file.map(Path::to_path_buf))
+    } else {
+        let path = state_dir.join("admin-token");
+        (make(&path)?, Some(path))
+    };
+    if readonly.as_ref() == Some(&admin) {
+        return Err(TokenError::Same);
+    }
+    Ok(LoadedTokens { tokens: Tokens { admin, readonly }, admin_file })
+}
+
+/// Whether the user gives an admin token.
+pub(crate) fn is_given(admin_file: Option<&Path>) -> bool {
+    admin_file.is_some() || env::var_os(ADMIN_VARIABLE).is_some()
+}
+
+fn given(file: Option<&Path>, variable: &str) -> Result<Option<String>, TokenError> {
+    if let Some(path) = file {
+        return read(path).map(Some);
+    }
+    match env::var(variable) {
+        Ok(token) => check(&token, variable).map(Some),
+        Err(env::VarError::NotPresent) => Ok(None),
+        Err(env::VarError::NotUnicode(_)) => Err(TokenError::Unusable(variable.into())),
+    }
+}
+
+fn read(path: &Path) -> Result<String, TokenError> {
+    let failed = |error| TokenError::Read { path: path.into(), error };
+    let mut file = File::open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.mode();
+    if mode & 0o077 != 0 {
+        tracing::warn!(
+            path = %path.display(),
+            mode = format!("{:o}", mode & 0o777),
+            "others can read this token file: chmod 600 it"
+        );
+    }
+    let text = io::read_to_string(&mut file).map_err(failed)?;
+    check(&text, &path.display().to_string())
+}
+
+/// A token as RFC 9110, 5.5 lets a header carry it; the line end of a file is not part of it.
+fn check(text: &str, place: &str) -> Result<String, TokenError> {
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(TokenError::Unusable(place.into()));
+    }
+    Ok(token.into())
+}
+
+/// Makes a token of 256 random bits. The file appears whole, and nobody else can read it at any
+/// moment.
+fn make(path: &Path) -> Result<String, TokenError> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(TokenError::Random)?;
+    let token = random.iter().fold(String::new(), |mut token, byte| {
+        // A string takes whatever is written to it.
+        let _ok = write!(token, "{byte:02x}");
+        token
+    });
+    write_whole(path, &token).map_err(|error| TokenError::Write { path: path.into(), error })?;
+    Ok(token)
+}
+
+fn write_whole(path: &Path, token: &str) -> io::Result<()> {
+    let unfinished = path.with_extension("new");
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    writeln!(file, "{token}")?;
+    fs::rename(&unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_token_has_its_role_and_no_other_has_one() {
+        let tokens = Tokens { admin: "a1".into(), readonly: Some("r1".into()) };
+        assert_eq!(tokens.role_of("a1"), Some(Role::Admin));
+        assert_eq!(tokens.role_of("r1"), Some(Role::ReadOnly));
+        for wrong in ["", "a", "a1 ", "A1", "a1r1"] {
+            assert_eq!(tokens.role_of(wrong), None);
+        }
+    }
+
+    #[test]
+    fn a_token_is_one_visible_word() {
+        assert_eq!(check("secret\n", "x").unwrap(), "secret");
+        for unusable in ["", "\n", "two words", "two\nlines", "\u{e9}"] {
+            assert!(check(unusable, "x").is_err());
+        }
+    }
+}
