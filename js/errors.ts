@@ -2,10 +2,14 @@
  * The machine-readable name of what went wrong:
  *
  * - `http`, `network`: {@link HttpError}
+ * - `create_unknown`: {@link CreateUnknownError}
  * - `exit_code_missing`: {@link ExitCodeMissingError}
+ * - `interrupted`: {@link InterruptedError}
+ * - `timeout`: {@link TimeoutError}
  * - `output_limit`: {@link OutputLimitError}
  * - `output_lost`: {@link OutputLostError}
  * - `protocol`: {@link ProtocolError}
+ * - `unsupported`: {@link UnsupportedError}
  * - `invalid_argument`: {@link InvalidArgumentError}
  * - `closed`: {@link ClosedError}
  * - `agent`: {@link AgentError}
@@ -13,10 +17,14 @@
 export type SandpipeErrorCode =
   | "http"
   | "network"
+  | "create_unknown"
   | "exit_code_missing"
+  | "interrupted"
+  | "timeout"
   | "output_limit"
   | "output_lost"
   | "protocol"
+  | "unsupported"
   | "invalid_argument"
   | "closed"
   | "agent";
@@ -101,6 +109,74 @@ export class ExitCodeMissingError extends SandpipeError {
   }
 }
 
+/**
+ * Whether the command was started is not known: no answer to its create came, and the agent can't
+ * tell a repeated create from a new one. It may run.
+ */
+export class CreateUnknownError extends SandpipeError {
+  override readonly name = "CreateUnknownError";
+  override readonly code = "create_unknown";
+  /** The program that was to be run. */
+  readonly command: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { command: string }) {
+    super("create_unknown", message, details);
+    this.command = details.command;
+  }
+}
+
+/** How a stopped command ended. */
+export interface StoppedDetails extends SandpipeErrorDetails {
+  execId?: string | undefined;
+  output: string;
+  exitCode: number;
+  forced: boolean;
+}
+
+/** `signal` or `forceSignal` was aborted, and the command was stopped. `cause` is the reason. */
+export class InterruptedError extends SandpipeError {
+  override readonly name = "AbortError";
+  override readonly code = "interrupted";
+  /** The exec that it is about; undefined where nothing had been run. */
+  readonly execId?: string;
+  /** The output up to the end. */
+  readonly output: string;
+  /** 130, whatever the process made of the signal: 128 + SIGINT, as a shell has it. */
+  readonly exitCode: number;
+  /** Whether it took SIGKILL. */
+  readonly forced: boolean;
+
+  constructor(message: string, details: StoppedDetails) {
+    super("interrupted", message, details);
+    if (details.execId !== undefined) this.execId = details.execId;
+    this.output = details.output;
+    this.exitCode = details.exitCode;
+    this.forced = details.forced;
+  }
+}
+
+/** `timeoutMs` passed, and the command was stopped. */
+export class TimeoutError extends SandpipeError {
+  override readonly name = "TimeoutError";
+  override readonly code = "timeout";
+  /** The exec that it is about; undefined where nothing had been run. */
+  readonly execId?: string;
+  /** The output up to the end. */
+  readonly output: string;
+  /** 124, as `timeout` of the GNU coreutils has it. */
+  readonly exitCode: number;
+  /** Whether it took SIGKILL. */
+  readonly forced: boolean;
+
+  constructor(message: string, details: StoppedDetails) {
+    super("timeout", message, details);
+    if (details.execId !== undefined) this.execId = details.execId;
+    this.output = details.output;
+    this.exitCode = details.exitCode;
+    this.forced = details.forced;
+  }
+}
+
 /** There was more output than was allowed, or than a string can hold. */
 export class OutputLimitError extends SandpipeError {
   override readonly name = "OutputLimitError";
@@ -149,6 +225,19 @@ export class ProtocolError extends SandpipeError {
   constructor(message: string, details: SandpipeErrorDetails & { excerpt: string }) {
     super("protocol", message, details);
     this.excerpt = details.excerpt;
+  }
+}
+
+/** It needs an extension that this agent does not offer. */
+export class UnsupportedError extends SandpipeError {
+  override readonly name = "UnsupportedError";
+  override readonly code = "unsupported";
+  /** The extension, as agents announce it. */
+  readonly feature: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { feature: string }) {
+    super("unsupported", message, details);
+    this.feature = details.feature;
   }
 }
 

@@ -7,7 +7,15 @@ import type {
 import { settle } from "./failure.js";
 import { checkSignal } from "./signal.js";
 import { EventStream } from "./stream.js";
-import type { ExecOptions, ExecResult, ExecSnapshot, StreamOptions, WaitOptions } from "./types.js";
+import type {
+  ExecOptions,
+  ExecResult,
+  ExecSnapshot,
+  StreamOptions,
+  TerminateOptions,
+  TerminateResult,
+  WaitOptions,
+} from "./types.js";
 
 /** The commands of a sandbox. Each call says what it throws; all throw {@link HttpError} as well. */
 export class Execs {
@@ -21,14 +29,18 @@ export class Execs {
   /**
    * Runs a command to its end and resolves its exit code and its whole output, whatever the exit
    * code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
-   * executed. Its stdin is at end-of-file.
+   * executed. Its stdin is `input`, then end-of-file.
    *
    * @param command The program: a path, or a name that is looked up in `PATH`. No shell reads it:
    * for one, run `sh` with the arguments `["-c", script]`.
    * @param args The program's arguments, handed over byte for byte.
-   * @throws {ExitCodeMissingError} The output ended without an exit code.
+   * @throws {InterruptedError} `signal` or `forceSignal` was aborted.
+   * @throws {TimeoutError} `timeoutMs` passed.
+   * @throws {ExitCodeMissingError} There is no exit code to be had.
+   * @throws {CreateUnknownError} Whether the command was started is not known.
    * @throws {OutputLostError} The agent no longer had some of the output.
-   * @throws {OutputLimitError} The output is longer than a string can be.
+   * @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
+   * @throws {UnsupportedError} `input` needs an extension that the agent lacks.
    * @throws {InvalidArgumentError} An argument or option is wrong.
    * @throws What `onOutput` throws; the command goes on.
    */
@@ -107,10 +119,34 @@ export class Execs {
   }
 
   /**
-   * Writes to a running exec's stdin (`stdin`, the default), or sets the size of its terminal
-   * (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`).
+   * Writes to a running exec's stdin (`stdin`, the default), sets the size of its terminal
+   * (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`), or closes its stdin (`eof`, with
+   * empty `input`). It is never repeated: the process could read the text twice.
+   *
+   * @throws {UnsupportedError} The agent has no way to close a stdin.
    */
-  sendStdin(id: string, body: { type?: "stdin" | "resize"; input: string }): Promise<ExecItem> {
+  sendStdin(
+    id: string,
+    body: { type?: "stdin" | "resize" | "eof"; input: string },
+  ): Promise<ExecItem> {
     return settle(this.#core.sendStdin(id, body));
+  }
+
+  /**
+   * Sends a signal to an exec's whole process group. It does not wait for what comes of it.
+   *
+   * @param signal Its name. Default: `"SIGTERM"`.
+   * @throws {HttpError} With status 409: no process of the group is left.
+   */
+  kill(id: string, signal?: string): Promise<void> {
+    return settle(this.#core.kill(id, signal));
+  }
+
+  /**
+   * Stops an exec: SIGTERM to its whole process group, `graceMs` for it to end, then SIGKILL.
+   * Resolves when no process of the group is left.
+   */
+  terminate(id: string, opts?: TerminateOptions): Promise<TerminateResult> {
+    return settle(this.#core.terminate(id, opts));
   }
 }

@@ -1,13 +1,17 @@
 import {
   ClosedError,
+  CreateUnknownError,
   ExitCodeMissingError,
   HttpError,
+  InterruptedError,
   InvalidArgumentError,
   OutputLimitError,
   OutputLostError,
   ProtocolError,
   type SandpipeError,
   type SandpipeErrorDetails,
+  TimeoutError,
+  UnsupportedError,
 } from "./errors.js";
 
 /** What the core throws: `fields` of the error class that `code` stands for. */
@@ -15,10 +19,19 @@ type Failure = Error & SandpipeErrorDetails & Fields;
 
 type Fields =
   | { code: "http" | "network"; status: number; operation: string; body?: string }
+  | { code: "create_unknown"; command: string }
   | { code: "exit_code_missing"; execId: string; output: string }
   | { code: "output_limit"; execId: string; output: string }
   | { code: "output_lost"; execId: string; from: number; to: number }
   | { code: "protocol"; excerpt: string }
+  | {
+      code: "interrupted" | "timeout";
+      execId?: string;
+      output: string;
+      exitCode: number;
+      forced: boolean;
+    }
+  | { code: "unsupported"; feature: string }
   | { code: "invalid_argument" }
   | { code: "closed" };
 
@@ -45,7 +58,7 @@ function isFailure(thrown: unknown): thrown is Failure {
 }
 
 /** What a function of the caller's threw is no failure: it stays as it is. */
-function explain(thrown: unknown): unknown {
+export function explain(thrown: unknown): unknown {
   return isFailure(thrown) ? toError(thrown) : thrown;
 }
 
@@ -59,6 +72,16 @@ function toError(failure: Failure): SandpipeError {
       const { status, operation, body } = failure;
       return new HttpError(message, { ...details, status, operation, body });
     }
+    case "create_unknown":
+      return new CreateUnknownError(message, { ...details, command: failure.command });
+    case "interrupted":
+    case "timeout": {
+      const { code, execId, output, exitCode, forced } = failure;
+      const Stopped = code === "timeout" ? TimeoutError : InterruptedError;
+      return new Stopped(message, { ...details, execId, output, exitCode, forced });
+    }
+    case "unsupported":
+      return new UnsupportedError(message, { ...details, feature: failure.feature });
     case "exit_code_missing": {
       const { execId, output } = failure;
       return new ExitCodeMissingError(message, { ...details, execId, output });

@@ -7,8 +7,10 @@ export type {
 export {
   AgentError,
   ClosedError,
+  CreateUnknownError,
   ExitCodeMissingError,
   HttpError,
+  InterruptedError,
   InvalidArgumentError,
   isSandpipeError,
   OutputLimitError,
@@ -17,6 +19,9 @@ export {
   SandpipeError,
   type SandpipeErrorCode,
   type SandpipeErrorDetails,
+  type StoppedDetails,
+  TimeoutError,
+  UnsupportedError,
 } from "./errors.js";
 export type { Connect } from "./connect.js";
 export type { Execs } from "./execs.js";
@@ -26,7 +31,11 @@ export type {
   ExecOptions,
   ExecResult,
   ExecSnapshot,
+  RetryContext,
+  RetryOptions,
   StreamOptions,
+  TerminateOptions,
+  TerminateResult,
   WaitOptions,
   WasmSource,
 } from "./types.js";

@@ -3,8 +3,8 @@
 
 import { Sandbox as Core } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
-import { call } from "./failure.js";
-import type { ConnectOptions } from "./types.js";
+import { call, explain } from "./failure.js";
+import type { ConnectOptions, RetryContext } from "./types.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox {
@@ -15,7 +15,7 @@ export class Sandbox {
 
   /** @internal */
   constructor(options: Omit<ConnectOptions, "wasm">) {
-    this.#core = call(() => new Core(options));
+    this.#core = call(() => new Core(explainFailures(options)));
     this.execs = new Execs(this.#core.execs);
   }
 
@@ -31,4 +31,20 @@ export class Sandbox {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** The caller's retry functions are to see errors of their classes, too. */
+function explainFailures(options: Omit<ConnectOptions, "wasm">): Omit<ConnectOptions, "wasm"> {
+  const { retry } = options;
+  if (typeof retry !== "object") return options;
+  const explained = { ...retry };
+  const wrap =
+    <T>(call: (context: RetryContext) => T) =>
+    (context: RetryContext): T =>
+      call({ ...context, error: explain(context.error) });
+  if (typeof retry.shouldRetry === "function") {
+    explained.shouldRetry = wrap(retry.shouldRetry.bind(retry));
+  }
+  if (typeof retry.onRetry === "function") explained.onRetry = wrap(retry.onRetry.bind(retry));
+  return { ...options, retry: explained };
 }

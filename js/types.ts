@@ -1,4 +1,5 @@
 import type { CreateExecRequest, ExecStdout } from "./core/sandpipe.js";
+import type { InterruptedError, OutputLimitError, TimeoutError } from "./errors.js";
 
 /** What to connect to, and how. */
 export interface ConnectOptions {
@@ -10,6 +11,8 @@ export interface ConnectOptions {
   fetch?: typeof fetch;
   /** Headers that every request carries. */
   headers?: Record<string, string>;
+  /** When a request is made again, and how a broken stream is resumed. */
+  retry?: RetryOptions;
   /**
    * Where the WebAssembly module comes from, if not from the package: the module, its bytes, an
    * answer that has it, or its address (in Node.js also a file's path). The module is loaded once:
@@ -18,13 +21,62 @@ export interface ConnectOptions {
   wasm?: WasmSource;
 }
 
+/**
+ * When something is tried again. Only what may be repeated is: no command is ever run twice.
+ *
+ * A request is tried `maxAttempts` times in all; a stream that breaks is resumed where it was, the
+ * first time at once, at most `maxAttempts` times in a row without a new event.
+ */
+export interface RetryOptions {
+  /** How often something is tried. Default: 3. */
+  maxAttempts?: number;
+  /** The pause after the first failure; it doubles with each further one. Default: 500. */
+  baseDelayMs?: number;
+  /** The longest pause. Default: 30 000. A server's `Retry-After` goes before it. */
+  maxDelayMs?: number;
+  /**
+   * Whether to try again after a failure: a number is the pause in milliseconds. Default: after no
+   * answer and after the statuses 408, 429, 500, 502, 503 and 504.
+   */
+  shouldRetry?(context: RetryContext): boolean | number | Promise<boolean | number>;
+  /** Called before the pause of each retry. */
+  onRetry?(context: RetryContext): void | Promise<void>;
+}
+
+/** A failure that another attempt may follow. */
+export interface RetryContext {
+  /** What the request was for, such as `"create exec"`. */
+  operation: string;
+  /** How many attempts have failed in a row. */
+  attempt: number;
+  /** The failure. */
+  error: unknown;
+  /** The HTTP status, if there was an answer. */
+  status?: number;
+  /** The pause before the next attempt, in milliseconds. */
+  delay: number;
+}
+
 /** Something that a WebAssembly module can be made from. */
 export type WasmSource = WebAssembly.Module | BufferSource | Response | URL | string;
 
 /** How to follow an exec to its end. */
 export interface WaitOptions {
+  /**
+   * Aborted: the command is stopped. SIGTERM to its whole process group, `graceMs` for it to end,
+   * then SIGKILL. The call rejects with {@link InterruptedError} when the group is gone.
+   */
+  signal?: AbortSignal;
+  /** Aborted: SIGKILL now, as for a second Ctrl+C. */
+  forceSignal?: AbortSignal;
+  /** After so many milliseconds it is stopped in the same way: {@link TimeoutError}. */
+  timeoutMs?: number;
+  /** How long the command may take to end after SIGTERM, in milliseconds. Default: 10 000. */
+  graceMs?: number;
   /** Called with each piece of output as it arrives, in order. */
   onOutput?(event: ExecStdout): void;
+  /** More output than this, in bytes of UTF-8: the command is stopped, {@link OutputLimitError}. */
+  maxOutputBytes?: number;
 }
 
 /** How to run a command and follow it to its end. */
@@ -32,7 +84,26 @@ export type ExecOptions = Omit<
   CreateExecRequest,
   "command" | "args" | "autostart" | "interactive"
 > &
-  WaitOptions;
+  WaitOptions & {
+    /** What the command reads from its stdin, up to end-of-file. Default: nothing. */
+    input?: string;
+  };
+
+/** How to stop a command. */
+export interface TerminateOptions {
+  /** How long it may take to end after SIGTERM, in milliseconds. Default: 10 000. */
+  graceMs?: number;
+  /** Aborted: SIGKILL now. */
+  forceSignal?: AbortSignal;
+}
+
+/** How a stopped command ended. */
+export interface TerminateResult {
+  /** The process's own exit code, 128 + N after death by signal N. */
+  exitCode: number;
+  /** Whether it took SIGKILL. */
+  forced: boolean;
+}
 
 /** How to follow a stream. */
 export interface StreamOptions {

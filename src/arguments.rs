@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use js_sys::{Array, Function, JsString, Object, Reflect};
 use wasm_bindgen::{JsCast, prelude::*};
+use web_sys::AbortSignal;
 
 use crate::error::{Error, Result};
 use crate::request::ExecId;
@@ -48,6 +49,57 @@ pub(crate) fn last_sequence(value: &JsValue) -> Result<i64> {
     // Exact: it is a safe integer.
     #[allow(clippy::cast_possible_truncation)]
     Ok(number as i64)
+}
+
+/// A duration in milliseconds.
+pub(crate) fn milliseconds(value: &JsValue, name: &str) -> Result<f64> {
+    match value.as_f64() {
+        Some(number) if number >= 0.0 => Ok(number),
+        _ => Err(wrong(name, "a number of milliseconds, 0 or more", value)),
+    }
+}
+
+/// A whole number, at least 1.
+pub(crate) fn positive(value: &JsValue, name: &str) -> Result<u32> {
+    let number = value.as_f64().filter(|number| *number >= 1.0);
+    match number {
+        // Exact but for numbers that are too large to count to.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Some(number) if js_sys::Number::is_integer(value) || number.is_infinite() => {
+            Ok(number as u32)
+        }
+        _ => Err(wrong(name, "a whole number, 1 or more", value)),
+    }
+}
+
+/// A number of bytes.
+pub(crate) fn bytes(value: &JsValue, name: &str) -> Result<u64> {
+    match value.as_f64() {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        Some(number) if number >= 0.0 => Ok(number as u64),
+        _ => Err(wrong(name, "a number of bytes, 0 or more", value)),
+    }
+}
+
+/// An `AbortSignal`, also one of another realm.
+pub(crate) fn abort_signal(value: &JsValue, name: &str) -> Result<AbortSignal> {
+    let has = |key: &str| Reflect::get(value, &key.into()).ok();
+    let aborted = has("aborted").is_some_and(|aborted| aborted.as_bool().is_some());
+    let listens = has("addEventListener").is_some_and(|listen| listen.is_function());
+    if value.is_object() && aborted && listens {
+        return Ok(value.unchecked_ref::<AbortSignal>().clone());
+    }
+    Err(wrong(name, "an AbortSignal", value))
+}
+
+/// The name of a signal; by default `SIGTERM`.
+pub(crate) fn signal_name(value: &JsValue) -> Result<String> {
+    if value.is_undefined() {
+        return Ok("SIGTERM".to_owned());
+    }
+    let name = string(value, "signal")?;
+    let known = name.starts_with("SIG") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if known { Ok(name) } else { Err(wrong("signal", "the name of a signal such as \"SIGTERM\"", value)) }
 }
 
 /// Strings in an array.

@@ -8,8 +8,8 @@ use std::rc::Rc;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
-use web_sys::AbortController;
 
+use crate::closing::InFlight;
 use crate::error::Result;
 
 /// Where the batches come from.
@@ -24,16 +24,16 @@ pub struct Batches {
     /// None while it is being read, and once it has ended.
     source: Rc<RefCell<Option<Box<dyn Source>>>>,
     closed: Rc<Cell<bool>>,
-    connection: AbortController,
+    under_way: InFlight,
 }
 
 impl Batches {
-    /// The batches of a source whose connection `connection` ends.
-    pub(crate) fn new(connection: AbortController, source: impl Source + 'static) -> Self {
+    /// The batches of a source; `under_way` is all that it has under way.
+    pub(crate) fn new(under_way: InFlight, source: impl Source + 'static) -> Self {
         Self {
             source: Rc::new(RefCell::new(Some(Box::new(source)))),
             closed: Rc::default(),
-            connection,
+            under_way,
         }
     }
 }
@@ -67,6 +67,6 @@ impl Batches {
     pub fn close(&self) {
         self.closed.set(true);
         self.source.take();
-        self.connection.abort();
+        self.under_way.close();
     }
 }

@@ -8,28 +8,33 @@ use web_sys::{AbortController, AbortSignal};
 
 use crate::error::{Error, Result};
 
-/// All that is under way for one sandbox.
+/// All that is under way for a sandbox, or for one stream of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight(Rc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Closing the whole also closes this.
+    whole: Option<InFlight>,
     closed: Cell<bool>,
-    next: Cell<u32>,
+    next_key: Cell<u32>,
     controllers: RefCell<BTreeMap<u32, AbortController>>,
 }
 
 impl InFlight {
+    /// A part of it that can be closed by itself.
+    pub(crate) fn part(&self) -> Self {
+        Self(Rc::new(Inner { whole: Some(self.clone()), ..Inner::default() }))
+    }
+
     /// Registers something that [`InFlight::close`] is to end.
     pub(crate) fn begin(&self) -> Result<Cancel> {
-        if self.0.closed.get() {
+        if self.is_closed() {
             return Err(Error::Closed);
         }
         let controller = AbortController::new().map_err(Error::Thrown)?;
-        let key = self.0.next.get();
-        self.0.next.set(key.wrapping_add(1));
-        self.0.controllers.borrow_mut().insert(key, controller.clone());
-        Ok(Cancel { controller, key, in_flight: self.clone() })
+        let registered = self.lineage().map(|in_flight| in_flight.register(&controller)).collect();
+        Ok(Cancel { controller, in_flight: self.clone(), registered })
     }
 
     /// Ends all that is under way and refuses what comes after.
@@ -43,30 +48,37 @@ impl InFlight {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.0.closed.get()
+        self.lineage().any(|in_flight| in_flight.0.closed.get())
+    }
+
+    /// This, what it is a part of, and so on.
+    fn lineage(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |in_flight| in_flight.0.whole.as_ref())
+    }
+
+    fn register(&self, controller: &AbortController) -> (Self, u32) {
+        let key = self.0.next_key.get();
+        self.0.next_key.set(key.wrapping_add(1));
+        self.0.controllers.borrow_mut().insert(key, controller.clone());
+        (self.clone(), key)
     }
 }
 
-/// One request under way. Dropping it ends the request, if it has not ended by itself.
+/// Something under way. Dropping it ends it, if it has not ended by itself.
 #[derive(Debug)]
 pub(crate) struct Cancel {
     controller: AbortController,
-    key: u32,
     in_flight: InFlight,
+    registered: Vec<(InFlight, u32)>,
 }
 
 impl Cancel {
-    /// What `fetch` is given.
+    /// What is aborted when it is to end.
     pub(crate) fn signal(&self) -> AbortSignal {
         self.controller.signal()
     }
 
-    /// A handle that ends it from elsewhere.
-    pub(crate) fn controller(&self) -> AbortController {
-        self.controller.clone()
-    }
-
-    /// The error that a failure of it stands for: closing a sandbox also fails what is under way.
+    /// The error that a failure of it stands for: closing also fails what is under way.
     pub(crate) fn explain(&self, otherwise: impl FnOnce() -> Error) -> Error {
         if self.in_flight.is_closed() { Error::Closed } else { otherwise() }
     }
@@ -74,7 +86,9 @@ impl Cancel {
 
 impl Drop for Cancel {
     fn drop(&mut self) {
-        self.in_flight.0.controllers.borrow_mut().remove(&self.key);
+        for (in_flight, key) in &self.registered {
+            in_flight.0.controllers.borrow_mut().remove(key);
+        }
         self.controller.abort();
     }
 }

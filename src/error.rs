@@ -10,22 +10,34 @@ use crate::request::Operation;
 const FAILURE: &str = "SandpipeFailure";
 
 /// Everything that a call can fail with.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{operation}: the agent answered {status}{}", explain(.message.as_deref()))]
     Http {
         operation: Operation,
         status: u16,
-        /// The reason that the agent gave.
+        /// The reason that the agent gave. None where something else than the agent answered.
         message: Option<String>,
         body: String,
+        /// What the header `Retry-After` asks for.
+        retry_after_ms: Option<f64>,
     },
     #[error("{operation}: no answer from {url}: {reason}")]
-    Network { operation: Operation, url: String, reason: String, cause: JsValue },
+    Network {
+        operation: Operation,
+        url: String,
+        reason: String,
+        /// There was no connection, so the agent can't have seen the request.
+        never_sent: bool,
+        cause: JsValue,
+    },
     #[error("{operation}: {problem}")]
     Protocol { operation: Operation, problem: String, excerpt: String },
+    #[error("create exec: whether {command:?} was started is not known: {cause}")]
+    CreateUnknown { command: String, cause: Box<Error> },
     #[error(
-        "the output of exec {exec_id} ended without an exit code: what became of the command is not known"
+        "the output of exec {exec_id} ended without an exit code: what became of the command is \
+         not known"
     )]
     ExitCodeMissing {
         exec_id: String,
@@ -37,10 +49,18 @@ pub(crate) enum Error {
         "events {from} to {to} of exec {exec_id} are lost: the agent does not have them any more"
     )]
     OutputLost { exec_id: String, from: u64, to: u64 },
-    #[error(
-        "the output of exec {exec_id} is longer than a JS string can be ({limit} UTF-16 code units)"
-    )]
-    OutputLimit { exec_id: String, limit: u32, output: JsValue },
+    #[error("the output of exec {exec_id} is longer than {limit}")]
+    OutputLimit {
+        exec_id: String,
+        limit: OutputLimit,
+        output: JsValue,
+        /// Why the command could not be stopped, if it could not.
+        unstopped: Option<Box<Error>>,
+    },
+    #[error("{}{}{}", .0.subject(), .0.why, unstopped(.0.unstopped.as_deref()))]
+    Stopped(Box<Stopped>),
+    #[error("this agent does not offer {feature:?}, which {what} needs")]
+    Unsupported { feature: &'static str, what: &'static str },
     #[error("`{name}` must be {expected}, but is {actual}")]
     InvalidArgument { name: String, expected: String, actual: String },
     #[error("this sandbox is closed")]
@@ -51,18 +71,89 @@ pub(crate) enum Error {
     Thrown(JsValue),
 }
 
+/// A command that was stopped before it ended by itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Stopped {
+    /// None where nothing had been created.
+    pub(crate) exec_id: Option<String>,
+    pub(crate) why: Why,
+    /// Its output up to the end.
+    pub(crate) output: JsValue,
+    /// It took SIGKILL.
+    pub(crate) forced: bool,
+    /// Why it could not be stopped, if it could not.
+    pub(crate) unstopped: Option<Box<Error>>,
+}
+
+/// Why a command was stopped.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Why {
+    #[error("interrupted")]
+    Interrupted { reason: JsValue },
+    #[error("timed out after {milliseconds} ms")]
+    TimedOut { milliseconds: f64 },
+}
+
+/// What output was too long for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OutputLimit {
+    #[error("a JS string can be ({0} UTF-16 code units)")]
+    String(u32),
+    #[error("`maxOutputBytes` allows ({0} bytes)")]
+    Bytes(u64),
+}
+
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// The same, as a failure of another operation: of the one that the caller asked for.
+    pub(crate) fn of(mut self, wanted: Operation) -> Self {
+        if let Self::Http { operation, .. }
+        | Self::Network { operation, .. }
+        | Self::Protocol { operation, .. } = &mut self
+        {
+            *operation = wanted;
+        }
+        self
+    }
+
+    /// Whether another attempt could do no harm. Where it could run a command twice, not even the
+    /// caller is asked.
+    pub(crate) fn may_be_repeated(&self) -> bool {
+        matches!(self, Self::Http { .. } | Self::Network { .. } | Self::Protocol { .. })
+    }
+
+    /// The HTTP status that it is about, if there was an answer.
+    pub(crate) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Http { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// The pause that the server asked for.
+    pub(crate) fn retry_after_ms(&self) -> Option<f64> {
+        match self {
+            Self::Http { retry_after_ms, .. } => *retry_after_ms,
+            _ => None,
+        }
+    }
+
     /// The machine-readable code of `api.md`.
     fn code(&self) -> &'static str {
         match self {
             Self::Http { .. } => "http",
             Self::Network { .. } => "network",
             Self::Protocol { .. } => "protocol",
+            Self::CreateUnknown { .. } => "create_unknown",
             Self::ExitCodeMissing { .. } => "exit_code_missing",
             Self::OutputLost { .. } => "output_lost",
             Self::OutputLimit { .. } => "output_limit",
+            Self::Stopped(stopped) => match stopped.why {
+                Why::Interrupted { .. } => "interrupted",
+                Why::TimedOut { .. } => "timeout",
+            },
+            Self::Unsupported { .. } => "unsupported",
             Self::InvalidArgument { .. } => "invalid_argument",
             Self::Closed => "closed",
             Self::Thrown(_) => "thrown",
@@ -86,64 +177,79 @@ impl Error {
                  in a browser also that the agent allows this page's origin (--allow-origin)."
                     .into()
             }
+            Self::CreateUnknown { .. } => "Look for it with execs.list() before you run it \
+                 again: it may run."
+                .into(),
             Self::ExitCodeMissing { exec_id, .. } => {
                 format!("Ask again with execs.wait(\"{exec_id}\").")
             }
             Self::OutputLost { .. } => {
                 "Raise the agent's --spool-limit, or read the output while the command runs.".into()
             }
-            Self::OutputLimit { exec_id, .. } => {
+            Self::OutputLimit { exec_id, unstopped: None, .. } => {
                 format!("Read it piece by piece with execs.streamOutput(\"{exec_id}\").")
             }
+            Self::OutputLimit { exec_id, .. } => still_runs(exec_id),
+            Self::Stopped(stopped) => match (&stopped.exec_id, &stopped.unstopped) {
+                (Some(exec_id), Some(_)) => still_runs(exec_id),
+                _ => return None,
+            },
             Self::Closed => "Make another with connect().".into(),
-            Self::Http { .. } | Self::InvalidArgument { .. } | Self::Thrown(_) => return None,
+            Self::Http { .. }
+            | Self::Unsupported { .. }
+            | Self::InvalidArgument { .. }
+            | Self::Thrown(_) => return None,
         };
         Some(hint)
     }
 
-    /// The fields of the error class beside `code`, `message`, `hint` and `cause`.
-    fn fields(self) -> (Vec<(&'static str, JsValue)>, JsValue) {
+    /// The fields of the error class beside `code`, `message` and `hint`.
+    fn fields(&self) -> Vec<(&'static str, JsValue)> {
         match self {
-            Self::Http { operation, status, body, .. } => (
-                vec![
-                    ("status", status.into()),
-                    ("operation", operation.to_string().into()),
-                    ("body", body.into()),
-                ],
-                JsValue::UNDEFINED,
-            ),
-            Self::Network { operation, cause, .. } => {
-                (vec![("status", 0.into()), ("operation", operation.to_string().into())], cause)
+            Self::Http { operation, status, body, .. } => vec![
+                ("status", (*status).into()),
+                ("operation", operation.to_string().into()),
+                ("body", body.into()),
+            ],
+            Self::Network { operation, cause, .. } => vec![
+                ("status", 0.into()),
+                ("operation", operation.to_string().into()),
+                ("cause", cause.clone()),
+            ],
+            Self::Protocol { excerpt, .. } => vec![("excerpt", excerpt.into())],
+            Self::CreateUnknown { command, cause } => {
+                vec![("command", command.into()), ("cause", cause.to_js())]
             }
-            Self::Protocol { excerpt, .. } => {
-                (vec![("excerpt", excerpt.into())], JsValue::UNDEFINED)
-            }
-            Self::ExitCodeMissing { exec_id, output, cause } => {
-                (vec![("execId", exec_id.into()), ("output", output)], cause)
-            }
-            Self::OutputLost { exec_id, from, to } => (
-                vec![("execId", exec_id.into()), ("from", to_number(from)), ("to", to_number(to))],
-                JsValue::UNDEFINED,
-            ),
-            Self::OutputLimit { exec_id, output, .. } => {
-                (vec![("execId", exec_id.into()), ("output", output)], JsValue::UNDEFINED)
-            }
-            Self::InvalidArgument { .. } | Self::Closed | Self::Thrown(_) => {
-                (Vec::new(), JsValue::UNDEFINED)
-            }
+            Self::ExitCodeMissing { exec_id, output, cause } => vec![
+                ("execId", exec_id.into()),
+                ("output", output.clone()),
+                ("cause", cause.clone()),
+            ],
+            Self::OutputLost { exec_id, from, to } => vec![
+                ("execId", exec_id.into()),
+                ("from", to_number(*from)),
+                ("to", to_number(*to)),
+            ],
+            Self::OutputLimit { exec_id, output, unstopped, .. } => vec![
+                ("execId", exec_id.into()),
+                ("output", output.clone()),
+                ("cause", cause_of(unstopped.as_deref())),
+            ],
+            Self::Stopped(stopped) => stopped.fields(),
+            Self::Unsupported { feature, .. } => vec![("feature", (*feature).into())],
+            Self::InvalidArgument { .. } | Self::Closed | Self::Thrown(_) => Vec::new(),
         }
     }
-}
 
-impl From<Error> for JsValue {
-    fn from(error: Error) -> Self {
-        if let Error::Thrown(value) = error {
-            return value;
+    /// The value that a promise rejects with.
+    pub(crate) fn to_js(&self) -> JsValue {
+        if let Self::Thrown(value) = self {
+            return value.clone();
         }
-        let hint = error.hint();
+        let hint = self.hint();
         let message = match &hint {
-            Some(hint) => format!("{error}. {hint}"),
-            None => error.to_string(),
+            Some(hint) => format!("{self}. {hint}"),
+            None => self.to_string(),
         };
         let failure = js_sys::Error::new(&message);
         failure.set_name(FAILURE);
@@ -151,23 +257,62 @@ impl From<Error> for JsValue {
             // It always can: `failure` is an ordinary, extensible object.
             Reflect::set(&failure, &name.into(), value).is_ok_and(|set| set)
         };
-        set("code", &error.code().into());
+        set("code", &self.code().into());
         if let Some(hint) = hint {
             set("hint", &hint.into());
         }
-        let (fields, cause) = error.fields();
-        for (name, value) in fields {
-            set(name, &value);
-        }
-        if !cause.is_undefined() {
-            set("cause", &cause);
+        for (name, value) in self.fields() {
+            if !value.is_undefined() {
+                set(name, &value);
+            }
         }
         failure.into()
     }
 }
 
+impl Stopped {
+    fn subject(&self) -> String {
+        self.exec_id.as_ref().map_or_else(String::new, |id| format!("exec {id}: "))
+    }
+
+    fn fields(&self) -> Vec<(&'static str, JsValue)> {
+        let (exit_code, cause) = match &self.why {
+            // 128 + SIGINT, as a shell has it.
+            Why::Interrupted { reason } => (130, reason.clone()),
+            // As `timeout` of the GNU coreutils has it.
+            Why::TimedOut { .. } => (124, JsValue::UNDEFINED),
+        };
+        let cause = self.unstopped.as_ref().map_or(cause, |error| error.to_js());
+        vec![
+            ("execId", self.exec_id.as_ref().map_or(JsValue::UNDEFINED, JsValue::from)),
+            ("output", self.output.clone()),
+            ("exitCode", exit_code.into()),
+            ("forced", self.forced.into()),
+            ("cause", cause),
+        ]
+    }
+}
+
+impl From<Error> for JsValue {
+    fn from(error: Error) -> Self {
+        error.to_js()
+    }
+}
+
 fn explain(message: Option<&str>) -> String {
     message.map_or_else(String::new, |message| format!(": {message}"))
+}
+
+fn unstopped(error: Option<&Error>) -> String {
+    error.map_or_else(String::new, |error| format!("; it could not be stopped: {error}"))
+}
+
+fn still_runs(exec_id: &str) -> String {
+    format!("It may still run: stop it with execs.terminate(\"{exec_id}\").")
+}
+
+fn cause_of(error: Option<&Error>) -> JsValue {
+    error.map_or(JsValue::UNDEFINED, Error::to_js)
 }
 
 /// Sequence numbers stay far below 2^53, up to which a JS number is exact.

@@ -4,12 +4,15 @@
 //! over bytes → [`execs::follow`] says what they mean → the caller. What is decided is decided in
 //! plain Rust, which is tested natively; the files that call into JS carry it out.
 
+mod abort;
 mod arguments;
 mod batches;
 mod closing;
 mod error;
 mod execs;
+mod features;
 mod request;
+mod retry;
 mod sandbox;
 mod transport;
 mod value;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use sandpipe_protocol::ErrorBody;
+use sandpipe_protocol::{ErrorBody, ExecItem};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Error, Result};
@@ -11,12 +11,14 @@ use crate::error::{Error, Result};
 /// What a request is for, in the words of an error message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
+    AskHealth,
     CreateExec,
     StartExec,
     GetExec,
     ListExecs,
     DeleteExec,
     SendStdin,
+    SignalExec,
     GetOutput,
     StreamOutput,
     StreamList,
@@ -25,12 +27,14 @@ pub(crate) enum Operation {
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::AskHealth => "ask for the agent's features",
             Self::CreateExec => "create exec",
             Self::StartExec => "start exec",
             Self::GetExec => "get exec",
             Self::ListExecs => "list execs",
             Self::DeleteExec => "delete exec",
             Self::SendStdin => "send stdin",
+            Self::SignalExec => "signal exec",
             Self::GetOutput => "get output",
             Self::StreamOutput => "stream output",
             Self::StreamList => "stream list",
@@ -82,11 +86,20 @@ pub(crate) struct Request {
     /// JSON.
     pub(crate) body: Option<String>,
     pub(crate) accept: Accept,
+    /// Makes a create repeatable: the agent gives the same exec for the same key.
+    pub(crate) idempotency_key: Option<String>,
 }
 
 impl Request {
     pub(crate) fn get(operation: Operation, path: String) -> Self {
-        Self { operation, method: Method::Get, path, body: None, accept: Accept::Json }
+        Self {
+            operation,
+            method: Method::Get,
+            path,
+            body: None,
+            accept: Accept::Json,
+            idempotency_key: None,
+        }
     }
 
     pub(crate) fn stream(operation: Operation, path: String) -> Self {
@@ -130,6 +143,15 @@ impl ExecId {
         (!matches!(id.as_str(), "" | "." | "..")).then_some(Self(id))
     }
 
+    /// The id of an exec that the agent has just created.
+    pub(crate) fn of(exec: ExecItem) -> Result<Self> {
+        Self::parse(exec.id).ok_or_else(|| Error::Protocol {
+            operation: Operation::CreateExec,
+            problem: "the agent gave the exec no usable id".to_owned(),
+            excerpt: String::new(),
+        })
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -150,9 +172,14 @@ impl ExecId {
 }
 
 /// The error that an answer with another status than 2xx stands for.
-pub(crate) fn refusal(operation: Operation, status: u16, body: String) -> Error {
+pub(crate) fn refusal(
+    operation: Operation,
+    status: u16,
+    body: String,
+    retry_after_ms: Option<f64>,
+) -> Error {
     let message = serde_json::from_str::<ErrorBody>(&body).ok().map(|body| body.message);
-    Error::Http { operation, status, message, body }
+    Error::Http { operation, status, message, body, retry_after_ms }
 }
 
 /// The value that an answer's body holds.
@@ -201,7 +228,7 @@ mod tests {
         let error =
             refusal(Operation::GetExec, 404, r#"{"code":404,"message":"no exec \"x\""}"#.into());
         assert_eq!(error.to_string(), "get exec: the agent answered 404: no exec \"x\"");
-        let error = refusal(Operation::GetExec, 502, "<html>Bad Gateway</html>".into());
+        let error = refusal(Operation::GetExec, 502, "<html>Bad Gateway</html>".into(), None);
         assert_eq!(error.to_string(), "get exec: the agent answered 502");
     }
 

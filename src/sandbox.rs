@@ -5,6 +5,7 @@ use web_sys::{Headers, Url};
 use crate::arguments::{self, Fields, string};
 use crate::error::{Error, Result};
 use crate::execs::Execs;
+use crate::retry::RetryPolicy;
 use crate::transport::Transport;
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
@@ -16,7 +17,7 @@ pub struct Sandbox {
 
 #[wasm_bindgen]
 impl Sandbox {
-    /// A client of the agent that `options` names: `{ url, token?, fetch?, headers? }`. It makes
+    /// A client of the agent that `options` names: `{ url, token?, fetch?, headers?, retry? }`. It makes
     /// no request.
     ///
     /// # Errors
@@ -35,13 +36,13 @@ impl Sandbox {
 
     /// Ends every request that is under way and refuses new ones. Running commands go on.
     pub fn close(&self) {
-        self.transport.close();
+        self.transport.in_flight.close();
     }
 }
 
 fn connect(options: &JsValue) -> Result<Transport> {
     let fields = Fields::of(options, "options")?;
-    fields.only(&["url", "token", "fetch", "headers"])?;
+    fields.only(&["url", "token", "fetch", "headers", "retry"])?;
     let url = fields.required("url", address)?;
     let fetch = match fields.optional("fetch", arguments::function)? {
         Some(fetch) => fetch,
@@ -52,7 +53,8 @@ fn connect(options: &JsValue) -> Result<Transport> {
     if let Some(token) = fields.optional("token", token)? {
         headers.set("authorization", &token).map_err(Error::Thrown)?;
     }
-    Ok(Transport::new(url, fetch, headers))
+    let retry = fields.optional("retry", RetryPolicy::read)?.unwrap_or_default();
+    Ok(Transport::new(url, fetch, headers, retry))
 }
 
 /// An agent's address, without a slash at its end.

@@ -2,83 +2,156 @@
 
 use std::rc::Rc;
 
-use js_sys::{Function, Promise, Reflect, Uint8Array};
+use futures_util::future::{Either, select};
+use gloo_timers::future::TimeoutFuture;
+use js_sys::{Date, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Headers, ReadableStreamDefaultReader, RequestInit, Response};
 
+use crate::abort::Abort;
 use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
+use crate::features::{Feature, Features};
 use crate::request::{Accept, Operation, Request, excerpt, refusal};
+use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
+
+/// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
+/// agent says something every 15 s; another one that does not is merely asked again.
+const SILENCE: u32 = 45_000;
 
 /// The way to one agent. A clone is the same way.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
-    /// The agent's address, without a slash at its end.
-    url: Rc<str>,
+    agent: Rc<Agent>,
+    pub(crate) in_flight: InFlight,
+}
+
+/// What does not change about an agent.
+#[derive(Debug)]
+struct Agent {
+    /// Its address, without a slash at its end.
+    url: String,
     fetch: Function,
     /// What every request carries, the token included.
     headers: Headers,
-    in_flight: InFlight,
+    retry: RetryPolicy,
+    features: Features,
 }
 
 impl Transport {
-    pub(crate) fn new(url: String, fetch: Function, headers: Headers) -> Self {
-        Self { url: url.into(), fetch, headers, in_flight: InFlight::default() }
+    pub(crate) fn new(url: String, fetch: Function, headers: Headers, retry: RetryPolicy) -> Self {
+        let agent = Agent { url, fetch, headers, retry, features: Features::default() };
+        Self { agent: Rc::new(agent), in_flight: InFlight::default() }
     }
 
-    /// Ends all that is under way and refuses what comes after.
-    pub(crate) fn close(&self) {
-        self.in_flight.close();
+    /// The same way for something that can be closed by itself.
+    pub(crate) fn part(&self) -> Self {
+        Self { agent: self.agent.clone(), in_flight: self.in_flight.part() }
     }
 
-    /// Registers something that closing ends, for [`Transport::open`].
-    pub(crate) fn begin(&self) -> Result<Cancel> {
-        self.in_flight.begin()
+    pub(crate) fn retry(&self) -> &RetryPolicy {
+        &self.agent.retry
     }
 
-    /// Makes a request and reads the whole answer.
+    /// Whether the agent offers an extension.
+    ///
+    /// # Errors
+    /// It could not be asked.
+    pub(crate) async fn offers(&self, feature: Feature) -> Result<bool> {
+        self.agent.features.offers(feature, self).await
+    }
+
+    /// Makes a request that may be repeated, as often as it takes and is allowed, and reads the whole
+    /// answer.
+    ///
+    /// # Errors
+    /// The last attempt brought no answer, or one with another status than 2xx.
+    pub(crate) async fn send(&self, request: &Request) -> Result<Vec<u8>> {
+        self.repeat(request.operation, async || self.send_once(request).await).await
+    }
+
+    /// Makes a request once and reads the whole answer.
     ///
     /// # Errors
     /// No answer, or one with another status than 2xx.
-    pub(crate) async fn send(&self, request: Request) -> Result<Vec<u8>> {
-        self.open(request, self.begin()?).await?.read_to_end().await
+    pub(crate) async fn send_once(&self, request: &Request) -> Result<Vec<u8>> {
+        self.open(request).await?.read_to_end().await
     }
 
-    /// Makes a request and leaves the answer's body to be read.
+    /// Makes attempts until one succeeds, or fails for good.
+    pub(crate) async fn repeat<T>(
+        &self,
+        operation: Operation,
+        mut attempt: impl AsyncFnMut() -> Result<T>,
+    ) -> Result<T> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let error = match attempt().await {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            let retry = self.retry();
+            if attempts >= retry.backoff.max_attempts || !error.may_be_repeated() {
+                return Err(error);
+            }
+            let delay_ms = retry.delay(attempts, &error);
+            let failure = Failure { operation, attempt: attempts, error: &error, delay_ms };
+            match retry.verdict(&failure, is_worth_repeating(&error)).await? {
+                Some(delay_ms) => self.pause(delay_ms).await?,
+                None => return Err(error),
+            }
+        }
+    }
+
+    /// Waits, unless it is closed meanwhile.
+    pub(crate) async fn pause(&self, milliseconds: f64) -> Result<()> {
+        let cancel = self.in_flight.begin()?;
+        let mut closing = Abort::listen(cancel.signal());
+        let closed = std::pin::pin!(closing.aborted());
+        match select(TimeoutFuture::new(whole(milliseconds)), closed).await {
+            Either::Left(_) => Ok(()),
+            Either::Right(_) => Err(Error::Closed),
+        }
+    }
+
+    /// Makes a request once and leaves the answer's body to be read.
     ///
     /// # Errors
     /// No answer, one with another status than 2xx, or one of another kind than was asked for.
-    pub(crate) async fn open(&self, request: Request, cancel: Cancel) -> Result<Body> {
+    pub(crate) async fn open(&self, request: &Request) -> Result<Body> {
+        let Agent { url, fetch, .. } = &*self.agent;
         let operation = request.operation;
+        let cancel = self.in_flight.begin()?;
         let no_answer = |thrown| self.no_answer(operation, &cancel, thrown);
-        let init = self.init(&request, &cancel).map_err(no_answer)?;
-        let url = format!("{}{}", self.url, request.path);
+        let init = self.init(request, &cancel).map_err(no_answer)?;
         let response = async {
-            let promise = self.fetch.call2(&JsValue::UNDEFINED, &url.into(), &init)?;
+            let address = format!("{url}{}", request.path);
+            let promise = fetch.call2(&JsValue::UNDEFINED, &address.into(), &init)?;
             JsFuture::from(Promise::resolve(&promise)).await
         };
-        let response = response.await.map_err(no_answer)?;
-        let response = response.dyn_into::<Response>().unwrap_or_else(JsCast::unchecked_into);
+        let response: Response = response.await.map_err(no_answer)?.unchecked_into();
         let reader = response
             .body()
             .map(|stream| stream.get_reader().unchecked_into::<ReadableStreamDefaultReader>());
-        let mut body =
-            Body { transport: self.clone(), operation, reader, cancel, chunk: Vec::new() };
+        let transport = self.clone();
+        let mut body = Body { transport, operation, reader, cancel, chunk: Vec::new() };
+        let header = |name: &str| response.headers().get(name).ok().flatten();
         if !response.ok() {
             let text = body.read_to_end().await?;
             let text = String::from_utf8_lossy(&text).into_owned();
-            return Err(refusal(operation, response.status(), text));
+            let retry_after = header("retry-after").and_then(|value| retry_after(&value));
+            return Err(refusal(operation, response.status(), text, retry_after));
         }
-        let content_type = response.headers().get("content-type").ok().flatten();
+        let content_type = header("content-type");
         let expected = request.accept.media_type();
         if !content_type.as_deref().is_some_and(|actual| is_media_type(actual, expected)) {
             let beginning = body.read().await?.map(excerpt).unwrap_or_default();
             return Err(Error::Protocol {
                 operation,
                 problem: format!(
-                    "the answer from {} is {}, not {expected}: {beginning}",
-                    self.url,
+                    "the answer from {url} is {}, not {expected}: {beginning}",
                     content_type.as_deref().unwrap_or("of no stated type"),
                 ),
                 excerpt: beginning,
@@ -92,8 +165,11 @@ impl Transport {
         request: &Request,
         cancel: &Cancel,
     ) -> std::result::Result<RequestInit, JsValue> {
-        let headers = Headers::new_with_headers(&self.headers)?;
+        let headers = Headers::new_with_headers(&self.agent.headers)?;
         headers.set("accept", request.accept.media_type())?;
+        if let Some(key) = &request.idempotency_key {
+            headers.set("idempotency-key", key)?;
+        }
         let init = RequestInit::new();
         init.set_method(request.method.as_str());
         init.set_signal(Some(&cancel.signal()));
@@ -108,8 +184,9 @@ impl Transport {
     fn no_answer(&self, operation: Operation, cancel: &Cancel, thrown: JsValue) -> Error {
         cancel.explain(|| Error::Network {
             operation,
-            url: self.url.to_string(),
+            url: self.agent.url.clone(),
             reason: describe(&thrown),
+            never_sent: never_sent(&thrown),
             cause: thrown,
         })
     }
@@ -152,6 +229,17 @@ impl Body {
         }
     }
 
+    /// The same; an `Err` of the outer kind says that nothing came for too long.
+    pub(crate) async fn read_unless_silent(
+        &mut self,
+    ) -> std::result::Result<Result<Option<&[u8]>>, Silent> {
+        let reading = std::pin::pin!(self.read());
+        match select(reading, TimeoutFuture::new(SILENCE)).await {
+            Either::Left((read, _)) => Ok(read),
+            Either::Right(_) => Err(Silent),
+        }
+    }
+
     async fn read_to_end(&mut self) -> Result<Vec<u8>> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.read().await? {
@@ -161,10 +249,43 @@ impl Body {
     }
 }
 
+/// Nothing came for so long that the connection may be dead.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Silent;
+
 /// Whether a `Content-Type` names this media type. Its parameters don't matter: all is UTF-8.
 fn is_media_type(content_type: &str, expected: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default();
     media_type.trim().eq_ignore_ascii_case(expected)
+}
+
+/// The pause that a `Retry-After` header asks for, in milliseconds: a number of seconds, or a date
+/// (RFC 9110, 10.2.3).
+fn retry_after(value: &str) -> Option<f64> {
+    if let Ok(seconds) = value.trim().parse::<u32>() {
+        return Some(f64::from(seconds) * 1000.0);
+    }
+    let date = Date::parse(value);
+    (!date.is_nan()).then(|| (date - Date::now()).max(0.0))
+}
+
+/// A timer's duration: whole milliseconds, at most what `setTimeout` takes (a signed 32-bit number).
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub(crate) fn whole(milliseconds: f64) -> u32 {
+    milliseconds.clamp(0.0, f64::from(i32::MAX)) as u32
+}
+
+/// Whether an error of Node's says that there was no connection at all, so that the agent can't have
+/// seen the request. Browsers don't tell.
+fn never_sent(thrown: &JsValue) -> bool {
+    let code = Reflect::get(thrown, &"cause".into())
+        .and_then(|cause| Reflect::get(&cause, &"code".into()))
+        .ok()
+        .and_then(|code| code.as_string());
+    matches!(
+        code.as_deref(),
+        Some("ECONNREFUSED" | "ENOTFOUND" | "EAI_AGAIN" | "EHOSTUNREACH" | "ENETUNREACH" | "UND_ERR_CONNECT_TIMEOUT")
+    )
 }
 
 /// What went wrong, as JS tells it: an error's message and those of its causes.

@@ -3,7 +3,9 @@ use wasm_bindgen::prelude::*;
 
 use super::{Execs, promise};
 use crate::arguments::exec_id;
-use crate::request::{Operation, Request};
+use crate::error::{Error, Result};
+use crate::request::{ExecId, Operation, Request};
+use crate::transport::Transport;
 
 #[wasm_bindgen]
 impl Execs {
@@ -12,8 +14,23 @@ impl Execs {
         let id = exec_id(id);
         let transport = self.transport.clone();
         promise(async move {
-            transport.send(Request::delete(Operation::DeleteExec, id?.path(""))).await?;
+            delete(&transport, &id?).await?;
             Ok(JsValue::UNDEFINED)
         })
     }
+}
+
+pub(super) async fn delete(transport: &Transport, id: &ExecId) -> Result<()> {
+    let request = Request::delete(Operation::DeleteExec, id.path(""));
+    let mut repeated = false;
+    let attempt = async || match transport.send_once(&request).await {
+        // The attempt before, whose answer was lost, has done it.
+        Err(Error::Http { status: 404, .. }) if repeated => Ok(()),
+        Ok(_) => Ok(()),
+        Err(error) => {
+            repeated = true;
+            Err(error)
+        }
+    };
+    transport.repeat(request.operation, attempt).await
 }

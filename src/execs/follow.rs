@@ -1,7 +1,7 @@
 //! What the bytes of an exec's output mean: a state machine without I/O.
 
-use sandpipe_protocol::ExecStdout;
-use sandpipe_protocol::sse::{Decoder, Event};
+use sandpipe_protocol::sse::Decoder;
+use sandpipe_protocol::{ExecStdout, Gap, OutputType};
 
 use crate::error::Error;
 use crate::request::{ExecId, Operation, excerpt};
@@ -54,10 +54,16 @@ impl Follower {
         let Self { decoder, order, exit_code } = self;
         let mut verdict = Ok(());
         let fed = decoder.feed(chunk, |event| {
-            if verdict.is_err() || exit_code.is_some() || !is_output(&event) {
+            if verdict.is_err() || exit_code.is_some() {
                 return;
             }
-            match read_event(event.data.as_bytes()).and_then(|event| order.admit(event)) {
+            let event = match event.name.as_str() {
+                "" | "message" => read_event(event.data.as_bytes()),
+                "gap" => Err(read_gap(event.data.as_bytes())),
+                // An extension that was not asked for.
+                _ => return,
+            };
+            match event.and_then(|event| order.admit(event)) {
                 Ok(Some(event)) => {
                     *exit_code = event.exit_code;
                     events.push(event);
@@ -79,11 +85,35 @@ impl Follower {
     pub(crate) fn exit_code(&self) -> Option<i32> {
         self.exit_code
     }
+
+    /// The `lastSequence` to go on with.
+    pub(crate) fn last_sequence(&self) -> i64 {
+        self.order.last_sequence()
+    }
+
+    /// The bytes that come next are another connection's: an unfinished event comes again.
+    pub(crate) fn disconnected(&mut self) {
+        self.decoder = Decoder::default();
+    }
+
+    /// The end of an output whose stream was complete, by an agent that tells the exit code elsewhere.
+    pub(crate) fn conclude(&mut self, exit_code: i32) -> ExecStdout {
+        self.exit_code = Some(exit_code);
+        ExecStdout {
+            kind: OutputType::Stdout,
+            output: String::new(),
+            sequence: u64::try_from(self.last_sequence()).map_or(1, |last| last + 1),
+            timestamp: None,
+            exit_code: Some(exit_code),
+        }
+    }
 }
 
 /// Lets each event through once, in order.
 #[derive(Debug)]
 pub(crate) struct Order {
+    /// The `lastSequence` that was asked for.
+    asked: i64,
     /// The sequence number of the next event; None where any may come first.
     next: Option<u64>,
     /// Whether an event has come.
@@ -92,7 +122,14 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn after(last_sequence: i64) -> Self {
-        Self { next: u64::try_from(last_sequence).ok().map(|last| last + 1), begun: false }
+        let next = u64::try_from(last_sequence).ok().map(|last| last + 1);
+        Self { asked: last_sequence, next, begun: false }
+    }
+
+    /// The `lastSequence` that gives the events that have not come yet.
+    fn last_sequence(&self) -> i64 {
+        let last = self.next.and_then(|next| i64::try_from(next).ok()).map(|next| next - 1);
+        last.unwrap_or(self.asked)
     }
 
     /// The event, if it has not come before.
@@ -114,9 +151,12 @@ impl Order {
     }
 }
 
-/// An event of another name is an extension that was not asked for.
-fn is_output(event: &Event) -> bool {
-    matches!(event.name.as_str(), "" | "message")
+/// What the data of a `gap` event stands for.
+fn read_gap(json: &[u8]) -> Break {
+    match serde_json::from_slice::<Gap>(json) {
+        Ok(Gap { from, to }) => Break::Lost { from, to },
+        Err(error) => Break::protocol(&format!("a gap is not what it should be: {error}"), json),
+    }
 }
 
 pub(crate) fn read_event(json: &[u8]) -> Result<ExecStdout, Break> {
@@ -128,7 +168,6 @@ pub(crate) fn read_event(json: &[u8]) -> Result<ExecStdout, Break> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sandpipe_protocol::OutputType;
     use sandpipe_protocol::sse::encode_event;
 
     use super::*;

@@ -19,8 +19,8 @@ impl Execs {
     }
 }
 
-async fn get(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
+pub(super) async fn get(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
     let operation = Operation::GetExec;
-    let answer = transport.send(Request::get(operation, id.path(""))).await?;
+    let answer = transport.send(&Request::get(operation, id.path(""))).await?;
     read_json(operation, &answer)
 }

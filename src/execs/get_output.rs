@@ -29,7 +29,8 @@ const OPERATION: Operation = Operation::GetOutput;
 
 async fn get_output(transport: &Transport, id: &ExecId, last_sequence: i64) -> Result<JsValue> {
     let path = id.path(&format!("/io?lastSequence={last_sequence}"));
-    let mut body = transport.open(Request::get(OPERATION, path), transport.begin()?).await?;
+    let request = Request::get(OPERATION, path);
+    let mut body = transport.open(&request).await?;
     let mut snapshot = Snapshot {
         elements: Elements::default(),
         order: Order::after(last_sequence),

@@ -19,6 +19,6 @@ impl Execs {
 
 async fn list(transport: &Transport) -> Result<Vec<ExecItem>> {
     let operation = Operation::ListExecs;
-    let answer = transport.send(Request::get(operation, "/api/v1/execs".to_owned())).await?;
+    let answer = transport.send(&Request::get(operation, "/api/v1/execs".to_owned())).await?;
     read_json::<ExecListResponse>(operation, &answer).map(|list| list.execs)
 }

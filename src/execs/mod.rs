@@ -6,14 +6,22 @@ mod exec;
 mod follow;
 mod get;
 mod get_output;
+mod input;
+mod ladder;
 mod list;
 mod output_reader;
+mod resume;
 mod send_stdin;
+mod signal;
 mod start;
+mod stop;
+mod stop_requests;
 mod stream_list;
 mod stream_output;
+mod terminate;
 mod transcript;
 mod wait;
+mod wait_options;
 
 use std::future::Future;
 

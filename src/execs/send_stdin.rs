@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::*;
 
 use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id, string, wrong};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::features::Feature;
 use crate::request::{ExecId, Operation, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
@@ -24,10 +25,15 @@ impl Execs {
     }
 }
 
-async fn send_stdin(transport: &Transport, id: &ExecId, body: &ExecStdin) -> Result<ExecItem> {
+pub(super) async fn send_stdin(transport: &Transport, id: &ExecId, body: &ExecStdin) -> Result<ExecItem> {
     let operation = Operation::SendStdin;
+    let feature = Feature::StdinEof;
+    if body.kind == StdinType::Eof && !transport.offers(feature).await? {
+        return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" });
+    }
     let request = Request::post(operation, id.path("/io"), body)?;
-    read_json(operation, &transport.send(request).await?)
+    // Not repeated: the process could read it twice.
+    read_json(operation, &transport.send_once(&request).await?)
 }
 
 fn read_body(value: &JsValue) -> Result<ExecStdin> {
@@ -43,6 +49,7 @@ fn kind(value: &JsValue, name: &str) -> Result<StdinType> {
     match value.as_string().as_deref() {
         Some("stdin") => Ok(StdinType::Stdin),
         Some("resize") => Ok(StdinType::Resize),
-        _ => Err(wrong(name, "\"stdin\" or \"resize\"", value)),
+        Some("eof") => Ok(StdinType::Eof),
+        _ => Err(wrong(name, "\"stdin\", \"resize\" or \"eof\"", value)),
     }
 }

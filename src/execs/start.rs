@@ -2,9 +2,10 @@ use js_sys::Promise;
 use sandpipe_protocol::{ExecItem, ExecStart};
 use wasm_bindgen::prelude::*;
 
+use super::get::get;
 use super::{Execs, promise};
 use crate::arguments::exec_id;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::request::{ExecId, Operation, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
@@ -22,5 +23,15 @@ impl Execs {
 async fn start(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
     let operation = Operation::StartExec;
     let request = Request::post(operation, id.path("/start"), &ExecStart {})?;
-    read_json(operation, &transport.send(request).await?)
+    let mut repeated = false;
+    let attempt = async || match transport.send_once(&request).await {
+        // The attempt before, whose answer was lost, has started it, and it has ended since.
+        Err(Error::Http { status: 409, .. }) if repeated => get(transport, id).await,
+        Ok(answer) => read_json(operation, &answer),
+        Err(error) => {
+            repeated = true;
+            Err(error)
+        }
+    };
+    transport.repeat(operation, attempt).await
 }

@@ -16,7 +16,7 @@ impl Execs {
     /// exit code.
     ///
     /// # Errors
-    /// `invalid_argument`, `closed`.
+    /// `invalid_argument`.
     #[wasm_bindgen(js_name = streamOutput)]
     pub fn stream_output(
         &self,
@@ -25,10 +25,9 @@ impl Execs {
     ) -> std::result::Result<Batches, JsValue> {
         let id = exec_id(id)?;
         let last_sequence = self::last_sequence(last_sequence)?;
-        let cancel = self.transport.begin()?;
-        let connection = cancel.controller();
-        let reader = OutputReader::new(self.transport.clone(), id, last_sequence, cancel);
-        Ok(Batches::new(connection, reader))
+        let transport = self.transport.part();
+        let under_way = transport.in_flight.clone();
+        Ok(Batches::new(under_way, OutputReader::new(transport, id, last_sequence)))
     }
 }
 

@@ -1,12 +1,20 @@
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 use js_sys::{Array, Function, Promise};
 use sandpipe_protocol::ExecStdout;
 use wasm_bindgen::{JsCast, prelude::*};
 
+use super::ladder::Push;
 use super::output_reader::OutputReader;
+use super::stop::stop;
+use super::stop_requests::StopRequest;
+use super::terminate::drain;
 use super::transcript::Transcript;
+use super::wait_options::WaitOptions;
 use super::{Execs, promise};
-use crate::arguments::{Fields, exec_id, function};
-use crate::error::{Error, Result};
+use crate::arguments::exec_id;
+use crate::error::{Error, Result, Stopped};
 use crate::request::ExecId;
 use crate::transport::Transport;
 use crate::value::to_js;
@@ -15,46 +23,71 @@ use crate::value::to_js;
 impl Execs {
     /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
     pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
-        let arguments = exec_id(id).and_then(|id| Ok((id, read_options(options)?)));
+        let arguments = exec_id(id).and_then(|id| Ok((id, WaitOptions::of(options)?)));
         let transport = self.transport.clone();
         promise(async move {
             let (id, options) = arguments?;
-            wait(&transport, id, &options).await
+            wait(&transport, &id, options, None).await
         })
     }
 }
 
-/// The names of the fields that [`WaitOptions::read`] reads.
-pub(super) const WAIT_OPTIONS: [&str; 1] = ["onOutput"];
-
-#[derive(Debug)]
-pub(super) struct WaitOptions {
-    on_output: Option<Function>,
-}
-
-impl WaitOptions {
-    pub(super) fn read(fields: &Fields<'_>) -> Result<Self> {
-        Ok(Self { on_output: fields.optional("onOutput", function)? })
-    }
-}
-
-fn read_options(value: &JsValue) -> Result<WaitOptions> {
-    let fields = Fields::of_optional(value, "options")?;
-    fields.only(&WAIT_OPTIONS)?;
-    WaitOptions::read(&fields)
-}
-
+/// Follows an exec to its end; stops it when the options ask for that, or something has `asked`
+/// already.
 pub(super) async fn wait(
     transport: &Transport,
-    id: ExecId,
-    options: &WaitOptions,
+    id: &ExecId,
+    options: WaitOptions,
+    asked: Option<StopRequest>,
 ) -> Result<JsValue> {
-    let mut reader = OutputReader::new(transport.clone(), id, 0, transport.begin()?);
-    let mut transcript = Transcript::default();
-    match follow(&mut reader, &mut transcript, options).await {
+    let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
+    let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
+    let mut transcript = Transcript::new(max_output_bytes);
+
+    let (followed, stopped) = {
+        let mut following = pin!(follow(&mut reader, &mut transcript, on_output.as_ref(), id));
+        let request = {
+            let next = pin!(async {
+                match asked {
+                    Some(request) => request,
+                    None => stops.next().await,
+                }
+            });
+            match select(following.as_mut(), next).await {
+                Either::Left((followed, _)) => Err(followed),
+                Either::Right((request, _)) => Ok(request),
+            }
+        };
+        match request {
+            Err(followed) => (followed, None),
+            Ok(request) => {
+                let mut followed = Ok(());
+                let outcome = {
+                    let ended = pin!(async { followed = following.await });
+                    stop(transport, id, request.push, grace_ms, &mut stops, ended).await
+                };
+                (followed, Some((request.why, outcome)))
+            }
+        }
+    };
+    if let Some((why, outcome)) = stopped {
+        return Err(Error::Stopped(Box::new(Stopped {
+            exec_id: Some(id.as_str().to_owned()),
+            why,
+            output: transcript.text(),
+            forced: outcome.forced,
+            unstopped: outcome.unstopped,
+        })));
+    }
+    match followed {
         Ok(()) => transcript.outcome(reader.exit_code()),
         Err(Error::ExitCodeMissing { exec_id, cause, .. }) => {
             Err(Error::ExitCodeMissing { exec_id, output: transcript.text(), cause })
+        }
+        Err(Error::OutputLimit { exec_id, limit, output, .. }) => {
+            let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
+            let outcome = stop(transport, id, Push::Stop, grace_ms, &mut stops, ended).await;
+            Err(Error::OutputLimit { exec_id, limit, output, unstopped: outcome.unstopped })
         }
         Err(error) => Err(error),
     }
@@ -64,11 +97,12 @@ pub(super) async fn wait(
 async fn follow(
     reader: &mut OutputReader,
     transcript: &mut Transcript,
-    options: &WaitOptions,
+    on_output: Option<&Function>,
+    id: &ExecId,
 ) -> Result<()> {
     while let Some(events) = reader.read().await? {
-        transcript.push(&events, reader.id())?;
-        if let Some(on_output) = &options.on_output {
+        transcript.push(&events, id)?;
+        if let Some(on_output) = on_output {
             report(on_output, &events)?;
         }
     }

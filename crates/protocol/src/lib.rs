@@ -9,6 +9,7 @@ mod exec;
 mod health;
 pub mod json_array;
 mod output;
+mod signal;
 pub mod sse;
 mod stdin;
 pub mod websocket;
@@ -17,7 +18,8 @@ pub use create::CreateExecRequest;
 pub use error::ErrorBody;
 pub use exec::{ExecDeleteResponse, ExecItem, ExecListResponse, ExecStart, ExecStatus};
 pub use health::Health;
-pub use output::{ExecStdout, OutputType};
+pub use output::{ExecStdout, Gap, OutputType};
+pub use signal::SignalRequest;
 pub use stdin::{ExecStdin, StdinType, TerminalSize};
 
 /// The exit code that an [`ExecItem`] carries as long as there is none.

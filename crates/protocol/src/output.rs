@@ -35,3 +35,14 @@ pub enum OutputType {
     /// Standard error.
     Stderr,
 }
+
+/// Events that the agent does not have any more: the data of an event named `gap`, and part of the
+/// body of a 410. An extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Gap {
+    /// The sequence number of the first of them.
+    pub from: u64,
+    /// The sequence number of the last of them.
+    pub to: u64,
+}

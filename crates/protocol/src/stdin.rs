@@ -22,6 +22,8 @@ pub enum StdinType {
     Stdin,
     /// A terminal size. Only for an exec with a pseudo-terminal.
     Resize,
+    /// The end of standard input; `input` is empty. An extension.
+    Eof,
 }
 
 /// The size of a terminal in characters.

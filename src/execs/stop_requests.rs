@@ -1,0 +1,100 @@
+use std::future::pending;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use gloo_timers::future::TimeoutFuture;
+use wasm_bindgen::JsValue;
+
+use super::ladder::Push;
+use crate::abort::Abort;
+use crate::arguments::{Fields, abort_signal, milliseconds};
+use crate::error::{Result, Why};
+use crate::transport::whole;
+
+/// What may ask for a command to be stopped: each at most once.
+#[derive(Debug, Default)]
+pub(super) struct StopRequests {
+    signal: Option<Abort>,
+    force: Option<Abort>,
+    deadline: Option<Deadline>,
+}
+
+#[derive(Debug)]
+struct Deadline {
+    milliseconds: f64,
+    timer: TimeoutFuture,
+}
+
+/// A request to stop.
+#[derive(Clone, Debug)]
+pub(super) struct StopRequest {
+    pub(super) why: Why,
+    pub(super) push: Push,
+}
+
+impl StopRequests {
+    /// Reads `signal`, `forceSignal` and `timeoutMs`, which runs from now on.
+    pub(super) fn read(fields: &Fields<'_>) -> Result<Self> {
+        Ok(Self {
+            signal: fields.optional("signal", abort_signal)?.map(Abort::listen),
+            force: fields.optional("forceSignal", abort_signal)?.map(Abort::listen),
+            deadline: fields.optional("timeoutMs", milliseconds)?.map(Deadline::new),
+        })
+    }
+
+    /// The request that had been made before anything began.
+    pub(super) fn made_before(&self) -> Option<StopRequest> {
+        let reason = |abort: &Option<Abort>| abort.as_ref().and_then(Abort::aborted_before);
+        let force = || reason(&self.force).map(StopRequest::force);
+        reason(&self.signal).map(StopRequest::interrupt).or_else(force)
+    }
+
+    /// Waits for the next request.
+    pub(super) async fn next(&mut self) -> StopRequest {
+        let Self { signal, force, deadline } = self;
+        let (signal, force) = (pin!(next_abort(signal)), pin!(next_abort(force)));
+        let deadline = pin!(next_deadline(deadline));
+        match select(select(signal, force), deadline).await {
+            Either::Left((Either::Left((reason, _)), _)) => StopRequest::interrupt(reason),
+            Either::Left((Either::Right((reason, _)), _)) => StopRequest::force(reason),
+            Either::Right((milliseconds, _)) => {
+                StopRequest { why: Why::TimedOut { milliseconds }, push: Push::Stop }
+            }
+        }
+    }
+}
+
+impl StopRequest {
+    fn interrupt(reason: JsValue) -> Self {
+        Self { why: Why::Interrupted { reason }, push: Push::Stop }
+    }
+
+    fn force(reason: JsValue) -> Self {
+        Self { why: Why::Interrupted { reason }, push: Push::Force }
+    }
+}
+
+impl Deadline {
+    fn new(milliseconds: f64) -> Self {
+        Self { milliseconds, timer: TimeoutFuture::new(whole(milliseconds)) }
+    }
+}
+
+async fn next_abort(place: &mut Option<Abort>) -> JsValue {
+    let Some(abort) = place else {
+        return pending().await;
+    };
+    let reason = abort.aborted().await;
+    *place = None;
+    reason
+}
+
+async fn next_deadline(place: &mut Option<Deadline>) -> f64 {
+    let Some(deadline) = place else {
+        return pending().await;
+    };
+    (&mut deadline.timer).await;
+    let milliseconds = deadline.milliseconds;
+    *place = None;
+    milliseconds
+}

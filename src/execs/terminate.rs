@@ -1,0 +1,79 @@
+use std::pin::pin;
+
+use js_sys::{Object, Promise, Reflect};
+use sandpipe_protocol::ExecStatus;
+use wasm_bindgen::prelude::*;
+
+use super::get::get;
+use super::ladder::Push;
+use super::output_reader::OutputReader;
+use super::signal::gone;
+use super::stop::stop;
+use super::stop_requests::StopRequests;
+use super::wait_options::grace;
+use super::{Execs, promise};
+use crate::arguments::{Fields, exec_id};
+use crate::error::{Error, Result};
+use crate::request::ExecId;
+use crate::transport::Transport;
+
+#[wasm_bindgen]
+impl Execs {
+    /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
+    pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
+        let arguments = exec_id(id).and_then(|id| Ok((id, read_options(options)?)));
+        let transport = self.transport.clone();
+        promise(async move {
+            let (id, (grace_ms, mut requests)) = arguments?;
+            let (exit_code, forced) =
+                terminate(&transport, &id, grace_ms, &mut requests).await?;
+            let result = Object::new();
+            let set = |name: &str, value: JsValue| {
+                Reflect::set(&result, &name.into(), &value).map_err(Error::Thrown)
+            };
+            set("exitCode", exit_code.into())?;
+            set("forced", forced.into())?;
+            Ok(result.into())
+        })
+    }
+}
+
+fn read_options(value: &JsValue) -> Result<(f64, StopRequests)> {
+    let fields = Fields::of_optional(value, "options")?;
+    fields.only(&["graceMs", "forceSignal"])?;
+    Ok((grace(&fields)?, StopRequests::read(&fields)?))
+}
+
+/// Stops an exec's process group and waits until it is gone. Gives the exit code, and whether it
+/// took SIGKILL.
+pub(super) async fn terminate(
+    transport: &Transport,
+    id: &ExecId,
+    grace_ms: f64,
+    requests: &mut StopRequests,
+) -> Result<(i32, bool)> {
+    let exec = get(transport, id).await?;
+    if exec.status == ExecStatus::Created {
+        return Err(gone(&exec));
+    }
+    // The newest event and what follows: the exit code is in the last one.
+    let mut reader = OutputReader::new(transport.clone(), id.clone(), -1);
+    let mut drained = Ok(());
+    let first = requests.made_before().map_or(Push::Stop, |request| request.push);
+    let outcome = {
+        let ended = pin!(async { drained = drain(&mut reader).await });
+        stop(transport, id, first, grace_ms, requests, ended).await
+    };
+    if let Some(error) = outcome.unstopped {
+        return Err(*error);
+    }
+    drained?;
+    let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
+    Ok((exit_code, outcome.forced))
+}
+
+/// Reads up to the exit code and keeps nothing.
+pub(super) async fn drain(reader: &mut OutputReader) -> Result<()> {
+    while reader.read().await?.is_some() {}
+    Ok(())
+}

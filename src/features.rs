@@ -1,0 +1,78 @@
+//! What an agent offers beyond the base interface.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, Shared};
+use sandpipe_protocol::Health;
+
+use crate::error::{Error, Result};
+use crate::request::{Operation, Request, read_json};
+use crate::retry::is_worth_repeating;
+use crate::transport::Transport;
+
+/// An extension that an agent announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// A create may be repeated: the same key gives the same exec.
+    IdempotencyKey,
+    /// A signal for a whole process group.
+    Signal,
+    /// The end of standard input.
+    StdinEof,
+}
+
+impl Feature {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::IdempotencyKey => "idempotency-key",
+            Self::Signal => "signal",
+            Self::StdinEof => "stdin-eof",
+        }
+    }
+}
+
+/// The extensions of one agent: asked for once, when they are first needed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Features(Rc<RefCell<Option<Answer>>>);
+
+/// One question for all who ask meanwhile.
+type Answer = Shared<LocalBoxFuture<'static, Rc<Result<Vec<String>>>>>;
+
+impl Features {
+    /// Whether the agent offers a feature.
+    ///
+    /// # Errors
+    /// It could not be asked. The next call asks again.
+    pub(crate) async fn offers(&self, feature: Feature, transport: &Transport) -> Result<bool> {
+        let answer = self
+            .0
+            .borrow_mut()
+            .get_or_insert_with(|| {
+                let transport = transport.clone();
+                async move { Rc::new(ask(&transport).await) }.boxed_local().shared()
+            })
+            .clone();
+        match &*answer.await {
+            Ok(features) => Ok(features.iter().any(|name| name == feature.name())),
+            Err(error) => {
+                self.0.borrow_mut().take();
+                Err(error.clone())
+            }
+        }
+    }
+}
+
+/// An agent that has no such page, or another kind of page, offers nothing.
+async fn ask(transport: &Transport) -> Result<Vec<String>> {
+    let operation = Operation::AskHealth;
+    let request = Request::get(operation, "/health".to_owned());
+    let health = transport.send(&request).await.and_then(|body| read_json(operation, &body));
+    match health {
+        Ok(Health { features, .. }) => Ok(features),
+        Err(error) if is_worth_repeating(&error) => Err(error),
+        Err(error @ (Error::Closed | Error::Thrown(_))) => Err(error),
+        Err(_) => Ok(Vec::new()),
+    }
+}
