@@ -53,9 +53,7 @@ impl Drop for Abort {
     fn drop(&mut self) {
         if let Some(Listening { listener, .. }) = &self.listening {
             let function = listener.as_ref().unchecked_ref();
-            self.signal
-                .remove_event_listener_with_callback("abort", function)
-                .unwrap_or_default();
+            self.signal.remove_event_listener_with_callback("abort", function).unwrap_or_default();
         }
     }
 }

@@ -99,7 +99,11 @@ pub(crate) fn signal_name(value: &JsValue) -> Result<String> {
     }
     let name = string(value, "signal")?;
     let known = name.starts_with("SIG") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if known { Ok(name) } else { Err(wrong("signal", "the name of a signal such as \"SIGTERM\"", value)) }
+    if known {
+        Ok(name)
+    } else {
+        Err(wrong("signal", "the name of a signal such as \"SIGTERM\"", value))
+    }
 }
 
 /// Strings in an array.

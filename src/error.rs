@@ -225,11 +225,9 @@ impl Error {
                 ("output", output.clone()),
                 ("cause", cause.clone()),
             ],
-            Self::OutputLost { exec_id, from, to } => vec![
-                ("execId", exec_id.into()),
-                ("from", to_number(*from)),
-                ("to", to_number(*to)),
-            ],
+            Self::OutputLost { exec_id, from, to } => {
+                vec![("execId", exec_id.into()), ("from", to_number(*from)), ("to", to_number(*to))]
+            }
             Self::OutputLimit { exec_id, output, unstopped, .. } => vec![
                 ("execId", exec_id.into()),
                 ("output", output.clone()),

@@ -225,8 +225,12 @@ mod tests {
 
     #[test]
     fn a_refusal_gives_the_reason_of_the_agent() {
-        let error =
-            refusal(Operation::GetExec, 404, r#"{"code":404,"message":"no exec \"x\""}"#.into());
+        let error = refusal(
+            Operation::GetExec,
+            404,
+            r#"{"code":404,"message":"no exec \"x\""}"#.into(),
+            None,
+        );
         assert_eq!(error.to_string(), "get exec: the agent answered 404: no exec \"x\"");
         let error = refusal(Operation::GetExec, 502, "<html>Bad Gateway</html>".into(), None);
         assert_eq!(error.to_string(), "get exec: the agent answered 502");

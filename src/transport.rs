@@ -284,7 +284,14 @@ fn never_sent(thrown: &JsValue) -> bool {
         .and_then(|code| code.as_string());
     matches!(
         code.as_deref(),
-        Some("ECONNREFUSED" | "ENOTFOUND" | "EAI_AGAIN" | "EHOSTUNREACH" | "ENETUNREACH" | "UND_ERR_CONNECT_TIMEOUT")
+        Some(
+            "ECONNREFUSED"
+                | "ENOTFOUND"
+                | "EAI_AGAIN"
+                | "EHOSTUNREACH"
+                | "ENETUNREACH"
+                | "UND_ERR_CONNECT_TIMEOUT"
+        )
     )
 }
 

@@ -65,7 +65,9 @@ fn create_unknown(exec: &CreateExecRequest, error: Error) -> Error {
 fn leaves_open(error: &Error) -> bool {
     match error {
         Error::Network { never_sent, .. } => !never_sent,
-        Error::Http { status, message, .. } => message.is_none() && (*status >= 500 || *status == 408),
+        Error::Http { status, message, .. } => {
+            message.is_none() && (*status >= 500 || *status == 408)
+        }
         _ => false,
     }
 }

@@ -6,8 +6,8 @@ use sandpipe_protocol::CreateExecRequest;
 use wasm_bindgen::prelude::*;
 
 use super::create::{SETTINGS, create, read_settings};
-use super::ladder::Rung;
 use super::input::{check_input, feed};
+use super::ladder::Rung;
 use super::stop::next_push;
 use super::stop_requests::{StopRequest, StopRequests};
 use super::terminate::terminate;

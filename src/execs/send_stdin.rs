@@ -25,7 +25,11 @@ impl Execs {
     }
 }
 
-pub(super) async fn send_stdin(transport: &Transport, id: &ExecId, body: &ExecStdin) -> Result<ExecItem> {
+pub(super) async fn send_stdin(
+    transport: &Transport,
+    id: &ExecId,
+    body: &ExecStdin,
+) -> Result<ExecItem> {
     let operation = Operation::SendStdin;
     let feature = Feature::StdinEof;
     if body.kind == StdinType::Eof && !transport.offers(feature).await? {

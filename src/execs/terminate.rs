@@ -25,8 +25,7 @@ impl Execs {
         let transport = self.transport.clone();
         promise(async move {
             let (id, (grace_ms, mut requests)) = arguments?;
-            let (exit_code, forced) =
-                terminate(&transport, &id, grace_ms, &mut requests).await?;
+            let (exit_code, forced) = terminate(&transport, &id, grace_ms, &mut requests).await?;
             let result = Object::new();
             let set = |name: &str, value: JsValue| {
                 Reflect::set(&result, &name.into(), &value).map_err(Error::Thrown)

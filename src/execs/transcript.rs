@@ -37,7 +37,8 @@ impl Transcript {
             let room = usize::try_from(max - self.bytes).unwrap_or(usize::MAX);
             if text.len() > room {
                 exceeded = Some(OutputLimit::Bytes(max));
-                let (fitting, _) = text.split_at_checked(text.floor_char_boundary(room)).unwrap_or_default();
+                let (fitting, _) =
+                    text.split_at_checked(text.floor_char_boundary(room)).unwrap_or_default();
                 kept = fitting;
             }
         }

@@ -48,10 +48,7 @@ mod tests {
     fn the_pause_doubles_up_to_the_longest() {
         let backoff = Backoff::default();
         let pauses: Vec<f64> = (1..10).map(|failures| backoff.delay(failures, 1.0, None)).collect();
-        assert_eq!(
-            pauses,
-            [500.0, 1e3, 2e3, 4e3, 8e3, 16e3, 30e3, 30e3, 30e3]
-        );
+        assert_eq!(pauses, [500.0, 1e3, 2e3, 4e3, 8e3, 16e3, 30e3, 30e3, 30e3]);
     }
 
     #[test]
