@@ -45,10 +45,16 @@ export async function run(command, args, options = {}) {
     process.stdout.write(text);
   });
 
-  // Ctrl+C reaches the child too: it ends in its own time and this process after it. A signal to
-  // this process alone is passed on.
-  const passOn = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
-  const wait = () => undefined;
+  // Ctrl+C reaches the child too; a signal to this process alone is passed on. Either way the child
+  // ends in its own time, and this process after it, whatever was still to be done.
+  let stopping = false;
+  const wait = () => {
+    stopping = true;
+  };
+  const passOn = (/** @type {NodeJS.Signals} */ signal) => {
+    stopping = true;
+    child.kill(signal);
+  };
   process.on("SIGINT", wait).on("SIGTERM", passOn).on("SIGHUP", passOn);
   try {
     const exitCode = await new Promise((resolve, reject) => {
@@ -57,6 +63,7 @@ export async function run(command, args, options = {}) {
         resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]);
       });
     });
+    if (stopping) process.exit(exitCode === 0 ? 130 : exitCode);
     return { exitCode, output };
   } finally {
     process.off("SIGINT", wait).off("SIGTERM", passOn).off("SIGHUP", passOn);

@@ -4,9 +4,9 @@
 import { buildEverything } from "./build/everything.mjs";
 import { command, explanation } from "./command.mjs";
 import { seconds } from "./progress.mjs";
+import { requireCurrentCargoLock } from "./setup/cargo-lock.mjs";
 import { prepareChromium } from "./setup/chromium.mjs";
 import { setUpMachine } from "./setup/machine.mjs";
-import { RequirementMissing } from "./setup/requirement.mjs";
 import { cargoTests } from "./suites/cargo.mjs";
 import { lint } from "./suites/lint.mjs";
 import { nodeTests } from "./suites/node.mjs";
@@ -30,7 +30,15 @@ const SUITES = [
 ];
 
 await command(async () => {
-  const suites = chosen(process.argv.slice(2));
+  const names = process.argv.slice(2);
+  const unknown = names.find((name) => SUITES.every((suite) => suite.name !== name));
+  if (unknown !== undefined) {
+    const known = SUITES.map((suite) => suite.name).join(", ");
+    console.error(`There is no suite "${unknown}", only: ${known}.`);
+    return 2;
+  }
+  leaveOutOwnSettings();
+  const suites = SUITES.filter(({ name }) => names.length === 0 || names.includes(name));
   const results = [await timed("build", () => prepare(suites))];
   if (results[0]?.failed === 0) {
     for (const suite of suites) {
@@ -41,20 +49,18 @@ await command(async () => {
   return report(results);
 });
 
-/** @param {readonly string[]} names */
-function chosen(names) {
-  const unknown = names.find((name) => SUITES.every((suite) => suite.name !== name));
-  if (unknown !== undefined) {
-    const known = SUITES.map((suite) => suite.name).join(", ");
-    throw new RequirementMissing(`There is no suite "${unknown}", only: ${known}.`);
+/** What a developer has set for Sandpipe, such as another agent, is not what is tested. */
+function leaveOutOwnSettings() {
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith("SANDPIPE_")) delete process.env[name];
   }
-  return names.length === 0 ? SUITES : SUITES.filter((suite) => names.includes(suite.name));
 }
 
 /** @param {readonly Suite[]} suites */
 async function prepare(suites) {
   await setUpMachine();
   if (suites.some((suite) => suite.browser)) await prepareChromium();
+  await requireCurrentCargoLock();
   await buildEverything();
   return { passed: 0, failed: 0, skipped: 0 };
 }

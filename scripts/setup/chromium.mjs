@@ -1,11 +1,13 @@
 // @ts-check
-import { ask } from "../child-process.mjs";
+import { existsSync } from "node:fs";
 import { installDebianPackages } from "./debian-packages.mjs";
 
-/** Chromium and its driver, from the same source: their versions have to match. */
+/** Chromium and its driver, both Debian's: their versions have to match. */
+export const chromium = "/usr/bin/chromium";
+export const chromedriver = "/usr/bin/chromedriver";
+
 export async function prepareChromium() {
-  const missing = ["chromium", "chromedriver"].some((p) => ask(p, ["--version"]) === undefined);
-  if (missing) {
+  if (!existsSync(chromium) || !existsSync(chromedriver)) {
     await installDebianPackages(["chromium", "chromium-driver"], "Chromium with its driver");
   }
 }

@@ -1,19 +1,17 @@
 // @ts-check
 import { run } from "../child-process.mjs";
-import { testEnvironment } from "./environment.mjs";
 
 /** The native tests of the core, the protocol and the agent. */
 export async function cargoTests() {
-  return cargoTest(["--no-fail-fast"], testEnvironment());
+  return cargoTest(["--no-fail-fast"]);
 }
 
 /**
  * @param {readonly string[]} args
- * @param {NodeJS.ProcessEnv} env
+ * @param {NodeJS.ProcessEnv} [env] instead of this process's
  */
-export async function cargoTest(args, env) {
-  const options = { env, keepOutput: true };
-  const { exitCode, output } = await run("cargo", ["test", ...args], options);
+export async function cargoTest(args, env = process.env) {
+  const { exitCode, output } = await run("cargo", ["test", ...args], { env, keepOutput: true });
 
   const counts = { passed: 0, failed: 0, skipped: 0 };
   const summaries = output.matchAll(

@@ -4,7 +4,7 @@ import { seconds } from "../progress.mjs";
 
 const wasm = ["--target", "wasm32-unknown-unknown"];
 const denyWarnings = ["--", "--deny", "warnings"];
-const clippy = ["clippy", "--no-deps"];
+const clippy = ["clippy", "--no-deps", "--keep-going"];
 
 /** Each is a test: it passes or fails. @type {[name: string, command: string, args: string[]][]} */
 const CHECKS = [

@@ -3,7 +3,6 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../child-process.mjs";
 import { root } from "../project.mjs";
-import { testEnvironment } from "./environment.mjs";
 
 /** Longer than any test should take: what hangs fails. */
 const TEST_TIMEOUT_MS = 180_000;
@@ -21,8 +20,8 @@ export async function nodeTests(folder) {
   if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
 
   const flags = ["--test", "--test-reporter=spec", `--test-timeout=${TEST_TIMEOUT_MS}`];
-  const options = { env: testEnvironment(), keepOutput: true };
-  const { exitCode, output } = await run(process.execPath, [...flags, ...files], options);
+  const args = [...flags, ...files];
+  const { exitCode, output } = await run(process.execPath, args, { keepOutput: true });
 
   const count = (/** @type {string} */ kind) =>
     Number(new RegExp(`^ℹ ${kind} (\\d+)$`, "m").exec(output)?.[1] ?? 0);

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { wasmBindgenTestRunner } from "../build/wasm-tools.mjs";
 import { root } from "../project.mjs";
+import { chromedriver } from "../setup/chromium.mjs";
 import { cargoTest } from "./cargo.mjs";
-import { testEnvironment } from "./environment.mjs";
 
 /**
  * tests/wasm, against a real agent: its address and token reach the tests as they are compiled,
@@ -18,19 +18,20 @@ export async function wasmTests(where) {
   const page = `127.0.0.1:${await freePort()}`;
   const agent = await startTestAgent({ allowOrigin: `http://${page}` });
   const browser = {
-    CHROMEDRIVER: "chromedriver",
+    CHROMEDRIVER: chromedriver,
     WASM_BINDGEN_USE_BROWSER: "1",
     WASM_BINDGEN_TEST_ADDRESS: page,
     WASM_BINDGEN_TEST_WEBDRIVER_JSON: join(root, "webdriver.json"),
   };
   try {
-    const env = testEnvironment({
+    const env = {
+      ...process.env,
       CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER: wasmBindgenTestRunner,
       SANDPIPE_TEST_URL: agent.url,
       SANDPIPE_TEST_TOKEN: agent.token,
       WASM_BINDGEN_TEST_TIMEOUT: "120",
       ...(where === "browser" ? browser : {}),
-    });
+    };
     const target = ["--target", "wasm32-unknown-unknown"];
     return await cargoTest(["--package", "sandpipe-wasm-tests", ...target], env);
   } finally {

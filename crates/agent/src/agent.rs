@@ -19,7 +19,7 @@ use crate::{
     execs::{Registry, Unstoppable},
     http::{self, HostPolicy},
     options::Options,
-    process::{FileLimit, Reaper, Surroundings},
+    process::{FileLimit, Identity, Reaper, Surroundings},
     shutdown::StopRequests,
     state_dir::{StateDir, StateDirError, default_path},
     token::{self, LoadedTokens, TokenError, Tokens},
@@ -52,6 +52,9 @@ pub enum AgentError {
     /// The workspace is no directory.
     #[error("the workspace {} is not a directory that exists", .0.display())]
     Workspace(PathBuf),
+    /// There is no such default user, or the agent may not become it.
+    #[error("--default-user: {0}")]
+    DefaultUser(String),
     /// The state directory can't be used.
     #[error(transparent)]
     StateDir(#[from] StateDirError),
@@ -126,6 +129,9 @@ impl Agent {
             Ok(path) if path.is_dir() => path,
             _ => return Err(AgentError::Workspace(workspace)),
         };
+        if let Some(user) = &options.default_user {
+            Identity::look_up(user).map_err(|error| AgentError::DefaultUser(error.to_string()))?;
+        }
         let state_dir = match &options.state_dir {
             Some(path) => path.clone(),
             None => default_path()?,
@@ -205,10 +211,10 @@ impl Agent {
         });
         let server = tokio::spawn(server.into_future());
 
-        stops.next().await;
+        stops.stop().await;
         tracing::info!("stopping");
         closing.send_replace(true);
-        let stopped = self.registry.stop_all(stops.next()).await;
+        let stopped = self.registry.stop_all(stops.hurry()).await;
         self.over.send_replace(true);
         // A client that does not read is cut off.
         if timeout(LAST_READ, server).await.is_err() {

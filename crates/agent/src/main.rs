@@ -14,7 +14,10 @@ async fn main() -> ExitCode {
         Err(error) => {
             let mut command = <Options as clap::CommandFactory>::command();
             command
-                .error(clap::error::ErrorKind::ValueValidation, format!("--log: {error}"))
+                .error(
+                    clap::error::ErrorKind::ValueValidation,
+                    format!("--log {}: {error}", options.log),
+                )
                 .exit();
         }
     };
@@ -22,6 +25,8 @@ async fn main() -> ExitCode {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
+        // Else a log line that can't be written, as when the parent is gone, would be a panic.
+        .log_internal_errors(false)
         .init();
     match sandpipe_agent::run(&options).await {
         Ok(()) => ExitCode::SUCCESS,

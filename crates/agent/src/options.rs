@@ -11,7 +11,8 @@ use crate::output::SpoolLimit;
 /// admin token. The tokens come from files, or from `SANDPIPE_ADMIN_TOKEN` and
 /// `SANDPIPE_READONLY_TOKEN`; without an admin token it makes one.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "sandpipe-agent", version)]
+// As with most commands, of an option that is given twice the last one counts.
+#[command(name = "sandpipe-agent", version, args_override_self = true)]
 pub struct Options {
     /// The address to listen on. Port 0 takes a free one.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:57468")]

@@ -7,9 +7,19 @@ use tokio::{
     sync::mpsc,
 };
 
-/// The requests to stop, as they come: the first one stops gracefully, the second one at once.
+/// The requests to stop, as they come.
 #[derive(Debug)]
-pub(crate) struct StopRequests(mpsc::Receiver<()>);
+pub(crate) struct StopRequests {
+    requests: mpsc::Receiver<Request>,
+    /// How many of them were signals.
+    signals: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Request {
+    Signal,
+    StdinClosed,
+}
 
 impl StopRequests {
     /// Listens to SIGTERM, SIGINT and SIGHUP, and with `until_stdin_closes` to the end of standard
@@ -26,7 +36,7 @@ impl StopRequests {
             let requests = requests.clone();
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
-                    if requests.send(()).await.is_err() {
+                    if requests.send(Request::Signal).await.is_err() {
                         return;
                     }
                 }
@@ -38,16 +48,30 @@ impl StopRequests {
             thread::Builder::new().name("stdin".into()).spawn(move || {
                 wait_for_end(io::stdin().lock());
                 // Nobody listens where the agent stops already.
-                let _stopping = requests.blocking_send(());
+                let _stopping = requests.blocking_send(Request::StdinClosed);
             })?;
         }
-        Ok(Self(receiver))
+        Ok(Self { requests: receiver, signals: 0 })
     }
 
-    /// Waits for the next one.
-    pub(crate) async fn next(&mut self) {
-        if self.0.recv().await.is_none() {
-            std::future::pending::<()>().await;
+    /// Waits for one that asks to stop gracefully.
+    pub(crate) async fn stop(&mut self) {
+        self.next().await;
+    }
+
+    /// Waits for one that asks to stop at once: the second signal. A parent that lets go of standard
+    /// input and sends a signal too is in no hurry.
+    pub(crate) async fn hurry(&mut self) {
+        while self.signals < 2 {
+            self.next().await;
+        }
+    }
+
+    async fn next(&mut self) {
+        match self.requests.recv().await {
+            Some(Request::Signal) => self.signals += 1,
+            Some(Request::StdinClosed) => {}
+            None => std::future::pending().await,
         }
     }
 }

@@ -30,6 +30,7 @@ pub struct ExecItem {
     /// The user and group that it runs as, `uid[:gid]`; left out where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub user: Option<String>,
 }
 

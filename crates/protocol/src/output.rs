@@ -16,11 +16,12 @@ pub struct ExecStdout {
     /// When the agent read it: RFC 3339, UTC, milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
-    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime, nullable = false))]
     pub timestamp: Option<String>,
     /// The process's exit code, 128 + N after death by signal N. Only the last piece has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub exit_code: Option<i32>,
 }
 

@@ -30,6 +30,12 @@ impl Registry {
             }
             exec.set_stopping();
             signal(exec, Signal::SIGTERM);
+            if exec.launch.pty {
+                // An interactive shell ignores SIGTERM, and ends when its terminal goes away.
+                signal(exec, Signal::SIGHUP);
+            }
+            // A process that is stopped, as by Ctrl+Z, takes a signal only when it goes on.
+            signal(exec, Signal::SIGCONT);
         }
         let graceful = async {
             for exec in &execs {

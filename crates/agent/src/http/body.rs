@@ -1,8 +1,9 @@
 use axum::{
-    body::Bytes,
-    extract::{FromRequest, FromRequestParts, Request, rejection::JsonRejection},
-    http::{StatusCode, request::Parts},
+    body::Body,
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE, request::Parts},
 };
+use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
@@ -10,6 +11,8 @@ use crate::output::StartAfter;
 
 /// The most bytes of a request's body.
 pub(super) const MAX_BODY: usize = 16 * 1024 * 1024;
+/// The most bytes that are read of a larger one.
+const MAX_READ: usize = 4 * MAX_BODY;
 
 /// A request's body as JSON. What is wrong with it is told in JSON too.
 #[derive(Debug)]
@@ -18,57 +21,71 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        match axum::Json::<T>::from_request(request, state).await {
-            Ok(axum::Json(value)) => Ok(Self(value)),
-            Err(rejection) => Err(refuse(&rejection)),
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let is_json = is_json(request.headers());
+        let body = read(request.into_body()).await?;
+        if !is_json {
+            return Err(ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "the body must be JSON, sent with Content-Type: application/json",
+            ));
         }
+        parse(&body).map(Self)
     }
 }
 
 /// A body that may be left out, and is JSON otherwise.
 #[derive(Debug)]
-pub(crate) struct OptionalJsonBody<T>(#[allow(dead_code)] pub(super) Option<T>);
+pub(crate) struct OptionalJsonBody<T>(pub(crate) Option<T>);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let body = Bytes::from_request(request, state)
-            .await
-            .map_err(|rejection| too_large(rejection.status(), &rejection.body_text()))?;
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let body = read(request.into_body()).await?;
         if body.is_empty() {
             return Ok(Self(None));
         }
-        match serde_json::from_slice(&body) {
-            Ok(value) => Ok(Self(Some(value))),
-            Err(error) => Err(ApiError::bad_request(format!(
-                "the body is not the JSON that is expected here: {error}"
-            ))),
-        }
+        parse(&body).map(|value| Self(Some(value)))
     }
 }
 
-fn refuse(rejection: &JsonRejection) -> ApiError {
-    let (status, detail) = (rejection.status(), rejection.body_text());
-    match rejection {
-        JsonRejection::MissingJsonContentType(_) => ApiError::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "the body must be JSON, sent with Content-Type: application/json",
-        ),
-        JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_) => {
-            ApiError::bad_request(detail)
-        }
-        _ => too_large(status, &detail),
-    }
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(|error| {
+        ApiError::bad_request(format!("the body is not the JSON that is expected here: {error}"))
+    })
 }
 
-fn too_large(status: StatusCode, detail: &str) -> ApiError {
-    if status == StatusCode::PAYLOAD_TOO_LARGE {
+fn is_json(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// Reads a body, and of one that is too large some more than is kept: a client that is still sending
+/// when the connection closes may never see the answer (RFC 9112, 9.6).
+async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
+    let mut chunks = body.into_data_stream();
+    let mut kept = Vec::new();
+    let mut length = 0;
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk
+            .map_err(|error| ApiError::bad_request(format!("the body did not arrive: {error}")))?;
+        length += chunk.len();
+        if length <= MAX_BODY {
+            kept.extend_from_slice(&chunk);
+        } else if length > MAX_READ {
+            break;
+        }
+    }
+    if length > MAX_BODY {
         let limit = MAX_BODY / 1024 / 1024;
-        return ApiError::new(status, format!("the body is larger than {limit} MiB"));
+        return Err(ApiError::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is larger than {limit} MiB"),
+        ));
     }
-    ApiError::new(status, detail)
+    Ok(kept)
 }
 
 /// The query of a request for output: `lastSequence`.

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
     http::{Method, StatusCode, Uri, header::CONTENT_TYPE},
     middleware::{from_fn_with_state, map_request},
     routing::get,
@@ -10,9 +9,7 @@ use axum::{
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{
-    App, auth, body::MAX_BODY, cors, error::ApiError, execs, health, host, openapi::Document,
-};
+use super::{App, auth, cors, error::ApiError, execs, health, host, openapi::Document};
 
 /// The whole interface. A request passes the host check, then CORS, then the token's check.
 pub(crate) fn router(app: App) -> Router {
@@ -41,7 +38,6 @@ pub(crate) fn router(app: App) -> Router {
         )
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(cors::layer(&app.allow_origin))
         .layer(from_fn_with_state(Arc::clone(&app.hosts), host::check))
         .layer(map_request(log))

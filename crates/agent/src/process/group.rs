@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     io,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -7,20 +8,33 @@ use std::{
 use nix::{
     errno::Errno,
     sys::signal::{Signal, kill},
-    unistd::Pid,
+    unistd::{Pid, getpgid},
 };
 use tokio::time::{Instant, sleep};
 
-/// A process group that one exec's process leads: that process and its descendants that did not
-/// leave the group.
+use super::session;
+
+/// How often a session is searched for members that were not there before.
+const SESSION_ROUNDS: u32 = 32;
+
+/// The processes of one exec: the process group that its process leads, and with a terminal the whole
+/// session, since a shell in it gives each of its jobs a group of its own.
 ///
 /// Its number belongs to it only as long as the leader has not been reaped or a member lives: after
 /// that the system may give it to a stranger. So a group that was seen empty is gone for ever, and
-/// every signal is sent under the same lock as the reaping of the leader.
+/// every signal is sent under the same lock as the reaping of the leader. The same holds for a session.
 #[derive(Debug)]
 pub(crate) struct Group {
     id: Pid,
+    scope: Scope,
     stage: Mutex<Stage>,
+}
+
+/// What the leader leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    Group,
+    Session,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +48,8 @@ enum Stage {
 
 impl Group {
     /// The group of a leader that was just started.
-    pub(super) fn led_by(leader: Pid) -> Self {
-        Self { id: leader, stage: Mutex::new(Stage::Led) }
+    pub(super) fn led_by(leader: Pid, scope: Scope) -> Self {
+        Self { id: leader, scope, stage: Mutex::new(Stage::Led) }
     }
 
     /// The number of the group, which is also the leader's process id.
@@ -52,15 +66,44 @@ impl Group {
         if *stage == Stage::Gone {
             return Ok(());
         }
-        match kill(group_target(self.id), signal) {
+        let outcome = kill(group_target(self.id), signal);
+        self.signal_session(signal);
+        match outcome {
             Err(Errno::ESRCH) => {
-                if *stage == Stage::Orphaned {
-                    *stage = Stage::Gone;
-                }
+                *stage = self.stage_without_group(*stage);
                 Ok(())
             }
             result => Ok(result?),
         }
+    }
+
+    /// Sends a signal to the members of the session in other groups. Unlike a group they are signalled
+    /// one by one and may fork meanwhile, so it looks again as long as it finds new ones, within reason.
+    fn signal_session(&self, signal: Signal) {
+        if self.scope == Scope::Group {
+            return;
+        }
+        let mut signalled = BTreeSet::new();
+        for _ in 0..SESSION_ROUNDS {
+            let members = session::members(self.id);
+            let new: Vec<_> = members
+                .into_iter()
+                .filter(|member| getpgid(Some(*member)) != Ok(self.id))
+                .filter(|member| signalled.insert(*member))
+                .collect();
+            if new.is_empty() {
+                return;
+            }
+            for member in new {
+                session::signal_member(self.id, member, signal);
+            }
+        }
+    }
+
+    /// What becomes of the stage when the group has no member.
+    fn stage_without_group(&self, stage: Stage) -> Stage {
+        let rest = self.scope == Scope::Session && !session::members(self.id).is_empty();
+        if stage == Stage::Led || rest { stage } else { Stage::Gone }
     }
 
     /// Waits until no member is left, for at most `patience`; says whether that came true.
@@ -84,7 +127,7 @@ impl Group {
     pub(crate) fn is_gone(&self) -> bool {
         let mut stage = self.stage();
         if *stage == Stage::Orphaned && kill(group_target(self.id), None) == Err(Errno::ESRCH) {
-            *stage = Stage::Gone;
+            *stage = self.stage_without_group(*stage);
         }
         *stage == Stage::Gone
     }
@@ -93,10 +136,10 @@ impl Group {
     pub(super) fn reap_leader<T>(&self, reap: impl FnOnce() -> T) -> T {
         let mut stage = self.stage();
         let reaped = reap();
-        *stage = match kill(group_target(self.id), None) {
-            Err(Errno::ESRCH) => Stage::Gone,
-            _ => Stage::Orphaned,
-        };
+        *stage = Stage::Orphaned;
+        if kill(group_target(self.id), None) == Err(Errno::ESRCH) {
+            *stage = self.stage_without_group(*stage);
+        }
         reaped
     }
 

@@ -1,6 +1,7 @@
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    env,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
@@ -105,6 +106,19 @@ impl Launch {
             env,
             file_limit: surroundings.file_limit,
         })
+    }
+
+    /// Whether there is a file that the command stands for: by its path, or in a directory of `PATH`
+    /// (POSIX, Base Definitions, 8.3).
+    pub(super) fn is_found(&self) -> bool {
+        if self.command.contains('/') {
+            return true;
+        }
+        let path = self.env.get(OsStr::new("PATH"));
+        // Where there is none, the C library looks in these.
+        let path = path.map_or(OsStr::new("/bin:/usr/bin"), OsString::as_os_str);
+        env::split_paths(path)
+            .any(|directory| self.cwd.join(directory).join(&self.command).exists())
     }
 
     /// Looks once more whether the working directory can be used.

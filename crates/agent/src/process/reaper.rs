@@ -14,7 +14,10 @@ use tokio::{
     sync::oneshot,
 };
 
-use super::{exit_code::exit_code, group::Group};
+use super::{
+    exit_code::exit_code,
+    group::{Group, Scope},
+};
 
 /// Waits for every child of the agent, whoever started it, so that none stays a zombie.
 ///
@@ -68,9 +71,10 @@ impl Reaper {
         }
     }
 
-    /// Starts a process with `start`, as the leader of a group of its own. The receiver gets its
-    /// exit code.
+    /// Starts a process with `start`, as the leader of a group or session of its own. The receiver
+    /// gets its exit code.
     pub(super) fn start(
+        scope: Scope,
         start: impl FnOnce() -> io::Result<Pid>,
     ) -> io::Result<(Arc<Group>, oneshot::Receiver<i32>)> {
         let mut table = lock();
@@ -84,7 +88,7 @@ impl Reaper {
             }
             !reused
         });
-        let group = Arc::new(Group::led_by(pid));
+        let group = Arc::new(Group::led_by(pid, scope));
         let (exited, exit) = oneshot::channel();
         let leader = Leader { group: Arc::clone(&group), exited };
         table.leaders.insert(pid, leader);

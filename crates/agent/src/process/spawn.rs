@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::{
     arrivals::Arrivals,
-    group::Group,
+    group::{Group, Scope},
     launch::{InvalidLaunch, Launch},
     limits::FileLimit,
     reaper::Reaper,
@@ -93,7 +93,8 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
         command.pre_exec(set_up);
     }
 
-    let started = Reaper::start(|| {
+    let scope = if launch.pty { Scope::Session } else { Scope::Group };
+    let started = Reaper::start(scope, || {
         let child = command.spawn()?;
         // A process id always fits: the system's own type is signed.
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
@@ -107,12 +108,12 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
             input: streams.input,
             terminal: streams.terminal,
         })),
-        Err(error) => judge(&launch.command, error),
+        Err(error) => judge(launch, error),
     }
 }
 
 /// Tells a command that can't be executed from an agent that can't start any.
-fn judge(command: &str, error: io::Error) -> Result<Spawned, SpawnError> {
+fn judge(launch: &Launch, error: io::Error) -> Result<Spawned, SpawnError> {
     let Some(number) = error.raw_os_error() else {
         return Err(SpawnError::SetUp(error));
     };
@@ -120,7 +121,11 @@ fn judge(command: &str, error: io::Error) -> Result<Spawned, SpawnError> {
         let step = io::Error::from_raw_os_error(number - SET_UP_STEP);
         return Err(SpawnError::SetUp(step));
     }
-    let errno = Errno::from_raw(number);
+    let errno = match Errno::from_raw(number) {
+        // The search of PATH says this also of a directory on it that can't be looked into.
+        Errno::EACCES if !launch.is_found() => Errno::ENOENT,
+        errno => errno,
+    };
     let exit_code = match errno {
         Errno::EAGAIN | Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE => {
             return Err(SpawnError::NoRoom(error));
@@ -135,7 +140,7 @@ fn judge(command: &str, error: io::Error) -> Result<Spawned, SpawnError> {
         }
         _ => "",
     };
-    let shown: String = command.chars().take(200).collect();
+    let shown: String = launch.command.chars().take(200).collect();
     let reason = format!("sandpipe-agent: {shown}: {}{detail}\n", errno.desc());
     Ok(Spawned::CannotRun { exit_code, reason })
 }
@@ -185,10 +190,23 @@ fn reset_signals() {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use sandpipe_protocol::CreateExecRequest;
+
     use super::*;
+    use crate::process::Surroundings;
 
     fn judged(number: i32) -> Option<i32> {
-        match judge("x", io::Error::from_raw_os_error(number)) {
+        let surroundings = Surroundings {
+            workspace: "/".into(),
+            default_user: None,
+            env: BTreeMap::default(),
+            file_limit: FileLimit::raise().unwrap(),
+        };
+        let request = CreateExecRequest { command: "/x".into(), ..CreateExecRequest::default() };
+        let launch = Launch::prepare(request, &surroundings).unwrap();
+        match judge(&launch, io::Error::from_raw_os_error(number)) {
             Ok(Spawned::CannotRun { exit_code, .. }) => Some(exit_code),
             Ok(Spawned::Running(_)) => panic!("an error is not a process"),
             Err(_) => None,

@@ -1,6 +1,8 @@
 /// The smallest piece of disk that is worth a file of its own.
-const MIN_SEGMENT: u64 = 64 * 1024;
+const MIN_SEGMENT: u64 = 8 * 1024;
 const MAX_SEGMENT: u64 = 16 * 1024 * 1024;
+/// The smallest part of a file that is worth a mark of its own.
+const MIN_STRIDE: u64 = 64 * 1024;
 /// The most marks that an index keeps in memory: 16 bytes each.
 const MAX_MARKS: u64 = 16 * 1024;
 
@@ -10,7 +12,7 @@ pub struct SpoolLimit(u64);
 
 impl SpoolLimit {
     /// The smallest limit: 64 KiB.
-    pub const MIN: u64 = MIN_SEGMENT;
+    pub const MIN: u64 = 64 * 1024;
 
     /// A limit of so many bytes; `None` for less than [`SpoolLimit::MIN`].
     #[must_use]
@@ -30,6 +32,6 @@ impl SpoolLimit {
 
     /// The distance of two marks: what is searched for one event.
     pub(super) fn stride(self) -> u64 {
-        MIN_SEGMENT.max(self.0 / MAX_MARKS)
+        MIN_STRIDE.max(self.0 / MAX_MARKS)
     }
 }

@@ -1,0 +1,141 @@
+//! Creating, starting and deleting.
+
+use std::io::Write;
+
+use sandpipe_protocol::ExecStatus;
+use serde_json::json;
+
+use crate::support::{Agent, lives, until};
+
+/// Starts a script that writes process ids, and waits for them.
+async fn pids(agent: &Agent, script: &str, count: usize) -> (String, Vec<u32>) {
+    let exec = agent.sh(script).await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    let mut output = String::new();
+    while output.lines().filter(|line| !line.is_empty()).count() < count || !output.ends_with('\n')
+    {
+        output += &stream.next_output().await.unwrap().output;
+    }
+    (exec.id, output.lines().map(|line| line.parse().unwrap()).collect())
+}
+
+#[tokio::test]
+async fn a_created_exec_runs_when_it_is_started() {
+    let agent = Agent::start();
+    let request = json!({ "command": "sh", "args": ["-c", "read x; exit 3"], "autostart": false });
+    let exec = agent.create(request).await;
+    assert_eq!((exec.status, exec.pid, exec.exit_code), (ExecStatus::Created, 0, -1));
+    let started = agent.start_exec(&exec.id).await;
+    assert_eq!(started.status(), 200);
+    let started: sandpipe_protocol::ExecItem = started.json().await.unwrap();
+    assert_eq!(started.status, ExecStatus::Running);
+    // Once more changes nothing.
+    let again = agent.start_exec(&exec.id).await;
+    assert_eq!(again.status(), 200);
+    assert_eq!(again.json::<sandpipe_protocol::ExecItem>().await.unwrap().pid, started.pid);
+    agent.write(&exec.id, "\n").await;
+    assert_eq!(agent.finish(&exec.id).await.exit_code(), 3);
+    assert_eq!(agent.start_exec(&exec.id).await.status(), 409);
+}
+
+#[tokio::test]
+async fn starting_twice_at_once_runs_the_command_once() {
+    let agent = Agent::start();
+    let exec = agent.create(json!({ "command": "echo", "args": ["x"], "autostart": false })).await;
+    let starts = tokio::join!(
+        agent.start_exec(&exec.id),
+        agent.start_exec(&exec.id),
+        agent.start_exec(&exec.id)
+    );
+    for start in [starts.0, starts.1, starts.2] {
+        assert!(start.status() == 200 || start.status() == 409);
+    }
+    assert_eq!(agent.finish(&exec.id).await.output(), "x\n");
+}
+
+#[tokio::test]
+async fn the_list_is_newest_first() {
+    let agent = Agent::start();
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.insert(0, agent.sh("true").await.id);
+    }
+    let listed: Vec<_> = agent.list().await.into_iter().map(|exec| exec.id).collect();
+    assert_eq!(listed, ids);
+}
+
+#[tokio::test]
+async fn deleting_kills_the_whole_group_and_forgets_the_exec() {
+    let agent = Agent::start();
+    let script = "trap '' TERM HUP; sh -c 'trap \"\" TERM; echo $$; sleep 60' & echo $$; wait";
+    let (id, pids) = pids(&agent, script, 2).await;
+    assert!(pids.iter().all(|pid| lives(*pid)));
+    let mut stream = agent.stream(&id, "?lastSequence=-1").await;
+    stream.next_output().await.unwrap();
+    let response = agent.delete(&id).await;
+    assert_eq!(response.status(), 200);
+    assert!(response.json::<serde_json::Value>().await.unwrap()["message"].is_string());
+    // It was gone before the answer.
+    assert!(!pids.iter().any(|pid| lives(*pid)));
+    assert_eq!(agent.list().await, []);
+    assert_eq!(agent.delete(&id).await.status(), 404);
+    // The readers' streams end, without an exit code.
+    assert_eq!(stream.next_output().await, None);
+    assert!(!agent.state.join("execs").join(&id).exists());
+}
+
+#[tokio::test]
+async fn deleting_also_kills_what_outlived_the_leader() {
+    let agent = Agent::start();
+    let (id, pids) = pids(&agent, "sleep 60 & echo $!", 1).await;
+    agent.finish(&id).await;
+    assert!(lives(pids[0]));
+    assert_eq!(agent.delete(&id).await.status(), 200);
+    assert!(!lives(pids[0]));
+}
+
+#[tokio::test]
+async fn deleting_twice_at_once_is_safe() {
+    let agent = Agent::start();
+    for _ in 0..20 {
+        let exec = agent.sh("sleep 60").await;
+        let (one, two) = tokio::join!(agent.delete(&exec.id), agent.delete(&exec.id));
+        let mut statuses = [one.status().as_u16(), two.status().as_u16()];
+        statuses.sort_unstable();
+        assert!(statuses == [200, 404] || statuses == [200, 200], "{statuses:?}");
+    }
+    assert_eq!(agent.list().await, []);
+}
+
+#[tokio::test]
+async fn an_exec_that_was_never_started_can_be_deleted() {
+    let agent = Agent::start();
+    let exec = agent.create(json!({ "command": "true", "args": [], "autostart": false })).await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    assert_eq!(agent.delete(&exec.id).await.status(), 200);
+    assert_eq!(stream.next_output().await, None);
+    assert_eq!(agent.start_exec(&exec.id).await.status(), 404);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_during_a_create_leaves_an_exec_that_is_known() {
+    let agent = Agent::start();
+    let body = json!({ "command": "sh", "args": ["-c", "exit 5"] }).to_string();
+    let address = agent.url.trim_start_matches("http://").to_owned();
+    for _ in 0..20 {
+        let mut connection = std::net::TcpStream::connect(&address).unwrap();
+        write!(
+            connection,
+            "POST /api/v1/execs HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            crate::support::ADMIN,
+            body.len()
+        )
+        .unwrap();
+    }
+    until("what was created has ended", async || {
+        let list = agent.list().await;
+        list.iter().all(|exec| exec.status == ExecStatus::Exited && exec.exit_code == 5)
+    })
+    .await;
+}

@@ -1,0 +1,17 @@
+//! The agent's behaviour, as its clients and its host see it: the real binary, real processes, real
+//! sockets.
+
+// Helpers of tests are not tests for clippy; they too fail by panicking.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod http;
+mod input;
+mod lifecycle;
+mod output;
+mod readers;
+mod running;
+mod shutdown;
+mod startup;
+mod support;
+mod terminal;
+mod websocket;

@@ -1,0 +1,173 @@
+//! How the agent stops, and what it leaves behind: nothing.
+
+use std::{process::Stdio, time::Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{Agent, Events, lives, state_of, until, within};
+
+#[tokio::test]
+async fn sigterm_stops_the_execs_and_tells_their_readers() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut agent = Agent::start();
+        let exec =
+            agent.sh("trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done");
+        let exec = exec.await;
+        let mut stream = agent.stream(&exec.id, "").await;
+        let mut lists = Events::of(&agent, "/api/v1/stream/execs").await;
+        stream.until_output("ready\n").await;
+        let created =
+            agent.create(json!({ "command": "true", "args": [], "autostart": false })).await;
+        let mut never = agent.stream(&created.id, "").await;
+        agent.signal(signal);
+        stream.until_output("bye\n").await;
+        assert_eq!(stream.next_output().await.unwrap().exit_code, Some(9));
+        assert_eq!(stream.next_output().await, None);
+        assert_eq!(never.next_output().await, None);
+        let mut last = String::new();
+        while let Some(list) = lists.next().await {
+            last = list;
+        }
+        assert!(last.contains("\"STOPPED\""), "{last}");
+        assert!(agent.ended().await.success());
+        assert!(!agent.state.join("execs").exists());
+    }
+}
+
+#[tokio::test]
+async fn what_ignores_sigterm_is_killed_after_the_grace_period() {
+    let mut agent = Agent::start();
+    let exec = agent.sh("trap '' TERM; echo ready; while :; do sleep 1; done").await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    stream.until_output("ready\n").await;
+    let started = Instant::now();
+    agent.signal(Signal::SIGTERM);
+    assert_eq!(stream.next_output().await.unwrap().exit_code, Some(137));
+    assert!(started.elapsed().as_secs() >= 9, "{:?}", started.elapsed());
+    assert!(agent.ended().await.success());
+    assert!(!lives(exec.pid));
+}
+
+#[tokio::test]
+async fn a_second_signal_kills_at_once() {
+    let mut agent = Agent::start();
+    let exec = agent.sh("trap '' TERM; echo ready; while :; do sleep 1; done").await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    stream.until_output("ready\n").await;
+    let mut lists = Events::of(&agent, "/api/v1/stream/execs").await;
+    let started = Instant::now();
+    agent.signal(Signal::SIGTERM);
+    while !lists.next().await.unwrap().contains("STOPPING") {}
+    agent.signal(Signal::SIGTERM);
+    assert_eq!(stream.next_output().await.unwrap().exit_code, Some(137));
+    assert!(agent.ended().await.success());
+    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn the_group_of_a_leader_that_has_exited_is_stopped_too() {
+    let mut agent = Agent::start();
+    let finished = agent.run("sleep 60 & echo $!").await;
+    let pid = finished.output().trim().parse().unwrap();
+    assert!(lives(pid));
+    agent.signal(Signal::SIGTERM);
+    assert!(agent.ended().await.success());
+    assert!(!lives(pid));
+}
+
+#[tokio::test]
+async fn shells_in_terminals_and_stopped_processes_do_not_use_up_the_grace_period() {
+    let mut agent = Agent::start();
+    let shell = json!({ "command": "bash", "args": ["--norc", "-i"], "pty": true });
+    let shell = agent.create(shell).await;
+    let mut stream = agent.stream(&shell.id, "").await;
+    agent.write(&shell.id, "sleep 60 &\n").await;
+    stream.until_output("[1] ").await;
+    let stopped = agent.sh("echo ready; kill -STOP $$").await;
+    until("it is stopped", async || state_of(stopped.pid) == Some('T')).await;
+    let started = Instant::now();
+    agent.signal(Signal::SIGTERM);
+    assert!(agent.ended().await.success());
+    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
+    assert!(!lives(shell.pid) && !lives(stopped.pid));
+}
+
+#[tokio::test]
+async fn no_exec_is_created_while_the_agent_stops() {
+    let mut agent = Agent::start();
+    let exec = agent.sh("trap '' TERM; echo ready; while :; do sleep 1; done").await;
+    agent.stream(&exec.id, "").await.until_output("ready\n").await;
+    // A connection that is busy stays open; this one sends its request late.
+    let address = agent.url.trim_start_matches("http://").to_owned();
+    let body = json!({ "command": "true", "args": [] }).to_string();
+    let head = format!(
+        "POST /api/v1/execs HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        crate::support::ADMIN,
+        body.len()
+    );
+    let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
+    connection.write_all(head.as_bytes()).await.unwrap();
+    let mut lists = Events::of(&agent, "/api/v1/stream/execs").await;
+    lists.next().await;
+    agent.signal(Signal::SIGTERM);
+    while !lists.next().await.unwrap().contains("STOPPING") {}
+    connection.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    within(connection.read_exact(&mut answer)).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 503");
+    agent.signal(Signal::SIGTERM);
+    assert!(agent.ended().await.success());
+}
+
+#[tokio::test]
+async fn a_reader_that_stalls_does_not_hold_up_the_end() {
+    let mut agent = Agent::start();
+    let exec = agent.sh("head -c 50000000 /dev/zero; echo end >&2").await;
+    let stalled = agent.stream(&exec.id, "").await;
+    until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
+    let started = Instant::now();
+    agent.signal(Signal::SIGTERM);
+    assert!(agent.ended().await.success());
+    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
+    drop(stalled);
+}
+
+#[tokio::test]
+async fn it_ends_with_the_parent_that_holds_its_standard_input() {
+    let mut agent = Agent::with(|command| {
+        command.arg("--until-stdin-closes").stdin(Stdio::piped());
+    });
+    let exec = agent.sh("sleep 60").await;
+    assert!(lives(exec.pid));
+    drop(agent.process.stdin.take());
+    assert!(agent.ended().await.success());
+    assert!(!lives(exec.pid));
+}
+
+#[tokio::test]
+async fn a_signal_after_the_end_of_standard_input_is_no_second_signal() {
+    let mut agent = Agent::with(|command| {
+        command.arg("--until-stdin-closes").stdin(Stdio::piped());
+    });
+    let script =
+        "trap 'sleep 0.3; echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done";
+    let exec = agent.sh(script).await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    stream.until_output("ready\n").await;
+    drop(agent.process.stdin.take());
+    agent.signal(Signal::SIGTERM);
+    stream.until_output("bye\n").await;
+    assert!(agent.ended().await.success());
+}
+
+#[tokio::test]
+async fn without_the_option_the_end_of_standard_input_means_nothing() {
+    let mut agent = Agent::with(|command| {
+        command.stdin(Stdio::piped());
+    });
+    drop(agent.process.stdin.take());
+    assert_eq!(agent.run("echo fine").await.output(), "fine\n");
+}

@@ -1,0 +1,301 @@
+//! A running agent, and what tests ask of it.
+
+use std::{
+    future::Future,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use reqwest::{Client, Method, RequestBuilder, Response};
+use sandpipe_protocol::{ExecItem, ExecListResponse, ExecStdout, OutputType, sse::Decoder};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) const ADMIN: &str = "admin-token-of-the-tests";
+pub(crate) const READONLY: &str = "readonly-token-of-the-tests";
+
+/// How long anything may take before the test fails.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// An agent that ends with the test.
+pub(crate) struct Agent {
+    pub(crate) process: Child,
+    pub(crate) url: String,
+    pub(crate) state: PathBuf,
+    client: Client,
+    _directory: TempDir,
+}
+
+impl Agent {
+    /// Starts one with the tests' tokens on a free port.
+    pub(crate) fn start() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// Starts one after `change` has had its say about the command.
+    pub(crate) fn with(change: impl FnOnce(&mut Command)) -> Self {
+        let directory = TempDir::new().unwrap();
+        let state = directory.path().join("state");
+        let mut command = agent_command(&state);
+        command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
+        change(&mut command);
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let ready = read_ready(&mut process);
+        Self {
+            process,
+            url: ready["url"].as_str().unwrap().to_owned(),
+            state,
+            client: Client::builder().no_proxy().build().unwrap(),
+            _directory: directory,
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.pid().cast_signed()), signal).unwrap();
+    }
+
+    /// Waits until it has ended.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        until("the agent has ended", async || {
+            status = self.process.try_wait().unwrap();
+            status.is_some()
+        })
+        .await;
+        status.unwrap()
+    }
+
+    /// A request with the admin token.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.anonymous(method, path).bearer_auth(ADMIN)
+    }
+
+    /// A request without a token.
+    pub(crate) fn anonymous(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
+    /// Creates an exec and gives the answer.
+    pub(crate) async fn try_create(&self, request: Value) -> Response {
+        let request = self.request(Method::POST, "/api/v1/execs").json(&request);
+        within(request.send()).await.unwrap()
+    }
+
+    pub(crate) async fn create(&self, request: Value) -> ExecItem {
+        let response = self.try_create(request).await;
+        assert_eq!(response.status(), 201, "{}", response.text().await.unwrap());
+        response.json().await.unwrap()
+    }
+
+    /// Creates an exec of a shell script.
+    pub(crate) async fn sh(&self, script: &str) -> ExecItem {
+        self.create(json!({ "command": "sh", "args": ["-c", script] })).await
+    }
+
+    pub(crate) async fn get(&self, id: &str) -> ExecItem {
+        let response = self.request(Method::GET, &format!("/api/v1/execs/{id}")).send();
+        within(response).await.unwrap().json().await.unwrap()
+    }
+
+    pub(crate) async fn list(&self) -> Vec<ExecItem> {
+        let response = within(self.request(Method::GET, "/api/v1/execs").send()).await.unwrap();
+        response.json::<ExecListResponse>().await.unwrap().execs
+    }
+
+    pub(crate) async fn delete(&self, id: &str) -> Response {
+        let request = self.request(Method::DELETE, &format!("/api/v1/execs/{id}"));
+        within(request.send()).await.unwrap()
+    }
+
+    pub(crate) async fn start_exec(&self, id: &str) -> Response {
+        let request = self.request(Method::POST, &format!("/api/v1/execs/{id}/start"));
+        within(request.send()).await.unwrap()
+    }
+
+    /// Sends text to standard input.
+    pub(crate) async fn write(&self, id: &str, input: &str) -> Response {
+        within(self.send(id, "stdin", input)).await
+    }
+
+    pub(crate) async fn send(&self, id: &str, kind: &str, input: &str) -> Response {
+        let path = format!("/api/v1/execs/{id}/io");
+        let body = json!({ "type": kind, "input": input });
+        self.request(Method::POST, &path).json(&body).send().await.unwrap()
+    }
+
+    /// The output that exists now.
+    pub(crate) async fn output_now(&self, id: &str, query: &str) -> Vec<ExecStdout> {
+        let path = format!("/api/v1/execs/{id}/io{query}");
+        let response = within(self.request(Method::GET, &path).send()).await.unwrap();
+        assert_eq!(response.status(), 200);
+        within(response.json()).await.unwrap()
+    }
+
+    /// The output stream.
+    pub(crate) async fn stream(&self, id: &str, query: &str) -> Events {
+        Events::of(self, &format!("/api/v1/stream/execs/{id}/io{query}")).await
+    }
+
+    /// All output, to its end.
+    pub(crate) async fn finish(&self, id: &str) -> Finished {
+        let mut stream = self.stream(id, "").await;
+        let mut events = Vec::new();
+        while let Some(event) = stream.next_output().await {
+            events.push(event);
+        }
+        Finished(events)
+    }
+
+    /// Runs a shell script to its end.
+    pub(crate) async fn run(&self, script: &str) -> Finished {
+        let exec = self.sh(script).await;
+        self.finish(&exec.id).await
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // It stops its execs; one that does not is a failure of the test that asks for that.
+        if matches!(self.process.try_wait(), Ok(None)) {
+            self.signal(Signal::SIGTERM);
+            self.signal(Signal::SIGTERM);
+            let _ended = self.process.wait();
+        }
+    }
+}
+
+/// An agent's command line on a free port, without tokens.
+pub(crate) fn agent_command(state: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sandpipe-agent"));
+    command
+        .args(["--listen", "127.0.0.1:0", "--state-dir"])
+        .arg(state)
+        .env_remove("SANDPIPE_ADMIN_TOKEN")
+        .env_remove("SANDPIPE_READONLY_TOKEN")
+        .stdin(Stdio::null());
+    command
+}
+
+/// Reads the line that says that an agent is ready.
+pub(crate) fn read_ready(process: &mut Child) -> Value {
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|_| panic!("the agent said {line:?}"))
+}
+
+/// All events of an exec.
+pub(crate) struct Finished(pub Vec<ExecStdout>);
+
+impl Finished {
+    pub(crate) fn exit_code(&self) -> i32 {
+        self.0.last().and_then(|last| last.exit_code).expect("the output has an end")
+    }
+
+    /// Both streams, in order of arrival.
+    pub(crate) fn output(&self) -> String {
+        self.0.iter().map(|event| event.output.as_str()).collect()
+    }
+
+    pub(crate) fn stdout(&self) -> String {
+        self.of(OutputType::Stdout)
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.of(OutputType::Stderr)
+    }
+
+    fn of(&self, kind: OutputType) -> String {
+        let events = self.0.iter().filter(|event| event.kind == kind);
+        events.map(|event| event.output.as_str()).collect()
+    }
+
+    pub(crate) fn sequences(&self) -> Vec<u64> {
+        self.0.iter().map(|event| event.sequence).collect()
+    }
+}
+
+/// An event stream that is read.
+pub(crate) struct Events {
+    pub(crate) response: Response,
+    decoder: Decoder,
+    decoded: std::collections::VecDeque<String>,
+}
+
+impl Events {
+    pub(crate) async fn of(agent: &Agent, path: &str) -> Self {
+        let response = within(agent.request(Method::GET, path).send()).await.unwrap();
+        assert_eq!(response.status(), 200);
+        Self { response, decoder: Decoder::default(), decoded: [].into() }
+    }
+
+    /// The next event's data; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        while self.decoded.is_empty() {
+            let chunk = within(self.response.chunk()).await.unwrap()?;
+            let decoded = &mut self.decoded;
+            self.decoder.feed(&chunk, |event| decoded.push_back(event.data)).unwrap();
+        }
+        self.decoded.pop_front()
+    }
+
+    pub(crate) async fn next_output(&mut self) -> Option<ExecStdout> {
+        let data = self.next().await?;
+        Some(serde_json::from_str(&data).unwrap())
+    }
+
+    /// Reads on until the output so far holds `text`.
+    pub(crate) async fn until_output(&mut self, text: &str) -> String {
+        let mut output = String::new();
+        while !output.contains(text) {
+            let event = self.next_output().await;
+            output += &event.unwrap_or_else(|| panic!("{text:?} is not in {output:?}")).output;
+        }
+        output
+    }
+}
+
+/// Fails where something takes too long.
+pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+}
+
+/// Waits until a condition is true.
+pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !condition().await {
+        assert!(tokio::time::Instant::now() < deadline, "it did not come true that {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Whether a process exists and is no zombie.
+pub(crate) fn lives(pid: u32) -> bool {
+    state_of(pid).is_some_and(|state| state != 'Z')
+}
+
+/// The state letter in `/proc/PID/stat`.
+pub(crate) fn state_of(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(')').next()?.trim_start().chars().next()
+}
+
+/// The processes whose parent is `pid`.
+pub(crate) fn children_of(pid: u32) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap();
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let parent = |child: u32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
+        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
+    };
+    pids.filter(|child| parent(*child) == Some(pid)).collect()
+}
