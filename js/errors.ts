@@ -79,7 +79,11 @@ export class HttpError extends SandpipeError {
 
   constructor(
     message: string,
-    details: SandpipeErrorDetails & { status: number; operation: string; body?: string | undefined },
+    details: SandpipeErrorDetails & {
+      status: number;
+      operation: string;
+      body?: string | undefined;
+    },
   ) {
     const code = details.status === 0 ? "network" : "http";
     super(code, message, details);

@@ -37,8 +37,13 @@ export async function compileResponse(response: Response): Promise<WebAssembly.M
       `the WebAssembly module could not be loaded: ${response.url} answered ${response.status}`,
     );
   }
-  if (response.headers.get("content-type") === "application/wasm") {
-    return WebAssembly.compileStreaming(response);
+  const type = response.headers.get("content-type") ?? "";
+  if (type === "application/wasm") return WebAssembly.compileStreaming(response);
+  if (type.startsWith("text/html")) {
+    // A development server's answer to what it does not have.
+    throw new Error(
+      `the WebAssembly module could not be loaded: ${response.url} is a page. Keep the bundler from moving the package away from its module (in Vite: optimizeDeps.exclude: ["sandpipe"]), or name the module's address with connect({ wasm })`,
+    );
   }
   return WebAssembly.compile(await response.arrayBuffer());
 }

@@ -1,9 +1,4 @@
-export type {
-  CreateExecRequest,
-  ExecItem,
-  ExecStdout,
-  OutputType,
-} from "./core/sandpipe.js";
+export type { CreateExecRequest, ExecItem, ExecStdout, OutputType } from "./core/sandpipe.js";
 export {
   AgentError,
   ClosedError,

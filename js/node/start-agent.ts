@@ -5,7 +5,6 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -64,7 +63,8 @@ export class EmbeddedAgent implements AsyncDisposable {
 export async function startAgent(options: StartAgentOptions = {}): Promise<EmbeddedAgent> {
   const program = findProgram();
   const token = randomBytes(32).toString("base64url");
-  const stateDir = await mkdtemp(join(tmpdir(), "sandpipe-agent-"));
+  // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
+  const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
   const child = spawn(
     program,
     [
@@ -82,7 +82,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
       stdio: ["pipe", "pipe", "pipe"],
     },
   );
-  const ended = waitForEnd(child).finally(() => rm(stateDir, { recursive: true, force: true }));
+  const ended = waitForEnd(child);
   try {
     const url = await waitForAddress(child, program, ended);
     release(child);

@@ -8,7 +8,7 @@ import { bindings, root, target } from "../project.mjs";
 import { wasmBindgen } from "./wasm-tools.mjs";
 import { whenChanged } from "./when-changed.mjs";
 
-const compiled = join(target, "wasm32-unknown-unknown", "release", "sandpipe.wasm");
+const compiled = join(target, "wasm32-unknown-unknown", "wasm", "sandpipe.wasm");
 const wasmOpt = join(root, "node_modules", "binaryen", "bin", "wasm-opt");
 
 /** What rustc emits for wasm32 by default; wasm-opt takes such a module only when told. */
@@ -23,9 +23,9 @@ const WASM_FEATURES = [
 
 /** Compiles the core to WebAssembly, optimised, with its bindings: js/core. */
 export async function buildCore() {
-  const release = ["--target", "wasm32-unknown-unknown", "--release"];
+  const optimised = ["--target", "wasm32-unknown-unknown", "--profile", "wasm"];
   await step("core", () =>
-    mustRun("cargo", ["build", "--package", "sandpipe", "--lib", ...release]),
+    mustRun("cargo", ["build", "--package", "sandpipe", "--lib", ...optimised]),
   );
 
   const inputs = [compiled, wasmBindgen, fileURLToPath(import.meta.url)];

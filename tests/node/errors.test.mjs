@@ -166,7 +166,11 @@ describe("errors", () => {
         response.writeHead(200, { "content-type": type }).end(page),
       );
       const { execs } = await connect({ url });
-      for (const call of [() => execs.list(), () => execs.exec("true"), () => execs.getOutput("x")]) {
+      for (const call of [
+        () => execs.list(),
+        () => execs.exec("true"),
+        () => execs.getOutput("x"),
+      ]) {
         await assert.rejects(call(), (error) => {
           assert.ok(error instanceof ProtocolError, String(error));
           assert.match(
@@ -208,6 +212,7 @@ describe("errors", () => {
       assert.equal(error.excerpt, '{"type":');
       return true;
     });
+    /** @type {string[]} */
     const outputs = [];
     await assert.rejects(async () => {
       for await (const { output } of execs.streamOutput("exec-1")) outputs.push(output);
@@ -235,6 +240,7 @@ describe("errors", () => {
         assert.equal(error.cause instanceof HttpError, how === "breaks");
         return true;
       });
+      /** @type {string[]} */
       const outputs = [];
       await assert.rejects(async () => {
         for await (const { output } of execs.streamOutput("exec-1")) outputs.push(output);

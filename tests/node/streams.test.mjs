@@ -110,10 +110,13 @@ describe("streams", () => {
   it("answers calls of next that don't wait for each other in order", async () => {
     const { id } = await create("for i in 1 2 3 4; do echo $i; read go; done");
     const stream = execs.streamOutput(id);
-    const results = [1, 2, 3, 4].map(async () => (await stream.next()).value?.output);
-    for (let i = 0; i < 4; i++) await execs.sendStdin(id, { input: "\n" });
-    assert.deepEqual(await Promise.all(results), ["1\n", "2\n", "3\n", "4\n"]);
-    assert.equal((await stream.next()).value?.exitCode, 0);
+    const results = [1, 2, 3, 4, 5].map(() => stream.next());
+    for (const result of results) {
+      // Each piece of output is waited for before the next one is asked of the command.
+      if ((await result).value?.exitCode === undefined) await execs.sendStdin(id, { input: "\n" });
+    }
+    const outputs = (await Promise.all(results)).map(({ value }) => value?.output);
+    assert.deepEqual(outputs, ["1\n", "2\n", "3\n", "4\n", ""]);
     assert.equal((await stream.next()).done, true);
   });
 

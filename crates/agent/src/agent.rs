@@ -220,7 +220,7 @@ impl Agent {
         if timeout(LAST_READ, server).await.is_err() {
             tracing::info!("some connections were cut off");
         }
-        self.state_dir.clear().map_err(|error| refused("remove the output on disk", error))?;
+        self.state_dir.leave().map_err(|error| refused("remove the output on disk", error))?;
         Ok(stopped?)
     }
 }

@@ -1,7 +1,7 @@
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,10 @@ use nix::{
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
-    /// The system gives the lock back with the process, however that ends.
+    /// This agent made it.
+    made: bool,
+    /// Of the directory itself, so that no lock file is left behind. The system gives the lock back
+    /// with the process, however that ends.
     _lock: Flock<File>,
 }
 
@@ -45,22 +48,16 @@ impl StateDir {
     /// Makes the directory where there is none, and takes it for this agent.
     pub(crate) fn take(path: &Path) -> Result<Self, StateDirError> {
         let unusable = |error| StateDirError::Unusable { path: path.into(), error };
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path.join("lock"))
-            .map_err(unusable)?;
+        let made = make(path).map_err(unusable)?;
+        let directory = File::open(path).map_err(unusable)?;
         let lock =
-            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(
-                |(_, errno)| match errno {
+            Flock::lock(directory, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+                match errno {
                     Errno::EWOULDBLOCK => StateDirError::InUse(path.into()),
                     errno => unusable(errno.into()),
-                },
-            )?;
-        let state_dir = Self { path: path.canonicalize().map_err(unusable)?, _lock: lock };
+                }
+            })?;
+        let state_dir = Self { path: path.canonicalize().map_err(unusable)?, made, _lock: lock };
         state_dir.clear().map_err(unusable)?;
         Ok(state_dir)
     }
@@ -74,12 +71,36 @@ impl StateDir {
         self.path.join("execs")
     }
 
-    /// Removes the spools: those of an earlier agent at the start, this one's at the end.
-    pub(crate) fn clear(&self) -> io::Result<()> {
+    /// Leaves nothing of this agent behind; a directory that it made is removed unless something
+    /// else is in it.
+    pub(crate) fn leave(&self) -> io::Result<()> {
+        self.clear()?;
+        if !self.made {
+            return Ok(());
+        }
+        match fs::remove_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Removes the spools.
+    fn clear(&self) -> io::Result<()> {
         match fs::remove_dir_all(self.spools()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             result => result,
         }
+    }
+}
+
+/// Makes a directory that only its owner may enter; says whether there was none.
+fn make(path: &Path) -> io::Result<bool> {
+    if let Some(parent) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        result => result.map(|()| true),
     }
 }
 

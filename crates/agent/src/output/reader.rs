@@ -2,7 +2,7 @@ use std::{fs::File, io, mem, sync::Arc};
 
 use tokio::{sync::watch, task::spawn_blocking};
 
-use super::spool::{Outcome, Progress, Segment, Spool, sequence_of, split_frame};
+use super::spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame};
 
 /// The most bytes of a segment that are read at once.
 const CHUNK: usize = 64 * 1024;
@@ -99,7 +99,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Reads from the segment at the position; `None` where there was nothing to be had of it.
+    /// Reads from the segment at the position; `None` where all of it was dropped.
     async fn read(&mut self, until: u64) -> io::Result<Option<Vec<u8>>> {
         let ended = |open: &OpenSegment| open.segment.end() <= self.position;
         let open = match self.segment.take() {
@@ -108,26 +108,17 @@ impl Reader {
             _ => {
                 let spool = Arc::clone(&self.spool);
                 let position = self.position;
-                let opened = spawn_blocking(move || {
-                    let (segment, position) = spool.segment_at(position)?;
-                    Some((segment.open(), segment, position))
-                });
-                let Some((file, segment, position)) = opened.await? else {
+                let opened = spawn_blocking(move || spool.open_at(position)).await??;
+                let Some(Opened { segment, file, position }) = opened else {
                     // All of it has been dropped meanwhile.
                     self.position = until;
                     return Ok(None);
-                };
-                let file = match file {
-                    Ok(file) => Arc::new(file),
-                    // It was dropped since it was looked up.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                    Err(error) => return Err(error),
                 };
                 // A later position means that events were dropped before they were read; segments
                 // begin between events, so the reader goes on with a whole one. This is the place
                 // where a `gap` can be told; until then the jump in `sequence` tells it.
                 self.position = position;
-                OpenSegment { segment, file }
+                OpenSegment { segment, file: Arc::new(file) }
             }
         };
         self.segment = Some(open.clone());

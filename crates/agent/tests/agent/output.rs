@@ -49,7 +49,7 @@ async fn a_descendant_that_goes_on_writing_is_neither_read_nor_killed() {
     // Far more than a pipe holds: it would block, or die of SIGPIPE, if nobody read on.
     let mark = tempfile::NamedTempFile::new().unwrap();
     let script = format!(
-        "(trap '' HUP; sleep 0.2; head -c 1000000 /dev/zero; echo alive > {}) & echo done",
+        "(trap '' HUP; sleep 0.2; head -c 1000000 /dev/zero && echo alive > {}) & echo done",
         mark.path().display()
     );
     let finished = agent.run(&script).await;

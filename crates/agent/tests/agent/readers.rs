@@ -179,6 +179,24 @@ async fn a_stalled_reader_sees_a_jump_between_whole_events() {
 }
 
 #[tokio::test]
+async fn output_that_vanished_from_disk_cuts_the_answer_short() {
+    let agent = Agent::start();
+    let exec = agent.sh("echo here").await;
+    agent.finish(&exec.id).await;
+    std::fs::remove_dir_all(agent.state.join("execs")).unwrap();
+    for path in ["stream/execs", "execs"] {
+        let path = format!("/api/v1/{path}/{}/io", exec.id);
+        // What is missing must not look like a whole answer.
+        let response = within(agent.request(Method::GET, &path).send()).await;
+        let body = match response {
+            Ok(response) => within(response.bytes()).await,
+            Err(error) => Err(error),
+        };
+        assert!(body.is_err(), "{body:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_hundred_megabytes_do_not_grow_the_agent() {
     let agent = Agent::start();
     let resident = || -> u64 {

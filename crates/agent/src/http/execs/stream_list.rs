@@ -43,6 +43,8 @@ impl Source for Lists {
     /// A client that reads slowly skips lists: it gets the newest when it is ready for one.
     async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         tokio::select! {
+            // The last change is told before the end.
+            biased;
             changed = self.changes.changed() => if changed.is_err() {
                 return Ok(None);
             },

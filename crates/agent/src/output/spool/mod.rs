@@ -8,7 +8,8 @@ mod segment;
 mod write;
 
 use std::{
-    fs,
+    fs::{self, File},
+    io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -74,6 +75,14 @@ pub(super) struct Start {
     pub(super) position: u64,
 }
 
+/// A segment that was opened, and the position to read at.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) segment: Arc<Segment>,
+    pub(super) file: File,
+    pub(super) position: u64,
+}
+
 impl Spool {
     /// A spool that makes `directory` when the first output comes.
     pub(crate) fn new(directory: PathBuf, limit: SpoolLimit) -> Self {
@@ -115,7 +124,7 @@ impl Spool {
     pub(crate) fn remove(&self) {
         let _state = self.state();
         if let Err(error) = fs::remove_dir_all(&self.directory)
-            && error.kind() != std::io::ErrorKind::NotFound
+            && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(%error, directory = %self.directory.display(), "can't remove a spool");
         }
@@ -132,10 +141,23 @@ impl Spool {
         Start { after, position: state.index.position_before(after.saturating_add(1)) }
     }
 
-    /// The segment that holds a position, or the oldest one where that has been dropped; with the
-    /// position to read at.
-    pub(super) fn segment_at(&self, position: u64) -> Option<(Arc<Segment>, u64)> {
-        self.state().index.segment_at(position)
+    /// Opens the segment that holds a position, or the oldest one where that has been dropped; `None`
+    /// where there is nothing at that position.
+    pub(super) fn open_at(&self, position: u64) -> io::Result<Option<Opened>> {
+        let find = || self.state().index.segment_at(position);
+        let mut found = find();
+        while let Some((segment, position)) = found {
+            let error = match segment.open() {
+                Ok(file) => return Ok(Some(Opened { segment, file, position })),
+                Err(error) => error,
+            };
+            found = find();
+            // One that was dropped meanwhile is no error; one that is still kept should be there.
+            if found.as_ref().is_some_and(|(kept, _)| Arc::ptr_eq(kept, &segment)) {
+                return Err(error);
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<Progress> {
