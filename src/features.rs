@@ -8,7 +8,8 @@ use futures_util::future::{LocalBoxFuture, Shared};
 use sandpipe_protocol::Health;
 
 use crate::error::{Error, Result};
-use crate::request::{Operation, Request, read_json};
+use crate::operation::Operation;
+use crate::request::{Request, read_json};
 use crate::retry::is_worth_repeating;
 use crate::transport::Transport;
 

@@ -11,6 +11,7 @@ mod closing;
 mod error;
 mod execs;
 mod features;
+mod operation;
 mod request;
 mod retry;
 mod sandbox;

@@ -7,40 +7,7 @@ use sandpipe_protocol::{ErrorBody, ExecItem};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Error, Result};
-
-/// What a request is for, in the words of an error message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    AskHealth,
-    CreateExec,
-    StartExec,
-    GetExec,
-    ListExecs,
-    DeleteExec,
-    SendStdin,
-    SignalExec,
-    GetOutput,
-    StreamOutput,
-    StreamList,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AskHealth => "ask for the agent's features",
-            Self::CreateExec => "create exec",
-            Self::StartExec => "start exec",
-            Self::GetExec => "get exec",
-            Self::ListExecs => "list execs",
-            Self::DeleteExec => "delete exec",
-            Self::SendStdin => "send stdin",
-            Self::SignalExec => "signal exec",
-            Self::GetOutput => "get output",
-            Self::StreamOutput => "stream output",
-            Self::StreamList => "stream list",
-        })
-    }
-}
+use crate::operation::Operation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {

@@ -13,7 +13,8 @@ use crate::abort::Abort;
 use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
 use crate::features::{Feature, Features};
-use crate::request::{Accept, Operation, Request, excerpt, refusal};
+use crate::operation::Operation;
+use crate::request::{Accept, Request, excerpt, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An

@@ -7,7 +7,8 @@ use super::{Execs, promise};
 use crate::arguments::{Fields, boolean, string, string_map, strings};
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::request::{Operation, Request, read_json};
+use crate::operation::Operation;
+use crate::request::{Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
 

@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::*;
 use super::{Execs, promise};
 use crate::arguments::exec_id;
 use crate::error::{Error, Result};
-use crate::request::{ExecId, Operation, Request};
+use crate::operation::Operation;
+use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 
 #[wasm_bindgen]

@@ -4,7 +4,8 @@ use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{ExecStdout, Gap, OutputType};
 
 use crate::error::Error;
-use crate::request::{ExecId, Operation, excerpt};
+use crate::operation::Operation;
+use crate::request::{ExecId, excerpt};
 
 /// Follows the output of one exec from a sequence number to its exit code.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use wasm_bindgen::prelude::*;
 use super::{Execs, promise};
 use crate::arguments::exec_id;
 use crate::error::Result;
-use crate::request::{ExecId, Operation, Request, read_json};
+use crate::operation::Operation;
+use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
 

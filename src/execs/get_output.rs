@@ -8,7 +8,8 @@ use super::transcript::Transcript;
 use super::{Execs, promise};
 use crate::arguments::{exec_id, last_sequence};
 use crate::error::Result;
-use crate::request::{ExecId, Operation, Request};
+use crate::operation::Operation;
+use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 
 #[wasm_bindgen]

@@ -5,7 +5,8 @@ use sandpipe_protocol::{ExecStdin, StdinType};
 use super::send_stdin::send_stdin;
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::request::{ExecId, Operation};
+use crate::operation::Operation;
+use crate::request::ExecId;
 use crate::transport::Transport;
 
 /// The most bytes of input in one request: agents bound the size of a body.

@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::*;
 
 use super::{Execs, promise};
 use crate::error::Result;
-use crate::request::{Operation, Request, read_json};
+use crate::operation::Operation;
+use crate::request::{Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
 

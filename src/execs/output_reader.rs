@@ -5,7 +5,8 @@ use wasm_bindgen::prelude::*;
 use super::follow::Follower;
 use super::resume::{Ending, Next, Resume};
 use crate::error::{Error, Result};
-use crate::request::{ExecId, Operation, Request, read_json};
+use crate::operation::Operation;
+use crate::request::{ExecId, Request, read_json};
 use crate::retry::{Failure, is_worth_repeating};
 use crate::transport::{Body, Silent, Transport};
 

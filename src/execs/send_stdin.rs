@@ -6,7 +6,8 @@ use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id, string, wrong};
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::request::{ExecId, Operation, Request, read_json};
+use crate::operation::Operation;
+use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
 

@@ -12,7 +12,8 @@ use super::{Execs, promise};
 use crate::arguments::{exec_id, signal_name};
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::request::{ExecId, Operation, Request};
+use crate::operation::Operation;
+use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 
 #[wasm_bindgen]

@@ -10,7 +10,8 @@ use super::ladder::{Ladder, Push, Rung};
 use super::signal::{Group, signal_group};
 use super::stop_requests::StopRequests;
 use crate::error::Error;
-use crate::request::{ExecId, Operation};
+use crate::operation::Operation;
+use crate::request::ExecId;
 use crate::transport::{Transport, whole};
 
 /// How long a killed group may take to be gone, in milliseconds. Only the system itself can hold a

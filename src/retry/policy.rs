@@ -5,7 +5,7 @@ use wasm_bindgen_futures::JsFuture;
 use super::backoff::{Backoff, is_passing};
 use crate::arguments::{Fields, function, milliseconds, positive};
 use crate::error::{Error, Result};
-use crate::request::Operation;
+use crate::operation::Operation;
 
 /// When something is tried again: `retry` of `connect()`.
 #[derive(Clone, Debug, Default)]
