@@ -57,14 +57,17 @@ describe("errors", () => {
    */
   const streaming = async (stream) => {
     const url = await serve((request, response) => {
-      if (request.method === "POST") {
-        response.writeHead(201, { "content-type": "application/json" }).end(json(EXEC));
-      } else {
+      if (request.url?.startsWith("/api/v1/stream/")) {
         response.writeHead(200, { "content-type": "text/event-stream" });
         stream(response);
+      } else if (request.url === "/health") {
+        response.writeHead(404).end();
+      } else {
+        const status = request.method === "POST" ? 201 : 200;
+        response.writeHead(status, { "content-type": "application/json" }).end(json(EXEC));
       }
     });
-    return (await connect({ url })).execs;
+    return (await connect({ url, retry: { baseDelayMs: 1 } })).execs;
   };
 
   afterEach(() => {

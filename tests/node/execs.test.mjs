@@ -145,7 +145,7 @@ describe("execs", () => {
       ],
       [
         () => bad.sendStdin("x", { type: "sdtin", input: "" }),
-        /`body.type` must be "stdin" or "resize", but is the string "sdtin"/,
+        /`body.type` must be "stdin", "resize" or "eof", but is the string "sdtin"/,
       ],
     ];
     for (const [call, message] of cases) {
