@@ -90,7 +90,9 @@ for (const [kind, args] of /** @type {const} */ ([
     it("lets a command tidy up, and has its last words", async () => {
       const script = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
       const error = await interrupt(script, (stop) => stop.abort());
-      assert.deepEqual([error.exitCode, error.forced, error.output], [130, false, "ready\nbye\n"]);
+      assert.deepEqual([error.exitCode, error.forced], [130, false]);
+      // The shell may report that its own child was terminated, too.
+      assert.match(error.output, /^ready\n(Terminated\n)?bye\n$/);
     });
 
     it("kills what ignores SIGTERM when the grace period is over", async () => {
@@ -172,14 +174,19 @@ for (const [kind, args] of /** @type {const} */ ([
       const script = "sleep 1000 & sh -c 'sleep 1000' & echo ready; wait";
       const error = await interrupt(script, (stop) => stop.abort(), { pty: true });
       assert.equal(error.exitCode, 130);
-      const stubborn = await interrupt(IGNORES_TERM, (stop) => stop.abort(), { pty: true, graceMs: 200 });
+      const stubborn = await interrupt(IGNORES_TERM, (stop) => stop.abort(), {
+        pty: true,
+        graceMs: 200,
+      });
       assert.equal(stubborn.forced, true);
     });
 
     it("ends a command that is stopped", async () => {
-      const script = "trap 'echo bye; exit 0' TERM; echo ready; kill -STOP $$; while :; do sleep 0.05; done";
+      const script =
+        "trap 'echo bye; exit 0' TERM; echo ready; kill -STOP $$; while :; do sleep 0.05; done";
       const error = await interrupt(script, (stop) => stop.abort());
-      assert.deepEqual([error.exitCode, error.forced, error.output], [130, false, "ready\nbye\n"]);
+      assert.deepEqual([error.exitCode, error.forced], [130, false]);
+      assert.match(error.output, /^ready\n(Terminated\n)?bye\n$/);
       const killed = await interrupt(script, (_, force) => force.abort());
       assert.equal(killed.forced, true);
     });
@@ -191,7 +198,11 @@ for (const [kind, args] of /** @type {const} */ ([
         server.listen(0, "127.0.0.1", () => console.log("ready", server.address().port));
         process.on("SIGTERM", () => { server.close(); process.exit(0); });`;
       const mark = marker();
-      const { id } = await execs.create({ command: process.execPath, args: ["-e", server], env: mark });
+      const { id } = await execs.create({
+        command: process.execPath,
+        args: ["-e", server],
+        env: mark,
+      });
       let port = 0;
       for await (const { output } of execs.streamOutput(id)) {
         port = Number(/ready (\d+)/.exec(output)?.[1]);
@@ -207,7 +218,11 @@ for (const [kind, args] of /** @type {const} */ ([
 
     it("terminates an exec, also twice at once, and after its end", async () => {
       const mark = marker();
-      const { id } = await execs.create({ command: "sh", args: ["-c", "sleep 1000 & wait"], env: mark });
+      const { id } = await execs.create({
+        command: "sh",
+        args: ["-c", "sleep 1000 & wait"],
+        env: mark,
+      });
       const results = await Promise.all([execs.terminate(id), execs.terminate(id)]);
       assert.deepEqual(results, [
         { exitCode: 143, forced: false },
@@ -224,16 +239,26 @@ for (const [kind, args] of /** @type {const} */ ([
       };
       const first = await stubborn();
       await ready(first.id);
-      assert.deepEqual(await execs.terminate(first.id, { graceMs: 100 }), { exitCode: 137, forced: true });
+      assert.deepEqual(await execs.terminate(first.id, { graceMs: 100 }), {
+        exitCode: 137,
+        forced: true,
+      });
       const second = await stubborn();
       await ready(second.id);
       const forceSignal = AbortSignal.timeout(100);
-      assert.deepEqual(await execs.terminate(second.id, { forceSignal }), { exitCode: 137, forced: true });
+      assert.deepEqual(await execs.terminate(second.id, { forceSignal }), {
+        exitCode: 137,
+        forced: true,
+      });
     });
 
     it("ends what outlived a command that has exited", async () => {
       const mark = marker();
-      const { id } = await execs.create({ command: "sh", args: ["-c", "sleep 1000 & exit 5"], env: mark });
+      const { id } = await execs.create({
+        command: "sh",
+        args: ["-c", "sleep 1000 & exit 5"],
+        env: mark,
+      });
       assert.equal((await execs.wait(id)).exitCode, 5);
       assert.equal(marked(mark).length, 1);
       assert.deepEqual(await execs.terminate(id), { exitCode: 5, forced: false });
@@ -241,7 +266,8 @@ for (const [kind, args] of /** @type {const} */ ([
     });
 
     it("sends any signal to the group, and says when there is none to send it to", async () => {
-      const script = "trap 'echo usr1' USR1; trap 'exit 3' USR2; echo ready; while :; do sleep 0.05; done";
+      const script =
+        "trap 'echo usr1' USR1; trap 'exit 3' USR2; echo ready; while :; do sleep 0.05; done";
       const { id } = await execs.create({ command: "sh", args: ["-c", script] });
       for await (const { output, exitCode } of execs.streamOutput(id)) {
         if (output === "ready\n") await execs.kill(id, "SIGUSR1");
@@ -249,7 +275,10 @@ for (const [kind, args] of /** @type {const} */ ([
         if (exitCode !== undefined) assert.equal(exitCode, 3);
       }
       await until(async () => (await execs.get(id)).status !== "RUNNING");
-      await assert.rejects(execs.kill(id), (error) => error instanceof HttpError && error.status === 409);
+      await assert.rejects(
+        execs.kill(id),
+        (error) => error instanceof HttpError && error.status === 409,
+      );
     });
 
     it("says that a command may still run when the stop can't be delivered", async () => {
@@ -270,7 +299,10 @@ for (const [kind, args] of /** @type {const} */ ([
       stop.abort();
       await assert.rejects(running, (error) => {
         assert.ok(error instanceof InterruptedError);
-        assert.match(error.message, /could not be stopped: .*It may still run: stop it with execs\.terminate/);
+        assert.match(
+          error.message,
+          /could not be stopped: .*It may still run: stop it with execs\.terminate/,
+        );
         assert.ok(error.message.includes(error.execId ?? "no id"));
         return true;
       });
@@ -285,7 +317,12 @@ for (const [kind, args] of /** @type {const} */ ([
         ...agent,
         fetch: async (input, init) => {
           const response = await fetch(input, init);
-          if (init?.method === "POST" && String(input).endsWith("/execs") && String(init.body).includes("sleep")) stop.abort();
+          if (
+            init?.method === "POST" &&
+            String(input).endsWith("/execs") &&
+            String(init.body).includes("sleep")
+          )
+            stop.abort();
           return response;
         },
       });
@@ -299,7 +336,7 @@ for (const [kind, args] of /** @type {const} */ ([
       const running = execs.exec("yes", ["é"], { env: mark, maxOutputBytes: 100_000 });
       await assert.rejects(running, (error) => {
         assert.ok(error instanceof OutputLimitError);
-        assert.equal(error.output, "é\n".repeat(33_333) );
+        assert.equal(error.output, "é\n".repeat(33_333));
         assert.match(error.message, /`maxOutputBytes` allows \(100000 bytes\)/);
         return true;
       });
@@ -313,7 +350,10 @@ for (const [kind, args] of /** @type {const} */ ([
       await execs.sendStdin(id, { input: "a" });
       const end = execs.sendStdin(id, { type: "eof", input: "" });
       if (plain) {
-        await assert.rejects(end, (error) => error instanceof UnsupportedError && error.feature === "stdin-eof");
+        await assert.rejects(
+          end,
+          (error) => error instanceof UnsupportedError && error.feature === "stdin-eof",
+        );
         await assert.rejects(execs.exec("cat", [], { input: "a" }), UnsupportedError);
         await execs.terminate(id);
         return;
@@ -327,7 +367,10 @@ for (const [kind, args] of /** @type {const} */ ([
       const { exitCode, output } = await execs.exec("cat", [], { input });
       assert.equal(exitCode, 0);
       assert.ok(output === input);
-      assert.deepEqual(await execs.exec("head", ["-c", "3"], { input }), { exitCode: 0, output: "é " });
+      assert.deepEqual(await execs.exec("head", ["-c", "3"], { input }), {
+        exitCode: 0,
+        output: "é ",
+      });
       assert.deepEqual(await execs.exec("cat", [], { input: "" }), { exitCode: 0, output: "" });
     });
   });
