@@ -4,7 +4,7 @@ import { defineConfig } from "eslint/config";
 import globals from "globals";
 import tseslint from "typescript-eslint";
 
-const nodeOnly = "Only js/node.ts and js/node/ may: the rest runs in browsers and workers too.";
+const nodeOnly = "Only js/node.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
 
 export default defineConfig(
   { ignores: ["dist/", "target/", "js/core/", "**/node_modules/"] },
@@ -25,7 +25,7 @@ export default defineConfig(
   },
   {
     files: ["js/**/*.ts"],
-    ignores: ["js/node.ts", "js/node/**"],
+    ignores: ["js/node.ts", "js/node/**", "js/cli/**"],
     rules: {
       "no-restricted-globals": ["error", ...["Buffer", "process"].map(restricted)],
       "no-restricted-imports": ["error", { patterns: [{ group: ["node:*"], message: nodeOnly }] }],

@@ -24,6 +24,7 @@ const SUITES = [
   { name: "wasm-node", browser: false, run: () => wasmTests("node") },
   { name: "wasm-browser", browser: true, run: () => wasmTests("browser") },
   { name: "node", browser: false, run: () => nodeTests("node") },
+  { name: "cli", browser: false, run: () => nodeTests("cli") },
   { name: "packaging", browser: false, run: () => nodeTests("packaging") },
   { name: "browser", browser: true, run: () => nodeTests("browser") },
   { name: "edge", browser: false, run: () => nodeTests("edge") },

@@ -31,11 +31,11 @@ export async function pack(folder) {
 /**
  * A new project with the package installed.
  *
- * @param {URL} source files that are copied into it
+ * @param {URL} [source] files that are copied into it
  */
 export async function installInProject(source) {
   const project = await temporaryFolder();
-  await cp(source, project, { recursive: true });
+  if (source !== undefined) await cp(source, project, { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true }));
   const { filename } = await pack(project);
   await execute("npm", ["install", "--offline", filename], { cwd: project });

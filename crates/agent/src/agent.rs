@@ -17,6 +17,7 @@ use tokio::{net::TcpListener, sync::watch, time::timeout};
 
 use crate::{
     execs::{Registry, Unstoppable},
+    features::Features,
     http::{self, HostPolicy},
     options::Options,
     process::{FileLimit, Identity, Reaper, Surroundings},
@@ -31,6 +32,7 @@ const LAST_READ: Duration = Duration::from_secs(1);
 /// An agent: its execs and who may use them.
 pub struct Agent {
     registry: Arc<Registry>,
+    features: Arc<Features>,
     tokens: Arc<Tokens>,
     admin_token_file: Option<PathBuf>,
     hosts: Arc<HostPolicy>,
@@ -111,8 +113,13 @@ pub async fn run(options: &Options) -> Result<(), AgentError> {
     let listen_error = |error| AgentError::Listen { address: options.listen, error };
     let listener = TcpListener::bind(options.listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
+    // Before the first command, and after what can fail.
+    Reaper::start_guardian().map_err(|error| refused("start the guardian process", error))?;
     agent.announce(address)?;
-    agent.serve(listener, &mut stops).await
+    let outcome = agent.serve(listener, &mut stops).await;
+    // It sleeps only if something holds the guardian up.
+    Reaper::end_guardian();
+    outcome
 }
 
 impl Agent {
@@ -157,6 +164,7 @@ impl Agent {
         let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit);
         Ok(Self {
             registry: Arc::new(registry),
+            features: Arc::new(Features::without(&options.without)),
             tokens: Arc::new(tokens),
             admin_token_file: admin_file,
             hosts: Arc::new(HostPolicy::new(options.listen.ip(), &options.allow_host)),
@@ -170,6 +178,7 @@ impl Agent {
     pub fn app(&self) -> Router {
         http::router(http::App {
             registry: Arc::clone(&self.registry),
+            features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),
             hosts: Arc::clone(&self.hosts),
             allow_origin: self.allow_origin.clone(),

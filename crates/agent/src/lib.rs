@@ -5,6 +5,7 @@
 
 mod agent;
 mod execs;
+mod features;
 mod http;
 mod options;
 mod output;
@@ -14,7 +15,9 @@ mod state_dir;
 mod token;
 
 pub use agent::{Agent, AgentError, run};
+pub use features::{Feature, Without};
 pub use options::Options;
 pub use output::SpoolLimit;
+pub use process::{guard, is_guardian};
 pub use state_dir::StateDirError;
 pub use token::TokenError;

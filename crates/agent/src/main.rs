@@ -4,10 +4,14 @@ use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 use sandpipe_agent::Options;
+use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
+    if sandpipe_agent::is_guardian() {
+        sandpipe_agent::guard();
+        return ExitCode::SUCCESS;
+    }
     let options = Options::parse();
     let filter = match EnvFilter::try_new(&options.log) {
         Ok(filter) => filter,
@@ -28,7 +32,14 @@ async fn main() -> ExitCode {
         // Else a log line that can't be written, as when the parent is gone, would be a panic.
         .log_internal_errors(false)
         .init();
-    match sandpipe_agent::run(&options).await {
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            report(&error);
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(sandpipe_agent::run(&options)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report(&error);

@@ -3,7 +3,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use axum::http::HeaderValue;
 use clap::Parser;
 
-use crate::output::SpoolLimit;
+use crate::{features::Without, output::SpoolLimit};
 
 /// Runs commands beside an HTTP interface.
 ///
@@ -52,6 +52,11 @@ pub struct Options {
     /// The user of commands that ask for none, as `user[:group]` [default: the agent's own].
     #[arg(long, value_name = "USER")]
     pub default_user: Option<String>,
+
+    /// A feature that `/health` names, to be turned off: the agent is then as if it never had it. `all`
+    /// for every one. Repeatable.
+    #[arg(long, value_name = "FEATURE")]
+    pub without: Vec<Without>,
 
     /// What to log on standard error: a level, or a filter like `sandpipe_agent=debug`.
     #[arg(long, value_name = "FILTER", default_value = "warn")]

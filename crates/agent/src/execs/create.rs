@@ -5,6 +5,7 @@ use tokio::task::spawn_blocking;
 
 use super::{
     exec::Exec,
+    idempotency::{Creation, IdempotencyKey, KeyReused},
     registry::Registry,
     start::{StartError, start},
 };
@@ -21,13 +22,53 @@ pub(crate) enum CreateError {
     Start(#[from] StartError),
     #[error("the agent could not make an id: {0}")]
     Id(getrandom::Error),
+    #[error(transparent)]
+    KeyReused(#[from] KeyReused),
+    #[error(
+        "the exec {0} was created with this Idempotency-Key and deleted since: it is not run again, \
+         take a new key for that"
+    )]
+    Deleted(String),
+    #[error("the agent could not write the request down: {0}")]
+    Request(#[from] serde_json::Error),
     #[error("the agent failed while it checked the request: {0}")]
     Check(#[from] tokio::task::JoinError),
 }
 
+/// The exec that a create gives.
+#[derive(Debug)]
+pub(crate) enum Created {
+    New(ExecItem),
+    /// It was created before with the same key; this is what has become of it.
+    Before(ExecItem),
+}
+
 impl Registry {
-    /// Creates an exec and starts it, unless it is to wait. One that can't be started is not kept.
+    /// Creates an exec and starts it, unless it is to wait. With a key that stands for an exec
+    /// already, it gives that one.
+    ///
+    /// The caller lets it run to its end.
     pub(crate) async fn create(
+        self: &Arc<Self>,
+        request: CreateExecRequest,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Created, CreateError> {
+        let Some(key) = key else {
+            return self.create_new(request).await.map(Created::New);
+        };
+        let creation = Creation::new(key, &request)?;
+        let claim = self.keys().claim(&creation).await?;
+        if let Some(id) = claim.exec() {
+            let exec = self.get(id).ok_or_else(|| CreateError::Deleted(id.into()))?;
+            return Ok(Created::Before(exec.item()));
+        }
+        let item = self.create_new(request).await?;
+        claim.settle(&item.id);
+        Ok(Created::New(item))
+    }
+
+    /// Creates an exec and starts it, unless it is to wait. One that can't be started is not kept.
+    async fn create_new(
         self: &Arc<Self>,
         request: CreateExecRequest,
     ) -> Result<ExecItem, CreateError> {

@@ -1,6 +1,6 @@
 use std::{
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
 use sandpipe_protocol::{ExecItem, ExecStatus, NO_EXIT_CODE};
@@ -21,6 +21,8 @@ pub(crate) struct Exec {
     pub(super) launch: Arc<Launch>,
     pub(super) spool: Arc<Spool>,
     state: Mutex<State>,
+    /// A client has ended standard input.
+    pub(super) input_ended: Arc<AtomicBool>,
     /// Held while it is started or deleted, so that the two never run at once.
     pub(super) lifecycle: tokio::sync::Mutex<Lifecycle>,
     /// Told of each change that its item shows.
@@ -73,6 +75,7 @@ impl Exec {
                 input: None,
                 terminal: None,
             }),
+            input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
             changes,
             deleted: watch::Sender::default(),

@@ -1,4 +1,11 @@
-use std::{io, os::fd::OwnedFd};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use nix::{errno::Errno, unistd::write};
 use sandpipe_protocol::{ExecStatus, TerminalSize};
@@ -8,7 +15,7 @@ use tokio::{
 };
 
 use super::exec::Exec;
-use crate::process::watch;
+use crate::process::{EndOfInput, watch};
 
 /// A process's standard input.
 ///
@@ -22,8 +29,14 @@ pub(super) struct Input {
 
 #[derive(Debug)]
 struct Request {
-    bytes: Vec<u8>,
-    written: oneshot::Sender<Result<(), Closed>>,
+    what: What,
+    done: oneshot::Sender<Result<(), Closed>>,
+}
+
+#[derive(Debug)]
+enum What {
+    Bytes(Vec<u8>),
+    End,
 }
 
 /// Nobody reads standard input any more.
@@ -43,6 +56,8 @@ pub(crate) enum InputError {
     NotInteractive(String),
     #[error("exec {0} has closed its standard input")]
     Closed(String),
+    #[error("the standard input of exec {0} has been ended by an \"eof\"")]
+    AtEnd(String),
     #[error("exec {0} has no terminal: create it with \"pty\": true to resize it")]
     NoTerminal(String),
     #[error("{0:?} is no terminal size: it is like {{\"cols\":80,\"rows\":24}}, both at least 1")]
@@ -56,20 +71,23 @@ impl Exec {
     ///
     /// It waits as long as the process does not read.
     pub(crate) async fn write(&self, bytes: Vec<u8>) -> Result<(), InputError> {
-        let input = self.state().input.clone();
-        let Some(input) = input else {
-            return Err(self.no_input());
-        };
-        let (written, answer) = oneshot::channel();
-        let request = Request { bytes, written };
+        self.ask_input(What::Bytes(bytes)).await.map_err(|Closed| self.no_input())
+    }
+
+    /// Ends standard input after all that was sent before. To end it once more changes nothing.
+    pub(crate) async fn end_input(&self) -> Result<(), InputError> {
+        match self.ask_input(What::End).await {
+            Err(Closed) if !self.input_ended.load(Ordering::Acquire) => Err(self.no_input()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn ask_input(&self, what: What) -> Result<(), Closed> {
+        let input = self.state().input.clone().ok_or(Closed)?;
+        let (done, answer) = oneshot::channel();
         // The queue is fair: requests get their places in the order in which they ask.
-        if input.requests.send(request).await.is_err() {
-            return Err(self.no_input());
-        }
-        match answer.await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(Closed)) | Err(_) => Err(self.no_input()),
-        }
+        input.requests.send(Request { what, done }).await.map_err(|_| Closed)?;
+        answer.await.unwrap_or(Err(Closed))
     }
 
     /// Sets the size of the terminal; `size` is the JSON of a [`TerminalSize`].
@@ -102,6 +120,7 @@ impl Exec {
             (ExecStatus::Created, _) => InputError::NotStarted(id),
             (_, Some(exit_code)) => InputError::Ended { id, exit_code },
             _ if !self.launch.interactive => InputError::NotInteractive(id),
+            _ if self.input_ended.load(Ordering::Acquire) => InputError::AtEnd(id),
             _ => InputError::Closed(id),
         }
     }
@@ -110,27 +129,47 @@ impl Exec {
 impl Input {
     /// Starts to write to `fd`, which is non-blocking. It goes on until the last [`Input`] is dropped
     /// and `ended` is done, whichever is first.
-    pub(super) fn open(fd: OwnedFd, ended: impl Future + Send + 'static) -> io::Result<Self> {
+    /// `at_end` becomes true when a client has ended it.
+    pub(super) fn open(
+        fd: OwnedFd,
+        ended: impl Future + Send + 'static,
+        at_end: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
         let fd = watch(fd, Interest::WRITABLE)?;
         let (requests, queue) = mpsc::channel(1);
         tokio::spawn(async move {
             tokio::select! {
                 _ = ended => {}
-                () = serve(fd, queue) => {}
+                () = serve(fd, queue, &at_end) => {}
             }
         });
         Ok(Self { requests })
     }
 }
 
-async fn serve(fd: AsyncFd<OwnedFd>, mut queue: mpsc::Receiver<Request>) {
-    while let Some(request) = queue.recv().await {
-        let result = write_all(&fd, &request.bytes).await;
+async fn serve(fd: AsyncFd<OwnedFd>, mut queue: mpsc::Receiver<Request>, at_end: &AtomicBool) {
+    let mut end = EndOfInput::default();
+    while let Some(Request { what, done }) = queue.recv().await {
+        let result = match what {
+            What::Bytes(bytes) => {
+                end.follows(&bytes);
+                write_all(&fd, &bytes).await
+            }
+            What::End => {
+                // A process that reads no more is at the end all the same.
+                let _closed = write_all(&fd, &end.bytes_for(fd.get_ref())).await;
+                at_end.store(true, Ordering::Release);
+                // Dropping the descriptor closes a pipe, and dropping the queue answers those that
+                // wait in it.
+                drop((fd, queue));
+                let _gone = done.send(Ok(()));
+                return;
+            }
+        };
         let closed = result.is_err();
         // The request may have gone away; its bytes are written all the same.
-        let _gone = request.written.send(result.map_err(|_| Closed));
+        let _gone = done.send(result.map_err(|_| Closed));
         if closed {
-            // Dropping the queue answers those that wait in it.
             return;
         }
     }

@@ -3,16 +3,20 @@
 mod create;
 mod delete;
 mod exec;
+mod idempotency;
 mod input;
 mod registry;
 mod run;
+mod signal;
 mod start;
 mod stop;
 
-pub(crate) use create::CreateError;
+pub(crate) use create::{CreateError, Created};
 pub(crate) use delete::DeleteError;
 pub(crate) use exec::Exec;
+pub(crate) use idempotency::IdempotencyKey;
 pub(crate) use input::InputError;
 pub(crate) use registry::Registry;
+pub(crate) use signal::SignalError;
 pub(crate) use start::{StartError, start};
 pub(crate) use stop::Unstoppable;

@@ -8,7 +8,7 @@ use std::{
 use sandpipe_protocol::ExecListResponse;
 use tokio::sync::watch;
 
-use super::exec::Exec;
+use super::{exec::Exec, idempotency::Keys};
 use crate::{output::SpoolLimit, process::Surroundings};
 
 /// All execs of the agent.
@@ -19,6 +19,7 @@ pub(crate) struct Registry {
     spools: PathBuf,
     spool_limit: SpoolLimit,
     execs: Mutex<Execs>,
+    keys: Keys,
     changes: watch::Sender<()>,
 }
 
@@ -42,6 +43,7 @@ impl Registry {
             spools,
             spool_limit,
             execs: Mutex::default(),
+            keys: Keys::default(),
             changes: watch::Sender::default(),
         }
     }
@@ -94,6 +96,10 @@ impl Registry {
 
     pub(super) fn surroundings(&self) -> &Surroundings {
         &self.surroundings
+    }
+
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     pub(super) fn spools(&self) -> &Path {

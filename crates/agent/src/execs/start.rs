@@ -62,7 +62,7 @@ fn set_running(exec: &Arc<Exec>, process: Process) {
     let Process { group, exit, output, input, terminal } = process;
     let (ended, watch_end) = tokio::sync::oneshot::channel::<()>();
     let input = input.and_then(|fd| {
-        Input::open(fd, watch_end)
+        Input::open(fd, watch_end, Arc::clone(&exec.input_ended))
             .inspect_err(|error| tracing::error!(%error, id = exec.id, "standard input is closed"))
             .ok()
     });

@@ -3,10 +3,11 @@ use axum::{
     http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
     response::{IntoResponse, Response},
 };
-use sandpipe_protocol::ErrorBody;
+use sandpipe_protocol::{ErrorBody, Gap};
+use serde::Serialize;
 
 use crate::{
-    execs::{CreateError, DeleteError, InputError, StartError},
+    execs::{CreateError, DeleteError, InputError, SignalError, StartError},
     process::SpawnError,
 };
 
@@ -15,15 +16,38 @@ use crate::{
 pub(crate) struct ApiError {
     status: StatusCode,
     message: String,
+    gap: Option<Gap>,
+}
+
+/// The body of an error answer.
+#[derive(Serialize)]
+struct Body {
+    #[serde(flatten)]
+    error: ErrorBody,
+    /// Which, where events are what is wrong.
+    #[serde(flatten)]
+    gap: Option<Gap>,
+}
+
+/// That events were dropped.
+pub(super) fn lost(gap: Gap) -> String {
+    let Gap { from, to } = gap;
+    format!(
+        "the events {from} to {to} are lost: the agent keeps the newest output up to --spool-limit"
+    )
 }
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self { status, message: message.into(), gap: None }
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    pub(super) fn lost(gap: Gap) -> Self {
+        Self { gap: Some(gap), ..Self::new(StatusCode::GONE, lost(gap)) }
     }
 
     pub(super) fn no_exec(id: &str) -> Self {
@@ -41,7 +65,8 @@ impl IntoResponse for ApiError {
         if self.status.is_server_error() {
             tracing::warn!(status = self.status.as_u16(), message = self.message, "refused");
         }
-        let body = ErrorBody { code: self.status.as_u16(), message: self.message };
+        let error = ErrorBody { code: self.status.as_u16(), message: self.message };
+        let body = Body { error, gap: self.gap };
         let mut response = (self.status, Json(body)).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             // RFC 9110, 15.5.2: the server "MUST send a WWW-Authenticate header field".
@@ -79,7 +104,11 @@ impl From<CreateError> for ApiError {
             CreateError::Start(error) => return error.into(),
             CreateError::Invalid(_) => StatusCode::BAD_REQUEST,
             CreateError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-            CreateError::Id(_) | CreateError::Check(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            CreateError::KeyReused(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            CreateError::Deleted(_) => StatusCode::CONFLICT,
+            CreateError::Id(_) | CreateError::Check(_) | CreateError::Request(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
         };
         Self::new(status, error.to_string())
     }
@@ -92,6 +121,17 @@ impl From<DeleteError> for ApiError {
             DeleteError::Kill { .. } | DeleteError::Stuck { .. } | DeleteError::Join(_) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<SignalError> for ApiError {
+    fn from(error: SignalError) -> Self {
+        let status = match error {
+            SignalError::Unknown(_) => StatusCode::BAD_REQUEST,
+            SignalError::NotStarted(_) | SignalError::Gone(_) => StatusCode::CONFLICT,
+            SignalError::Refused { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())
     }

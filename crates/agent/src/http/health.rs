@@ -1,5 +1,7 @@
-use axum::Json;
+use axum::{Json, extract::State};
 use sandpipe_protocol::Health;
+
+use super::App;
 
 /// Say who answers, and what it can do.
 #[utoipa::path(
@@ -10,11 +12,10 @@ use sandpipe_protocol::Health;
     security(()),
     responses((status = 200, description = "The agent is well", body = Health))
 )]
-pub(super) async fn health() -> Json<Health> {
+pub(super) async fn health(State(app): State<App>) -> Json<Health> {
     Json(Health {
         agent: "sandpipe-agent".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        // The place of the extensions: each is named here when it is there.
-        features: Vec::new(),
+        features: app.features.names(),
     })
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use tokio::sync::watch;
 
-use crate::{execs::Registry, token::Tokens};
+use crate::{execs::Registry, features::Features, token::Tokens};
 
 pub(crate) use host::HostPolicy;
 pub(crate) use router::router;
@@ -25,6 +25,7 @@ pub(crate) use router::router;
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
+    pub(crate) features: Arc<Features>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) hosts: Arc<HostPolicy>,
     /// The web origins that may use the agent.

@@ -10,17 +10,21 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{App, auth, cors, error::ApiError, execs, health, host, openapi::Document};
+use crate::features::Feature;
 
 /// The whole interface. A request passes the host check, then CORS, then the token's check.
 pub(crate) fn router(app: App) -> Router {
-    let api = OpenApiRouter::new()
+    let mut api = OpenApiRouter::new()
         .routes(routes!(execs::create::create_exec, execs::list::list_execs))
         .routes(routes!(execs::get::get_exec, execs::delete::delete_exec))
         .routes(routes!(execs::start::start_exec))
         .routes(routes!(execs::output::get_exec_output, execs::stdin::exec_exec_stdin))
         .routes(routes!(execs::stream_output::stream_exec_output))
-        .routes(routes!(execs::stream_list::stream_execs_list))
-        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
+        .routes(routes!(execs::stream_list::stream_execs_list));
+    if app.features.has(Feature::Signal) {
+        api = api.routes(routes!(execs::signal::signal_exec));
+    }
+    let api = api.route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
     let websocket = OpenApiRouter::new()
         .routes(routes!(execs::websocket::connect_to_exec))
         .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query));

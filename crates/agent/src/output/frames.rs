@@ -1,7 +1,9 @@
 use std::{io, mem, sync::Arc};
 
+use sandpipe_protocol::Gap;
+
 use super::{
-    reader::{Reader, StartAfter},
+    reader::{Piece, Reader, StartAfter},
     spool::{Spool, split_frame, strip_frame},
 };
 
@@ -11,6 +13,14 @@ pub(crate) struct Frames {
     reader: Reader,
     /// The beginning of an event whose end has not been read yet.
     unfinished: Vec<u8>,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Events(Chunk),
+    /// Events that are wanted and are not there any more.
+    Gap(Gap),
 }
 
 /// Some whole events.
@@ -34,15 +44,19 @@ impl Frames {
 
     /// Reads the next events, at least one; `None` after the last one. Nothing is lost when the
     /// future is dropped before it is done.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Chunk>> {
-        while let Some(bytes) = self.reader.next().await? {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Next>> {
+        while let Some(piece) = self.reader.next().await? {
+            let bytes = match piece {
+                Piece::Bytes(bytes) => bytes,
+                Piece::Gap(gap) => return Ok(Some(Next::Gap(gap))),
+            };
             let mut events = mem::take(&mut self.unfinished);
             events.extend(bytes);
             let end =
                 events.windows(2).rposition(|pair| pair == b"\n\n").map_or(0, |found| found + 2);
             self.unfinished = events.split_off(end);
             if !events.is_empty() {
-                return Ok(Some(Chunk(events)));
+                return Ok(Some(Next::Events(Chunk(events))));
             }
         }
         Ok(None)

@@ -7,7 +7,7 @@ mod reader;
 mod spool;
 
 pub(crate) use collector::Collector;
-pub(crate) use frames::{Chunk, Frames};
-pub(crate) use reader::{Reader, StartAfter};
+pub(crate) use frames::{Chunk, Frames, Next};
+pub(crate) use reader::{Piece, Reader, StartAfter};
 pub(crate) use spool::Spool;
 pub use spool::SpoolLimit;

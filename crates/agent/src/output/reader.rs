@@ -1,5 +1,6 @@
 use std::{fs::File, io, mem, sync::Arc};
 
+use sandpipe_protocol::Gap;
 use tokio::{sync::watch, task::spawn_blocking};
 
 use super::spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame};
@@ -11,6 +12,22 @@ const CHUNK: usize = 64 * 1024;
 /// last N of those that exist when it begins, and what follows. 0 gives all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StartAfter(pub(crate) i64);
+
+impl StartAfter {
+    /// The first events that a reader from here on would miss of those that exist now.
+    pub(crate) fn first_gap(self, spool: &Spool) -> Option<Gap> {
+        spool.first_gap(self.0)
+    }
+}
+
+/// What a reader gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Bytes of events, cut anywhere: all of them up to a gap or the end are whole events.
+    Bytes(Vec<u8>),
+    /// Events that the reader wants and that are not there any more. They lie between two whole ones.
+    Gap(Gap),
+}
 
 /// Reads a spool from some event on, at its own pace. It holds one open file at most, and nothing
 /// that slows the process or another reader.
@@ -25,6 +42,8 @@ pub(crate) struct Reader {
     /// The way to the first event that is wanted.
     seek: Option<Seek>,
     after: u64,
+    /// The number that the next segment begins with, unless events are missing.
+    next_sequence: u64,
     done: bool,
 }
 
@@ -53,6 +72,7 @@ impl Reader {
             segment: None,
             seek: (start.after > 0).then(Seek::default),
             after: start.after,
+            next_sequence: start.after.saturating_add(1),
             done: false,
         }
     }
@@ -67,10 +87,9 @@ impl Reader {
         reader
     }
 
-    /// Reads the next bytes, cut anywhere: all of them together are whole events. `None` after the
-    /// last event, or when there is to be no more. Nothing is lost when the future is dropped before
-    /// it is done.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    /// Reads the next piece. `None` after the last event, or when there is to be no more. Nothing is
+    /// lost when the future is dropped before it is done.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Piece>> {
         while !self.done {
             let progress = self.progress.borrow_and_update().clone();
             if matches!(progress.outcome, Outcome::Closed) {
@@ -78,17 +97,26 @@ impl Reader {
             }
             let until = self.until.unwrap_or(progress.end);
             if self.position < until {
-                let Some(bytes) = self.read(until).await? else {
-                    continue;
-                };
-                let wanted = self.wanted(bytes);
-                if !wanted.is_empty() {
-                    return Ok(Some(wanted));
+                match self.read(until).await? {
+                    Some(Piece::Bytes(bytes)) => {
+                        let wanted = self.wanted(bytes);
+                        if !wanted.is_empty() {
+                            return Ok(Some(Piece::Bytes(wanted)));
+                        }
+                    }
+                    gap @ Some(_) => return Ok(gap),
+                    None => {}
                 }
             } else if let Outcome::Finished(last) = progress.outcome {
+                self.leave_segment();
+                if self.until.is_none()
+                    && let Some(gap) = self.gap_before(last.sequence)
+                {
+                    return Ok(Some(Piece::Gap(gap)));
+                }
                 self.done = true;
                 if last.sequence > self.after && self.until.is_none() {
-                    return Ok(Some(last.frame.to_vec()));
+                    return Ok(Some(Piece::Bytes(last.frame.to_vec())));
                 }
             } else if self.until.is_some() || self.progress.changed().await.is_err() {
                 break;
@@ -100,12 +128,12 @@ impl Reader {
     }
 
     /// Reads from the segment at the position; `None` where all of it was dropped.
-    async fn read(&mut self, until: u64) -> io::Result<Option<Vec<u8>>> {
-        let ended = |open: &OpenSegment| open.segment.end() <= self.position;
-        let open = match self.segment.take() {
-            Some(open) if !ended(&open) => open,
+    async fn read(&mut self, until: u64) -> io::Result<Option<Piece>> {
+        let open = match &self.segment {
+            Some(open) if open.segment.end() > self.position => open.clone(),
             // The segment was read to its end, and there is more: so no more will come to it.
             _ => {
+                self.leave_segment();
                 let spool = Arc::clone(&self.spool);
                 let position = self.position;
                 let opened = spawn_blocking(move || spool.open_at(position)).await??;
@@ -115,18 +143,35 @@ impl Reader {
                     return Ok(None);
                 };
                 // A later position means that events were dropped before they were read; segments
-                // begin between events, so the reader goes on with a whole one. This is the place
-                // where a `gap` can be told; until then the jump in `sequence` tells it.
+                // begin between events, so the reader goes on with a whole one.
                 self.position = position;
-                OpenSegment { segment, file: Arc::new(file) }
+                let open = self.segment.insert(OpenSegment { segment, file: Arc::new(file) });
+                let open = open.clone();
+                if let Some(gap) = self.gap_before(open.segment.first) {
+                    return Ok(Some(Piece::Gap(gap)));
+                }
+                open
             }
         };
-        self.segment = Some(open.clone());
         let position = self.position;
         let read = move || open.segment.read(&open.file, position, until, CHUNK);
         let bytes = spawn_blocking(read).await??;
         self.position += bytes.len() as u64;
-        Ok(Some(bytes))
+        Ok(Some(Piece::Bytes(bytes)))
+    }
+
+    /// Lets go of the segment that was read to its end.
+    fn leave_segment(&mut self) {
+        if let Some(open) = self.segment.take() {
+            self.next_sequence = self.next_sequence.max(open.segment.last().saturating_add(1));
+        }
+    }
+
+    /// What is missing before the event of that number, which comes next. It is told once.
+    fn gap_before(&mut self, sequence: u64) -> Option<Gap> {
+        let gap = Gap { from: self.next_sequence, to: sequence.saturating_sub(1) };
+        self.next_sequence = self.next_sequence.max(sequence);
+        (gap.from <= gap.to).then_some(gap)
     }
 
     /// Takes off the events that the reader knows already.

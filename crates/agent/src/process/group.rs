@@ -37,6 +37,14 @@ pub(super) enum Scope {
     Session,
 }
 
+/// Whom a signal reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    Members,
+    /// No process is left.
+    Nobody,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The leader lives, or waits to be reaped.
@@ -57,31 +65,36 @@ impl Group {
         self.id
     }
 
-    /// Sends a signal to every member. A group that is gone takes it without an effect.
+    pub(super) fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// Sends a signal to every member; the null signal only asks whether there is one (POSIX, `kill`).
     ///
     /// # Errors
     /// `EPERM` when the agent may not signal any of the members.
-    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+    pub(crate) fn signal(&self, signal: impl Into<Option<Signal>>) -> io::Result<Reached> {
+        let signal = signal.into();
         let mut stage = self.stage();
         if *stage == Stage::Gone {
-            return Ok(());
+            return Ok(Reached::Nobody);
         }
         let outcome = kill(group_target(self.id), signal);
-        self.signal_session(signal);
+        let in_session = self.signal_session(signal);
         match outcome {
             Err(Errno::ESRCH) => {
                 *stage = self.stage_without_group(*stage);
-                Ok(())
+                Ok(in_session)
             }
-            result => Ok(result?),
+            result => Ok(result.map(|()| Reached::Members)?),
         }
     }
 
     /// Sends a signal to the members of the session in other groups. Unlike a group they are signalled
     /// one by one and may fork meanwhile, so it looks again as long as it finds new ones, within reason.
-    fn signal_session(&self, signal: Signal) {
+    fn signal_session(&self, signal: Option<Signal>) -> Reached {
         if self.scope == Scope::Group {
-            return;
+            return Reached::Nobody;
         }
         let mut signalled = BTreeSet::new();
         for _ in 0..SESSION_ROUNDS {
@@ -92,12 +105,15 @@ impl Group {
                 .filter(|member| signalled.insert(*member))
                 .collect();
             if new.is_empty() {
-                return;
+                break;
             }
-            for member in new {
-                session::signal_member(self.id, member, signal);
+            if let Some(signal) = signal {
+                for member in new {
+                    session::signal_member(self.id, member, signal);
+                }
             }
         }
+        if signalled.is_empty() { Reached::Nobody } else { Reached::Members }
     }
 
     /// What becomes of the stage when the group has no member.

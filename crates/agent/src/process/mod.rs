@@ -2,8 +2,10 @@
 //! read.
 
 mod arrivals;
+mod end_of_input;
 mod exit_code;
 mod group;
+mod guardian;
 mod launch;
 mod limits;
 mod readiness;
@@ -14,7 +16,9 @@ mod stdio;
 mod user;
 
 pub(crate) use arrivals::{Arrivals, Piece};
-pub(crate) use group::Group;
+pub(crate) use end_of_input::EndOfInput;
+pub(crate) use group::{Group, Reached};
+pub use guardian::{guard, is_guardian};
 pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
 pub(crate) use limits::FileLimit;
 pub(crate) use readiness::watch;

@@ -1,6 +1,7 @@
 use std::{
     collections::HashMap,
     io,
+    os::fd::OwnedFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -17,6 +18,7 @@ use tokio::{
 use super::{
     exit_code::exit_code,
     group::{Group, Scope},
+    guardian::{Guardian, News, Ticket, report},
 };
 
 /// Waits for every child of the agent, whoever started it, so that none stays a zombie.
@@ -38,13 +40,51 @@ pub(crate) struct Signals(Signal);
 struct Table {
     leaders: HashMap<Pid, Leader>,
     /// Groups that outlived their leader.
-    orphaned: Vec<Arc<Group>>,
+    orphaned: Vec<Guarded>,
+    /// The number of the next ticket.
+    ticket: u64,
+    guardian: Guard,
+}
+
+/// A group, and how the guardian knows it.
+#[derive(Debug)]
+struct Guarded {
+    group: Arc<Group>,
+    ticket: Ticket,
+}
+
+/// Who kills the groups when the agent is dead.
+#[derive(Debug, Default)]
+enum Guard {
+    /// Nobody: this process is not an agent's own, or it ends.
+    #[default]
+    Off,
+    On(Guardian),
+    /// It died, and no other could be started yet.
+    Dead,
 }
 
 #[derive(Debug)]
 struct Leader {
-    group: Arc<Group>,
+    guarded: Guarded,
     exited: oneshot::Sender<i32>,
+}
+
+/// How a process that is being started makes itself known to the guardian. It lives up to the exec.
+#[derive(Clone, Debug)]
+pub(super) struct Registration {
+    pipe: Arc<OwnedFd>,
+    ticket: Ticket,
+    scope: Scope,
+}
+
+impl Registration {
+    /// Registers the group that this process leads. It is async-signal-safe.
+    ///
+    /// A guardian that is dead is no reason not to start: the agent tells the next one.
+    pub(super) fn register(&self) {
+        let _dead = report(&self.pipe, News::Led(self.ticket, Pid::this(), self.scope));
+    }
 }
 
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
@@ -75,24 +115,103 @@ impl Reaper {
     /// gets its exit code.
     pub(super) fn start(
         scope: Scope,
-        start: impl FnOnce() -> io::Result<Pid>,
+        start: impl FnOnce(Option<Registration>) -> io::Result<Pid>,
     ) -> io::Result<(Arc<Group>, oneshot::Receiver<i32>)> {
         let mut table = lock();
         let table = table.get_or_insert_default();
-        let pid = start()?;
+        table.replace_dead_guardian();
+        table.ticket += 1;
+        let ticket = Ticket::new(table.ticket);
+        let registration = match &table.guardian {
+            Guard::On(guardian) => {
+                Some(Registration { pipe: Arc::clone(guardian.pipe()), ticket, scope })
+            }
+            Guard::Off | Guard::Dead => None,
+        };
+        // What could not be executed may have registered itself before.
+        let pid = start(registration).inspect_err(|_| table.guardian.forget(ticket))?;
         // The number is new: an old group that had it can't have a member any more.
-        table.orphaned.retain(|group| {
+        table.forget_orphaned(|group| {
             let reused = group.id() == pid;
             if reused {
                 group.set_gone();
             }
-            !reused
+            reused
         });
         let group = Arc::new(Group::led_by(pid, scope));
         let (exited, exit) = oneshot::channel();
-        let leader = Leader { group: Arc::clone(&group), exited };
-        table.leaders.insert(pid, leader);
+        let guarded = Guarded { group: Arc::clone(&group), ticket };
+        table.leaders.insert(pid, Leader { guarded, exited });
         Ok((group, exit))
+    }
+
+    /// Starts a guardian, which kills every group when this process dies.
+    ///
+    /// # Errors
+    /// When it can't be started.
+    pub(crate) fn start_guardian() -> io::Result<()> {
+        let mut table = lock();
+        table.get_or_insert_default().guardian = Guard::On(Guardian::start()?);
+        Ok(())
+    }
+
+    /// Ends the guardian. What it has not been told to be gone, it kills. It blocks until that is done.
+    pub(crate) fn end_guardian() {
+        let mut table = lock();
+        let guardian = std::mem::take(&mut table.get_or_insert_default().guardian);
+        if let Guard::On(guardian) = guardian {
+            guardian.end();
+        }
+    }
+}
+
+impl Guard {
+    fn forget(&self, ticket: Ticket) {
+        if let Self::On(guardian) = self {
+            // A dead one is replaced when it is reaped.
+            let _dead = report(guardian.pipe(), News::Gone(ticket));
+        }
+    }
+
+    fn is(&self, pid: Pid) -> bool {
+        matches!(self, Self::On(guardian) if guardian.pid() == pid)
+    }
+}
+
+impl Table {
+    /// Forgets the orphaned groups of which that is true.
+    fn forget_orphaned(&mut self, is_gone: impl Fn(&Group) -> bool) {
+        let guardian = &self.guardian;
+        self.orphaned.retain(|guarded| {
+            let gone = is_gone(&guarded.group);
+            if gone {
+                guardian.forget(guarded.ticket);
+            }
+            !gone
+        });
+    }
+
+    /// Starts a guardian in the place of one that died, and tells it of all groups.
+    fn replace_dead_guardian(&mut self) {
+        if !matches!(self.guardian, Guard::Dead) {
+            return;
+        }
+        let guardian = match Guardian::start() {
+            Ok(guardian) => guardian,
+            Err(error) => {
+                tracing::error!(
+                    %error,
+                    "no guardian can be started: commands will outlive an agent that is killed"
+                );
+                return;
+            }
+        };
+        let led = self.leaders.values().map(|leader| &leader.guarded);
+        for Guarded { group, ticket } in led.chain(&self.orphaned) {
+            let news = News::Led(*ticket, group.id(), group.scope());
+            let _dead = report(guardian.pipe(), news);
+        }
+        self.guardian = Guard::On(guardian);
     }
 }
 
@@ -105,13 +224,20 @@ fn reap_all() {
     let table = table.get_or_insert_default();
     while let Some(pid) = next_ended() {
         let Some(leader) = table.leaders.remove(&pid) else {
-            // An orphan: nobody asks for its exit code.
-            let _orphan = waitpid(pid, None);
+            // An orphan, or the guardian.
+            let status = waitpid(pid, None);
+            if table.guardian.is(pid) {
+                tracing::error!(?status, "the guardian has ended; another one takes its place");
+                table.guardian = Guard::Dead;
+            }
             continue;
         };
-        let status = leader.group.reap_leader(|| waitpid(pid, None));
-        if !leader.group.is_gone() {
-            table.orphaned.push(leader.group);
+        let Guarded { group, ticket } = leader.guarded;
+        let status = group.reap_leader(|| waitpid(pid, None));
+        if group.is_gone() {
+            table.guardian.forget(ticket);
+        } else {
+            table.orphaned.push(Guarded { group, ticket });
         }
         if let Some(code) = status.ok().and_then(exit_code) {
             // No receiver is left where the agent itself is about to end.
@@ -120,7 +246,8 @@ fn reap_all() {
     }
     // The death of a last member is mostly a reason for this call, so a group is seen empty before
     // its number can go to another.
-    table.orphaned.retain(|group| !group.is_gone());
+    table.forget_orphaned(Group::is_gone);
+    table.replace_dead_guardian();
 }
 
 /// A child that has ended, left as it is: its number can't be given away before it is reaped.

@@ -17,7 +17,7 @@ use super::{
     group::{Group, Scope},
     launch::{InvalidLaunch, Launch},
     limits::FileLimit,
-    reaper::Reaper,
+    reaper::{Reaper, Registration},
     stdio::{Streams, Terminal},
     user::{Identity, may_switch},
 };
@@ -77,24 +77,24 @@ pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
         .stdin(stdin)
         .stdout(stdout)
         .stderr(stderr);
-    let set_up = SetUp {
-        pty: launch.pty,
-        identity: launch.identity.clone().filter(|_| may_switch()),
-        file_limit: launch.file_limit,
-    };
-    let set_up = move || {
-        set_up.apply().map_err(|errno| io::Error::from_raw_os_error(errno as i32 + SET_UP_STEP))
-    };
-    // SAFETY: between fork and exec only async-signal-safe functions may be called, and no memory
-    // may be allocated: `apply` makes bare system calls on data that was made ready before, and an
-    // error made of a number does not allocate.
-    #[allow(unsafe_code)]
-    unsafe {
-        command.pre_exec(set_up);
-    }
-
     let scope = if launch.pty { Scope::Session } else { Scope::Group };
-    let started = Reaper::start(scope, || {
+    let started = Reaper::start(scope, |registration| {
+        let set_up = SetUp {
+            pty: launch.pty,
+            identity: launch.identity.clone().filter(|_| may_switch()),
+            file_limit: launch.file_limit,
+            registration,
+        };
+        let set_up = move || {
+            set_up.apply().map_err(|errno| io::Error::from_raw_os_error(errno as i32 + SET_UP_STEP))
+        };
+        // SAFETY: between fork and exec only async-signal-safe functions may be called, and no memory
+        // may be allocated: `apply` makes bare system calls on data that was made ready before, and
+        // an error made of a number does not allocate.
+        #[allow(unsafe_code)]
+        unsafe {
+            command.pre_exec(set_up);
+        }
         let child = command.spawn()?;
         // A process id always fits: the system's own type is signed.
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
@@ -150,6 +150,7 @@ struct SetUp {
     pty: bool,
     identity: Option<Identity>,
     file_limit: FileLimit,
+    registration: Option<Registration>,
 }
 
 impl SetUp {
@@ -161,6 +162,10 @@ impl SetUp {
                 .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
         } else {
             setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+        }
+        // Before SIGPIPE is reset: the guardian may be dead.
+        if let Some(registration) = &self.registration {
+            registration.register();
         }
         reset_signals();
         self.file_limit.restore()?;

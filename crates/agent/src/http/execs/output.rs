@@ -1,5 +1,8 @@
+use std::io;
+
 use axum::{
     body::{Body, Bytes},
+    extract::State,
     http::header::{CACHE_CONTROL, CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -8,9 +11,16 @@ use sandpipe_protocol::ExecStdout;
 
 use super::{
     exec_path::ExecPath,
-    responses::{ApiErrors, NoExec},
+    responses::{ApiErrors, Lost, NoExec},
 };
-use crate::output::{Frames, StartAfter};
+use crate::{
+    features::Feature,
+    http::{
+        App,
+        error::{ApiError, lost},
+    },
+    output::{Chunk, Frames, Next, StartAfter},
+};
 
 /// Get the output that an exec has written up to now.
 #[utoipa::path(
@@ -27,27 +37,34 @@ use crate::output::{Frames, StartAfter};
     ),
     responses(
         (status = 200, description = "The events up to now", body = Vec<ExecStdout>),
-        ApiErrors, NoExec,
+        ApiErrors, NoExec, Lost,
     )
 )]
-pub(crate) async fn get_exec_output(ExecPath(exec): ExecPath, start: StartAfter) -> Response {
-    // The place of the extension `gap`: an answer 410 where events before the first were dropped.
-    let frames = Frames::snapshot(exec.spool(), start);
-    let body = stream::unfold(Step::Open(frames), |step| async {
-        let (mut frames, mut separator) = match step {
-            Step::Open(frames) => (frames, b'['),
-            Step::Going(frames) => (frames, b','),
+pub(crate) async fn get_exec_output(
+    State(app): State<App>,
+    ExecPath(exec): ExecPath,
+    start: StartAfter,
+) -> Result<Response, ApiError> {
+    let tells_gaps = app.features.has(Feature::Gap);
+    if tells_gaps && let Some(gap) = start.first_gap(exec.spool()) {
+        return Err(ApiError::lost(gap));
+    }
+    let output = Output { frames: Frames::snapshot(exec.spool(), start), tells_gaps };
+    let body = stream::unfold(Step::Open(output), |step| async {
+        let (mut output, mut separator) = match step {
+            Step::Open(output) => (output, b'['),
+            Step::Going(output) => (output, b','),
             Step::Over => return None,
         };
         let mut json = Vec::new();
-        match frames.next().await {
+        match output.next().await {
             Ok(Some(chunk)) => {
                 for event in chunk.events() {
                     json.push(separator);
                     json.extend_from_slice(event);
                     separator = b',';
                 }
-                Some((Ok(Bytes::from(json)), Step::Going(frames)))
+                Some((Ok(Bytes::from(json)), Step::Going(output)))
             }
             Ok(None) => {
                 if separator == b'[' {
@@ -64,12 +81,32 @@ pub(crate) async fn get_exec_output(ExecPath(exec): ExecPath, start: StartAfter)
         }
     });
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(body)).into_response()
+    Ok((headers, Body::from_stream(body)).into_response())
 }
 
 /// How far the JSON array has come.
 enum Step {
-    Open(Frames),
-    Going(Frames),
+    Open(Output),
+    Going(Output),
     Over,
+}
+
+struct Output {
+    frames: Frames,
+    tells_gaps: bool,
+}
+
+impl Output {
+    async fn next(&mut self) -> io::Result<Option<Chunk>> {
+        while let Some(next) = self.frames.next().await? {
+            match next {
+                Next::Events(chunk) => return Ok(Some(chunk)),
+                // They were dropped after the answer had begun. A client that asks again is told so.
+                Next::Gap(gap) if self.tells_gaps => return Err(io::Error::other(lost(gap))),
+                // The jump in `sequence` tells it.
+                Next::Gap(_) => {}
+            }
+        }
+        Ok(None)
+    }
 }

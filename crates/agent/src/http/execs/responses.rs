@@ -1,4 +1,4 @@
-use sandpipe_protocol::ErrorBody;
+use sandpipe_protocol::{ErrorBody, Gap};
 
 /// The error answers of every path. They are written out for each kind of path, since the document
 /// is made of what is written.
@@ -48,3 +48,20 @@ pub(crate) struct Failed(ErrorBody);
 #[response(status = 503)]
 #[allow(dead_code)]
 pub(crate) struct Stopping(ErrorBody);
+
+/// Events that were asked for are not there any more
+#[derive(utoipa::IntoResponses)]
+#[response(status = 410)]
+#[allow(dead_code)]
+pub(crate) struct Lost(LostBody);
+
+/// An error, and which events are lost
+#[derive(utoipa::ToSchema)]
+#[allow(dead_code)]
+pub(crate) struct LostBody {
+    #[schema(inline)]
+    #[serde(flatten)]
+    error: ErrorBody,
+    #[serde(flatten)]
+    gap: Gap,
+}

@@ -1,15 +1,19 @@
-use axum::Json;
+use axum::{Json, extract::State};
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 
 use super::{
     exec_path::ExecPath,
     responses::{ApiErrors, Failed, NoExec, NotJson, TooLarge},
 };
-use crate::http::{body::JsonBody, error::ApiError};
+use crate::{
+    features::Feature,
+    http::{App, body::JsonBody, error::ApiError},
+};
 
-/// Write to an exec's standard input, or resize its terminal.
+/// Write to an exec's standard input, end it, or resize its terminal.
 ///
-/// The answer comes when the process's pipe or terminal has taken all of the input.
+/// The answer comes when the process's pipe or terminal has taken all of the input. To end it is the
+/// feature `stdin-eof`.
 #[utoipa::path(
     post,
     path = "/api/v1/execs/{id}/io",
@@ -23,12 +27,24 @@ use crate::http::{body::JsonBody, error::ApiError};
     )
 )]
 pub(crate) async fn exec_exec_stdin(
+    State(app): State<App>,
     ExecPath(exec): ExecPath,
     JsonBody(stdin): JsonBody<ExecStdin>,
 ) -> Result<Json<ExecItem>, ApiError> {
     match stdin.kind {
         StdinType::Stdin => exec.write(stdin.input.into_bytes()).await?,
         StdinType::Resize => exec.resize_as(&stdin.input)?,
+        StdinType::Eof if !app.features.has(Feature::StdinEof) => {
+            return Err(ApiError::bad_request(
+                "the type \"eof\" is not one of those that this agent knows: stdin and resize",
+            ));
+        }
+        StdinType::Eof if !stdin.input.is_empty() => {
+            return Err(ApiError::bad_request(
+                "an end of standard input has no \"input\": send that as \"stdin\" before",
+            ));
+        }
+        StdinType::Eof => exec.end_input().await?,
     }
     Ok(Json(exec.item()))
 }

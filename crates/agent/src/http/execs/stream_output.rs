@@ -1,19 +1,26 @@
 use std::io;
 
-use axum::response::Response;
-use sandpipe_protocol::ExecStdout;
+use axum::{extract::State, response::Response};
+use sandpipe_protocol::{ExecStdout, sse::encode_event};
 
 use super::{
     exec_path::ExecPath,
     responses::{ApiErrors, NoExec},
 };
 use crate::{
-    http::event_stream::{self, Source},
-    output::{Reader, StartAfter},
+    features::Feature,
+    http::{
+        App,
+        event_stream::{self, Source},
+    },
+    output::{Piece, Reader, StartAfter},
 };
 
 /// Stream an exec's output as Server-Sent Events: what there is, then what comes, up to the event with
 /// the exit code.
+///
+/// With the feature `gap`, an event named `gap` stands for events that were dropped: its data is
+/// `{"from": N, "to": M}`, the numbers of the first and the last of them.
 #[utoipa::path(
     get,
     path = "/api/v1/stream/execs/{id}/io",
@@ -34,13 +41,37 @@ use crate::{
         ApiErrors, NoExec,
     )
 )]
-pub(crate) async fn stream_exec_output(ExecPath(exec): ExecPath, start: StartAfter) -> Response {
-    event_stream::respond(Reader::follow(exec.spool(), start))
+pub(crate) async fn stream_exec_output(
+    State(app): State<App>,
+    ExecPath(exec): ExecPath,
+    start: StartAfter,
+) -> Response {
+    event_stream::respond(Output {
+        reader: Reader::follow(exec.spool(), start),
+        tells_gaps: app.features.has(Feature::Gap),
+    })
 }
 
-/// The spool holds the events as they are sent.
-impl Source for Reader {
+struct Output {
+    reader: Reader,
+    tells_gaps: bool,
+}
+
+impl Source for Output {
+    /// The spool holds the events as they are sent.
     async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        Reader::next(self).await
+        while let Some(piece) = self.reader.next().await? {
+            match piece {
+                Piece::Bytes(bytes) => return Ok(Some(bytes)),
+                Piece::Gap(gap) if self.tells_gaps => {
+                    let mut event = Vec::new();
+                    encode_event(&mut event, "gap", &serde_json::to_string(&gap)?);
+                    return Ok(Some(event));
+                }
+                // The jump in `sequence` tells it.
+                Piece::Gap(_) => {}
+            }
+        }
+        Ok(None)
     }
 }

@@ -3,7 +3,7 @@ use std::{io, sync::Arc, time::Duration};
 use axum::{
     Extension,
     extract::{
-        WebSocketUpgrade,
+        State, WebSocketUpgrade,
         ws::{CloseFrame, Message, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
     },
     response::Response,
@@ -24,8 +24,13 @@ use super::{
 };
 use crate::{
     execs::Exec,
-    http::{body::MAX_BODY, error::ApiError},
-    output::{Chunk, Frames, StartAfter},
+    features::Feature,
+    http::{
+        App,
+        body::MAX_BODY,
+        error::{ApiError, lost},
+    },
+    output::{Chunk, Frames, Next, StartAfter},
     token::Role,
 };
 
@@ -56,6 +61,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
     )
 )]
 pub(crate) async fn connect_to_exec(
+    State(app): State<App>,
     ExecPath(exec): ExecPath,
     start: StartAfter,
     Extension(role): Extension<Role>,
@@ -65,16 +71,19 @@ pub(crate) async fn connect_to_exec(
         .map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?
         .max_message_size(MAX_BODY)
         .max_frame_size(MAX_BODY);
-    Ok(upgrade.on_upgrade(async move |socket| connect(socket, exec, start, role).await))
+    let tells_gaps = app.features.has(Feature::Gap);
+    Ok(upgrade.on_upgrade(async move |socket| {
+        let frames = Frames::follow(exec.spool(), start);
+        connect(socket, exec, Output { frames, tells_gaps }, role).await;
+    }))
 }
 
-async fn connect(socket: WebSocket, exec: Arc<Exec>, start: StartAfter, role: Role) {
-    let frames = Frames::follow(exec.spool(), start);
+async fn connect(socket: WebSocket, exec: Arc<Exec>, output: Output, role: Role) {
     let (mut sink, mut stream) = socket.split();
     let (errors, refused) = mpsc::channel(16);
     // Input may have to wait for the process; output must not wait for it.
     let outcome = tokio::select! {
-        outcome = send(&mut sink, frames, refused) => outcome,
+        outcome = send(&mut sink, output, refused) => outcome,
         () = receive(&mut stream, &exec, role, errors) => return,
     };
     let close = match outcome {
@@ -99,6 +108,11 @@ async fn connect(socket: WebSocket, exec: Arc<Exec>, start: StartAfter, role: Ro
     .await;
 }
 
+struct Output {
+    frames: Frames,
+    tells_gaps: bool,
+}
+
 /// Why nothing more is sent.
 enum End {
     Exited,
@@ -108,20 +122,24 @@ enum End {
 
 async fn send(
     sink: &mut SplitSink<WebSocket, Message>,
-    mut frames: Frames,
+    mut output: Output,
     mut refused: mpsc::Receiver<String>,
 ) -> io::Result<End> {
     let mut ping = interval(PING);
     loop {
         tokio::select! {
-            chunk = frames.next() => {
-                let Some(chunk) = chunk? else {
-                    return Ok(End::Closed);
-                };
-                if send_output(sink, &chunk).await? {
-                    return Ok(End::Exited);
+            next = output.frames.next() => match next? {
+                None => return Ok(End::Closed),
+                Some(Next::Events(chunk)) => {
+                    if send_output(sink, &chunk).await? {
+                        return Ok(End::Exited);
+                    }
                 }
-            }
+                Some(Next::Gap(gap)) if output.tells_gaps => {
+                    send_frame(sink, &AgentFrame::Error { error: lost(gap) }).await?;
+                }
+                Some(Next::Gap(_)) => {}
+            },
             Some(error) = refused.recv() => send_frame(sink, &AgentFrame::Error { error }).await?,
             _ = ping.tick() => {
                 sink.send(Message::Ping(Vec::new().into())).await.map_err(io::Error::other)?;

@@ -1,5 +1,7 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
+use sandpipe_protocol::Gap;
+
 use super::{limit::SpoolLimit, segment::Segment};
 
 /// What of a spool is where. It decides when a segment is full and which ones are dropped; it does
@@ -32,11 +34,12 @@ impl Index {
         self.segments.back().map_or(0, |last| last.end())
     }
 
-    /// The segment that takes a frame of `len` bytes; `None` where a new one is due.
-    pub(super) fn segment_for(&self, len: u64) -> Option<Arc<Segment>> {
+    /// The segment that takes an event of `len` bytes; `None` where a new one is due. One is also due
+    /// after events that could not be written: they are missing between two segments only.
+    pub(super) fn segment_for(&self, sequence: u64, len: u64) -> Option<Arc<Segment>> {
         let last = self.segments.back()?;
         let fits = last.len() == 0 || last.len() + len <= self.limit.segment();
-        fits.then(|| Arc::clone(last))
+        (fits && last.last() + 1 == sequence).then(|| Arc::clone(last))
     }
 
     /// The name of the next segment's file.
@@ -44,9 +47,9 @@ impl Index {
         format!("{:04}.sse", self.number).into()
     }
 
-    /// Begins a new segment at the end.
-    pub(super) fn add_segment(&mut self, path: PathBuf) -> Arc<Segment> {
-        let segment = Arc::new(Segment::new(path, self.end()));
+    /// Begins a new segment at the end, with the event of number `first`.
+    pub(super) fn add_segment(&mut self, path: PathBuf, first: u64) -> Arc<Segment> {
+        let segment = Arc::new(Segment::new(path, first, self.end()));
         self.segments.push_back(Arc::clone(&segment));
         self.number += 1;
         segment
@@ -84,7 +87,7 @@ impl Index {
         if due {
             self.marks.push_back(Mark { sequence, position });
         }
-        segment.advance(end);
+        segment.advance(sequence, end);
     }
 
     /// A position before the event of that number, or at it; the oldest there is where it was
@@ -96,6 +99,23 @@ impl Index {
             .and_then(|index| self.marks.get(index))
             .or_else(|| self.marks.front());
         mark.map_or(0, |mark| mark.position)
+    }
+
+    /// The first events after that of number `after` that are missing, up to that of number `last`.
+    pub(super) fn first_gap(&self, after: u64, last: u64) -> Option<Gap> {
+        let mut next = after.saturating_add(1);
+        for segment in &self.segments {
+            if segment.first > next {
+                return Some(Gap { from: next, to: segment.first - 1 });
+            }
+            next = next.max(segment.last() + 1);
+        }
+        (next <= last).then_some(Gap { from: next, to: last })
+    }
+
+    /// The number of the oldest event that is there.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.segments.front().map(|segment| segment.first)
     }
 
     /// The segment with the byte at `position`, or the oldest one where that was dropped; with the
@@ -115,9 +135,9 @@ mod tests {
     fn index_of(limit: u64, count: u64, len: u64) -> Index {
         let mut index = Index::new(SpoolLimit::new(limit).unwrap());
         for sequence in 1..=count {
-            let segment = index.segment_for(len).unwrap_or_else(|| {
+            let segment = index.segment_for(sequence, len).unwrap_or_else(|| {
                 let name = index.next_name();
-                index.add_segment(name)
+                index.add_segment(name, sequence)
             });
             while index.drop_for(len).is_some() {}
             let end = segment.end() + len;

@@ -14,6 +14,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use sandpipe_protocol::Gap;
 use tokio::sync::watch;
 
 use self::{index::Index, write::Writer};
@@ -134,11 +135,26 @@ impl Spool {
     /// negative number the last so many of those that exist now.
     pub(super) fn locate(&self, last_sequence: i64) -> Start {
         let state = self.state();
-        let after = u64::try_from(last_sequence).unwrap_or_else(|_| {
-            let count = last_sequence.unsigned_abs();
-            self.last_sequence(&state).saturating_sub(count)
-        });
+        let after = self.after(&state, last_sequence);
         Start { after, position: state.index.position_before(after.saturating_add(1)) }
+    }
+
+    /// The first events that a reader would miss that asks for `lastSequence` and reads what exists
+    /// now.
+    pub(in crate::output) fn first_gap(&self, last_sequence: i64) -> Option<Gap> {
+        let state = self.state();
+        state.index.first_gap(self.after(&state, last_sequence), state.writer.sequence())
+    }
+
+    /// The last event that is not asked for.
+    fn after(&self, state: &State, last_sequence: i64) -> u64 {
+        u64::try_from(last_sequence).unwrap_or_else(|_| {
+            let count = last_sequence.unsigned_abs();
+            let after = self.last_sequence(state).saturating_sub(count);
+            // What was dropped is not among those that exist now.
+            let oldest = state.index.oldest().unwrap_or_else(|| state.writer.sequence() + 1);
+            after.max(oldest - 1)
+        })
     }
 
     /// Opens the segment that holds a position, or the oldest one where that has been dropped; `None`

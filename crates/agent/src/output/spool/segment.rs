@@ -10,6 +10,10 @@ use std::{
 #[derive(Debug)]
 pub(in crate::output) struct Segment {
     path: PathBuf,
+    /// The number of its first event.
+    pub(in crate::output) first: u64,
+    /// The number of its last event. In between none is missing.
+    last: AtomicU64,
     /// The position of its first byte.
     pub(in crate::output) start: u64,
     /// The position behind its last byte. It is here, and not in the index, since a reader that has
@@ -18,8 +22,14 @@ pub(in crate::output) struct Segment {
 }
 
 impl Segment {
-    pub(super) fn new(path: PathBuf, start: u64) -> Self {
-        Self { path, start, end: AtomicU64::new(start) }
+    /// A segment that begins with the event of number `first`, at a position.
+    pub(super) fn new(path: PathBuf, first: u64, start: u64) -> Self {
+        let last = AtomicU64::new(first.saturating_sub(1));
+        Self { path, first, last, start, end: AtomicU64::new(start) }
+    }
+
+    pub(in crate::output) fn last(&self) -> u64 {
+        self.last.load(Ordering::Acquire)
     }
 
     pub(in crate::output) fn end(&self) -> u64 {
@@ -34,8 +44,9 @@ impl Segment {
         self.end() - self.start
     }
 
-    /// The bytes before `end` have been written.
-    pub(super) fn advance(&self, end: u64) {
+    /// The bytes before `end` have been written, and with them the events up to `last`.
+    pub(super) fn advance(&self, last: u64, end: u64) {
+        self.last.store(last, Ordering::Release);
         self.end.store(end, Ordering::Release);
     }
 

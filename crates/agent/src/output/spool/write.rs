@@ -76,7 +76,7 @@ impl Writer {
 
     fn write(&mut self, index: &mut Index, directory: &Path) -> io::Result<()> {
         let len = self.frame.len() as u64;
-        let segment = match index.segment_for(len) {
+        let segment = match index.segment_for(self.sequence, len) {
             Some(segment) => segment,
             None => self.begin_segment(index, directory)?,
         };
@@ -100,7 +100,7 @@ impl Writer {
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
         self.file = Some(file);
-        Ok(index.add_segment(path))
+        Ok(index.add_segment(path, self.sequence))
     }
 }
 

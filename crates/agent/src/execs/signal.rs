@@ -1,0 +1,95 @@
+use std::io;
+
+use nix::sys::signal::Signal;
+use sandpipe_protocol::ExecStatus;
+
+use super::exec::Exec;
+use crate::process::Reached;
+
+/// Why a signal was not sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SignalError {
+    #[error(
+        "there is no signal {0:?}: give a name like \"SIGTERM\" or \"TERM\", or \"0\" to ask whether \
+         a process is left"
+    )]
+    Unknown(String),
+    #[error("exec {0} has not been started: there is no process to signal")]
+    NotStarted(String),
+    #[error("exec {0} has ended and no process of it is left")]
+    Gone(String),
+    #[error("the agent may not signal the processes of exec {id}: {error}")]
+    Refused { id: String, error: io::Error },
+}
+
+impl Exec {
+    /// Sends a signal to the whole process group, also where only its leader has exited.
+    pub(crate) fn signal(&self, name: &str) -> Result<(), SignalError> {
+        let signal = parse(name).ok_or_else(|| SignalError::Unknown(name.into()))?;
+        // Held until the status is changed, so that an end that the signal brings about comes after.
+        let mut state = self.state();
+        if state.status == ExecStatus::Created {
+            return Err(SignalError::NotStarted(self.id.clone()));
+        }
+        let Some(group) = &state.group else {
+            return Err(SignalError::Gone(self.id.clone()));
+        };
+        let refused = |error| SignalError::Refused { id: self.id.clone(), error };
+        if group.signal(signal).map_err(refused)? == Reached::Nobody {
+            return Err(SignalError::Gone(self.id.clone()));
+        }
+        if signal == Some(Signal::SIGTERM) {
+            // A process that is stopped, as by Ctrl+Z, acts on it only when it goes on.
+            group.signal(Signal::SIGCONT).map_err(refused)?;
+        }
+        let stops = matches!(signal, Some(Signal::SIGTERM | Signal::SIGKILL));
+        if stops && state.status == ExecStatus::Running {
+            state.status = ExecStatus::Stopping;
+            drop(state);
+            self.changed();
+        }
+        Ok(())
+    }
+}
+
+/// Reads a signal's name with or without `SIG`, in any case (POSIX, `kill`, -s), or `0` for the null
+/// signal.
+fn parse(name: &str) -> Option<Option<Signal>> {
+    if name == "0" {
+        return Some(None);
+    }
+    let upper = name.to_ascii_uppercase();
+    let short = upper.strip_prefix("SIG").unwrap_or(&upper);
+    // signal(7): other names of the same signals.
+    let short = match short {
+        "CLD" => "CHLD",
+        "IOT" => "ABRT",
+        "POLL" => "IO",
+        short => short,
+    };
+    format!("SIG{short}").parse().ok().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_has_several_spellings() {
+        for (name, signal) in [
+            ("SIGTERM", Signal::SIGTERM),
+            ("TERM", Signal::SIGTERM),
+            ("sigterm", Signal::SIGTERM),
+            ("KILL", Signal::SIGKILL),
+            ("SIGUSR1", Signal::SIGUSR1),
+            ("WINCH", Signal::SIGWINCH),
+            ("SIGPOLL", Signal::SIGIO),
+        ] {
+            assert_eq!(parse(name), Some(Some(signal)), "{name}");
+        }
+        assert_eq!(parse("0"), Some(None));
+        for name in ["", "SIG", "NONSENSE", "SIGSIGTERM", "15", "SIG0", " TERM"] {
+            assert_eq!(parse(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use std::{collections::BTreeSet, str::FromStr};
+
+/// What the agent can do beyond the base interface. A client uses only what `/health` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feature {
+    /// A create that is repeated with the same key gives the same exec.
+    IdempotencyKey,
+    /// Signals go to an exec's whole process group.
+    Signal,
+    /// Standard input can be closed.
+    StdinEof,
+    /// A reader is told of events that the agent does not have any more.
+    Gap,
+}
+
+impl Feature {
+    const ALL: [Self; 4] = [Self::IdempotencyKey, Self::Signal, Self::StdinEof, Self::Gap];
+
+    /// Its name in `/health`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::IdempotencyKey => "idempotency-key",
+            Self::Signal => "signal",
+            Self::StdinEof => "stdin-eof",
+            Self::Gap => "gap",
+        }
+    }
+}
+
+/// A feature to turn off, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Without {
+    /// Every feature: what is left is the base interface.
+    All,
+    /// One of them.
+    One(Feature),
+}
+
+impl FromStr for Without {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let found = Feature::ALL.into_iter().find(|feature| feature.name() == text);
+        found.map(Self::One).ok_or_else(|| {
+            let names = Feature::ALL.map(Feature::name).join(", ");
+            format!("the features are {names}; all stands for every one of them")
+        })
+    }
+}
+
+/// The features that are turned on.
+#[derive(Clone, Debug)]
+pub(crate) struct Features(BTreeSet<Feature>);
+
+impl Features {
+    pub(crate) fn without(off: &[Without]) -> Self {
+        let is_off = |feature: &Feature| {
+            off.contains(&Without::All) || off.contains(&Without::One(*feature))
+        };
+        Self(Feature::ALL.into_iter().filter(|feature| !is_off(feature)).collect())
+    }
+
+    pub(crate) fn has(&self, feature: Feature) -> bool {
+        self.0.contains(&feature)
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|feature| feature.name().to_owned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_turned_off_by_name() {
+        let names = |off: &[&str]| {
+            let off: Vec<_> = off.iter().map(|name| name.parse().unwrap()).collect();
+            Features::without(&off).names()
+        };
+        assert_eq!(names(&[]), ["idempotency-key", "signal", "stdin-eof", "gap"]);
+        assert_eq!(names(&["signal", "gap"]), ["idempotency-key", "stdin-eof"]);
+        assert_eq!(names(&["all"]), [] as [&str; 0]);
+        assert!("nonsense".parse::<Without>().unwrap_err().contains("stdin-eof"));
+    }
+}

@@ -1,0 +1,68 @@
+import { aborted } from "./aborted.js";
+
+/** What `sandpipe run` ends with. */
+export interface Outcome {
+  exitCode: number;
+  /** What stderr says of it. */
+  message?: string;
+}
+
+/** The exit code of a failure of its own, as `docker run`, `env` and `timeout` have it. */
+export const OWN_FAILURE = 125;
+
+/** The exit code after a signal to stop: 128 + SIGINT, as a shell has it. */
+export const INTERRUPTED = 130;
+
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/**
+ * How a run comes to its end: by the command's exit, a signal, the timeout, a closed stdout or a
+ * failure. The first of them decides the outcome; a signal that comes later forces the end.
+ */
+export class Ending {
+  readonly #decided = new AbortController();
+  readonly #forced = new AbortController();
+  #outcome: Outcome | undefined;
+
+  /** The outcome, once it has been decided. */
+  get outcome(): Outcome | undefined {
+    return this.#outcome;
+  }
+
+  /** Aborted when the outcome has been decided. */
+  get decided(): AbortSignal {
+    return this.#decided.signal;
+  }
+
+  /** Aborted when somebody does not want to wait for a graceful end. */
+  get forced(): AbortSignal {
+    return this.#forced.signal;
+  }
+
+  /** Decides the outcome, unless that has been done. */
+  decide(outcome: Outcome): void {
+    this.#outcome ??= outcome;
+    this.#decided.abort();
+  }
+
+  /** Takes the signals that ask a program to stop, from now on. */
+  listenToSignals(): void {
+    for (const signal of STOP_SIGNALS) {
+      process.on(signal, () => {
+        if (this.#outcome === undefined) this.decide({ exitCode: INTERRUPTED });
+        else this.#forced.abort();
+      });
+    }
+  }
+
+  /** Resolves the outcome when it has been decided. */
+  async wait(): Promise<Outcome> {
+    await aborted(this.decided);
+    return this.#outcome ?? { exitCode: OWN_FAILURE };
+  }
+}
+
+/** The outcome of a failure of its own. */
+export function failed(error: unknown): Outcome & { message: string } {
+  return { exitCode: OWN_FAILURE, message: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,116 @@
+import { aborted } from "./aborted.js";
+import { type Agent, reachAgent } from "./agent.js";
+import type { RunOptions } from "./arguments.js";
+import { Ending, failed, INTERRUPTED, type Outcome, OWN_FAILURE } from "./ending.js";
+import { feedStdin } from "./feed-stdin.js";
+import { Outlet } from "./outlet.js";
+import { ShownOutput } from "./shown-output.js";
+import { startCommand } from "./start-command.js";
+import { Terminal } from "./terminal.js";
+
+/** The exit code when the timeout has passed, as the `timeout` of the GNU coreutils has it. */
+const TIMED_OUT = 124;
+
+/** The exit code when nobody reads the output any more: 128 + SIGPIPE, as a shell has it. */
+const OUTPUT_CLOSED = 141;
+
+/**
+ * Runs a command with the standard streams of this process, and stops it when this process is told
+ * to stop.
+ *
+ * @throws It could not be run.
+ */
+export async function run(options: RunOptions): Promise<Outcome> {
+  const terminal = options.tty ? new Terminal() : undefined;
+  const ending = new Ending();
+  ending.listenToSignals();
+  const agent = await reachAgent(options);
+  try {
+    // Told to stop before there is anything to be stopped.
+    if (ending.outcome !== undefined) return ending.outcome;
+    const starting = startCommand(agent.execs, options, terminal);
+    const id = await Promise.race([starting, aborted(ending.forced)]);
+    if (id === undefined) {
+      const message = "the agent has not answered yet: the command may have been started.";
+      return agent.own ? { exitCode: INTERRUPTED } : { exitCode: INTERRUPTED, message };
+    }
+    return await new Attendance(agent, id, options, ending).toTheEnd(terminal);
+  } finally {
+    await agent.close();
+  }
+}
+
+/** Being there for a command that has been started, up to its end. */
+class Attendance {
+  readonly #agent: Agent;
+  readonly #id: string;
+  readonly #options: RunOptions;
+  readonly #ending: Ending;
+  readonly #output: ShownOutput;
+
+  constructor(agent: Agent, id: string, options: RunOptions, ending: Ending) {
+    this.#agent = agent;
+    this.#id = id;
+    this.#options = options;
+    this.#ending = ending;
+    this.#output = new ShownOutput(agent.execs, id, {
+      stdout: new Outlet(process.stdout, this.#onUnwritable),
+      stderr: new Outlet(process.stderr, this.#onUnwritable),
+    });
+  }
+
+  async toTheEnd(terminal: Terminal | undefined): Promise<Outcome> {
+    this.#output.exitCode.then((exitCode) => {
+      this.#ending.decide({ exitCode });
+    }, this.#fail);
+    this.#setTimeout();
+    if (!this.#options.interactive) return this.#stop(await this.#ending.wait());
+
+    terminal?.setRaw();
+    try {
+      const keyboard = terminal !== undefined;
+      feedStdin(this.#agent.execs, this.#id, process.stdin, keyboard).catch(this.#fail);
+      return await this.#stop(await this.#ending.wait());
+    } finally {
+      terminal?.restore();
+    }
+  }
+
+  #setTimeout(): void {
+    const { timeoutMs } = this.#options;
+    if (timeoutMs === undefined) return;
+    setTimeout(() => {
+      const message = `the command was stopped: ${timeoutMs / 1000} s (--timeout) have passed.`;
+      this.#ending.decide({ exitCode: TIMED_OUT, message });
+    }, timeoutMs);
+  }
+
+  /** Stops what is left of the command, and waits until its last words have been read. */
+  async #stop(outcome: Outcome): Promise<Outcome> {
+    const { execs, own } = this.#agent;
+    const { graceMs } = this.#options;
+    const { forced } = this.#ending;
+    // One that has ended may have left processes: those that have to end with an agent of its own
+    // are given their time here, where a signal can cut it short.
+    if (own || !this.#output.ended) {
+      try {
+        await execs.terminate(this.#id, { graceMs, forceSignal: forced });
+      } catch (error) {
+        // An agent of its own stops its commands when it ends.
+        if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
+      }
+    }
+    const unshown = await this.#output.rest(forced);
+    return unshown === undefined ? outcome : { message: unshown, ...outcome };
+  }
+
+  readonly #fail = (error: unknown): void => {
+    this.#ending.decide(failed(error));
+  };
+
+  readonly #onUnwritable = (error: NodeJS.ErrnoException): void => {
+    const closed = { exitCode: OUTPUT_CLOSED };
+    const message = `the output can't be written: ${error.message}.`;
+    this.#ending.decide(error.code === "EPIPE" ? closed : { exitCode: OWN_FAILURE, message });
+  };
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// The program `sandpipe`.
+import { OWN_FAILURE } from "./ending.js";
+import { main } from "./main.js";
+
+// Node's own exit code for a crash, 1, could be taken for the command's. The terminal is restored by
+// Node itself, on every way out but SIGKILL.
+process.on("uncaughtException", (error) => {
+  console.error(error);
+  process.exit(OWN_FAILURE);
+});
+
+// All that was written has been taken by now, or given up; nothing else is to hold up the end.
+process.exit(await main(process.argv.slice(2)));

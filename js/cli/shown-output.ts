@@ -1,0 +1,69 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Execs } from "../execs.js";
+import { aborted } from "./aborted.js";
+import { failed } from "./ending.js";
+import type { Outlet } from "./outlet.js";
+
+/** How long nothing may be taken of a stopped command's output, in milliseconds. */
+const READER_PATIENCE_MS = 10_000;
+
+/** How long all of it may take when somebody is in a hurry, in milliseconds. */
+const HURRY_MS = 1000;
+
+/**
+ * A command's output on its way to stdout and stderr. The next piece is asked for when the last has
+ * been taken, so that a slow reader costs no memory.
+ */
+export class ShownOutput {
+  /** Resolves the exit code when all output has been taken. */
+  readonly exitCode: Promise<number>;
+  #ended = false;
+  #taken = 0;
+
+  constructor(execs: Execs, id: string, outlets: { stdout: Outlet; stderr: Outlet }) {
+    this.exitCode = this.#show(execs, id, outlets);
+  }
+
+  /** Whether the command has ended and all its output has been taken. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * Waits until all output of a command that has ended is taken, as long as its readers do so.
+   *
+   * @param forced Aborted: it may take a moment more.
+   * @returns Why some of it is not shown, if so.
+   */
+  async rest(forced: AbortSignal): Promise<string | undefined> {
+    const all = this.exitCode.then(
+      () => undefined,
+      (error: unknown) => failed(error).message,
+    );
+    const hurry = aborted(forced).then(() => delay(HURRY_MS, "some of the output is not shown."));
+    for (;;) {
+      const before = this.#taken;
+      const slow = delay(READER_PATIENCE_MS, "");
+      const why = await Promise.race([all, hurry, slow]);
+      if (why !== "") return why;
+      if (this.#taken === before) return "some of the output is not shown: nobody reads it.";
+    }
+  }
+
+  async #show(
+    execs: Execs,
+    id: string,
+    outlets: { stdout: Outlet; stderr: Outlet },
+  ): Promise<number> {
+    for await (const { type, output, exitCode } of execs.streamOutput(id)) {
+      await outlets[type].write(output);
+      this.#taken += 1;
+      if (exitCode !== undefined) {
+        this.#ended = true;
+        return exitCode;
+      }
+    }
+    throw new Error(`the output of exec ${id} ended without an exit code.`);
+  }
+}

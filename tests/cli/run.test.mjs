@@ -1,0 +1,313 @@
+// @ts-check
+// `sandpipe run`: what a command is given, and what comes of it.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile, realpath, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { after, before, describe, it } from "node:test";
+import { startTestAgent } from "../agent.mjs";
+import { installSandpipe } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+});
+after(() => sandpipe.remove());
+
+/** @param {string} script */
+const sh = (script) => ["sh", "-c", script];
+
+describe("sandpipe run", () => {
+  it("ends with the command's exit code", async () => {
+    for (const code of [0, 1, 2, 42, 125, 255]) {
+      const { exitCode, stderr } = await sandpipe.run(["run", "--", ...sh(`exit ${code}`)]);
+      assert.deepEqual({ exitCode, stderr }, { exitCode: code, stderr: "" });
+    }
+  });
+
+  it("ends with 128 + N after death by signal N, 127 and 126 where nothing could be run", async () => {
+    const exitCode = async (/** @type {string[]} */ command) =>
+      (await sandpipe.run(["run", "--", ...command])).exitCode;
+    assert.equal(await exitCode(sh("kill -KILL $$")), 137);
+    assert.equal(await exitCode(sh("kill -TERM $$")), 143);
+    assert.equal(await exitCode(["no-such-command"]), 127);
+    assert.equal(await exitCode(["/"]), 126);
+  });
+
+  it("keeps stdout and stderr apart", async () => {
+    const script = "echo hello; echo oops >&2; printf 'no newline, é 😀'; exit 3";
+    assert.deepEqual(await sandpipe.run(["run", "--", ...sh(script)]), {
+      exitCode: 3,
+      signal: null,
+      stdout: "hello\nno newline, é 😀",
+      stderr: "oops\n",
+    });
+  });
+
+  it("hands over arguments byte for byte, also those that look like its own", async () => {
+    const args = [
+      "",
+      " ",
+      "'\"`$HOME\\",
+      "line\nbreak\r\n",
+      "-i",
+      "--",
+      "--help",
+      "--url",
+      "é 😀",
+      "*",
+    ];
+    const print = ["sh", "-c", 'for argument; do printf "%s\\0" "$argument"; done', "sh"];
+    for (const options of [[], ["--"]]) {
+      const { stdout } = await sandpipe.run(["run", ...options, ...print, ...args]);
+      assert.deepEqual(stdout.split("\0").slice(0, -1), args);
+    }
+  });
+
+  it("adds variables to the environment, and keeps its agent's secrets", async () => {
+    const variables = ["A=1", "EMPTY=", "LINES=a\nb=c", "odd.name=é"];
+    const options = variables.flatMap((variable) => ["--env", variable]);
+    const env = { FROM_HERE: "yes" };
+    const { stdout } = await sandpipe.run(["run", ...options, "--", "env", "-0"], { env });
+    const seen = stdout.split("\0");
+    for (const variable of [...variables, "FROM_HERE=yes"]) assert.ok(seen.includes(variable));
+    assert.doesNotMatch(stdout, /SANDPIPE/);
+  });
+
+  it("runs in the current directory, or in the one that it is told", async () => {
+    const pwd = async (/** @type {string[]} */ ...options) =>
+      (await sandpipe.run(["run", ...options, "pwd"])).stdout;
+    assert.equal(await pwd(), `${sandpipe.path}\n`);
+    assert.equal(await pwd("--cwd", "/usr"), "/usr\n");
+    assert.equal(
+      await pwd("--cwd=node_modules"),
+      `${await realpath(sandpipe.path)}/node_modules\n`,
+    );
+  });
+
+  it("runs as the user that it is told", { skip: process.getuid?.() !== 0 }, async () => {
+    const { stdout } = await sandpipe.run(["run", "--user", "nobody", "--cwd", "/", "id", "-un"]);
+    assert.equal(stdout, "nobody\n");
+  });
+
+  it("leaves no job behind that a command left", async () => {
+    const { exitCode, stdout } = await sandpipe.run(["run", "--", ...sh("sleep 1000 & echo done")]);
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 0, stdout: "done\n" });
+  });
+
+  it("passes all output on, in bounded memory, however slow it is taken", async () => {
+    const size = 200_000_000;
+    const script = `head -c ${size} /dev/zero | tr '\\0' x`;
+    const invocation = await sandpipe.start(["run", "--", ...sh(script)]);
+    const { child } = invocation;
+    await invocation.says("x");
+    child.stdout.pause();
+    // The command ends, whether its output is taken or not.
+    await invocation.ends("tr");
+    const taken = createHash("sha256");
+    let length = 0;
+    /** @type {number | undefined} */
+    let peak;
+    child.stdout.removeAllListeners("data");
+    taken.update(invocation.stdout);
+    length += invocation.stdout.length;
+    for await (const text of child.stdout) {
+      taken.update(text);
+      length += text.length;
+      if (length > size * 0.9) peak ??= await peakOfMemory(child.pid);
+    }
+    assert.equal(length, size);
+    assert.equal(taken.digest("hex"), createHash("sha256").update("x".repeat(size)).digest("hex"));
+    assert.ok(peak !== undefined && peak < size, `${peak} bytes`);
+    assert.equal((await invocation.end).exitCode, 0);
+    await invocation.leavesNothing();
+  });
+});
+
+describe("sandpipe run, stdin", () => {
+  it("is empty by default, although its own stays open", async () => {
+    const invocation = await sandpipe.start(["run", "cat"]);
+    invocation.stdin.write("for nobody\n");
+    assert.deepEqual(await invocation.end, { exitCode: 0, signal: null, stdout: "", stderr: "" });
+  });
+
+  it("is passed on with -i, byte for byte, up to its end", async () => {
+    const text = `\uFEFF${"é😀\r\n\0 plain ".repeat(70_000)}`;
+    const bytes = Buffer.from(text);
+    assert.ok(bytes.length > 1_000_000);
+    const invocation = await sandpipe.start([
+      "run",
+      "-i",
+      "--",
+      ...sh("tee /dev/stderr | sha256sum"),
+    ]);
+    // Cut anywhere, also within characters.
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 40_007) }, (_, i) =>
+      bytes.subarray(i * 40_007, (i + 1) * 40_007),
+    );
+    await pipeline(Readable.from(pieces), invocation.stdin);
+    const { exitCode, stdout, stderr } = await invocation.end;
+    assert.equal(exitCode, 0);
+    assert.equal(stdout.split(" ")[0], createHash("sha256").update(bytes).digest("hex"));
+    assert.ok(stderr === text, "what comes back is what was sent");
+    await invocation.leavesNothing();
+  });
+
+  it("is passed on as it comes", async () => {
+    const invocation = await sandpipe.start(["run", "-i", "cat"]);
+    for (const word of ["one", "two", "three"]) {
+      invocation.stdin.write(word);
+      await invocation.says(word);
+    }
+    invocation.stdin.end();
+    assert.equal((await invocation.end).stdout, "onetwothree");
+  });
+
+  it("is left alone when the command has read enough", async () => {
+    const invocation = await sandpipe.start(["run", "-i", "head", "-n", "1"]);
+    const endless = Readable.from(
+      (function* () {
+        for (;;) yield "line\n".repeat(10_000);
+      })(),
+    );
+    endless.pipe(invocation.stdin);
+    const { exitCode, stdout, stderr } = await invocation.end;
+    endless.destroy();
+    assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "line\n", stderr: "" });
+    await invocation.leavesNothing();
+  });
+
+  it("stops the command rather than change what is no text", async () => {
+    const invocation = await sandpipe.start(["run", "-i", "cat"]);
+    invocation.stdin.end(Buffer.from([0x61, 0xff, 0x62]));
+    const { exitCode, stderr } = await invocation.end;
+    assert.equal(exitCode, 125);
+    assert.match(stderr, /^sandpipe: stdin is not UTF-8 text.*base64.*\n$/);
+    await invocation.leavesNothing();
+  });
+});
+
+describe("sandpipe run, at another agent", () => {
+  /** @type {Awaited<ReturnType<typeof startTestAgent>>} */
+  let agent;
+  // So that none is started here.
+  const none = { SANDPIPE_AGENT: "/no/such/agent" };
+
+  before(async () => {
+    agent = await startTestAgent();
+    await writeFile(join(sandpipe.path, "token"), `${agent.token}\n`);
+  });
+  after(() => agent.stop());
+
+  it("finds it by its options", async () => {
+    const target = ["--url", agent.url, "--token-file", "token"];
+    const { exitCode, stdout } = await sandpipe.run(
+      ["run", ...target, ...sh("echo there; exit 4")],
+      {
+        env: none,
+      },
+    );
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 4, stdout: "there\n" });
+  });
+
+  it("finds it by the environment", async () => {
+    const env = { ...none, SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
+    const { exitCode, stdout } = await sandpipe.run(["run", "echo", "there"], { env });
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 0, stdout: "there\n" });
+  });
+
+  it("stops the command there when it is told to stop", async () => {
+    const env = { ...none, SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
+    const invocation = await sandpipe.start(
+      ["run", "--env", "THERE=yes", "--", ...sh("echo $$; sleep 1000")],
+      { env },
+    );
+    await invocation.says("\n");
+    const pid = Number(invocation.stdout);
+    process.kill(pid, 0);
+    invocation.child.kill("SIGINT");
+    assert.equal((await invocation.end).exitCode, 130);
+    assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+  });
+
+  it("ends with 125 and the reason when it is refused", async () => {
+    const env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: "wrong" };
+    const { exitCode, stdout, stderr } = await sandpipe.run(["run", "true"], { env });
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 125, stdout: "" });
+    assert.match(stderr, /^sandpipe: .*401.*\n$/);
+  });
+});
+
+describe("sandpipe", () => {
+  /** @type {[name: string, args: string[], says: RegExp][]} */
+  const WRONG = [
+    ["no command", [], /no command was given.*sandpipe --help/],
+    ["an unknown command", ["walk"], /no command "walk".*sandpipe --help/],
+    ["an unknown option", ["run", "--walk", "true"], /--walk.*sandpipe run --help/],
+    ["an option without its value", ["run", "--cwd"], /--cwd/],
+    ["an option that takes its value from the next", ["run", "--cwd", "--", "true"], /--cwd/],
+    ["a value for a flag", ["run", "--tty=yes", "true"], /--tty/],
+    ["nothing to run", ["run", "--"], /nothing to run.*sandpipe run -- ls/],
+    ["a variable without a value", ["run", "--env", "NAME", "true"], /NAME=VALUE.*"NAME"/],
+    ["a time that is none", ["run", "--grace", "soon", "true"], /--grace.*seconds.*"soon"/],
+    ["a time that is too long", ["run", "--timeout", "1e9", "true"], /--timeout.*"1e9"/],
+    ["no time at all", ["run", "--timeout", "0", "true"], /--timeout.*more than 0/],
+    ["a token without an address", ["run", "--token-file", "x", "true"], /--token-file.*--url/],
+  ];
+  for (const [name, args, says] of WRONG) {
+    it(`ends with 2 and one line of explanation for ${name}`, async () => {
+      const { exitCode, stdout, stderr } = await sandpipe.run(args);
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 2, stdout: "" });
+      assert.match(stderr, /^sandpipe: .*\n$/);
+      assert.match(stderr, says);
+    });
+  }
+
+  /** @type {[name: string, args: string[], says: RegExp, env?: NodeJS.ProcessEnv][]} */
+  const FAILURES = [
+    ["a directory that is not there", ["--cwd", "/no/such"], /\/no\/such/],
+    ["a user who is not there", ["--user", "no-such-user"], /no-such-user/],
+    ["an agent that is not there", ["--url", "http://127.0.0.1:9"], /127\.0\.0\.1:9/],
+    ["an address that is none", ["--url", "here"], /url/],
+    [
+      "a token file that is not there",
+      ["--url", "http://127.0.0.1:9", "--token-file", "/no/such"],
+      /token file.*\/no\/such/,
+    ],
+    ["no agent to start", [], /\/no\/agent.*SANDPIPE_AGENT/, { SANDPIPE_AGENT: "/no/agent" }],
+    ["a terminal where there is none", ["-t"], /-t needs a terminal/],
+  ];
+  for (const [name, options, says, env = {}] of FAILURES) {
+    it(`ends with 125 and one line of explanation for ${name}`, async () => {
+      const { exitCode, stdout, stderr } = await sandpipe.run(["run", ...options, "true"], { env });
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 125, stdout: "" });
+      assert.match(stderr, /^sandpipe: .*\n$/);
+      assert.match(stderr, says);
+    });
+  }
+
+  it("shows its help and its version", async () => {
+    const shown = async (/** @type {string[]} */ ...args) => {
+      const { exitCode, stdout, stderr } = await sandpipe.run(args);
+      assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+      return stdout;
+    };
+    assert.match(await shown("--version"), /^sandpipe \d+\.\d+\.\d+\n$/);
+    assert.match(await shown("--help"), /^Usage: sandpipe run/);
+    const help = await shown("run", "--help");
+    for (const option of ["--url", "--token-file", "--cwd", "--env", "--user", "--timeout"]) {
+      assert.match(help, new RegExp(`^  ${option} `, "m"));
+    }
+    assert.ok(help.split("\n").every((line) => line.length <= 100));
+  });
+});
+
+/** The most memory that a process has had, in bytes. @param {number | undefined} pid */
+async function peakOfMemory(pid) {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}

@@ -1,0 +1,172 @@
+// @ts-check
+// `sandpipe run`: what stops a command, and that nothing is left of it.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { installSandpipe } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+});
+after(() => sandpipe.remove());
+
+/** Ends on SIGTERM, with last words, and has a child. */
+const TIDY = `trap 'echo bye; exit 7' TERM; sleep 1000 & echo ready; wait`;
+
+/** Does not end on SIGTERM, nor does its child; it says so. */
+const STUBBORN = `sh -c "trap '' TERM; while :; do sleep 0.05; done" &
+  trap 'echo refused' TERM; echo ready; while :; do sleep 0.05; done`;
+
+/**
+ * @param {string} script
+ * @param {string[]} options
+ */
+async function start(script, ...options) {
+  const invocation = await sandpipe.start(["run", ...options, "--", "sh", "-c", script]);
+  await invocation.says("ready\n");
+  return invocation;
+}
+
+describe("sandpipe run, told to stop", () => {
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])) {
+    it(`lets the command end on ${signal}, and shows its last words`, async () => {
+      const invocation = await start(TIDY);
+      invocation.child.kill(signal);
+      const end = { exitCode: 130, signal: null, stdout: "ready\nbye\n", stderr: "" };
+      assert.deepEqual(await invocation.end, end);
+      await invocation.leavesNothing();
+    });
+
+    it(`kills a command that does not end within the grace period after ${signal}`, async () => {
+      const invocation = await start(STUBBORN, "--grace", "0.5");
+      invocation.child.kill(signal);
+      const end = { exitCode: 130, signal: null, stdout: "ready\nrefused\n", stderr: "" };
+      assert.deepEqual(await invocation.end, end);
+      await invocation.leavesNothing();
+    });
+  }
+
+  it("kills the command on the second signal", async () => {
+    const invocation = await start(STUBBORN, "--grace", "1000");
+    invocation.child.kill("SIGINT");
+    await invocation.says("refused\n");
+    invocation.child.kill("SIGINT");
+    const end = { exitCode: 130, signal: null, stdout: "ready\nrefused\n", stderr: "" };
+    assert.deepEqual(await invocation.end, end);
+    await invocation.leavesNothing();
+  });
+
+  it("stops a command that is suspended", async () => {
+    const invocation = await start("echo ready; kill -STOP $$");
+    invocation.child.kill("SIGINT");
+    assert.equal((await invocation.end).exitCode, 130);
+    await invocation.leavesNothing();
+  });
+
+  it("kills the jobs that a command left when they do not end in time", async () => {
+    const job = "trap '' TERM; echo > ready; while :; do sleep 0.05; done";
+    const script = `mkfifo ready; sh -c "${job}" & read ready < ready; exit 3`;
+    const { exitCode } = await sandpipe.run(["run", "--grace", "0.5", "--", "sh", "-c", script]);
+    assert.equal(exitCode, 3);
+  });
+
+  it("leaves nothing when it is killed itself", async () => {
+    const invocation = await start(TIDY);
+    invocation.child.kill("SIGKILL");
+    assert.equal((await invocation.end).signal, "SIGKILL");
+    await invocation.willLeaveNothing();
+  });
+
+  it("ends although nobody takes the output, and says so at the second signal", async () => {
+    const invocation = await start("echo ready; yes");
+    invocation.child.stdout.pause();
+    invocation.child.kill("SIGTERM");
+    await invocation.ends("yes");
+    invocation.child.kill("SIGTERM");
+    const [exitCode] = await once(invocation.child, "exit");
+    invocation.child.stdout.destroy();
+    assert.equal(exitCode, 130);
+    assert.match((await invocation.end).stderr, /^sandpipe: some of the output is not shown.*\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("ends at the second signal where the agent does not answer", async () => {
+    const silent = createServer();
+    const connected = once(silent, "connection");
+    await once(silent.listen(0, "127.0.0.1"), "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (silent.address());
+    const invocation = await sandpipe.start(["run", "--url", `http://127.0.0.1:${port}`, "true"]);
+    const [connection] = await connected;
+    invocation.child.kill("SIGINT");
+    invocation.child.kill("SIGTERM");
+    const { exitCode, stderr } = await invocation.end;
+    connection.destroy();
+    silent.close();
+    assert.equal(exitCode, 130);
+    assert.match(stderr, /^sandpipe: .*may have been started.*\n$/);
+  });
+});
+
+describe("sandpipe run, its output closed", () => {
+  it("stops the command, silently", async () => {
+    const script = "{ sandpipe run yes; echo $? >&2; } | head -1";
+    const invocation = await sandpipe.startInShell(script);
+    const { stdout, stderr } = await invocation.end;
+    assert.deepEqual({ stdout, stderr }, { stdout: "y\n", stderr: "141\n" });
+    await invocation.leavesNothing();
+  });
+
+  it("does not wait for more output to notice", async () => {
+    const script = "echo ready; until [ -e closed ]; do sleep 0.05; done; echo more; sleep 1000";
+    const invocation = await start(script, "--cwd", sandpipe.path);
+    invocation.child.stdout.destroy();
+    await writeFile(join(sandpipe.path, "closed"), "");
+    assert.equal((await invocation.end).exitCode, 141);
+    await invocation.leavesNothing();
+  });
+
+  it("stops the command with the reason when the output can't be written", async () => {
+    const invocation = await sandpipe.startInShell("sandpipe run -- yes > /dev/full");
+    const { exitCode, stderr } = await invocation.end;
+    assert.equal(exitCode, 125);
+    assert.match(stderr, /^sandpipe: the output can't be written: ENOSPC.*\n$/);
+    await invocation.leavesNothing();
+  });
+});
+
+describe("sandpipe run, with a timeout", () => {
+  it("stops the command with 124, and says so", async () => {
+    const invocation = await start(TIDY, "--timeout", "1");
+    assert.deepEqual(await invocation.end, {
+      ...{ exitCode: 124, signal: null, stdout: "ready\nbye\n" },
+      stderr: "sandpipe: the command was stopped: 1 s (--timeout) have passed.\n",
+    });
+    await invocation.leavesNothing();
+  });
+
+  it("kills one that does not end within the grace period", async () => {
+    const invocation = await start(STUBBORN, "--timeout", "1", "--grace", "0.5");
+    const { exitCode, stdout } = await invocation.end;
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 124, stdout: "ready\nrefused\n" });
+    await invocation.leavesNothing();
+  });
+
+  it("kills it at a signal during the grace period", async () => {
+    const invocation = await start(STUBBORN, "--timeout", "1", "--grace", "1000");
+    await invocation.says("refused\n");
+    invocation.child.kill("SIGINT");
+    assert.equal((await invocation.end).exitCode, 124);
+    await invocation.leavesNothing();
+  });
+
+  it("does not hold up a command that ends before", async () => {
+    const { exitCode, stderr } = await sandpipe.run(["run", "--timeout", "1000", "true"]);
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+  });
+});

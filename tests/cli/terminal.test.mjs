@@ -1,0 +1,138 @@
+// @ts-check
+// `sandpipe run -t`, in a real terminal.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, describe, it } from "node:test";
+import { installSandpipe } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+});
+after(() => sandpipe.remove());
+
+/**
+ * @param {string} script
+ * @param {string[]} options
+ */
+const start = (script, ...options) =>
+  sandpipe.startInTerminal(["run", ...options, "--", "sh", "-c", script]);
+
+/** The terminal that an invocation runs in: the first thing that it says. @param {string} screen */
+const terminalOf = (screen) => screen.split(/\r?\n/)[0] ?? "";
+
+describe("sandpipe run -t", () => {
+  it("gives the command a terminal of the same size and kind", async () => {
+    const script =
+      "test -t 0 && test -t 1 && test -t 2 && echo terminal; tty; stty size; echo $TERM";
+    const invocation = await sandpipe.startInTerminal(
+      ["run", "-t", "--", "sh", "-c", `until [ "$(stty size)" = "30 100" ]; do :; done; ${script}`],
+      { env: { TERM: "screen-256color" } },
+    );
+    const { stdout } = await invocation.end;
+    assert.match(stdout, /^terminal\r+\n\/dev\/pts\/\d+\r+\n30 100\r+\nscreen-256color\r+\n/m);
+    assert.match(stdout, /^exit code 0\r\nrestored\r\n$/m);
+    await invocation.leavesNothing();
+  });
+
+  it("gives the command the new size when the terminal is resized", async () => {
+    const script = `trap 'stty size' WINCH; until [ "$(stty size)" = "30 100" ]; do :; done
+      echo ready; until [ "$(stty size)" = "40 120" ]; do sleep 0.05; done; echo resized`;
+    const invocation = await start(script, "-t");
+    await invocation.says("ready");
+    const terminal = terminalOf(invocation.stdout);
+    execFileSync("stty", ["-F", terminal, "rows", "40", "cols", "120"]);
+    await invocation.says(/40 120\r+\n(.*\r+\n)?resized/);
+    await invocation.end;
+    await invocation.leavesNothing();
+  });
+
+  it("keeps the exit code, with the terminal as it was", async () => {
+    const invocation = await start("exit 42", "-it");
+    assert.match((await invocation.end).stdout, /exit code 42\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("hands every key to the command with -it, once, also Ctrl+C", async () => {
+    const script = `stty -icanon -echo; trap 'echo interrupted' INT; echo ready
+      while key=$(dd bs=1 count=1 2>/dev/null) && [ "$key" != q ]; do echo "key $key."; done`;
+    const invocation = await start(script, "-it");
+    await invocation.says("ready");
+    invocation.stdin.write("a");
+    await invocation.says("key a.");
+    invocation.stdin.write("\x03");
+    await invocation.says("interrupted");
+    invocation.stdin.write("q");
+    const { stdout } = await invocation.end;
+    assert.match(
+      stdout,
+      /ready\s+key a\.\s+(key \.\s+)?interrupted\s+(key \.\s+)?exit code 0\r\nrestored/,
+    );
+    await invocation.leavesNothing();
+  });
+
+  it("ends an interactive shell by Ctrl+D", async () => {
+    const invocation = await sandpipe.startInTerminal(["run", "-it", "sh"], { env: { PS1: "> " } });
+    await invocation.says("> ");
+    invocation.stdin.write("echo $((6 * 7))\r");
+    await invocation.says("42");
+    invocation.stdin.write("\x04");
+    assert.match((await invocation.end).stdout, /exit code 0\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("stops the command by Ctrl+C without -i", async () => {
+    const invocation = await start(
+      "trap 'echo bye; exit 7' TERM; echo ready; sleep 1000 & wait",
+      "-t",
+    );
+    await invocation.says("ready");
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /bye\s+exit code 130\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("stops the command by SIGTERM, with the terminal as it was", async () => {
+    const invocation = await start("trap '' INT; echo ready; sleep 1000", "-it");
+    await invocation.says("ready");
+    await invocation.kill(sandpipe.program, "SIGTERM");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("leaves the terminal as it was when it crashes, and nothing behind", async () => {
+    const crash = `process.on("SIGUSR2", () => { throw new Error("crash"); })`;
+    const invocation = await sandpipe.startInTerminal(
+      ["run", "-it", "--", "sh", "-c", "echo ready; sleep 1000"],
+      { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` } },
+    );
+    await invocation.says("ready");
+    await invocation.kill(sandpipe.program, "SIGUSR2");
+    assert.match((await invocation.end).stdout, /crash[^]*exit code 125\r\nrestored\r\n$/);
+    await invocation.willLeaveNothing();
+  });
+
+  it("stops the command when its terminal goes away", async () => {
+    const invocation = await start("trap '' HUP; echo ready; sleep 1000", "-it");
+    await invocation.says("ready");
+    invocation.child.kill("SIGKILL");
+    await invocation.end;
+    await invocation.willLeaveNothing();
+  });
+
+  it("hears a signal while the terminal takes no output", async () => {
+    const invocation = await start("echo ready; yes");
+    await invocation.says("ready");
+    // As Ctrl+S does: what script reads no more stays in the terminal.
+    invocation.child.kill("SIGSTOP");
+    await invocation.kill(sandpipe.program, "SIGTERM");
+    await invocation.ends("yes");
+    await invocation.kill(sandpipe.program, "SIGTERM");
+    await invocation.ends(sandpipe.program);
+    invocation.child.kill("SIGCONT");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+});

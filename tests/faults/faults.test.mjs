@@ -1,0 +1,80 @@
+// @ts-check
+// Commands through a proxy that breaks what it can: their output, exit codes and effects are as if
+// it had broken nothing. `SOAK=1` makes it more and larger; `SEED=…` repeats one run.
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+
+import { Rig } from "./rig.mjs";
+import { run } from "./run.mjs";
+import { runAll } from "./runs.mjs";
+import { Tally } from "./tally.mjs";
+
+/**
+ * @typedef {import("./rig.mjs").AgentKind} AgentKind
+ * @typedef {import("./texts.mjs").Size} Size
+ */
+
+const isSoak = Boolean(process.env["SOAK"]);
+
+/** @type {[count: number, size: Size][]} */
+const BATCHES = isSoak
+  ? [
+      [1000, "small"],
+      [500, "20mb"],
+    ]
+  : [
+      [200, "small"],
+      [100, "1mb"],
+    ];
+
+/** The tests have always the same faults, a soak has new ones. */
+const FIRST = isSoak ? randomInt(1_000_000_000) : 1;
+
+/** In so many, chance leaves no fault out. */
+const ENOUGH_RUNS = 200;
+
+const { SEED } = process.env;
+
+describe("faults", { concurrency: true, skip: SEED !== undefined }, () => {
+  for (const kind of /** @type {AgentKind[]} */ (["full", "plain"])) {
+    describe(`an agent ${kind === "full" ? "with all" : "without"} extensions`, {
+      concurrency: true,
+    }, () => {
+      /** @type {Rig} */
+      let rig;
+      before(async () => {
+        rig = await Rig.start(kind);
+      });
+      after(() => rig.stop());
+
+      it("announces what it should", async () => {
+        const features = await rig.features();
+        if (kind === "plain") assert.deepEqual(features, []);
+        else assert.ok(features.includes("idempotency-key"), `only ${features.join(", ")}`);
+      });
+
+      for (const [count, size] of BATCHES) {
+        it(`keeps its promises in ${count} runs (${size})`, async () => {
+          const { tally, failures } = await runAll(rig, size, FIRST, count);
+          const { first, last } = { first: FIRST, last: FIRST + count - 1 };
+          console.log(tally.table(`${kind} agent, ${size}, seeds ${first} to ${last}`));
+          assert.equal(failures.length, 0, failures.map(String).join("\n"));
+          if (count >= ENOUGH_RUNS) assert.deepEqual(tally.missing, [], "never took place");
+        });
+      }
+    });
+  }
+});
+
+it("repeats one run", { skip: SEED === undefined }, async () => {
+  const [, kind, size] = /^(full|plain)-(small|1mb|20mb)-\d+$/.exec(SEED ?? "") ?? [];
+  assert.ok(kind !== undefined && size !== undefined, `SEED=${SEED} is no seed`);
+  const rig = await Rig.start(/** @type {AgentKind} */ (kind));
+  try {
+    const struck = await run(rig, SEED ?? "", /** @type {Size} */ (size), new Tally());
+    console.log(struck);
+  } finally {
+    await rig.stop();
+  }
+});

@@ -1,0 +1,76 @@
+// @ts-check
+/** An agent, the texts that commands write, and a way to it that no fault befalls. */
+
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { connect } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+import { temporaryFolder } from "../installed-package.mjs";
+import { writeText } from "./texts.mjs";
+
+/** @typedef {"full" | "plain"} AgentKind with its extensions, or without any */
+
+export class Rig {
+  /** @type {Map<import("./texts.mjs").Size, Promise<import("./texts.mjs").Text>>} */
+  #texts = new Map();
+
+  /**
+   * @param {AgentKind} kind
+   * @param {Awaited<ReturnType<typeof startAgent>>} agent
+   * @param {import("sandpipe").Execs} direct
+   * @param {string} folder
+   */
+  constructor(kind, agent, direct, folder) {
+    this.kind = kind;
+    this.agent = agent;
+    this.direct = direct;
+    this.folder = folder;
+  }
+
+  /** @param {AgentKind} kind */
+  static async start(kind) {
+    const agent = await startAgent({ args: kind === "plain" ? ["--without", "all"] : [] });
+    const { execs } = await connect(agent);
+    return new Rig(kind, agent, execs, await temporaryFolder());
+  }
+
+  async stop() {
+    await this.agent.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** The extensions that the agent announces. @returns {Promise<string[]>} */
+  async features() {
+    const answer = await fetch(`${this.agent.url}/health`);
+    return (await answer.json()).features;
+  }
+
+  /** @param {import("./texts.mjs").Size} size */
+  text(size) {
+    const text = this.#texts.get(size) ?? writeText(this.folder, size);
+    this.#texts.set(size, text);
+    return text;
+  }
+
+  /**
+   * The file to which a run's command appends a line.
+   *
+   * @param {string} seed
+   */
+  countFile(seed) {
+    return join(this.folder, `${seed}.count`);
+  }
+
+  /**
+   * How often a run's command has run.
+   *
+   * @param {string} seed
+   */
+  async timesRun(seed) {
+    const lines = await readFile(this.countFile(seed), "utf8").catch((error) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
+    return lines.split("\n").length - 1;
+  }
+}
