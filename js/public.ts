@@ -6,12 +6,14 @@ export {
   HttpError,
   InvalidArgumentError,
   isSandpipeError,
+  LoadError,
   OutputLimitError,
   OutputLostError,
   ProtocolError,
   SandpipeError,
   type SandpipeErrorCode,
   type SandpipeErrorDetails,
+  type SandpipeErrors,
 } from "./errors.js";
 export type { Connect } from "./connect.js";
 export type { Execs } from "./execs.js";

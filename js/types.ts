@@ -23,7 +23,7 @@ export type WasmSource = WebAssembly.Module | BufferSource | Response | URL | st
 
 /** How to follow an exec to its end. */
 export interface WaitOptions {
-  /** Called with each piece of output as it arrives, in order. */
+  /** Called with each piece of output as it arrives, in order. What it returns is not awaited. */
   onOutput?(event: ExecStdout): void;
 }
 
@@ -50,7 +50,7 @@ export interface ExecResult {
 
 /** An exec's output up to now. */
 export interface ExecSnapshot {
-  /** The exit code, if the process has ended. */
+  /** The exit code, if the process has ended and its last event is among those asked for. */
   exitCode?: number;
   /** Its stdout and stderr, joined in order of arrival. */
   output: string;

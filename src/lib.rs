@@ -4,6 +4,7 @@
 //! over bytes → [`execs::follow`] says what they mean → the caller. What is decided is decided in
 //! plain Rust, which is tested natively; the files that call into JS carry it out.
 
+mod answer;
 mod arguments;
 mod batches;
 mod closing;
