@@ -12,22 +12,28 @@
  * - `unsupported`: {@link UnsupportedError}
  * - `invalid_argument`: {@link InvalidArgumentError}
  * - `closed`: {@link ClosedError}
+ * - `load`: {@link LoadError}
  * - `agent`: {@link AgentError}
  */
-export type SandpipeErrorCode =
-  | "http"
-  | "network"
-  | "create_unknown"
-  | "exit_code_missing"
-  | "interrupted"
-  | "timeout"
-  | "output_limit"
-  | "output_lost"
-  | "protocol"
-  | "unsupported"
-  | "invalid_argument"
-  | "closed"
-  | "agent";
+export type SandpipeErrorCode = keyof SandpipeErrors;
+
+/** The class of each {@link SandpipeErrorCode}. */
+export interface SandpipeErrors {
+  http: HttpError;
+  network: HttpError;
+  create_unknown: CreateUnknownError;
+  exit_code_missing: ExitCodeMissingError;
+  interrupted: InterruptedError;
+  timeout: TimeoutError;
+  output_limit: OutputLimitError;
+  output_lost: OutputLostError;
+  protocol: ProtocolError;
+  unsupported: UnsupportedError;
+  invalid_argument: InvalidArgumentError;
+  closed: ClosedError;
+  load: LoadError;
+  agent: AgentError;
+}
 
 /** What an error carries beside its message. */
 export interface SandpipeErrorDetails {
@@ -60,7 +66,12 @@ export class SandpipeError extends Error {
  * Whether `error` is a {@link SandpipeError}, of the given code if there is one. Unlike
  * `instanceof` it also knows the errors of another copy of the package.
  */
-export function isSandpipeError(error: unknown, code?: SandpipeErrorCode): error is SandpipeError {
+export function isSandpipeError<Code extends SandpipeErrorCode>(
+  error: unknown,
+  code: Code,
+): error is SandpipeErrors[Code];
+export function isSandpipeError(error: unknown): error is SandpipeError;
+export function isSandpipeError(error: unknown, code?: SandpipeErrorCode): boolean {
   if (typeof error !== "object" || error === null) return false;
   const { [brand]: branded, code: actual } = error as { [brand]?: unknown; code?: unknown };
   return branded === true && (code === undefined || actual === code);
@@ -272,5 +283,15 @@ export class AgentError extends SandpipeError {
 
   constructor(message: string, details?: SandpipeErrorDetails) {
     super("agent", message, details);
+  }
+}
+
+/** The package's WebAssembly module could not be loaded. `cause` is why. */
+export class LoadError extends SandpipeError {
+  override readonly name = "LoadError";
+  override readonly code = "load";
+
+  constructor(message: string, details?: SandpipeErrorDetails) {
+    super("load", message, details);
   }
 }

@@ -73,7 +73,7 @@ export interface WaitOptions {
   timeoutMs?: number;
   /** How long the command may take to end after SIGTERM, in milliseconds. Default: 10 000. */
   graceMs?: number;
-  /** Called with each piece of output as it arrives, in order. */
+  /** Called with each piece of output as it arrives, in order. What it returns is not awaited. */
   onOutput?(event: ExecStdout): void;
   /** More output than this, in bytes of UTF-8: the command is stopped, {@link OutputLimitError}. */
   maxOutputBytes?: number;
@@ -121,7 +121,7 @@ export interface ExecResult {
 
 /** An exec's output up to now. */
 export interface ExecSnapshot {
-  /** The exit code, if the process has ended. */
+  /** The exit code, if the process has ended and its last event is among those asked for. */
   exitCode?: number;
   /** Its stdout and stderr, joined in order of arrival. */
   output: string;

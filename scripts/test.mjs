@@ -8,6 +8,7 @@ import { requireCurrentCargoLock } from "./setup/cargo-lock.mjs";
 import { prepareChromium } from "./setup/chromium.mjs";
 import { setUpMachine } from "./setup/machine.mjs";
 import { cargoTests } from "./suites/cargo.mjs";
+import { faultTests } from "./suites/faults.mjs";
 import { lint } from "./suites/lint.mjs";
 import { nodeTests } from "./suites/node.mjs";
 import { wasmTests } from "./suites/wasm.mjs";
@@ -25,6 +26,7 @@ const SUITES = [
   { name: "wasm-browser", browser: true, run: () => wasmTests("browser") },
   { name: "node", browser: false, run: () => nodeTests("node") },
   { name: "cli", browser: false, run: () => nodeTests("cli") },
+  { name: "faults", browser: false, run: faultTests },
   { name: "packaging", browser: false, run: () => nodeTests("packaging") },
   { name: "browser", browser: true, run: () => nodeTests("browser") },
   { name: "edge", browser: false, run: () => nodeTests("edge") },

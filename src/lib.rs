@@ -5,6 +5,7 @@
 //! plain Rust, which is tested natively; the files that call into JS carry it out.
 
 mod abort;
+mod answer;
 mod arguments;
 mod batches;
 mod closing;

@@ -76,8 +76,11 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
 fn headers(value: &JsValue, name: &str) -> Result<Headers> {
     let headers = Headers::new().map_err(Error::Thrown)?;
     for (key, text) in arguments::string_map(value, name)? {
-        headers.append(&key, &text).map_err(|_| {
-            arguments::wrong(&format!("{name}.{key}"), "a header that HTTP allows", &text.into())
+        // The value may be a secret: it is in no error message.
+        headers.append(&key, &text).map_err(|_| Error::InvalidArgument {
+            name: format!("{name}.{key}"),
+            expected: "a header that HTTP allows".to_owned(),
+            actual: "not".to_owned(),
         })?;
     }
     Ok(headers)

@@ -7,9 +7,10 @@ use gloo_timers::future::TimeoutFuture;
 use js_sys::{Date, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Headers, ReadableStreamDefaultReader, RequestInit, Response};
+use web_sys::{Headers, RequestInit};
 
 use crate::abort::Abort;
+use crate::answer::{Answer, ChunkReader};
 use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
 use crate::features::{Feature, Features};
@@ -20,6 +21,11 @@ use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
 const SILENCE: u32 = 45_000;
+
+/// The most that is read of an answer that is read whole.
+const MAX_BODY: usize = 64 * 1024 * 1024;
+/// The most that is read of an answer with an error: it may be any server's.
+const MAX_ERROR_BODY: usize = 64 * 1024;
 
 /// The way to one agent. A clone is the same way.
 #[derive(Clone, Debug)]
@@ -132,20 +138,18 @@ impl Transport {
             let promise = fetch.call2(&JsValue::UNDEFINED, &address.into(), &init)?;
             JsFuture::from(Promise::resolve(&promise)).await
         };
-        let response: Response = response.await.map_err(no_answer)?.unchecked_into();
-        let reader = response
-            .body()
-            .map(|stream| stream.get_reader().unchecked_into::<ReadableStreamDefaultReader>());
+        let answer: Answer = response.await.map_err(no_answer)?.unchecked_into();
+        let status = answer.http_status().map_err(no_answer)?;
+        let reader = answer.reader().map_err(no_answer)?;
         let transport = self.clone();
         let mut body = Body { transport, operation, reader, cancel, chunk: Vec::new() };
-        let header = |name: &str| response.headers().get(name).ok().flatten();
-        if !response.ok() {
-            let text = body.read_to_end().await?;
+        if !(200..300).contains(&status) {
+            let text = body.read_up_to(MAX_ERROR_BODY).await?;
             let text = String::from_utf8_lossy(&text).into_owned();
-            let retry_after = header("retry-after").and_then(|value| retry_after(&value));
-            return Err(refusal(operation, response.status(), text, retry_after));
+            let retry_after = answer.header("retry-after").and_then(|value| retry_after(&value));
+            return Err(refusal(operation, status, text, retry_after));
         }
-        let content_type = header("content-type");
+        let content_type = answer.header("content-type");
         let expected = request.accept.media_type();
         if !content_type.as_deref().is_some_and(|actual| is_media_type(actual, expected)) {
             let beginning = body.read().await?.map(excerpt).unwrap_or_default();
@@ -199,7 +203,7 @@ pub(crate) struct Body {
     transport: Transport,
     operation: Operation,
     /// None where the answer has no body.
-    reader: Option<ReadableStreamDefaultReader>,
+    reader: Option<ChunkReader>,
     cancel: Cancel,
     /// The newest chunk; its memory serves the next one.
     chunk: Vec<u8>,
@@ -216,7 +220,8 @@ impl Body {
         };
         loop {
             let broken = |thrown| self.transport.no_answer(self.operation, &self.cancel, thrown);
-            let result = JsFuture::from(reader.read()).await.map_err(broken)?;
+            let promise = reader.read().map_err(broken)?;
+            let result = JsFuture::from(promise).await.map_err(broken)?;
             let get = |key: &str| Reflect::get(&result, &key.into()).map_err(broken);
             if get("done")?.is_truthy() {
                 return Ok(None);
@@ -242,11 +247,27 @@ impl Body {
     }
 
     async fn read_to_end(&mut self) -> Result<Vec<u8>> {
-        let mut whole = Vec::new();
-        while let Some(chunk) = self.read().await? {
-            whole.extend_from_slice(chunk);
+        let whole = self.read_up_to(MAX_BODY).await?;
+        if whole.len() < MAX_BODY {
+            return Ok(whole);
         }
-        Ok(whole)
+        Err(Error::Protocol {
+            operation: self.operation,
+            problem: format!("the answer is larger than {MAX_BODY} bytes"),
+            excerpt: excerpt(&whole),
+        })
+    }
+
+    /// Reads no more than a certain number of bytes; the rest is left.
+    async fn read_up_to(&mut self, limit: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < limit
+            && let Some(chunk) = self.read().await?
+        {
+            let room = limit - bytes.len();
+            bytes.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
+        }
+        Ok(bytes)
     }
 }
 
@@ -296,18 +317,21 @@ fn never_sent(thrown: &JsValue) -> bool {
     )
 }
 
-/// What went wrong, as JS tells it: an error's message and those of its causes.
+/// What went wrong, as JS tells it: an error's message and those of its causes, of which there may
+/// be a circle. Node's fetch says "fetch failed" and gives the reason as the cause.
 fn describe(thrown: &JsValue) -> String {
-    let text = |key: &str| Reflect::get(thrown, &key.into()).ok().filter(|value| !value.is_falsy());
-    let message = text("message").or_else(|| text("code")).and_then(|text| text.as_string());
-    let Some(message) = message.or_else(|| thrown.as_string()) else {
-        return "unknown error".to_owned();
+    const MOST_CAUSES: usize = 4;
+    let field = |error: &JsValue, key: &str| {
+        Reflect::get(error, &key.into()).ok().filter(|value| !value.is_falsy())
     };
-    // Node's fetch says "fetch failed" and gives the reason as the cause.
-    match text("cause") {
-        Some(cause) => format!("{message}: {}", describe(&cause)),
-        None => message,
-    }
+    let message = |error: &JsValue| {
+        let message = field(error, "message").or_else(|| field(error, "code"));
+        message.and_then(|text| text.as_string()).or_else(|| error.as_string())
+    };
+    let causes = std::iter::successors(Some(thrown.clone()), |error| field(error, "cause"));
+    let messages: Vec<String> =
+        causes.take(MOST_CAUSES).map_while(|error| message(&error)).collect();
+    if messages.is_empty() { "unknown error".to_owned() } else { messages.join(": ") }
 }
 
 #[cfg(test)]

@@ -11,16 +11,18 @@ const TEST_TIMEOUT_MS = 180_000;
  * The files *.test.mjs below a folder of tests/, with Node's own test runner.
  *
  * @param {string} folder
+ * @param {{ timeoutMs?: number, flags?: readonly string[] }} [options] `timeoutMs`: of a test;
+ * `flags`: more of the runner's own
  */
-export async function nodeTests(folder) {
+export async function nodeTests(folder, { timeoutMs = TEST_TIMEOUT_MS, flags = [] } = {}) {
   const files = readdirSync(join(root, "tests", folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.mjs") && !name.includes("node_modules"))
     .sort()
     .map((name) => join("tests", folder, name));
   if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
 
-  const flags = ["--test", "--test-reporter=spec", `--test-timeout=${TEST_TIMEOUT_MS}`];
-  const args = [...flags, ...files];
+  const runner = ["--test", "--test-reporter=spec", `--test-timeout=${timeoutMs}`];
+  const args = [...runner, ...flags, ...files];
   const { exitCode, output } = await run(process.execPath, args, { keepOutput: true });
 
   const count = (/** @type {string} */ kind) =>

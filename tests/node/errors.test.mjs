@@ -283,6 +283,28 @@ describe("errors", () => {
     assert.deepEqual(await execs.exec("x"), { exitCode: 0, output: "abc" });
   });
 
+  it("tells of a fetch that resolves something else than a Response, and goes on working", async () => {
+    const circle = new Error("round");
+    circle.cause = circle;
+    /** @type {Array<[() => Promise<unknown>, RegExp]>} */
+    const cases = [
+      [async () => undefined, /undefined/],
+      [async () => ({}), /something that is no Response/],
+      [async () => ({ status: 200, body: {} }), /getReader/],
+      [() => Promise.reject(circle), /round: round/],
+      [() => Promise.reject("a string"), /a string/],
+    ];
+    for (const [broken, message] of cases) {
+      const fetch = /** @type {any} */ (broken);
+      const { execs } = await connect({ url: "http://127.0.0.1:1", fetch });
+      await assert.rejects(execs.list(), (error) => {
+        assert.ok(error instanceof HttpError && error.code === "network", String(error));
+        assert.match(error.message, message);
+        return true;
+      });
+    }
+  });
+
   it("knows its errors across copies of the package", () => {
     const foreign = { code: "http", [Symbol.for("sandpipe.error")]: true };
     assert.ok(isSandpipeError(foreign));

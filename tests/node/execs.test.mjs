@@ -177,7 +177,10 @@ describe("execs", () => {
         /`options` must be an object with no other fields than .*, but is one with "tokn"/,
       ],
       [{ url, fetch: "fetch" }, /`options.fetch` must be a function/],
-      [{ url, headers: { "a b": "c" } }, /`options.headers.a b` must be a header that HTTP allows/],
+      [
+        { url, headers: { "a b": "c" } },
+        /`options.headers.a b` must be a header that HTTP allows, but is not/,
+      ],
     ];
     for (const [options, message] of cases) {
       await assert.rejects(connect(/** @type {any} */ (options)), (error) => {

@@ -64,7 +64,7 @@ describe("output", () => {
 
     const { exitCode, output } = await execs.wait(id);
     assert.equal(exitCode, 0);
-    assert.equal(stalled.readableFlowing, false, "it has not read on meanwhile");
+    assert.ok(stalled.readableLength < 1_000_000, "it has read next to nothing meanwhile");
 
     let text = "";
     for await (const chunk of stalled.setEncoding("utf8")) text += chunk;

@@ -1,7 +1,9 @@
 //! The elements of a JSON array that arrives in pieces.
 
+use crate::sse::MAX_EVENT_SIZE;
+
 /// Cuts the text of a JSON array (RFC 8259), fed at any byte boundary, into its elements, holding
-/// one unfinished element at most.
+/// one unfinished element at most, of [`MAX_EVENT_SIZE`] bytes.
 ///
 /// It looks only at what tells elements apart; whether an element is JSON is for its reader to say.
 #[derive(Debug, Default)]
@@ -11,6 +13,8 @@ pub struct Elements {
     /// How many brackets and braces of the element are open.
     depth: usize,
     string: InString,
+    /// A comma came last, so that another element has to come.
+    after_comma: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,23 +34,32 @@ enum InString {
     Escaped,
 }
 
-/// The text is not one JSON array.
+/// The text is not one JSON array that could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a JSON array")]
-pub struct NotAnArray;
+pub enum NotAnArray {
+    /// Something else stands before or behind the array.
+    #[error("not a JSON array")]
+    NotAlone,
+    /// An element is too large to be held.
+    #[error("an element of a JSON array is larger than {MAX_EVENT_SIZE} bytes")]
+    ElementTooLarge,
+}
 
 impl Elements {
     /// Takes the next bytes and hands over the text of each element that they complete.
     ///
     /// # Errors
-    /// Something stands before or behind the array.
+    /// [`NotAnArray`].
     pub fn feed(&mut self, chunk: &[u8], mut found: impl FnMut(&[u8])) -> Result<(), NotAnArray> {
         for &byte in chunk {
             match self.place {
+                Place::Inside if self.element.len() >= MAX_EVENT_SIZE => {
+                    return Err(NotAnArray::ElementTooLarge);
+                }
                 Place::Inside => self.inside(byte, &mut found),
                 Place::Before if byte == b'[' => self.place = Place::Inside,
                 Place::Before | Place::After if byte.is_ascii_whitespace() => {}
-                Place::Before | Place::After => return Err(NotAnArray),
+                Place::Before | Place::After => return Err(NotAnArray::NotAlone),
             }
         }
         Ok(())
@@ -67,7 +80,7 @@ impl Elements {
                 b'[' | b'{' => self.depth += 1,
                 b',' | b']' if self.depth == 0 => return self.end_element(byte, found),
                 b']' | b'}' => self.depth = self.depth.saturating_sub(1),
-                _ if byte.is_ascii_whitespace() => return,
+                _ if byte.is_ascii_whitespace() && self.element.is_empty() => return,
                 _ => {}
             },
         }
@@ -75,10 +88,11 @@ impl Elements {
     }
 
     fn end_element(&mut self, byte: u8, found: &mut impl FnMut(&[u8])) {
-        // Between two commas something has to stand; an empty array has no element.
-        if byte == b',' || !self.element.is_empty() {
-            found(&self.element);
+        // Beside a comma something has to stand; an empty array has no element.
+        if byte == b',' || self.after_comma || !self.element.is_empty() {
+            found(self.element.trim_ascii_end());
         }
+        self.after_comma = byte == b',';
         self.element.clear();
         if byte == b']' {
             self.place = Place::After;
@@ -135,13 +149,19 @@ mod tests {
 
     #[test]
     fn something_else_is_refused() {
-        assert_eq!(elements(b"<html>", 1).1, Err(NotAnArray));
-        assert_eq!(elements(b"[] []", 1).1, Err(NotAnArray));
+        assert_eq!(elements(b"<html>", 1).1, Err(NotAnArray::NotAlone));
+        assert_eq!(elements(b"[] []", 1).1, Err(NotAnArray::NotAlone));
     }
 
     #[test]
     fn a_missing_element_is_handed_over_empty_for_its_reader_to_refuse() {
         assert_eq!(elements(b"[1,,2]", 1).0, [&b"1"[..], b"", b"2"]);
+        assert_eq!(elements(b"[1,]", 1).0, [&b"1"[..], b""]);
+    }
+
+    #[test]
+    fn a_missing_comma_is_left_for_the_reader_to_refuse() {
+        assert_eq!(elements(b"[1 2 ]", 1).0, [&b"1 2"[..]]);
     }
 
     proptest! {

@@ -1,0 +1,64 @@
+//! What `fetch` resolves to. It may be a function of the caller's, so nothing of its answer is taken
+//! for granted: a JS exception must not go through the module's own frames.
+
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// A `Response`, or what the caller's `fetch` has for one.
+    pub(crate) type Answer;
+
+    #[wasm_bindgen(method, getter, catch)]
+    fn status(this: &Answer) -> Result<JsValue, JsValue>;
+
+    #[wasm_bindgen(method, getter, catch)]
+    fn headers(this: &Answer) -> Result<AnswerHeaders, JsValue>;
+
+    #[wasm_bindgen(method, getter, catch)]
+    fn body(this: &Answer) -> Result<AnswerBody, JsValue>;
+
+    type AnswerHeaders;
+
+    #[wasm_bindgen(method, catch)]
+    fn get(this: &AnswerHeaders, name: &str) -> Result<JsValue, JsValue>;
+
+    type AnswerBody;
+
+    #[wasm_bindgen(method, catch, js_name = getReader)]
+    fn get_reader(this: &AnswerBody) -> Result<ChunkReader, JsValue>;
+
+    /// A `ReadableStreamDefaultReader`.
+    #[derive(Debug)]
+    pub(crate) type ChunkReader;
+
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn read(this: &ChunkReader) -> Result<Promise, JsValue>;
+}
+
+impl Answer {
+    /// The HTTP status; an error where this is no answer at all.
+    pub(crate) fn http_status(&self) -> Result<u16, JsValue> {
+        let status = self.status()?;
+        let number = status.as_f64().filter(|number| (100.0..1000.0).contains(number));
+        // Exact: it is a whole number of three digits.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        number.map(|number| number as u16).ok_or_else(|| {
+            js_sys::Error::new("`fetch` resolved something that is no Response").into()
+        })
+    }
+
+    /// A header of the answer, if it has it.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        self.headers().and_then(|headers| headers.get(name)).ok()?.as_string()
+    }
+
+    /// What reads the body; None where there is none.
+    pub(crate) fn reader(&self) -> Result<Option<ChunkReader>, JsValue> {
+        let body = self.body()?;
+        if body.is_null() || body.is_undefined() {
+            return Ok(None);
+        }
+        body.get_reader().map(Some)
+    }
+}
