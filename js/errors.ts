@@ -9,6 +9,7 @@
  * - `output_limit`: {@link OutputLimitError}
  * - `output_lost`: {@link OutputLostError}
  * - `protocol`: {@link ProtocolError}
+ * - `still_there`: {@link StillThereError}
  * - `unsupported`: {@link UnsupportedError}
  * - `invalid_argument`: {@link InvalidArgumentError}
  * - `closed`: {@link ClosedError}
@@ -30,6 +31,7 @@ export interface SandpipeErrors {
   protocol: ProtocolError;
   unsupported: UnsupportedError;
   invalid_argument: InvalidArgumentError;
+  still_there: StillThereError;
   closed: ClosedError;
   load: LoadError;
   agent: AgentError;
@@ -240,6 +242,19 @@ export class ProtocolError extends SandpipeError {
   constructor(message: string, details: SandpipeErrorDetails & { excerpt: string }) {
     super("protocol", message, details);
     this.excerpt = details.excerpt;
+  }
+}
+
+/** Processes of an exec are still there although they were killed: the system holds them up. */
+export class StillThereError extends SandpipeError {
+  override readonly name = "StillThereError";
+  override readonly code = "still_there";
+  /** The exec that it is about. */
+  readonly execId: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { execId: string }) {
+    super("still_there", message, details);
+    this.execId = details.execId;
   }
 }
 

@@ -144,7 +144,10 @@ export class Execs {
 
   /**
    * Stops an exec: SIGTERM to its whole process group, `graceMs` for it to end, then SIGKILL.
-   * Resolves when no process of the group is left.
+   * Resolves when no process of the group is left, also when it had ended before: what outlived
+   * it is stopped, too, if the agent can tell (the extension `signal`).
+   *
+   * @throws {StillThereError} Processes are left although they were killed.
    */
   terminate(id: string, opts?: TerminateOptions): Promise<TerminateResult> {
     return settle(this.#core.terminate(id, opts));

@@ -10,6 +10,7 @@ import {
   ProtocolError,
   type SandpipeError,
   type SandpipeErrorDetails,
+  StillThereError,
   TimeoutError,
   UnsupportedError,
 } from "./errors.js";
@@ -31,6 +32,7 @@ type Fields =
       exitCode: number;
       forced: boolean;
     }
+  | { code: "still_there"; execId: string }
   | { code: "unsupported"; feature: string }
   | { code: "invalid_argument" }
   | { code: "closed" };
@@ -80,6 +82,8 @@ function toError(failure: Failure): SandpipeError {
       const Stopped = code === "timeout" ? TimeoutError : InterruptedError;
       return new Stopped(message, { ...details, execId, output, exitCode, forced });
     }
+    case "still_there":
+      return new StillThereError(message, { ...details, execId: failure.execId });
     case "unsupported":
       return new UnsupportedError(message, { ...details, feature: failure.feature });
     case "exit_code_missing": {

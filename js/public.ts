@@ -16,6 +16,7 @@ export {
   type SandpipeErrorCode,
   type SandpipeErrorDetails,
   type SandpipeErrors,
+  StillThereError,
   type StoppedDetails,
   TimeoutError,
   UnsupportedError,

@@ -36,7 +36,8 @@ export interface RetryOptions {
   maxDelayMs?: number;
   /**
    * Whether to try again after a failure: a number is the pause in milliseconds. Default: after no
-   * answer and after the statuses 408, 429, 500, 502, 503 and 504.
+   * answer and after the statuses 408, 429, 500, 502, 503 and 504, and to resume a stream whenever
+   * it ends without an exit code. It is not asked where another attempt could run a command twice.
    */
   shouldRetry?(context: RetryContext): boolean | number | Promise<boolean | number>;
   /** Called before the pause of each retry. */

@@ -29,6 +29,8 @@ pub(crate) enum Error {
         reason: String,
         /// There was no connection, so the agent can't have seen the request.
         never_sent: bool,
+        /// The request was sent, and the answer was not waited for any longer.
+        answer_overdue: bool,
         cause: JsValue,
     },
     #[error("{operation}: {problem}")]
@@ -54,11 +56,13 @@ pub(crate) enum Error {
         exec_id: String,
         limit: OutputLimit,
         output: JsValue,
-        /// Why the command could not be stopped, if it could not.
-        unstopped: Option<Box<Error>>,
+        /// Why the command may still run, if so.
+        unstopped: Option<Box<Unstopped>>,
     },
-    #[error("{}{}{}", .0.subject(), .0.why, unstopped(.0.unstopped.as_deref()))]
+    #[error("{}", .0.describe())]
     Stopped(Box<Stopped>),
+    #[error("processes of exec {0} are still there after SIGKILL")]
+    StillThere(String),
     #[error("this agent does not offer {feature:?}, which {what} needs")]
     Unsupported { feature: &'static str, what: &'static str },
     #[error("`{name}` must be {expected}, but is {actual}")]
@@ -81,8 +85,19 @@ pub(crate) struct Stopped {
     pub(crate) output: JsValue,
     /// It took SIGKILL.
     pub(crate) forced: bool,
-    /// Why it could not be stopped, if it could not.
-    pub(crate) unstopped: Option<Box<Error>>,
+    /// Why it may still run, if so.
+    pub(crate) unstopped: Option<Box<Unstopped>>,
+    /// Why some of its output is missing, if so.
+    pub(crate) incomplete: Option<Box<Error>>,
+}
+
+/// Why processes of a command that was to be stopped may be left.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum Unstopped {
+    #[error("it could not be stopped: {0}")]
+    Undelivered(Error),
+    #[error("processes of it are still there after SIGKILL")]
+    StillThere,
 }
 
 /// Why a command was stopped.
@@ -92,6 +107,9 @@ pub(crate) enum Why {
     Interrupted { reason: JsValue },
     #[error("timed out after {milliseconds} ms")]
     TimedOut { milliseconds: f64 },
+    /// Half of its input is worse than none.
+    #[error("its input could not be delivered: {error}")]
+    InputLost { error: Box<Error> },
 }
 
 /// What output was too long for.
@@ -117,10 +135,19 @@ impl Error {
         self
     }
 
-    /// Whether another attempt could do no harm. Where it could run a command twice, not even the
-    /// caller is asked.
-    pub(crate) fn may_be_repeated(&self) -> bool {
-        matches!(self, Self::Http { .. } | Self::Network { .. } | Self::Protocol { .. })
+    /// Whether what was asked for may have been done all the same: there was no answer, or trouble
+    /// on the way.
+    pub(crate) fn leaves_open(&self) -> bool {
+        match self {
+            Self::Network { never_sent, .. } => !never_sent,
+            Self::Http { status, .. } => *status >= 500 || *status == 408,
+            _ => false,
+        }
+    }
+
+    /// Whether it is about an answer, or about there being none: all else would come again.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self, Self::Http { .. } | Self::Network { .. })
     }
 
     /// The HTTP status that it is about, if there was an answer.
@@ -152,7 +179,9 @@ impl Error {
             Self::Stopped(stopped) => match stopped.why {
                 Why::Interrupted { .. } => "interrupted",
                 Why::TimedOut { .. } => "timeout",
+                Why::InputLost { .. } => "exit_code_missing",
             },
+            Self::StillThere(_) => "still_there",
             Self::Unsupported { .. } => "unsupported",
             Self::InvalidArgument { .. } => "invalid_argument",
             Self::Closed => "closed",
@@ -196,6 +225,7 @@ impl Error {
             },
             Self::Closed => "Make another with connect().".into(),
             Self::Http { .. }
+            | Self::StillThere(_)
             | Self::Unsupported { .. }
             | Self::InvalidArgument { .. }
             | Self::Thrown(_) => return None,
@@ -231,9 +261,10 @@ impl Error {
             Self::OutputLimit { exec_id, output, unstopped, .. } => vec![
                 ("execId", exec_id.into()),
                 ("output", output.clone()),
-                ("cause", cause_of(unstopped.as_deref())),
+                ("cause", unstopped.as_deref().map_or(JsValue::UNDEFINED, Unstopped::cause)),
             ],
             Self::Stopped(stopped) => stopped.fields(),
+            Self::StillThere(exec_id) => vec![("execId", exec_id.into())],
             Self::Unsupported { feature, .. } => vec![("feature", (*feature).into())],
             Self::InvalidArgument { .. } | Self::Closed | Self::Thrown(_) => Vec::new(),
         }
@@ -269,25 +300,41 @@ impl Error {
 }
 
 impl Stopped {
-    fn subject(&self) -> String {
-        self.exec_id.as_ref().map_or_else(String::new, |id| format!("exec {id}: "))
+    fn describe(&self) -> String {
+        let subject = self.exec_id.as_ref().map_or_else(String::new, |id| format!("exec {id}: "));
+        let unstopped = self.unstopped.as_ref().map(|unstopped| format!("; {unstopped}"));
+        let incomplete = self.incomplete.as_ref();
+        let incomplete =
+            incomplete.map(|error| format!("; some of its output is missing: {error}"));
+        let [unstopped, incomplete] = [unstopped, incomplete].map(Option::unwrap_or_default);
+        format!("{subject}{}{unstopped}{incomplete}", self.why)
     }
 
     fn fields(&self) -> Vec<(&'static str, JsValue)> {
         let (exit_code, cause) = match &self.why {
             // 128 + SIGINT, as a shell has it.
-            Why::Interrupted { reason } => (130, reason.clone()),
+            Why::Interrupted { reason } => (Some(130), reason.clone()),
             // As `timeout` of the GNU coreutils has it.
-            Why::TimedOut { .. } => (124, JsValue::UNDEFINED),
+            Why::TimedOut { .. } => (Some(124), JsValue::UNDEFINED),
+            Why::InputLost { error } => (None, error.to_js()),
         };
-        let cause = self.unstopped.as_ref().map_or(cause, |error| error.to_js());
+        let unstopped = self.unstopped.as_deref().map_or(JsValue::UNDEFINED, Unstopped::cause);
         vec![
             ("execId", self.exec_id.as_ref().map_or(JsValue::UNDEFINED, JsValue::from)),
             ("output", self.output.clone()),
-            ("exitCode", exit_code.into()),
+            ("exitCode", exit_code.map_or(JsValue::UNDEFINED, JsValue::from)),
             ("forced", self.forced.into()),
-            ("cause", cause),
+            ("cause", if cause.is_undefined() { unstopped } else { cause }),
         ]
+    }
+}
+
+impl Unstopped {
+    fn cause(&self) -> JsValue {
+        match self {
+            Self::Undelivered(error) => error.to_js(),
+            Self::StillThere => JsValue::UNDEFINED,
+        }
     }
 }
 
@@ -301,16 +348,8 @@ fn explain(message: Option<&str>) -> String {
     message.map_or_else(String::new, |message| format!(": {message}"))
 }
 
-fn unstopped(error: Option<&Error>) -> String {
-    error.map_or_else(String::new, |error| format!("; it could not be stopped: {error}"))
-}
-
 fn still_runs(exec_id: &str) -> String {
     format!("It may still run: stop it with execs.terminate(\"{exec_id}\").")
-}
-
-fn cause_of(error: Option<&Error>) -> JsValue {
-    error.map_or(JsValue::UNDEFINED, Error::to_js)
 }
 
 /// Sequence numbers stay far below 2^53, up to which a JS number is exact.

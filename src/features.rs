@@ -10,7 +10,6 @@ use sandpipe_protocol::Health;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::request::{Request, read_json};
-use crate::retry::is_worth_repeating;
 use crate::transport::Transport;
 
 /// An extension that an agent announces.
@@ -39,7 +38,15 @@ impl Feature {
 pub(crate) struct Features(Rc<RefCell<Option<Answer>>>);
 
 /// One question for all who ask meanwhile.
-type Answer = Shared<LocalBoxFuture<'static, Rc<Result<Vec<String>>>>>;
+type Answer = Shared<LocalBoxFuture<'static, Rc<Result<Offer>>>>;
+
+/// What an agent answers.
+#[derive(Debug)]
+struct Offer {
+    features: Vec<String>,
+    /// It will be the same the next time.
+    lasting: bool,
+}
 
 impl Features {
     /// Whether the agent offers a feature.
@@ -55,25 +62,27 @@ impl Features {
                 async move { Rc::new(ask(&transport).await) }.boxed_local().shared()
             })
             .clone();
-        match &*answer.await {
-            Ok(features) => Ok(features.iter().any(|name| name == feature.name())),
-            Err(error) => {
-                self.0.borrow_mut().take();
-                Err(error.clone())
-            }
+        let answer = answer.await;
+        if !answer.as_ref().as_ref().is_ok_and(|offer| offer.lasting) {
+            self.0.borrow_mut().take();
+        }
+        match &*answer {
+            Ok(offer) => Ok(offer.features.iter().any(|name| name == feature.name())),
+            Err(error) => Err(error.clone()),
         }
     }
 }
 
-/// An agent that has no such page, or another kind of page, offers nothing.
-async fn ask(transport: &Transport) -> Result<Vec<String>> {
+/// An agent that has no such page offers nothing. Where something else answers, this call goes on
+/// without extensions: the base interface is all that is needed.
+async fn ask(transport: &Transport) -> Result<Offer> {
     let operation = Operation::AskHealth;
     let request = Request::get(operation, "/health".to_owned());
-    let health = transport.send(&request).await.and_then(|body| read_json(operation, &body));
-    match health {
-        Ok(Health { features, .. }) => Ok(features),
-        Err(error) if is_worth_repeating(&error) => Err(error),
-        Err(error @ (Error::Closed | Error::Thrown(_))) => Err(error),
-        Err(_) => Ok(Vec::new()),
+    let nothing = |lasting| Ok(Offer { features: Vec::new(), lasting });
+    match transport.send(&request).await.and_then(|body| read_json(operation, &body)) {
+        Ok(Health { features, .. }) => Ok(Offer { features, lasting: true }),
+        Err(Error::Http { status: 404, .. }) => nothing(true),
+        Err(Error::Http { .. } | Error::Protocol { .. }) => nothing(false),
+        Err(error) => Err(error),
     }
 }

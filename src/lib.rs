@@ -16,6 +16,7 @@ mod operation;
 mod request;
 mod retry;
 mod sandbox;
+mod sleep;
 mod transport;
 mod value;
 

@@ -55,6 +55,8 @@ pub(crate) struct Request {
     pub(crate) accept: Accept,
     /// Makes a create repeatable: the agent gives the same exec for the same key.
     pub(crate) idempotency_key: Option<String>,
+    /// The agent may take its time to answer: until a process has read its input, or is gone.
+    pub(crate) waits: bool,
 }
 
 impl Request {
@@ -66,6 +68,7 @@ impl Request {
             body: None,
             accept: Accept::Json,
             idempotency_key: None,
+            waits: false,
         }
     }
 
@@ -74,7 +77,7 @@ impl Request {
     }
 
     pub(crate) fn delete(operation: Operation, path: String) -> Self {
-        Self { method: Method::Delete, ..Self::get(operation, path) }
+        Self { method: Method::Delete, waits: true, ..Self::get(operation, path) }
     }
 
     pub(crate) fn post(operation: Operation, path: String, body: &impl Serialize) -> Result<Self> {

@@ -1,9 +1,9 @@
 //! The one file that touches `fetch`.
 
+use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use gloo_timers::future::TimeoutFuture;
 use js_sys::{Date, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
@@ -17,10 +17,11 @@ use crate::features::{Feature, Features};
 use crate::operation::Operation;
 use crate::request::{Accept, Request, excerpt, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
+use crate::sleep::sleep;
 
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
-const SILENCE: u32 = 45_000;
+const SILENCE: f64 = 45_000.0;
 
 /// The most that is read of an answer that is read whole.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -90,6 +91,17 @@ impl Transport {
     pub(crate) async fn repeat<T>(
         &self,
         operation: Operation,
+        attempt: impl AsyncFnMut() -> Result<T>,
+    ) -> Result<T> {
+        self.repeat_while(operation, |_| true, attempt).await
+    }
+
+    /// The same, as long as another attempt could do no harm: where it could, not even the caller is
+    /// asked.
+    pub(crate) async fn repeat_while<T>(
+        &self,
+        operation: Operation,
+        may_repeat: impl Fn(&Error) -> bool,
         mut attempt: impl AsyncFnMut() -> Result<T>,
     ) -> Result<T> {
         let mut attempts = 0;
@@ -100,7 +112,7 @@ impl Transport {
                 Err(error) => error,
             };
             let retry = self.retry();
-            if attempts >= retry.backoff.max_attempts || !error.may_be_repeated() {
+            if attempts >= retry.backoff.max_attempts || !may_repeat(&error) || !error.is_answer() {
                 return Err(error);
             }
             let delay_ms = retry.delay(attempts, &error);
@@ -116,8 +128,8 @@ impl Transport {
     pub(crate) async fn pause(&self, milliseconds: f64) -> Result<()> {
         let cancel = self.in_flight.begin()?;
         let mut closing = Abort::listen(cancel.signal());
-        let closed = std::pin::pin!(closing.aborted());
-        match select(TimeoutFuture::new(whole(milliseconds)), closed).await {
+        let closed = pin!(closing.aborted());
+        match select(pin!(sleep(milliseconds)), closed).await {
             Either::Left(_) => Ok(()),
             Either::Right(_) => Err(Error::Closed),
         }
@@ -138,7 +150,13 @@ impl Transport {
             let promise = fetch.call2(&JsValue::UNDEFINED, &address.into(), &init)?;
             JsFuture::from(Promise::resolve(&promise)).await
         };
-        let answer: Answer = response.await.map_err(no_answer)?.unchecked_into();
+        let response = pin!(response);
+        let patience = if request.waits { f64::INFINITY } else { SILENCE };
+        let response = match select(response, pin!(sleep(patience))).await {
+            Either::Left((response, _)) => response.map_err(no_answer)?,
+            Either::Right(_) => return Err(no_answer("no answer within 45 s".into())),
+        };
+        let answer: Answer = response.unchecked_into();
         let status = answer.http_status().map_err(no_answer)?;
         let reader = answer.reader().map_err(no_answer)?;
         let transport = self.clone();
@@ -192,6 +210,8 @@ impl Transport {
             url: self.agent.url.clone(),
             reason: describe(&thrown),
             never_sent: never_sent(&thrown),
+            answer_overdue: cause_field(&thrown, "code").as_deref()
+                == Some("UND_ERR_HEADERS_TIMEOUT"),
             cause: thrown,
         })
     }
@@ -239,8 +259,8 @@ impl Body {
     pub(crate) async fn read_unless_silent(
         &mut self,
     ) -> std::result::Result<Result<Option<&[u8]>>, Silent> {
-        let reading = std::pin::pin!(self.read());
-        match select(reading, TimeoutFuture::new(SILENCE)).await {
+        let reading = pin!(self.read());
+        match select(reading, pin!(sleep(SILENCE))).await {
             Either::Left((read, _)) => Ok(read),
             Either::Right(_) => Err(Silent),
         }
@@ -261,9 +281,14 @@ impl Body {
     /// Reads no more than a certain number of bytes; the rest is left.
     async fn read_up_to(&mut self, limit: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        while bytes.len() < limit
-            && let Some(chunk) = self.read().await?
-        {
+        while bytes.len() < limit {
+            let Ok(chunk) = self.read_unless_silent().await else {
+                let silence = "the rest of the answer did not come within 45 s".into();
+                return Err(self.transport.no_answer(self.operation, &self.cancel, silence));
+            };
+            let Some(chunk) = chunk? else {
+                break;
+            };
             let room = limit - bytes.len();
             bytes.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
         }
@@ -291,30 +316,22 @@ fn retry_after(value: &str) -> Option<f64> {
     (!date.is_nan()).then(|| (date - Date::now()).max(0.0))
 }
 
-/// A timer's duration: whole milliseconds, at most what `setTimeout` takes (a signed 32-bit number).
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(crate) fn whole(milliseconds: f64) -> u32 {
-    milliseconds.clamp(0.0, f64::from(i32::MAX)) as u32
-}
-
 /// Whether an error of Node's says that there was no connection at all, so that the agent can't have
 /// seen the request. Browsers don't tell.
 fn never_sent(thrown: &JsValue) -> bool {
-    let code = Reflect::get(thrown, &"cause".into())
-        .and_then(|cause| Reflect::get(&cause, &"code".into()))
-        .ok()
-        .and_then(|code| code.as_string());
-    matches!(
-        code.as_deref(),
-        Some(
-            "ECONNREFUSED"
-                | "ENOTFOUND"
-                | "EAI_AGAIN"
-                | "EHOSTUNREACH"
-                | "ENETUNREACH"
-                | "UND_ERR_CONNECT_TIMEOUT"
-        )
-    )
+    match cause_field(thrown, "code").as_deref() {
+        Some("ECONNREFUSED" | "ENOTFOUND" | "EAI_AGAIN" | "UND_ERR_CONNECT_TIMEOUT") => true,
+        // An established connection can end like that, too.
+        Some("EHOSTUNREACH" | "ENETUNREACH") => {
+            cause_field(thrown, "syscall").as_deref() == Some("connect")
+        }
+        _ => false,
+    }
+}
+
+fn cause_field(thrown: &JsValue, key: &str) -> Option<String> {
+    let cause = Reflect::get(thrown, &"cause".into()).ok()?;
+    Reflect::get(&cause, &key.into()).ok()?.as_string()
 }
 
 /// What went wrong, as JS tells it: an error's message and those of its causes, of which there may

@@ -3,21 +3,18 @@ import type { WriteStream } from "node:tty";
 /** stdout or stderr of this process. It takes text no faster than its reader does. */
 export class Outlet {
   readonly #stream: NodeJS.WriteStream;
-  #failed = false;
 
-  /** @param onFailure Called once, when it can't be written to any more. */
+  /** @param onFailure Called when it can't be written to. */
   constructor(stream: NodeJS.WriteStream, onFailure?: (error: NodeJS.ErrnoException) => void) {
     this.#stream = stream;
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (!this.#failed) onFailure?.(error);
-      this.#failed = true;
-    });
+    // Without a listener it would be a crash.
+    stream.on("error", (error: NodeJS.ErrnoException) => onFailure?.(error));
     unblock(stream);
   }
 
   /** Resolves when the system has all of the text, or will never take it. */
   write(text: string): Promise<void> {
-    if (this.#failed || text === "") return Promise.resolve();
+    if (text === "") return Promise.resolve();
     return new Promise((resolve) => {
       this.#stream.write(text, () => {
         resolve();

@@ -47,6 +47,7 @@ class Attendance {
   readonly #options: RunOptions;
   readonly #ending: Ending;
   readonly #output: ShownOutput;
+  #unwritable = false;
 
   constructor(agent: Agent, id: string, options: RunOptions, ending: Ending) {
     this.#agent = agent;
@@ -100,7 +101,8 @@ class Attendance {
         if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
       }
     }
-    const unshown = await this.#output.rest(forced);
+    if (this.#unwritable) return outcome;
+    const unshown = await this.#output.rest(graceMs, forced);
     return unshown === undefined ? outcome : { message: unshown, ...outcome };
   }
 
@@ -109,6 +111,7 @@ class Attendance {
   };
 
   readonly #onUnwritable = (error: NodeJS.ErrnoException): void => {
+    this.#unwritable = true;
     const closed = { exitCode: OUTPUT_CLOSED };
     const message = `the output can't be written: ${error.message}.`;
     this.#ending.decide(error.code === "EPIPE" ? closed : { exitCode: OWN_FAILURE, message });

@@ -5,9 +5,6 @@ import { aborted } from "./aborted.js";
 import { failed } from "./ending.js";
 import type { Outlet } from "./outlet.js";
 
-/** How long nothing may be taken of a stopped command's output, in milliseconds. */
-const READER_PATIENCE_MS = 10_000;
-
 /** How long all of it may take when somebody is in a hurry, in milliseconds. */
 const HURRY_MS = 1000;
 
@@ -31,12 +28,13 @@ export class ShownOutput {
   }
 
   /**
-   * Waits until all output of a command that has ended is taken, as long as its readers do so.
+   * Waits until all output of a command that was stopped is taken, as long as some is.
    *
+   * @param patienceMs How long none may be taken, in milliseconds.
    * @param forced Aborted: it may take a moment more.
    * @returns Why some of it is not shown, if so.
    */
-  async rest(forced: AbortSignal): Promise<string | undefined> {
+  async rest(patienceMs: number, forced: AbortSignal): Promise<string | undefined> {
     const all = this.exitCode.then(
       () => undefined,
       (error: unknown) => failed(error).message,
@@ -44,7 +42,7 @@ export class ShownOutput {
     const hurry = aborted(forced).then(() => delay(HURRY_MS, "some of the output is not shown."));
     for (;;) {
       const before = this.#taken;
-      const slow = delay(READER_PATIENCE_MS, "");
+      const slow = delay(Math.max(patienceMs, HURRY_MS), "");
       const why = await Promise.race([all, hurry, slow]);
       if (why !== "") return why;
       if (this.#taken === before) return "some of the output is not shown: nobody reads it.";

@@ -71,6 +71,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
       ...["--listen", "127.0.0.1:0"],
       ...["--state-dir", stateDir],
       ...["--workspace", options.workspace ?? process.cwd()],
+      "--ephemeral",
       // Its stdin ends when this process does, also when it is killed.
       "--until-stdin-closes",
       ...(options.args ?? []),

@@ -24,57 +24,79 @@ impl Execs {
 
 const OPERATION: Operation = Operation::CreateExec;
 
-/// Creates an exec, at most once: it is repeated where the agent knows a repeated create for what it
-/// is, or can't have seen the first.
+/// Creates an exec, at most once.
 pub(super) async fn create(transport: &Transport, exec: &CreateExecRequest) -> Result<ExecItem> {
-    let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec)?;
-    let known_by_key = match transport.offers(Feature::IdempotencyKey).await {
-        Ok(offered) => offered,
-        // Nothing was created: to the caller it is the create that failed.
-        Err(error) => return Err(error.of(OPERATION)),
-    };
-    if known_by_key {
-        request.idempotency_key = Some(Uuid::new_v4().to_string());
-    }
-    let mut may_exist = false;
-    let attempt = async || {
-        let answer = transport.send_once(&request).await;
-        may_exist |= answer.as_ref().is_err_and(leaves_open);
-        match answer {
-            Err(error) if may_exist && !known_by_key => Err(create_unknown(exec, error)),
-            answer => answer,
+    Creation::prepare(transport, exec).await?.carry_out(transport).await
+}
+
+/// A create that is ready to be sent, and has not been.
+pub(super) struct Creation {
+    command: String,
+    request: Request,
+    /// The agent knows a repeated create for what it is.
+    known_by_key: bool,
+}
+
+impl Creation {
+    /// Asks the agent for what it takes to create an exec. Nothing is created.
+    pub(super) async fn prepare(transport: &Transport, exec: &CreateExecRequest) -> Result<Self> {
+        let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec)?;
+        let offered = transport.offers(Feature::IdempotencyKey).await;
+        // To the caller it is the create that failed.
+        let known_by_key = offered.map_err(|error| error.of(OPERATION))?;
+        if known_by_key {
+            request.idempotency_key = Some(Uuid::new_v4().to_string());
         }
-    };
-    let answer = transport.repeat(OPERATION, attempt).await;
-    match answer {
-        Ok(body) => read_json(OPERATION, &body),
-        // An agent that knows the key and refuses has created nothing before either.
-        Err(error) if may_exist && !is_refusal(&error) => Err(create_unknown(exec, error)),
-        Err(error) => Err(error),
+        Ok(Self { command: exec.command.clone(), request, known_by_key })
     }
-}
 
-fn create_unknown(exec: &CreateExecRequest, error: Error) -> Error {
-    match error {
-        Error::CreateUnknown { .. } | Error::Closed | Error::Thrown(_) => error,
-        cause => Error::CreateUnknown { command: exec.command.clone(), cause: Box::new(cause) },
+    /// Creates the exec, at most once: the request is repeated where the agent knows a repeated
+    /// create for what it is, or can't have seen the one before.
+    ///
+    /// # Errors
+    /// [`Error::CreateUnknown`] where it may have been created.
+    pub(super) async fn carry_out(&self, transport: &Transport) -> Result<ExecItem> {
+        let mut may_exist = false;
+        let attempt = async || {
+            let answer = transport.send_once(&self.request).await;
+            let answer = answer.and_then(|body| {
+                // It has been created, by something that does not say it well.
+                read_json(OPERATION, &body).inspect_err(|_| may_exist = true)
+            });
+            may_exist |= answer.as_ref().is_err_and(|error| self.leaves_open(error));
+            answer
+        };
+        let may_repeat = |error: &Error| self.known_by_key || !self.leaves_open(error);
+        transport.repeat_while(OPERATION, may_repeat, attempt).await.map_err(|error| {
+            let proven = self.known_by_key && proves_refusal(&error);
+            if may_exist && !proven { self.unknown(error) } else { error }
+        })
     }
-}
 
-/// Whether the agent may have done what was asked although this is the answer: it is not the agent's
-/// own, or there is none and the request may have arrived.
-fn leaves_open(error: &Error) -> bool {
-    match error {
-        Error::Network { never_sent, .. } => !never_sent,
-        Error::Http { status, message, .. } => {
-            message.is_none() && (*status >= 500 || *status == 408)
+    /// The error that says that it may have been created.
+    pub(super) fn unknown(&self, cause: Error) -> Error {
+        match cause {
+            Error::CreateUnknown { .. } => cause,
+            cause => Error::CreateUnknown { command: self.command.clone(), cause: Box::new(cause) },
         }
-        _ => false,
+    }
+
+    /// Whether the exec may have been created although this was the answer.
+    fn leaves_open(&self, error: &Error) -> bool {
+        match error {
+            // An agent that knows keys says of its own lack that nothing was created; what another
+            // one, or a gateway, means by such a status is not known.
+            Error::Http { status: 500 | 503, message: Some(_), .. } => !self.known_by_key,
+            Error::Closed | Error::Thrown(_) => true,
+            error => error.leaves_open(),
+        }
     }
 }
 
-fn is_refusal(error: &Error) -> bool {
-    matches!(error, Error::Http { message: Some(_), .. })
+/// Whether an answer to a key shows that no create of that key has succeeded: one that had would
+/// have been given again.
+fn proves_refusal(error: &Error) -> bool {
+    matches!(error, Error::Http { status: 400 | 422 | 500, message: Some(_), .. })
 }
 
 fn read_request(value: &JsValue) -> Result<CreateExecRequest> {
@@ -107,6 +129,11 @@ pub(super) fn read_settings(fields: &Fields<'_>) -> Result<CreateExecRequest> {
 mod tests {
     use super::*;
 
+    fn creation(known_by_key: bool) -> Creation {
+        let request = Request::get(OPERATION, String::new());
+        Creation { command: "x".into(), request, known_by_key }
+    }
+
     fn http(status: u16, message: Option<&str>) -> Error {
         Error::Http {
             operation: OPERATION,
@@ -118,19 +145,31 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_agents_own_leaves_nothing_open() {
-        for status in [400, 401, 429, 500, 503] {
-            assert!(!leaves_open(&http(status, Some("no room"))), "{status}");
+    fn a_refusal_leaves_nothing_open() {
+        for status in [400, 401, 403, 404, 413, 422, 429] {
+            for message in [None, Some("no")] {
+                assert!(!creation(false).leaves_open(&http(status, message)), "{status}");
+            }
         }
     }
 
     #[test]
-    fn a_gateways_answer_leaves_open_whether_the_agent_saw_the_request() {
+    fn trouble_on_the_way_leaves_open_whether_it_was_created() {
         for status in [408, 500, 502, 503, 504] {
-            assert!(leaves_open(&http(status, None)), "{status}");
+            assert!(creation(false).leaves_open(&http(status, None)), "{status}");
+            assert!(creation(false).leaves_open(&http(status, Some("no"))), "{status}");
+            assert!(creation(true).leaves_open(&http(status, None)), "{status}");
         }
-        for status in [400, 401, 404, 413, 429] {
-            assert!(!leaves_open(&http(status, None)), "{status}");
+    }
+
+    #[test]
+    fn an_agent_that_knows_keys_is_believed_when_it_refuses() {
+        for status in [500, 503] {
+            assert!(!creation(true).leaves_open(&http(status, Some("no room"))), "{status}");
+        }
+        assert!(proves_refusal(&http(400, Some("no"))));
+        for status in [401, 409, 429, 503] {
+            assert!(!proves_refusal(&http(status, Some("no"))), "{status}");
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn delete(transport: &Transport, id: &ExecId) -> Result<()> {
         Err(Error::Http { status: 404, .. }) if repeated => Ok(()),
         Ok(_) => Ok(()),
         Err(error) => {
-            repeated = true;
+            repeated |= error.leaves_open();
             Err(error)
         }
     };

@@ -1,3 +1,4 @@
+use std::future::pending;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
@@ -5,18 +6,18 @@ use js_sys::Promise;
 use sandpipe_protocol::CreateExecRequest;
 use wasm_bindgen::prelude::*;
 
-use super::create::{SETTINGS, create, read_settings};
+use super::create::{Creation, SETTINGS, read_settings};
 use super::input::{check_input, feed};
-use super::ladder::Rung;
-use super::stop::next_push;
+use super::ladder::Push;
+use super::stop::KILL_PATIENCE;
 use super::stop_requests::{StopRequest, StopRequests};
-use super::terminate::terminate;
 use super::wait::wait;
 use super::wait_options::WaitOptions;
 use super::{Execs, promise};
 use crate::arguments::{Fields, string, strings, wrong};
 use crate::error::{Error, Result, Stopped};
 use crate::request::ExecId;
+use crate::sleep::sleep;
 use crate::transport::Transport;
 
 #[wasm_bindgen]
@@ -60,48 +61,57 @@ async fn exec(transport: &Transport, arguments: Arguments) -> Result<JsValue> {
     if let Some(request) = options.stops.made_before() {
         return Err(never_ran(request));
     }
-    if input.is_some() {
-        check_input(transport).await?;
-    }
-    let grace_ms = options.grace_ms;
-    let (id, asked) = begin(transport, &request, &mut options).await?;
-    let ended = pin!(wait(transport, &id, options, asked));
-    let Some(input) = input else {
-        return ended.await.map_err(|error| lost_sight(&id, error));
-    };
-    match select(ended, pin!(feed(transport, &id, &input))).await {
-        Either::Left((result, _)) => result.map_err(|error| lost_sight(&id, error)),
-        Either::Right((Ok(()), ended)) => ended.await.map_err(|error| lost_sight(&id, error)),
-        // Half of its input is worse than none.
-        Either::Right((Err(error), _)) => {
-            let mut requests = StopRequests::default();
-            terminate(transport, &id, grace_ms, &mut requests).await.ok();
-            Err(error)
+    let preparing = async {
+        if input.is_some() {
+            check_input(transport).await?;
         }
-    }
+        Creation::prepare(transport, &request).await
+    };
+    let creation = match select(pin!(preparing), pin!(options.stops.next())).await {
+        Either::Left((creation, _)) => creation?,
+        Either::Right((asked, _)) => return Err(never_ran(asked)),
+    };
+    let (id, asked) = begin(transport, &creation, &mut options.stops).await?;
+    let feeding = async {
+        match &input {
+            Some(input) => match feed(transport, &id, input).await {
+                Ok(()) => pending().await,
+                Err(error) => StopRequest::input_lost(error),
+            },
+            None => pending().await,
+        }
+    };
+    let has_asked = async {
+        match asked {
+            Some(asked) => asked,
+            None => feeding.await,
+        }
+    };
+    wait(transport, &id, options, has_asked).await.map_err(|error| lost_sight(&id, error))
 }
 
 /// Creates the exec; also says what has asked for a stop meanwhile.
 async fn begin(
     transport: &Transport,
-    request: &CreateExecRequest,
-    options: &mut WaitOptions,
+    creation: &Creation,
+    stops: &mut StopRequests,
 ) -> Result<(ExecId, Option<StopRequest>)> {
-    let creating = pin!(create(transport, request));
-    let (creating, asked) = match select(creating, pin!(options.stops.next())).await {
+    let creating = pin!(creation.carry_out(transport));
+    let (mut creating, mut asked) = match select(creating, pin!(stops.next())).await {
         Either::Left((exec, _)) => return Ok((ExecId::of(exec?)?, None)),
         Either::Right((asked, creating)) => (creating, asked),
     };
-    // It may have begun to run: its id is needed to stop it.
-    let hurry = pin!(next_push(Rung::Terminate, options.grace_ms, &mut options.stops));
-    match select(creating, hurry).await {
-        Either::Left((Ok(exec), _)) => Ok((ExecId::of(exec)?, Some(asked))),
-        Either::Left((Err(unknown @ Error::CreateUnknown { .. }), _)) => Err(unknown),
-        Either::Left((Err(_), _)) => Err(never_ran(asked)),
-        Either::Right(_) => Err(Error::CreateUnknown {
-            command: request.command.clone(),
-            cause: Box::new(never_ran(asked)),
-        }),
+    // It may have begun to run. Its id is needed to stop it, however great the hurry.
+    let mut patience = pin!(sleep(KILL_PATIENCE));
+    loop {
+        let hurry = pin!(stops.next());
+        match select(creating.as_mut(), select(hurry, patience.as_mut())).await {
+            Either::Left((Ok(exec), _)) => return Ok((ExecId::of(exec)?, Some(asked))),
+            Either::Left((Err(error), _)) if error.is_answer() => return Err(never_ran(asked)),
+            Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
+            Either::Right((Either::Left(_), _)) => asked.push = Push::Force,
+            Either::Right((Either::Right(_), _)) => return Err(creation.unknown(never_ran(asked))),
+        }
     }
 }
 
@@ -112,17 +122,18 @@ fn never_ran(request: StopRequest) -> Error {
         output: "".into(),
         forced: false,
         unstopped: None,
+        incomplete: None,
     }))
 }
 
 /// A command that was started and can't be seen any more: the error carries its id.
 fn lost_sight(id: &ExecId, error: Error) -> Error {
-    match error {
-        Error::Http { .. } | Error::Network { .. } => Error::ExitCodeMissing {
-            exec_id: id.as_str().to_owned(),
-            output: "".into(),
-            cause: error.to_js(),
-        },
-        error => error,
+    if !error.is_answer() {
+        return error;
+    }
+    Error::ExitCodeMissing {
+        exec_id: id.as_str().to_owned(),
+        output: "".into(),
+        cause: error.to_js(),
     }
 }

@@ -97,16 +97,22 @@ impl Follower {
         self.decoder = Decoder::default();
     }
 
-    /// The end of an output whose stream was complete, by an agent that tells the exit code elsewhere.
-    pub(crate) fn conclude(&mut self, exit_code: i32) -> ExecStdout {
+    /// Takes the rest of an output that is known to be whole. An agent that tells the exit code
+    /// elsewhere has no event for it: this gives one.
+    pub(crate) fn conclude(&mut self, rest: &[ExecStdout], exit_code: i32) -> Option<ExecStdout> {
         self.exit_code = Some(exit_code);
-        ExecStdout {
+        let last = rest.last();
+        if last.is_some_and(|event| event.exit_code.is_some()) {
+            return None;
+        }
+        let before = u64::try_from(self.last_sequence()).unwrap_or(0);
+        Some(ExecStdout {
             kind: OutputType::Stdout,
             output: String::new(),
-            sequence: u64::try_from(self.last_sequence()).map_or(1, |last| last + 1),
+            sequence: last.map_or(before, |event| event.sequence) + 1,
             timestamp: None,
             exit_code: Some(exit_code),
-        }
+        })
     }
 }
 

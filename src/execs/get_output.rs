@@ -1,13 +1,13 @@
 use js_sys::Promise;
-use sandpipe_protocol::ExecStdout;
 use sandpipe_protocol::json_array::Elements;
+use sandpipe_protocol::{ExecStdout, Gap};
 use wasm_bindgen::prelude::*;
 
 use super::follow::{Break, Order, read_event};
 use super::transcript::Transcript;
 use super::{Execs, promise};
 use crate::arguments::{exec_id, last_sequence};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
@@ -29,21 +29,48 @@ impl Execs {
 const OPERATION: Operation = Operation::GetOutput;
 
 async fn get_output(transport: &Transport, id: &ExecId, last_sequence: i64) -> Result<JsValue> {
+    let attempt = async || {
+        let mut transcript = Transcript::default();
+        let exit_code = read(transport, id, last_sequence, |events| transcript.push(events, id));
+        let exit_code = exit_code.await?;
+        transcript.outcome(exit_code)
+    };
+    transport.repeat(OPERATION, attempt).await
+}
+
+/// Reads the events that exist after `last_sequence`; gives the exit code, if it is among them. That
+/// it succeeds shows that there are no others: a JSON array says where it ends.
+pub(super) async fn read(
+    transport: &Transport,
+    id: &ExecId,
+    last_sequence: i64,
+    mut take: impl FnMut(&[ExecStdout]) -> Result<()>,
+) -> Result<Option<i32>> {
     let path = id.path(&format!("/io?lastSequence={last_sequence}"));
     let request = Request::get(OPERATION, path);
-    let mut body = transport.open(&request).await?;
+    let mut body = transport.open(&request).await.map_err(|error| lost(error, id))?;
     let mut snapshot = Snapshot {
         elements: Elements::default(),
         order: Order::after(last_sequence),
         exit_code: None,
     };
-    let mut transcript = Transcript::default();
     while let Some(chunk) = body.read().await? {
         let events = snapshot.feed(chunk).map_err(|broken| broken.explain(OPERATION, id))?;
-        transcript.push(&events, id)?;
+        take(&events)?;
     }
     snapshot.end().map_err(|broken| broken.explain(OPERATION, id))?;
-    transcript.outcome(snapshot.exit_code)
+    Ok(snapshot.exit_code)
+}
+
+/// The extension `gap`: a 410 with the numbers of the events that are gone.
+fn lost(error: Error, id: &ExecId) -> Error {
+    match &error {
+        Error::Http { status: 410, body, .. } => match serde_json::from_str::<Gap>(body) {
+            Ok(Gap { from, to }) => Break::Lost { from, to }.explain(OPERATION, id),
+            Err(_) => error,
+        },
+        _ => error,
+    }
 }
 
 /// Reads the array of events that is an exec's output up to now.

@@ -27,9 +27,11 @@ pub(super) async fn feed(transport: &Transport, id: &ExecId, input: &str) -> Res
     let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
     for body in pieces.chain([end]) {
         match send_stdin(transport, id, &body).await {
-            Ok(_) => {}
+            // Overdue: the agent has it and writes it when the process reads. Only the answer was not
+            // waited for any longer, as Node's fetch does after 300 s.
+            Ok(_) | Err(Error::Network { answer_overdue: true, .. }) => {}
             // It has ended, or closed its standard input.
-            Err(Error::Http { status: 400, .. }) => return Ok(()),
+            Err(Error::Http { status: 400, message: Some(_), .. }) => return Ok(()),
             Err(error) => return Err(error),
         }
     }

@@ -27,8 +27,6 @@ pub(crate) enum Push {
     Force,
     /// The grace period is over.
     GraceOver,
-    /// A rung's signal could not be delivered.
-    Undelivered,
 }
 
 /// Where one is on the ladder.
@@ -44,18 +42,11 @@ impl Ladder {
         let next = match (self.rung, push) {
             (None, Push::Stop) => Rung::Terminate,
             (None | Some(Rung::Terminate), Push::Force)
-            | (Some(Rung::Terminate), Push::Stop | Push::GraceOver | Push::Undelivered) => {
-                Rung::Kill
-            }
-            (None, Push::GraceOver | Push::Undelivered) | (Some(Rung::Kill), _) => return None,
+            | (Some(Rung::Terminate), Push::Stop | Push::GraceOver) => Rung::Kill,
+            (None, Push::GraceOver) | (Some(Rung::Kill), _) => return None,
         };
         self.rung = Some(next);
         Some(next)
-    }
-
-    /// Whether it took SIGKILL.
-    pub(crate) fn forced(self) -> bool {
-        self.rung == Some(Rung::Kill)
     }
 }
 
@@ -65,48 +56,46 @@ mod tests {
 
     use super::*;
 
-    fn climb(pushes: &[Push]) -> (Vec<Rung>, bool) {
+    fn climb(pushes: &[Push]) -> Vec<Rung> {
         let mut ladder = Ladder::default();
-        let rungs = pushes.iter().filter_map(|push| ladder.push(*push)).collect();
-        (rungs, ladder.forced())
+        pushes.iter().filter_map(|push| ladder.push(*push)).collect()
     }
 
     #[test]
     fn goes_gently_first() {
-        assert_eq!(climb(&[Push::Stop]), (vec![Rung::Terminate], false));
+        assert_eq!(climb(&[Push::Stop]), [Rung::Terminate]);
     }
 
     #[test]
     fn kills_when_the_grace_period_is_over() {
         let pushes = [Push::Stop, Push::GraceOver];
-        assert_eq!(climb(&pushes), (vec![Rung::Terminate, Rung::Kill], true));
+        assert_eq!(climb(&pushes), [Rung::Terminate, Rung::Kill]);
     }
 
     #[test]
     fn a_second_stop_forces() {
         let pushes = [Push::Stop, Push::Stop, Push::Stop, Push::GraceOver];
-        assert_eq!(climb(&pushes), (vec![Rung::Terminate, Rung::Kill], true));
+        assert_eq!(climb(&pushes), [Rung::Terminate, Rung::Kill]);
     }
 
     #[test]
     fn force_skips_what_is_gentle() {
-        assert_eq!(climb(&[Push::Force, Push::Stop]), (vec![Rung::Kill], true));
+        assert_eq!(climb(&[Push::Force, Push::Stop]), [Rung::Kill]);
     }
 
     proptest! {
         #[test]
         fn only_goes_up_and_kills_at_most_once(
             pushes in prop::collection::vec(
-                prop::sample::select(vec![Push::Stop, Push::Force, Push::GraceOver, Push::Undelivered]),
+                prop::sample::select(vec![Push::Stop, Push::Force, Push::GraceOver]),
                 0..20,
             ),
         ) {
-            let (rungs, forced) = climb(&pushes);
+            let rungs = climb(&pushes);
             prop_assert!(matches!(
                 rungs[..],
                 [] | [Rung::Terminate] | [Rung::Kill] | [Rung::Terminate, Rung::Kill]
             ));
-            prop_assert_eq!(forced, rungs.contains(&Rung::Kill));
         }
     }
 }

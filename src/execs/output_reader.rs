@@ -1,8 +1,11 @@
+use std::mem;
+
 use js_sys::Math;
 use sandpipe_protocol::{ExecItem, ExecStdout};
 use wasm_bindgen::prelude::*;
 
 use super::follow::Follower;
+use super::get_output;
 use super::resume::{Ending, Next, Resume};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
@@ -29,8 +32,8 @@ enum State {
     /// Not connected.
     Idle,
     Open(Body),
-    /// Complete; this event has still to be told.
-    Concluded(ExecStdout),
+    /// Complete; these events have still to be told.
+    Concluded(Vec<ExecStdout>),
     /// To be told with the next read: events came before it.
     Failed(Error),
     Ended,
@@ -65,9 +68,9 @@ impl OutputReader {
                     return Err(error);
                 }
                 State::Concluded(last) => {
-                    let last = last.clone();
+                    let last = mem::take(last);
                     self.state = State::Ended;
-                    return Ok(Some(vec![last]));
+                    return Ok(Some(last));
                 }
                 State::Idle => {
                     let path = self.id.stream_path(self.follower.last_sequence());
@@ -124,7 +127,8 @@ impl OutputReader {
             match next {
                 Next::Connect => return Ok(()),
                 Next::Done(exit_code) => {
-                    self.state = State::Concluded(self.follower.conclude(exit_code));
+                    let last = self.conclude(exit_code).await?;
+                    self.state = State::Concluded(last);
                     return Ok(());
                 }
                 Next::Missing | Next::GiveUp => return Err(self.exit_code_missing(error)),
@@ -175,6 +179,26 @@ impl OutputReader {
         let operation = Operation::GetExec;
         let request = Request::get(operation, self.id.path(""));
         read_json(operation, &self.transport.send_once(&request).await?)
+    }
+
+    /// The rest of the output of an exec that has ended, where the streams bring no more: a snapshot
+    /// shows that it is whole.
+    async fn conclude(&mut self, exit_code: i32) -> Result<Vec<ExecStdout>> {
+        let mut rest = Vec::new();
+        let last = self.follower.last_sequence();
+        let told = get_output::read(&self.transport, &self.id, last, |events| {
+            rest.extend_from_slice(events);
+            Ok(())
+        });
+        match told.await {
+            Ok(told) => {
+                let end = self.follower.conclude(&rest, told.unwrap_or(exit_code));
+                rest.extend(end);
+                Ok(rest)
+            }
+            Err(error @ (Error::Closed | Error::OutputLost { .. })) => Err(error),
+            Err(error) => Err(self.exit_code_missing(Some(error))),
+        }
     }
 
     fn disconnect(&mut self) {

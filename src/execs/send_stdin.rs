@@ -36,7 +36,8 @@ pub(super) async fn send_stdin(
     if body.kind == StdinType::Eof && !transport.offers(feature).await? {
         return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" });
     }
-    let request = Request::post(operation, id.path("/io"), body)?;
+    let mut request = Request::post(operation, id.path("/io"), body)?;
+    request.waits = true;
     // Not repeated: the process could read it twice.
     read_json(operation, &transport.send_once(&request).await?)
 }

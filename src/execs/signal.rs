@@ -1,7 +1,7 @@
 //! Signals for an exec's process group: by the extension, or by `kill` as another exec.
 
 use js_sys::Promise;
-use sandpipe_protocol::{CreateExecRequest, ExecItem, SignalRequest};
+use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 use wasm_bindgen::prelude::*;
 
 use super::create::create;
@@ -24,7 +24,8 @@ impl Execs {
         let transport = self.transport.clone();
         promise(async move {
             let (id, signal) = arguments?;
-            match signal_group(&transport, &id, &signal).await? {
+            let target = Target::find(&transport, &id).await?;
+            match target.signal(&transport, &signal).await? {
                 Group::Signalled => Ok(JsValue::UNDEFINED),
                 Group::Gone(refusal) => Err(refusal),
             }
@@ -42,72 +43,119 @@ pub(super) enum Group {
     Gone(Error),
 }
 
-/// Sends a signal to an exec's whole process group. It is not repeated: a program may take a second
-/// one for something else.
-pub(super) async fn signal_group(
-    transport: &Transport,
-    id: &ExecId,
-    signal: &str,
-) -> Result<Group> {
-    let outcome = if transport.offers(Feature::Signal).await.map_err(|error| error.of(OPERATION))? {
-        let body = SignalRequest { signal: signal.to_owned() };
-        let request = Request::post(OPERATION, id.path("/signal"), &body)?;
-        transport.send_once(&request).await.map(|_| ())
-    } else {
-        kill_as_exec(transport, id, signal).await
-    };
-    match outcome {
-        Ok(()) => Ok(Group::Signalled),
-        Err(gone @ Error::Http { status: 409, .. }) => Ok(Group::Gone(gone)),
-        Err(error) => Err(error),
+/// A process group to be signalled.
+#[derive(Debug)]
+pub(super) struct Target {
+    id: ExecId,
+    exec: ExecItem,
+    way: Way,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The extension: the agent knows the group, also when its leader has ended.
+    Extension,
+    /// `kill` as another exec, for an agent without it: the group has the number of the leader.
+    Kill,
+}
+
+impl Target {
+    /// Finds an exec's group, and the way to signal it.
+    pub(super) async fn find(transport: &Transport, id: &ExecId) -> Result<Self> {
+        let offered = transport.offers(Feature::Signal).await.map_err(|error| error.of(OPERATION));
+        let way = if offered? { Way::Extension } else { Way::Kill };
+        let exec = get(transport, id).await.map_err(|error| error.of(OPERATION))?;
+        Ok(Self { id: id.clone(), exec, way })
+    }
+
+    /// Whether the exec had not been started when it was found.
+    pub(super) fn never_ran(&self) -> bool {
+        self.exec.status == ExecStatus::Created
+    }
+
+    /// The pauses between two looks at whether it is gone, in milliseconds: the first, the longest.
+    pub(super) fn looks(&self) -> (f64, f64) {
+        match self.way {
+            Way::Extension => (5.0, 250.0),
+            Way::Kill => (20.0, 1000.0),
+        }
+    }
+
+    /// Sends a signal once; `0` only asks whether the group is there.
+    pub(super) async fn signal(&self, transport: &Transport, signal: &str) -> Result<Group> {
+        let sent = match self.way {
+            Way::Extension => {
+                let body = SignalRequest { signal: signal.to_owned() };
+                let request = Request::post(OPERATION, self.id.path("/signal"), &body)?;
+                transport.send_once(&request).await.map(|_| ())
+            }
+            Way::Kill => self.kill(transport, signal).await,
+        };
+        match sent {
+            Ok(()) => Ok(Group::Signalled),
+            Err(gone @ Error::Http { status: 404 | 409, .. }) => Ok(Group::Gone(gone)),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn kill(&self, transport: &Transport, signal: &str) -> Result<()> {
+        // Once the leader has been reaped its number may be another's. A group that was found while
+        // the leader lived is signalled for the moment that a stop takes.
+        let ended = matches!(self.exec.status, ExecStatus::Exited | ExecStatus::Stopped);
+        if self.exec.pid == 0 || ended {
+            return Err(self.gone());
+        }
+        // POSIX, kill: a negative process id is that of a group; `--` keeps it from being an option.
+        // A process that is stopped acts upon SIGTERM only when it goes on.
+        let script = r#"kill -s "$1" -- "-$2" || exit 1
+            [ "$1" != TERM ] || kill -s CONT -- "-$2" 2>/dev/null || :"#;
+        let signal = signal.strip_prefix("SIG").unwrap_or(signal);
+        let request = CreateExecRequest {
+            command: "sh".to_owned(),
+            args: ["-c", script, "sh", signal, &self.exec.pid.to_string()]
+                .map(str::to_owned)
+                .into(),
+            interactive: Some(false),
+            ..CreateExecRequest::default()
+        };
+        let (exit_code, output) =
+            run(transport, &request).await.map_err(|error| self.undelivered(&error))?;
+        match exit_code {
+            Some(0) => Ok(()),
+            // ESRCH, in the words of every system.
+            Some(1) if output.contains("No such process") => Err(self.gone()),
+            _ => Err(self.undelivered(&output.trim())),
+        }
+    }
+
+    pub(super) fn gone(&self) -> Error {
+        let message = format!("no process of exec {} is left", self.id.as_str());
+        Error::Http {
+            operation: OPERATION,
+            status: 409,
+            body: message.clone(),
+            message: Some(message),
+            retry_after_ms: None,
+        }
+    }
+
+    fn undelivered(&self, reason: &impl std::fmt::Display) -> Error {
+        Error::Protocol {
+            operation: OPERATION,
+            problem: format!("`kill` for exec {} failed: {reason}", self.id.as_str()),
+            excerpt: String::new(),
+        }
     }
 }
 
-/// The way of an agent without the extension: the shell's own `kill` as an exec beside it.
-async fn kill_as_exec(transport: &Transport, id: &ExecId, signal: &str) -> Result<()> {
-    let exec = get(transport, id).await.map_err(|error| error.of(OPERATION))?;
-    if exec.pid == 0 {
-        return Err(gone(&exec));
-    }
-    // POSIX, kill: a negative process id is that of a group; `--` keeps it from being an option. A
-    // process that is stopped acts upon SIGTERM only when it goes on.
-    let script = r#"kill -s "$1" -- "-$2" && { [ "$1" != TERM ] || kill -s CONT -- "-$2"; }"#;
-    let signal = signal.strip_prefix("SIG").unwrap_or(signal);
-    let request = CreateExecRequest {
-        command: "sh".to_owned(),
-        args: ["-c", script, "sh", signal, &exec.pid.to_string()].map(str::to_owned).into(),
-        interactive: Some(false),
-        ..CreateExecRequest::default()
-    };
-    let killer = create(transport, &request).await?;
-    let killer = ExecId::of(killer)?;
+/// Runs a short command and forgets it.
+async fn run(transport: &Transport, request: &CreateExecRequest) -> Result<(Option<i32>, String)> {
+    let id = ExecId::of(create(transport, request).await?)?;
     let mut output = String::new();
-    let mut reader = OutputReader::new(transport.clone(), killer.clone(), 0);
+    let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
     while let Some(events) = reader.read().await? {
         output.extend(events.into_iter().map(|event| event.output));
     }
-    delete(transport, &killer).await?;
-    match reader.exit_code() {
-        Some(0) => Ok(()),
-        // A group that can't be signalled is there; one that is gone is told by ESRCH.
-        _ if output.contains("ermitted") => Err(Error::Http {
-            operation: OPERATION,
-            status: 403,
-            message: Some(output.trim().to_owned()),
-            body: output,
-            retry_after_ms: None,
-        }),
-        _ => Err(gone(&exec)),
-    }
-}
-
-pub(super) fn gone(exec: &ExecItem) -> Error {
-    let message = format!("no process of exec {} is left", exec.id);
-    Error::Http {
-        operation: OPERATION,
-        status: 409,
-        body: message.clone(),
-        message: Some(message),
-        retry_after_ms: None,
-    }
+    delete(transport, &id).await?;
+    Ok((reader.exit_code(), output))
 }

@@ -30,7 +30,7 @@ async fn start(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
         Err(Error::Http { status: 409, .. }) if repeated => get(transport, id).await,
         Ok(answer) => read_json(operation, &answer),
         Err(error) => {
-            repeated = true;
+            repeated |= error.leaves_open();
             Err(error)
         }
     };

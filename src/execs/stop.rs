@@ -4,22 +4,18 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 
 use futures_util::future::{Either, select};
-use gloo_timers::future::TimeoutFuture;
 
 use super::ladder::{Ladder, Push, Rung};
-use super::signal::{Group, signal_group};
+use super::signal::{Group, Target};
 use super::stop_requests::StopRequests;
-use crate::error::Error;
+use crate::error::{Error, Result, Unstopped};
 use crate::operation::Operation;
-use crate::request::ExecId;
-use crate::transport::{Transport, whole};
+use crate::sleep::sleep;
+use crate::transport::Transport;
 
 /// How long a killed group may take to be gone, in milliseconds. Only the system itself can hold a
 /// process up then.
-const KILL_PATIENCE: f64 = 10_000.0;
-
-/// The pauses between two looks at whether a group is gone, in milliseconds: the first, the longest.
-const LOOKS: (f64, f64) = (10.0, 250.0);
+pub(super) const KILL_PATIENCE: f64 = 10_000.0;
 
 /// What became of a stop.
 #[derive(Debug)]
@@ -27,86 +23,116 @@ pub(super) struct Outcome {
     /// It took SIGKILL.
     pub(super) forced: bool,
     /// Why processes may be left, if so.
-    pub(super) unstopped: Option<Box<Error>>,
+    pub(super) unstopped: Option<Unstopped>,
 }
 
-/// Stops an exec's process group and waits until no process of it is left.
+/// Stops a process group and waits until no process of it is left, and until its output has `ended`:
+/// that is read on all the while, so that the last words of a process that tidies up are not lost.
 ///
-/// `ended` is done when the exec's output has ended: it is read on all the while, so that the last
-/// words of a process that tidies up are not lost. A further one of the `requests` forces.
+/// A further one of the `requests` forces.
 pub(super) async fn stop(
     transport: &Transport,
-    id: &ExecId,
+    target: &Target,
     first: Push,
     grace_ms: f64,
     requests: &mut StopRequests,
-    ended: Pin<&mut impl Future<Output = ()>>,
+    mut ended: Pin<&mut impl Future<Output = ()>>,
+) -> Outcome {
+    let outcome = {
+        let climb = pin!(climb(transport, target, first, grace_ms, requests));
+        match select(climb, ended.as_mut()).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(((), climb)) => return climb.await,
+        }
+    };
+    // A group that is gone writes no more; what it wrote is still to be read.
+    if outcome.unstopped.is_none() && !target.never_ran() {
+        ended.await;
+    }
+    outcome
+}
+
+async fn climb(
+    transport: &Transport,
+    target: &Target,
+    first: Push,
+    grace_ms: f64,
+    requests: &mut StopRequests,
 ) -> Outcome {
     let mut ladder = Ladder::default();
     let mut next = ladder.push(first);
-    let mut undelivered = None;
-    let mut gone = pin!(async {
-        ended.await;
-        until_gone(transport, id).await;
-    });
+    let mut outcome = Outcome { forced: false, unstopped: None };
+    let mut gone = pin!(until_gone(transport, target));
     while let Some(rung) = next {
-        let stopped = async {
-            let deliver = async || signal_group(transport, id, rung.signal()).await;
-            transport.repeat(Operation::SignalExec, deliver).await?;
-            gone.as_mut().await;
-            Ok(())
-        };
-        let push = match select(pin!(stopped), pin!(next_push(rung, grace_ms, requests))).await {
-            Either::Left((Ok(()), _)) => {
-                return Outcome { forced: ladder.forced(), unstopped: None };
+        let delivering = pin!(deliver(transport, target, rung));
+        let mut pushing = pin!(next_push(rung, grace_ms, requests));
+        let delivered = match select(delivering, pushing.as_mut()).await {
+            Either::Left((delivered, _)) => delivered,
+            Either::Right((push, _)) => {
+                next = ladder.push(push);
+                continue;
             }
+        };
+        match delivered {
+            Ok(Group::Gone(_)) => return Outcome { unstopped: None, ..outcome },
+            Ok(Group::Signalled) => {
+                outcome = Outcome { forced: rung == Rung::Kill, unstopped: None };
+            }
+            Err(error) => {
+                outcome.unstopped = Some(Unstopped::Undelivered(error));
+                if rung == Rung::Kill {
+                    return outcome;
+                }
+            }
+        }
+        // Also where SIGTERM could not be delivered: it may have been, and its answer lost.
+        match select(gone.as_mut(), pushing).await {
+            Either::Left((Ok(()), _)) => return Outcome { unstopped: None, ..outcome },
             Either::Left((Err(error), _)) => {
-                undelivered = Some(error);
-                Push::Undelivered
+                return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
             }
-            Either::Right((push, _)) => push,
-        };
-        next = ladder.push(push);
+            Either::Right((push, _)) => next = ladder.push(push),
+        }
     }
-    let unstopped = undelivered.unwrap_or_else(|| still_there(id));
-    Outcome { forced: ladder.forced(), unstopped: Some(Box::new(unstopped)) }
+    let unstopped = outcome.unstopped.unwrap_or(Unstopped::StillThere);
+    Outcome { unstopped: Some(unstopped), ..outcome }
+}
+
+/// Delivers the signal of a rung. SIGKILL can be sent as often as it takes; SIGTERM is repeated only
+/// where it can't have arrived, for a program may take a second one for something else.
+async fn deliver(transport: &Transport, target: &Target, rung: Rung) -> Result<Group> {
+    let attempt = async || target.signal(transport, rung.signal()).await;
+    let may_repeat = |error: &Error| {
+        rung == Rung::Kill || matches!(error, Error::Network { never_sent: true, .. })
+    };
+    transport.repeat_while(Operation::SignalExec, may_repeat, attempt).await
 }
 
 /// Waits for what moves one up from a rung.
-pub(super) async fn next_push(rung: Rung, grace_ms: f64, requests: &mut StopRequests) -> Push {
-    if rung == Rung::Kill {
-        TimeoutFuture::new(whole(KILL_PATIENCE)).await;
-        return Push::GraceOver;
-    }
-    match select(pin!(requests.next()), TimeoutFuture::new(whole(grace_ms))).await {
-        Either::Left((request, _)) => request.push,
-        Either::Right(_) => Push::GraceOver,
+async fn next_push(rung: Rung, grace_ms: f64, requests: &mut StopRequests) -> Push {
+    match rung {
+        Rung::Terminate => match select(pin!(requests.next()), pin!(sleep(grace_ms))).await {
+            Either::Left((request, _)) => request.push,
+            Either::Right(_) => Push::GraceOver,
+        },
+        Rung::Kill => {
+            sleep(KILL_PATIENCE).await;
+            Push::GraceOver
+        }
     }
 }
 
 /// Looks until no process of the group is left. No event tells of it.
-async fn until_gone(transport: &Transport, id: &ExecId) {
-    let (mut pause, longest) = LOOKS;
+async fn until_gone(transport: &Transport, target: &Target) -> Result<()> {
+    let (mut pause, longest) = target.looks();
     loop {
-        match signal_group(transport, id, "0").await {
-            Ok(Group::Gone(_)) | Err(Error::Http { status: 404, .. } | Error::Closed) => return,
+        match target.signal(transport, "0").await {
+            Ok(Group::Gone(_)) => return Ok(()),
+            Err(Error::Closed) => return Err(Error::Closed),
             // The ladder's own patience bounds how often.
             Ok(Group::Signalled) | Err(_) => {}
         }
-        if transport.pause(pause).await.is_err() {
-            return;
-        }
+        transport.pause(pause).await?;
         pause = (pause * 2.0).min(longest);
-    }
-}
-
-fn still_there(id: &ExecId) -> Error {
-    let message = format!("processes of exec {} are still there after SIGKILL", id.as_str());
-    Error::Http {
-        operation: Operation::SignalExec,
-        status: 200,
-        body: String::new(),
-        message: Some(message),
-        retry_after_ms: None,
     }
 }

@@ -1,15 +1,16 @@
+use std::fmt;
 use std::future::pending;
 use std::pin::pin;
 
-use futures_util::future::{Either, select};
-use gloo_timers::future::TimeoutFuture;
+use futures_util::FutureExt;
+use futures_util::future::{Either, LocalBoxFuture, select};
 use wasm_bindgen::JsValue;
 
 use super::ladder::Push;
 use crate::abort::Abort;
 use crate::arguments::{Fields, abort_signal, milliseconds};
-use crate::error::{Result, Why};
-use crate::transport::whole;
+use crate::error::{Error, Result, Why};
+use crate::sleep::sleep;
 
 /// What may ask for a command to be stopped: each at most once.
 #[derive(Debug, Default)]
@@ -19,10 +20,9 @@ pub(super) struct StopRequests {
     deadline: Option<Deadline>,
 }
 
-#[derive(Debug)]
 struct Deadline {
     milliseconds: f64,
-    timer: TimeoutFuture,
+    over: LocalBoxFuture<'static, ()>,
 }
 
 /// A request to stop.
@@ -45,8 +45,8 @@ impl StopRequests {
     /// The request that had been made before anything began.
     pub(super) fn made_before(&self) -> Option<StopRequest> {
         let reason = |abort: &Option<Abort>| abort.as_ref().and_then(Abort::aborted_before);
-        let force = || reason(&self.force).map(StopRequest::force);
-        reason(&self.signal).map(StopRequest::interrupt).or_else(force)
+        let interrupt = || reason(&self.signal).map(StopRequest::interrupt);
+        reason(&self.force).map(StopRequest::force).or_else(interrupt)
     }
 
     /// Waits for the next request.
@@ -54,9 +54,9 @@ impl StopRequests {
         let Self { signal, force, deadline } = self;
         let (signal, force) = (pin!(next_abort(signal)), pin!(next_abort(force)));
         let deadline = pin!(next_deadline(deadline));
-        match select(select(signal, force), deadline).await {
-            Either::Left((Either::Left((reason, _)), _)) => StopRequest::interrupt(reason),
-            Either::Left((Either::Right((reason, _)), _)) => StopRequest::force(reason),
+        match select(select(force, signal), deadline).await {
+            Either::Left((Either::Left((reason, _)), _)) => StopRequest::force(reason),
+            Either::Left((Either::Right((reason, _)), _)) => StopRequest::interrupt(reason),
             Either::Right((milliseconds, _)) => {
                 StopRequest { why: Why::TimedOut { milliseconds }, push: Push::Stop }
             }
@@ -72,11 +72,28 @@ impl StopRequest {
     fn force(reason: JsValue) -> Self {
         Self { why: Why::Interrupted { reason }, push: Push::Force }
     }
+
+    /// Its input could not be delivered.
+    pub(super) fn input_lost(error: Error) -> Self {
+        Self { why: Why::InputLost { error: Box::new(error) }, push: Push::Stop }
+    }
 }
 
 impl Deadline {
     fn new(milliseconds: f64) -> Self {
-        Self { milliseconds, timer: TimeoutFuture::new(whole(milliseconds)) }
+        // A timer starts when it is first polled: this one is to run from now on.
+        let mut over = sleep(milliseconds).boxed_local();
+        let over = match (&mut over).now_or_never() {
+            Some(()) => futures_util::future::ready(()).boxed_local(),
+            None => over,
+        };
+        Self { milliseconds, over }
+    }
+}
+
+impl fmt::Debug for Deadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deadline").field("milliseconds", &self.milliseconds).finish_non_exhaustive()
     }
 }
 
@@ -93,7 +110,7 @@ async fn next_deadline(place: &mut Option<Deadline>) -> f64 {
     let Some(deadline) = place else {
         return pending().await;
     };
-    (&mut deadline.timer).await;
+    (&mut deadline.over).await;
     let milliseconds = deadline.milliseconds;
     *place = None;
     milliseconds

@@ -48,19 +48,23 @@ impl ListReader {
     /// The lists that the next chunk completes, at least one.
     async fn read(&mut self) -> Result<Vec<ExecListResponse>> {
         loop {
-            match self.read_chunk().await {
-                Ok(lists) if lists.is_empty() => {}
-                Ok(lists) => return Ok(lists),
-                Err(error) => {
-                    self.body = None;
-                    self.wait_to_reconnect(error).await?;
+            let error = match self.read_chunk().await {
+                Ok(Some(lists)) if lists.is_empty() => continue,
+                Ok(Some(lists)) => {
+                    self.failures = 0;
+                    return Ok(lists);
                 }
-            }
+                Ok(None) => None,
+                Err(error) if is_worth_repeating(&error) => Some(error),
+                Err(error) => return Err(error),
+            };
+            self.body = None;
+            self.wait_to_reconnect(error).await?;
         }
     }
 
-    /// The lists that the next chunk completes. An error ends the connection; so does its end.
-    async fn read_chunk(&mut self) -> Result<Vec<ExecListResponse>> {
+    /// The lists that the next chunk completes; None where the connection has ended.
+    async fn read_chunk(&mut self) -> Result<Option<Vec<ExecListResponse>>> {
         let body = match &mut self.body {
             Some(body) => body,
             none => {
@@ -70,15 +74,18 @@ impl ListReader {
             }
         };
         let Ok(chunk) = body.read_unless_silent().await else {
+            // It may be dead, it may be idle: another one tells.
             self.body = None;
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         };
-        let chunk = chunk?.ok_or_else(|| broken("the agent ended the list"))?;
+        let Some(chunk) = chunk? else {
+            return Ok(None);
+        };
         let mut events = Vec::new();
-        self.decoder
-            .feed(chunk, |event| events.push(event.data))
-            .map_err(|error| broken(&error.to_string()))?;
-        self.failures = 0;
+        self.decoder.feed(chunk, |event| events.push(event.data)).map_err(|error| {
+            let (problem, excerpt) = (error.to_string(), String::new());
+            Error::Protocol { operation: OPERATION, problem, excerpt }
+        })?;
         let mut lists = Vec::new();
         for data in events {
             if data != self.newest {
@@ -86,20 +93,25 @@ impl ListReader {
                 self.newest = data;
             }
         }
-        Ok(lists)
+        Ok(Some(lists))
     }
 
-    async fn wait_to_reconnect(&mut self, error: Error) -> Result<()> {
+    /// Waits after a connection that ended, or broke by an error.
+    async fn wait_to_reconnect(&mut self, error: Option<Error>) -> Result<()> {
         self.failures += 1;
+        let error = error.unwrap_or_else(|| Error::Protocol {
+            operation: OPERATION,
+            problem: "the agent ended the list without a change".to_owned(),
+            excerpt: String::new(),
+        });
         let retry = self.transport.retry();
-        let ended = matches!(error, Error::Protocol { ref excerpt, .. } if excerpt.is_empty());
-        if self.failures > retry.backoff.max_attempts || !(ended || is_worth_repeating(&error)) {
+        if self.failures > retry.backoff.max_attempts {
             return Err(error);
         }
         // The first time at once, as for output.
         let delay_ms = match (self.failures, error.retry_after_ms()) {
             (1, None) => 0.0,
-            (failures, _) => retry.delay(failures, &error),
+            (failures, _) => retry.delay(failures - 1, &error),
         };
         let failure =
             Failure { operation: OPERATION, attempt: self.failures, error: &error, delay_ms };
@@ -108,10 +120,6 @@ impl ListReader {
             None => Err(error),
         }
     }
-}
-
-fn broken(problem: &str) -> Error {
-    Error::Protocol { operation: OPERATION, problem: problem.to_owned(), excerpt: String::new() }
 }
 
 impl Source for ListReader {

@@ -1,19 +1,17 @@
 use std::pin::pin;
 
 use js_sys::{Object, Promise, Reflect};
-use sandpipe_protocol::ExecStatus;
 use wasm_bindgen::prelude::*;
 
-use super::get::get;
 use super::ladder::Push;
 use super::output_reader::OutputReader;
-use super::signal::gone;
+use super::signal::Target;
 use super::stop::stop;
 use super::stop_requests::StopRequests;
 use super::wait_options::grace;
 use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Unstopped};
 use crate::request::ExecId;
 use crate::transport::Transport;
 
@@ -43,17 +41,16 @@ fn read_options(value: &JsValue) -> Result<(f64, StopRequests)> {
     Ok((grace(&fields)?, StopRequests::read(&fields)?))
 }
 
-/// Stops an exec's process group and waits until it is gone. Gives the exit code, and whether it
-/// took SIGKILL.
-pub(super) async fn terminate(
+/// Gives the exit code, and whether it took SIGKILL.
+async fn terminate(
     transport: &Transport,
     id: &ExecId,
     grace_ms: f64,
     requests: &mut StopRequests,
 ) -> Result<(i32, bool)> {
-    let exec = get(transport, id).await?;
-    if exec.status == ExecStatus::Created {
-        return Err(gone(&exec));
+    let target = Target::find(transport, id).await?;
+    if target.never_ran() {
+        return Err(target.gone());
     }
     // The newest event and what follows: the exit code is in the last one.
     let mut reader = OutputReader::new(transport.clone(), id.clone(), -1);
@@ -61,12 +58,13 @@ pub(super) async fn terminate(
     let first = requests.made_before().map_or(Push::Stop, |request| request.push);
     let outcome = {
         let ended = pin!(async { drained = drain(&mut reader).await });
-        stop(transport, id, first, grace_ms, requests, ended).await
+        stop(transport, &target, first, grace_ms, requests, ended).await
     };
-    if let Some(error) = outcome.unstopped {
-        return Err(*error);
+    match outcome.unstopped {
+        Some(Unstopped::Undelivered(error)) => return Err(error),
+        Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned())),
+        None => drained?,
     }
-    drained?;
     let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
     Ok((exit_code, outcome.forced))
 }

@@ -1,3 +1,4 @@
+use std::future::{Future, pending};
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
@@ -7,14 +8,15 @@ use wasm_bindgen::{JsCast, prelude::*};
 
 use super::ladder::Push;
 use super::output_reader::OutputReader;
-use super::stop::stop;
-use super::stop_requests::StopRequest;
+use super::signal::Target;
+use super::stop::{Outcome, stop};
+use super::stop_requests::{StopRequest, StopRequests};
 use super::terminate::drain;
 use super::transcript::Transcript;
 use super::wait_options::WaitOptions;
 use super::{Execs, promise};
 use crate::arguments::exec_id;
-use crate::error::{Error, Result, Stopped};
+use crate::error::{Error, OutputLimit, Result, Stopped, Unstopped};
 use crate::request::ExecId;
 use crate::transport::Transport;
 use crate::value::to_js;
@@ -27,18 +29,17 @@ impl Execs {
         let transport = self.transport.clone();
         promise(async move {
             let (id, options) = arguments?;
-            wait(&transport, &id, options, None).await
+            wait(&transport, &id, options, pending()).await
         })
     }
 }
 
-/// Follows an exec to its end; stops it when the options ask for that, or something has `asked`
-/// already.
+/// Follows an exec to its end; stops it when the options ask for that, or `asked` does.
 pub(super) async fn wait(
     transport: &Transport,
     id: &ExecId,
     options: WaitOptions,
-    asked: Option<StopRequest>,
+    asked: impl Future<Output = StopRequest>,
 ) -> Result<JsValue> {
     let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
     let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
@@ -46,25 +47,20 @@ pub(super) async fn wait(
 
     let (followed, stopped) = {
         let mut following = pin!(follow(&mut reader, &mut transcript, on_output.as_ref(), id));
-        let request = {
-            let next = pin!(async {
-                match asked {
-                    Some(request) => request,
-                    None => stops.next().await,
-                }
-            });
-            match select(following.as_mut(), next).await {
+        let first = {
+            let (asked, next) = (pin!(asked), pin!(stops.next()));
+            match select(following.as_mut(), select(asked, next)).await {
                 Either::Left((followed, _)) => Err(followed),
-                Either::Right((request, _)) => Ok(request),
+                Either::Right((request, _)) => Ok(request.factor_first().0),
             }
         };
-        match request {
+        match first {
             Err(followed) => (followed, None),
             Ok(request) => {
                 let mut followed = Ok(());
                 let outcome = {
                     let ended = pin!(async { followed = following.await });
-                    stop(transport, id, request.push, grace_ms, &mut stops, ended).await
+                    find_and_stop(transport, id, request.push, grace_ms, &mut stops, ended).await
                 };
                 (followed, Some((request.why, outcome)))
             }
@@ -76,7 +72,8 @@ pub(super) async fn wait(
             why,
             output: transcript.text(),
             forced: outcome.forced,
-            unstopped: outcome.unstopped,
+            unstopped: outcome.unstopped.map(Box::new),
+            incomplete: followed.err().map(Box::new),
         })));
     }
     match followed {
@@ -84,12 +81,30 @@ pub(super) async fn wait(
         Err(Error::ExitCodeMissing { exec_id, cause, .. }) => {
             Err(Error::ExitCodeMissing { exec_id, output: transcript.text(), cause })
         }
-        Err(Error::OutputLimit { exec_id, limit, output, .. }) => {
+        Err(Error::OutputLimit {
+            exec_id, limit: limit @ OutputLimit::Bytes(_), output, ..
+        }) => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
-            let outcome = stop(transport, id, Push::Stop, grace_ms, &mut stops, ended).await;
-            Err(Error::OutputLimit { exec_id, limit, output, unstopped: outcome.unstopped })
+            let outcome =
+                find_and_stop(transport, id, Push::Stop, grace_ms, &mut stops, ended).await;
+            let unstopped = outcome.unstopped.map(Box::new);
+            Err(Error::OutputLimit { exec_id, limit, output, unstopped })
         }
         Err(error) => Err(error),
+    }
+}
+
+async fn find_and_stop(
+    transport: &Transport,
+    id: &ExecId,
+    first: Push,
+    grace_ms: f64,
+    requests: &mut StopRequests,
+    ended: std::pin::Pin<&mut impl Future<Output = ()>>,
+) -> Outcome {
+    match Target::find(transport, id).await {
+        Ok(target) => stop(transport, &target, first, grace_ms, requests, ended).await,
+        Err(error) => Outcome { forced: false, unstopped: Some(Unstopped::Undelivered(error)) },
     }
 }
 

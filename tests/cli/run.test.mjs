@@ -2,6 +2,7 @@
 // `sandpipe run`: what a command is given, and what comes of it.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -178,6 +179,22 @@ describe("sandpipe run, stdin", () => {
     const { exitCode, stdout, stderr } = await invocation.end;
     endless.destroy();
     assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "line\n", stderr: "" });
+    await invocation.leavesNothing();
+  });
+
+  it("is left alone when the command has closed it, and goes on", async () => {
+    const script =
+      "read line; exec <&-; echo $line; until [ -e go-on ]; do sleep 0.05; done; exit 3";
+    const invocation = await sandpipe.start(["run", "-i", "--", ...sh(script)]);
+    const closed = once(invocation.stdin, "close");
+    invocation.stdin.write("one\n");
+    await invocation.says("one");
+    // What can't arrive any more is not read, as behind a pipe.
+    const more = setInterval(() => invocation.stdin.write("more\n"), 10);
+    await closed;
+    clearInterval(more);
+    await writeFile(join(sandpipe.path, "go-on"), "");
+    assert.equal((await invocation.end).exitCode, 3);
     await invocation.leavesNothing();
   });
 

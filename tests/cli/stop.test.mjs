@@ -46,8 +46,8 @@ describe("sandpipe run, told to stop", () => {
     it(`kills a command that does not end within the grace period after ${signal}`, async () => {
       const invocation = await start(STUBBORN, "--grace", "0.5");
       invocation.child.kill(signal);
-      const end = { exitCode: 130, signal: null, stdout: "ready\nrefused\n", stderr: "" };
-      assert.deepEqual(await invocation.end, end);
+      const { exitCode, stdout } = await invocation.end;
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 130, stdout: "ready\nrefused\n" });
       await invocation.leavesNothing();
     });
   }
@@ -57,8 +57,8 @@ describe("sandpipe run, told to stop", () => {
     invocation.child.kill("SIGINT");
     await invocation.says("refused\n");
     invocation.child.kill("SIGINT");
-    const end = { exitCode: 130, signal: null, stdout: "ready\nrefused\n", stderr: "" };
-    assert.deepEqual(await invocation.end, end);
+    const { exitCode, stdout } = await invocation.end;
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 130, stdout: "ready\nrefused\n" });
     await invocation.leavesNothing();
   });
 
@@ -83,7 +83,18 @@ describe("sandpipe run, told to stop", () => {
     await invocation.willLeaveNothing();
   });
 
-  it("ends although nobody takes the output, and says so at the second signal", async () => {
+  it("gives the output up that nobody takes within the grace period, and says so", async () => {
+    const invocation = await start("echo ready; yes", "--grace", "0.5");
+    invocation.child.stdout.pause();
+    invocation.child.kill("SIGTERM");
+    const [exitCode] = await once(invocation.child, "exit");
+    invocation.child.stdout.destroy();
+    assert.equal(exitCode, 130);
+    assert.match((await invocation.end).stderr, /^sandpipe: .*not shown: nobody reads it\.\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("gives up output that is not taken at the second signal, and says so", async () => {
     const invocation = await start("echo ready; yes");
     invocation.child.stdout.pause();
     invocation.child.kill("SIGTERM");
@@ -92,7 +103,7 @@ describe("sandpipe run, told to stop", () => {
     const [exitCode] = await once(invocation.child, "exit");
     invocation.child.stdout.destroy();
     assert.equal(exitCode, 130);
-    assert.match((await invocation.end).stderr, /^sandpipe: some of the output is not shown.*\n$/);
+    assert.match((await invocation.end).stderr, /^sandpipe: some of the output is not shown\.\n$/);
     await invocation.leavesNothing();
   });
 

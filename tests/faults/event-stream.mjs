@@ -14,6 +14,7 @@ const EXIT_CODE = Buffer.from(',"exitCode":');
  * @returns {AsyncGenerator<Buffer, void>}
  */
 export async function* wholeEvents(source) {
+  /** @type {Buffer} */
   let rest = Buffer.alloc(0);
   for await (const chunk of source) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

@@ -38,32 +38,36 @@ const { SEED } = process.env;
 
 describe("faults", { concurrency: true, skip: SEED !== undefined }, () => {
   for (const kind of /** @type {AgentKind[]} */ (["full", "plain"])) {
-    describe(`an agent ${kind === "full" ? "with all" : "without"} extensions`, {
-      concurrency: true,
-    }, () => {
-      /** @type {Rig} */
-      let rig;
-      before(async () => {
-        rig = await Rig.start(kind);
-      });
-      after(() => rig.stop());
-
-      it("announces what it should", async () => {
-        const features = await rig.features();
-        if (kind === "plain") assert.deepEqual(features, []);
-        else assert.ok(features.includes("idempotency-key"), `only ${features.join(", ")}`);
-      });
-
-      for (const [count, size] of BATCHES) {
-        it(`keeps its promises in ${count} runs (${size})`, async () => {
-          const { tally, failures } = await runAll(rig, size, FIRST, count);
-          const { first, last } = { first: FIRST, last: FIRST + count - 1 };
-          console.log(tally.table(`${kind} agent, ${size}, seeds ${first} to ${last}`));
-          assert.equal(failures.length, 0, failures.map(String).join("\n"));
-          if (count >= ENOUGH_RUNS) assert.deepEqual(tally.missing, [], "never took place");
+    describe(
+      `an agent ${kind === "full" ? "with all" : "without"} extensions`,
+      {
+        concurrency: true,
+      },
+      () => {
+        /** @type {Rig} */
+        let rig;
+        before(async () => {
+          rig = await Rig.start(kind);
         });
-      }
-    });
+        after(() => rig.stop());
+
+        it("announces what it should", async () => {
+          const features = await rig.features();
+          if (kind === "plain") assert.deepEqual(features, []);
+          else assert.ok(features.includes("idempotency-key"), `only ${features.join(", ")}`);
+        });
+
+        for (const [count, size] of BATCHES) {
+          it(`keeps its promises in ${count} runs (${size})`, async () => {
+            const { tally, failures } = await runAll(rig, size, FIRST, count);
+            const seeds = `${kind}-${size}-${FIRST} to ${FIRST + count - 1}`;
+            console.log(tally.table(seeds));
+            assert.equal(failures.length, 0, failures.map(String).join("\n"));
+            if (count >= ENOUGH_RUNS) assert.deepEqual(tally.missing, [], "never took place");
+          });
+        }
+      },
+    );
   }
 });
 

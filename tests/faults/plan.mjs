@@ -9,7 +9,8 @@ import { STREAM_FAULTS } from "./stream-faults.mjs";
  * @property {number} lastSequence of a stream
  *
  * @typedef {"refused" | "answer not awaited" | "answer lost" | "answer cut" | "502 page, not forwarded"
- *   | "502 page, forwarded" | "503, Retry-After" | "429, Retry-After"} AnswerFault
+ *   | "502 page, forwarded" | "503, Retry-After" | "429, Retry-After"
+ *   | "answer cut: clean" | "200 page" | "no answer"} AnswerFault
  *
  * @typedef {object} Fault
  * @property {string} name

@@ -133,6 +133,23 @@ export class Proxy {
         await drain(answer);
         strike(true);
         return badGateway(response);
+      case "answer cut: clean": {
+        const whole = await wholeBody(answer);
+        strike(true);
+        response.writeHead(200, { "content-type": answer.headers["content-type"] });
+        response.end(whole.subarray(0, whole.length / 2));
+        return;
+      }
+      case "200 page":
+        answer.destroy();
+        strike(true);
+        response.writeHead(200, { "content-type": "text/html" }).end(PAGE);
+        return;
+      case "no answer":
+        answer.destroy();
+        strike(true);
+        await once(response, "close");
+        return;
       case "answer cut": {
         const whole = await wholeBody(answer);
         strike(true);

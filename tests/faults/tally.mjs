@@ -42,7 +42,9 @@ export class Tally {
 
   /** @param {string} title */
   table(title) {
-    const rows = [...this.#rows].map(([name, { injected, survived }]) => line(name, injected, survived));
+    const rows = [...this.#rows].map(([name, { injected, survived }]) =>
+      line(name, injected, survived),
+    );
     const all = [...this.#rows.values()];
     const sum = (/** @type {"injected" | "survived"} */ key) =>
       all.reduce((total, row) => total + row[key], 0);

@@ -91,6 +91,8 @@ function stdoutLine(number) {
 
 /** In full-width digits, and characters of three and four bytes. @param {number} number */
 function stderrLine(number) {
-  const digits = Array.from(String(number), (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+  const digits = Array.from(String(number), (digit) =>
+    String.fromCodePoint(0xff10 + Number(digit)),
+  );
   return `${digits.join("")}€漢😀${"👩‍💻".repeat(number % 7)}\u2028`;
 }

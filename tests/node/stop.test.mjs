@@ -252,7 +252,8 @@ for (const [kind, args] of /** @type {const} */ ([
       });
     });
 
-    it("ends what outlived a command that has exited", async () => {
+    const only = plain && "a plain agent does not tell whose the number of an ended process is";
+    it("ends what outlived a command that has exited", { skip: only }, async () => {
       const mark = marker();
       const { id } = await execs.create({
         command: "sh",

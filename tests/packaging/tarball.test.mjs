@@ -24,6 +24,20 @@ test("has exactly these files", () => {
     ...["browser", "connect", "edge", "errors", "execs", "failure", "load", "node", "public"],
     ...["sandbox", "signal", "stream", "types"],
     ...["core/sandpipe", "node/index", "node/start-agent"],
+    ...[
+      "aborted",
+      "agent",
+      "arguments",
+      "ending",
+      "feed-stdin",
+      "help",
+      "main",
+      "outlet",
+      "run",
+    ].map((name) => `cli/${name}`),
+    ...["sandpipe", "shown-output", "start-command", "terminal", "usage-error"].map(
+      (name) => `cli/${name}`,
+    ),
   ];
   const expected = [
     ...modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]),

@@ -22,7 +22,7 @@ use crate::{
     options::Options,
     process::{FileLimit, Identity, Reaper, Surroundings},
     shutdown::StopRequests,
-    state_dir::{StateDir, StateDirError, default_path},
+    state_dir::{Keep, StateDir, StateDirError, default_path},
     token::{self, LoadedTokens, TokenError, Tokens},
 };
 
@@ -139,15 +139,16 @@ impl Agent {
         if let Some(user) = &options.default_user {
             Identity::look_up(user).map_err(|error| AgentError::DefaultUser(error.to_string()))?;
         }
+        let keep = if options.ephemeral { Keep::Nothing } else { Keep::State };
         let state_dir = match &options.state_dir {
             Some(path) => path.clone(),
             None => default_path()?,
         };
-        let state_dir = StateDir::take(&state_dir)?;
+        let state_dir = StateDir::take(&state_dir, keep)?;
         let LoadedTokens { tokens, admin_file } = token::load(
             options.admin_token_file.as_deref(),
             options.readonly_token_file.as_deref(),
-            state_dir.path(),
+            &state_dir.admin_token(),
         )?;
         let file_limit = FileLimit::raise()
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
@@ -161,7 +162,8 @@ impl Agent {
             env: environment_of_commands(env::vars_os()),
             file_limit,
         };
-        let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit);
+        let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit, keep);
+        registry.recover().map_err(|error| refused("read the execs of before", error))?;
         Ok(Self {
             registry: Arc::new(registry),
             features: Arc::new(Features::without(&options.without)),

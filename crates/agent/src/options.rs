@@ -27,6 +27,11 @@ pub struct Options {
     #[arg(long, value_name = "DIRECTORY")]
     pub state_dir: Option<PathBuf>,
 
+    /// Keep nothing: at its end the agent removes the output of its commands, and the state directory
+    /// too if it made it. Otherwise an agent that is started again knows the commands of before.
+    #[arg(long)]
+    pub ephemeral: bool,
+
     /// The file with the token that may do everything.
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,

@@ -16,9 +16,18 @@ pub(crate) struct StateDir {
     path: PathBuf,
     /// This agent made it.
     made: bool,
+    keep: Keep,
     /// Of the directory itself, so that no lock file is left behind. The system gives the lock back
     /// with the process, however that ends.
     _lock: Flock<File>,
+}
+
+/// What of the state outlives the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// The execs, their output, and a token that the agent made.
+    State,
+    Nothing,
 }
 
 /// Why the agent can't use its state directory.
@@ -46,7 +55,7 @@ pub enum StateDirError {
 
 impl StateDir {
     /// Makes the directory where there is none, and takes it for this agent.
-    pub(crate) fn take(path: &Path) -> Result<Self, StateDirError> {
+    pub(crate) fn take(path: &Path, keep: Keep) -> Result<Self, StateDirError> {
         let unusable = |error| StateDirError::Unusable { path: path.into(), error };
         let made = make(path).map_err(unusable)?;
         let directory = File::open(path).map_err(unusable)?;
@@ -57,26 +66,34 @@ impl StateDir {
                     errno => unusable(errno.into()),
                 }
             })?;
-        let state_dir = Self { path: path.canonicalize().map_err(unusable)?, made, _lock: lock };
-        state_dir.clear().map_err(unusable)?;
+        let path = path.canonicalize().map_err(unusable)?;
+        let state_dir = Self { path, made, keep, _lock: lock };
+        // What an agent left that was killed.
+        remove_all(&state_dir.ephemeral()).map_err(unusable)?;
         Ok(state_dir)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Where each exec has its spool.
     pub(crate) fn spools(&self) -> PathBuf {
-        self.path.join("execs")
+        match self.keep {
+            Keep::State => self.path.join("execs"),
+            Keep::Nothing => self.ephemeral(),
+        }
     }
 
-    /// Leaves nothing of this agent behind; a directory that it made is removed unless something
-    /// else is in it.
+    /// Removes what is not to be kept; also the directory, if this agent made it and nobody has put
+    /// something else into it.
     pub(crate) fn leave(&self) -> io::Result<()> {
-        self.clear()?;
+        if self.keep == Keep::State {
+            return Ok(());
+        }
+        remove_all(&self.ephemeral())?;
         if !self.made {
             return Ok(());
+        }
+        match fs::remove_file(self.admin_token()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
         match fs::remove_dir(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -84,12 +101,22 @@ impl StateDir {
         }
     }
 
-    /// Removes the spools.
-    fn clear(&self) -> io::Result<()> {
-        match fs::remove_dir_all(self.spools()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            result => result,
-        }
+    /// Where the token is that the agent makes.
+    pub(crate) fn admin_token(&self) -> PathBuf {
+        self.path.join("admin-token")
+    }
+
+    /// The spools of an agent that keeps nothing. They are apart, so that the execs of one that keeps
+    /// its state are left alone.
+    fn ephemeral(&self) -> PathBuf {
+        self.path.join("ephemeral-execs")
+    }
+}
+
+fn remove_all(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
     }
 }
 

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use nix::{fcntl::OFlag, unistd::geteuid};
 use subtle::ConstantTimeEq;
 
 /// The environment variable with the admin token.
@@ -82,19 +83,22 @@ impl Tokens {
     }
 }
 
-/// Takes the tokens from their files, else from the environment; makes an admin token in `state_dir`
-/// where there is neither.
+/// Takes the tokens from their files, else from the environment; where there is neither, takes the one
+/// that an earlier agent made in `own_file`, or makes it.
 pub(crate) fn load(
     admin_file: Option<&Path>,
     readonly_file: Option<&Path>,
-    state_dir: &Path,
+    own_file: &Path,
 ) -> Result<LoadedTokens, TokenError> {
     let readonly = given(readonly_file, READONLY_VARIABLE)?;
     let (admin, admin_file) = if let Some(admin) = given(admin_file, ADMIN_VARIABLE)? {
         (admin, admin_file.map(Path::to_path_buf))
     } else {
-        let path = state_dir.join("admin-token");
-        (make(&path)?, Some(path))
+        let token = match read_own(own_file) {
+            Some(token) => token,
+            None => make(own_file)?,
+        };
+        (token, Some(own_file.to_path_buf()))
     };
     if readonly.as_ref() == Some(&admin) {
         return Err(TokenError::Same);
@@ -131,6 +135,25 @@ fn read(path: &Path) -> Result<String, TokenError> {
     }
     let text = io::read_to_string(&mut file).map_err(failed)?;
     check(&text, &path.display().to_string())
+}
+
+/// The token that an earlier agent made, so that clients can go on with it; `None` where nobody vouches
+/// for the file.
+fn read_own(path: &Path) -> Option<String> {
+    let mut file =
+        OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let is_own = metadata.is_file()
+        && metadata.uid() == geteuid().as_raw()
+        && metadata.mode() & 0o777 == 0o600;
+    let token = io::read_to_string(&mut file)
+        .ok()
+        .filter(|_| is_own)
+        .and_then(|text| check(&text, "").ok());
+    if token.is_none() {
+        tracing::warn!(path = %path.display(), "this is no token file of the agent's: a new token takes its place");
+    }
+    token
 }
 
 /// A token as RFC 9110, 5.5 lets a header carry it; the line end of a file is not part of it.

@@ -4,12 +4,15 @@ use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use tokio::task::spawn_blocking;
 
 use super::{
-    exec::Exec,
+    exec::{Exec, Records},
     idempotency::{Creation, IdempotencyKey, KeyReused},
     registry::Registry,
     start::{StartError, start},
 };
-use crate::process::{InvalidLaunch, Launch};
+use crate::{
+    process::{InvalidLaunch, Launch},
+    state_dir::Keep,
+};
 
 /// Why there is no new exec.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +57,7 @@ impl Registry {
         key: Option<IdempotencyKey>,
     ) -> Result<Created, CreateError> {
         let Some(key) = key else {
-            return self.create_new(request).await.map(Created::New);
+            return self.create_new(request, None).await.map(Created::New);
         };
         let creation = Creation::new(key, &request)?;
         let claim = self.keys().claim(&creation).await?;
@@ -62,7 +65,7 @@ impl Registry {
             let exec = self.get(id).ok_or_else(|| CreateError::Deleted(id.into()))?;
             return Ok(Created::Before(exec.item()));
         }
-        let item = self.create_new(request).await?;
+        let item = self.create_new(request, Some(creation.clone())).await?;
         claim.settle(&item.id);
         Ok(Created::New(item))
     }
@@ -71,20 +74,24 @@ impl Registry {
     async fn create_new(
         self: &Arc<Self>,
         request: CreateExecRequest,
+        creation: Option<Creation>,
     ) -> Result<ExecItem, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let registry = Arc::clone(self);
         let launch =
             spawn_blocking(move || Launch::prepare(request, registry.surroundings())).await??;
         let id = new_id().map_err(CreateError::Id)?;
+        let records = (self.keep() == Keep::State).then_some(Records { creation });
         let exec = self
-            .insert(|number| {
-                Exec::new(id, number, launch, self.spools(), self.spool_limit(), self.changes())
-            })
+            .insert(|number| Exec::new(id, number, launch, records, self))
             .ok_or(CreateError::Stopping)?;
+        // Before it is started: an agent that dies at any later moment has it written down.
+        let written = Arc::clone(&exec);
+        spawn_blocking(move || written.write_record()).await?;
         if autostart && let Err(error) = start(&exec).await {
             self.remove(&exec);
             exec.spool().close();
+            spawn_blocking(move || exec.remove_directory()).await?;
             return Err(error.into());
         }
         Ok(exec.item())

@@ -55,8 +55,8 @@ impl Registry {
         *lifecycle = Lifecycle::Deleted;
         exec.deleted.send_replace(true);
         self.remove(exec);
-        let spool = Arc::clone(&exec.spool);
-        spawn_blocking(move || spool.remove()).await?;
+        let exec = Arc::clone(exec);
+        spawn_blocking(move || exec.remove_directory()).await?;
         Ok(())
     }
 }

@@ -1,14 +1,13 @@
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
 
-use sandpipe_protocol::{ExecItem, ExecStatus, NO_EXIT_CODE};
+use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, NO_EXIT_CODE};
 use tokio::sync::watch;
 
-use super::input::Input;
+use super::{
+    directory::Directory, idempotency::Creation, input::Input, record::Record, registry::Registry,
+};
 use crate::{
-    output::{Spool, SpoolLimit},
+    output::Spool,
     process::{Group, Launch, Terminal},
 };
 
@@ -18,7 +17,12 @@ pub(crate) struct Exec {
     pub(super) id: String,
     /// 1, 2, 3, … in the order in which they were created.
     pub(super) number: u64,
-    pub(super) launch: Arc<Launch>,
+    pub(super) description: Description,
+    /// How to start it; none for one that an earlier agent took care of.
+    pub(super) launch: Option<Arc<Launch>>,
+    directory: Directory,
+    /// None where nothing is to be known of it later.
+    records: Option<Records>,
     pub(super) spool: Arc<Spool>,
     state: Mutex<State>,
     /// A client has ended standard input.
@@ -29,6 +33,23 @@ pub(crate) struct Exec {
     changes: watch::Sender<()>,
     /// Becomes true when it is deleted.
     pub(super) deleted: watch::Sender<bool>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Description {
+    pub(super) command: String,
+    pub(super) args: Vec<String>,
+    pub(super) pty: bool,
+    /// Whether standard input was to stay open.
+    pub(super) interactive: bool,
+    pub(super) user: Option<String>,
+}
+
+/// What the records of an exec hold that never changes.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    pub(super) creation: Option<Creation>,
 }
 
 /// What may still be done with an exec.
@@ -45,6 +66,8 @@ pub(super) enum Lifecycle {
 pub(super) struct State {
     pub(super) status: ExecStatus,
     pub(super) exit_code: Option<i32>,
+    /// The process id, once there was one.
+    pub(super) pid: u32,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
     /// Standard input, while it is open.
@@ -58,28 +81,90 @@ impl Exec {
         id: String,
         number: u64,
         launch: Launch,
-        spools: &Path,
-        limit: SpoolLimit,
-        changes: watch::Sender<()>,
+        records: Option<Records>,
+        registry: &Registry,
     ) -> Self {
-        let spool = Arc::new(Spool::new(spools.join(&id), limit));
+        let path = registry.spools().join(&id);
+        let spool = Spool::new(path.clone(), registry.spool_limit());
+        let description = Description {
+            command: launch.command.clone(),
+            args: launch.args.clone(),
+            pty: launch.pty,
+            interactive: launch.interactive,
+            user: launch.identity.as_ref().map(ToString::to_string),
+        };
+        let state = State::of(ExecStatus::Created, None, 0);
+        Self {
+            launch: Some(Arc::new(launch)),
+            records,
+            ..Self::with(id, number, description, Directory::new(path), spool, state, registry)
+        }
+    }
+
+    /// An exec of an earlier agent. If that died before the exec had ended, the exec was stopped and
+    /// nobody knows its exit code.
+    pub(super) fn recovered(
+        record: Record,
+        directory: Directory,
+        spool: Spool,
+        registry: &Registry,
+    ) -> Self {
+        let Record { number, item, last_event, .. } = record;
+        let ExecItem { id, command, args, status, pid, pty, exit_code: _, user } = item;
+        let description = Description { command, args, pty, interactive: true, user };
+        let exit_code = last_event.and_then(|last| last.exit_code);
+        let status = if exit_code.is_some() { status } else { ExecStatus::Stopped };
+        let state = State::of(status, exit_code, pid);
+        Self::with(id, number, description, directory, spool, state, registry)
+    }
+
+    fn with(
+        id: String,
+        number: u64,
+        description: Description,
+        directory: Directory,
+        spool: Spool,
+        state: State,
+        registry: &Registry,
+    ) -> Self {
         Self {
             id,
             number,
-            launch: Arc::new(launch),
-            spool,
-            state: Mutex::new(State {
-                status: ExecStatus::Created,
-                exit_code: None,
-                group: None,
-                input: None,
-                terminal: None,
-            }),
+            description,
+            launch: None,
+            directory,
+            records: None,
+            spool: Arc::new(spool),
+            state: Mutex::new(state),
             input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
-            changes,
+            changes: registry.changes(),
             deleted: watch::Sender::default(),
         }
+    }
+
+    /// Writes down what is known of it, for an agent that starts later. It may block.
+    pub(super) fn write_record(&self) {
+        self.write_item(self.item(), None);
+    }
+
+    fn write_item(&self, item: ExecItem, last_event: Option<ExecStdout>) {
+        let Some(Records { creation }) = self.records.clone() else {
+            return;
+        };
+        let record = Record { number: self.number, item, creation, last_event };
+        if let Err(error) = self.directory.write(&record) {
+            tracing::warn!(
+                %error,
+                id = self.id,
+                "the exec can't be written down: an agent that starts later won't know of it as it is"
+            );
+        }
+    }
+
+    /// Removes what is on disk. It may block.
+    pub(super) fn remove_directory(&self) {
+        self.directory.remove();
     }
 
     /// Its output.
@@ -90,16 +175,16 @@ impl Exec {
     /// It as clients see it now.
     pub(crate) fn item(&self) -> ExecItem {
         let state = self.state();
-        let pid = state.group.as_ref().map_or(0, |group| group.id().as_raw());
+        let Description { command, args, pty, interactive: _, user } = self.description.clone();
         ExecItem {
             id: self.id.clone(),
-            command: self.launch.command.clone(),
-            args: self.launch.args.clone(),
+            command,
+            args,
             status: state.status.clone(),
-            pid: pid.unsigned_abs(),
-            pty: self.launch.pty,
+            pid: state.pid,
+            pty,
             exit_code: state.exit_code.unwrap_or(NO_EXIT_CODE),
-            user: self.launch.identity.as_ref().map(ToString::to_string),
+            user,
         }
     }
 
@@ -126,21 +211,34 @@ impl Exec {
         }
     }
 
-    /// Its process, if it had one, has ended: the exit code is known, and the output complete.
+    /// Its process, if it had one, has ended: the exit code is known, and the output complete. It
+    /// writes to disk, so it may block.
     ///
     /// Both are told at once: a client that saw the end of the output finds the exit code, and the
-    /// other way round.
-    pub(super) fn set_ended(&self, exit_code: i32) {
-        let mut state = self.state();
-        self.spool.finish(exit_code);
-        state.status = match state.status {
+    /// other way round. And they are written down before: what a client was told stays true.
+    pub(super) fn end(&self, exit_code: i32) {
+        let last = self.spool.seal(exit_code);
+        let mut item = self.item();
+        item.status = match item.status {
             ExecStatus::Stopping => ExecStatus::Stopped,
             _ => ExecStatus::Exited,
         };
+        item.exit_code = exit_code;
+        let status = item.status.clone();
+        self.write_item(item, Some(last.clone()));
+        let mut state = self.state();
+        self.spool.finish(&last);
+        state.status = status;
         state.exit_code = Some(exit_code);
         state.input = None;
         state.terminal = None;
         drop(state);
         self.changed();
+    }
+}
+
+impl State {
+    fn of(status: ExecStatus, exit_code: Option<i32>, pid: u32) -> Self {
+        Self { status, exit_code, pid, group: None, input: None, terminal: None }
     }
 }

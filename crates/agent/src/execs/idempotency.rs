@@ -213,7 +213,7 @@ mod tests {
         let same = creation("k", "a");
         let waiting = keys.claim(&same);
         tokio::pin!(waiting);
-        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert!(futures_util::FutureExt::now_or_never(waiting.as_mut()).is_none());
         drop(first);
         waiting.await.unwrap().settle("1");
         assert_eq!(keys.claim(&same).await.unwrap().exec(), Some("1"));

@@ -56,6 +56,8 @@ pub(crate) enum InputError {
     NotInteractive(String),
     #[error("exec {0} has closed its standard input")]
     Closed(String),
+    #[error("exec {0} was running when the agent ended, and was stopped with it")]
+    Lost(String),
     #[error("the standard input of exec {0} has been ended by an \"eof\"")]
     AtEnd(String),
     #[error("exec {0} has no terminal: create it with \"pty\": true to resize it")]
@@ -102,7 +104,7 @@ impl Exec {
             let size = format!("{{\"cols\":{},\"rows\":{}}}", size.cols, size.rows);
             return Err(InputError::Size(size));
         }
-        if !self.launch.pty {
+        if !self.description.pty {
             return Err(InputError::NoTerminal(self.id.clone()));
         }
         let terminal = self.state().terminal.clone();
@@ -119,7 +121,8 @@ impl Exec {
         match (state.status.clone(), state.exit_code) {
             (ExecStatus::Created, _) => InputError::NotStarted(id),
             (_, Some(exit_code)) => InputError::Ended { id, exit_code },
-            _ if !self.launch.interactive => InputError::NotInteractive(id),
+            (ExecStatus::Stopped, None) => InputError::Lost(id),
+            _ if !self.description.interactive => InputError::NotInteractive(id),
             _ if self.input_ended.load(Ordering::Acquire) => InputError::AtEnd(id),
             _ => InputError::Closed(id),
         }

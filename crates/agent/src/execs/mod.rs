@@ -2,9 +2,12 @@
 
 mod create;
 mod delete;
+mod directory;
 mod exec;
 mod idempotency;
 mod input;
+mod record;
+mod recover;
 mod registry;
 mod run;
 mod signal;

@@ -9,7 +9,7 @@ use sandpipe_protocol::ExecListResponse;
 use tokio::sync::watch;
 
 use super::{exec::Exec, idempotency::Keys};
-use crate::{output::SpoolLimit, process::Surroundings};
+use crate::{output::SpoolLimit, process::Surroundings, state_dir::Keep};
 
 /// All execs of the agent.
 #[derive(Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct Registry {
     /// The directory with a spool for each exec.
     spools: PathBuf,
     spool_limit: SpoolLimit,
+    keep: Keep,
     execs: Mutex<Execs>,
     keys: Keys,
     changes: watch::Sender<()>,
@@ -37,11 +38,13 @@ impl Registry {
         surroundings: Surroundings,
         spools: PathBuf,
         spool_limit: SpoolLimit,
+        keep: Keep,
     ) -> Self {
         Self {
             surroundings,
             spools,
             spool_limit,
+            keep,
             execs: Mutex::default(),
             keys: Keys::default(),
             changes: watch::Sender::default(),
@@ -63,6 +66,13 @@ impl Registry {
     /// Tells of each change of the list. A receiver that looks late sees that there was one.
     pub(crate) fn watch(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
+    }
+
+    /// Adds an exec that has its number already.
+    pub(super) fn put_back(&self, exec: Arc<Exec>) {
+        let mut execs = self.execs();
+        execs.count = execs.count.max(exec.number);
+        execs.by_id.insert(exec.id.clone(), exec);
     }
 
     /// Adds the exec that `make` makes of its number; `None` when no more are taken.
@@ -100,6 +110,11 @@ impl Registry {
 
     pub(super) fn keys(&self) -> &Keys {
         &self.keys
+    }
+
+    /// Whether execs are to be known to an agent that starts later.
+    pub(super) fn keep(&self) -> Keep {
+        self.keep
     }
 
     pub(super) fn spools(&self) -> &Path {

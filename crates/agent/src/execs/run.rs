@@ -61,7 +61,7 @@ impl Intake {
 
     async fn collect(
         mut self,
-        exec: &Exec,
+        exec: &Arc<Exec>,
         output: &mut Arrivals,
         mut exit: oneshot::Receiver<i32>,
         ended: oneshot::Sender<()>,
@@ -95,12 +95,13 @@ impl Intake {
             },
             Err(error) => note(exec, &Err(error)),
         }
+        let exec = Arc::clone(exec);
         spawn_blocking(move || {
             self.collector.finish();
+            exec.end(exit_code);
             self
         })
         .await
-        .inspect(|_| exec.set_ended(exit_code))
         .map_err(Lost::from)
     }
 

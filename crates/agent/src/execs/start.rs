@@ -46,19 +46,34 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
         }
     }
 
-    let launch = Arc::clone(&exec.launch);
+    let Some(launch) = exec.launch.clone() else {
+        let status = exec.state().status.clone();
+        return Err(StartError::NotStartable { id: exec.id.clone(), status });
+    };
     match spawn_blocking(move || spawn(&launch)).await?? {
-        Spawned::Running(process) => set_running(exec, process),
+        Spawned::Running(process) => {
+            let output = set_running(exec, process);
+            // An agent that starts later is to know the process id too. Before it can end: its end is
+            // written after it.
+            let written = Arc::clone(exec);
+            spawn_blocking(move || written.write_record()).await?;
+            tokio::spawn(output);
+        }
         Spawned::CannotRun { exit_code, reason } => {
-            let mut collector = Collector::new(Arc::clone(&exec.spool));
-            spawn_blocking(move || collector.push(OutputType::Stderr, reason.as_bytes())).await?;
-            exec.set_ended(exit_code);
+            let exec = Arc::clone(exec);
+            spawn_blocking(move || {
+                let mut collector = Collector::new(Arc::clone(&exec.spool));
+                collector.push(OutputType::Stderr, reason.as_bytes());
+                exec.end(exit_code);
+            })
+            .await?;
         }
     }
     Ok(())
 }
 
-fn set_running(exec: &Arc<Exec>, process: Process) {
+/// Gives what sees the process through.
+fn set_running(exec: &Arc<Exec>, process: Process) -> impl Future<Output = ()> + use<> {
     let Process { group, exit, output, input, terminal } = process;
     let (ended, watch_end) = tokio::sync::oneshot::channel::<()>();
     let input = input.and_then(|fd| {
@@ -68,10 +83,11 @@ fn set_running(exec: &Arc<Exec>, process: Process) {
     });
     let mut state = exec.state();
     state.status = ExecStatus::Running;
+    state.pid = group.id().as_raw().unsigned_abs();
     state.group = Some(group);
     state.input = input;
     state.terminal = terminal;
     drop(state);
     exec.changed();
-    tokio::spawn(run(Arc::clone(exec), output, exit, ended));
+    run(Arc::clone(exec), output, exit, ended)
 }

@@ -30,7 +30,7 @@ impl Registry {
             }
             exec.set_stopping();
             signal(exec, Signal::SIGTERM);
-            if exec.launch.pty {
+            if exec.description.pty {
                 // An interactive shell ignores SIGTERM, and ends when its terminal goes away.
                 signal(exec, Signal::SIGHUP);
             }

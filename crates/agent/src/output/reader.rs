@@ -118,7 +118,10 @@ impl Reader {
                 if last.sequence > self.after && self.until.is_none() {
                     return Ok(Some(Piece::Bytes(last.frame.to_vec())));
                 }
-            } else if self.until.is_some() || self.progress.changed().await.is_err() {
+            } else if self.until.is_some()
+                || matches!(progress.outcome, Outcome::Interrupted)
+                || self.progress.changed().await.is_err()
+            {
                 break;
             }
         }

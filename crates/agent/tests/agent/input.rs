@@ -117,3 +117,92 @@ async fn a_body_that_is_no_input_is_refused() {
     let request = agent.anonymous(Method::POST, &path).bearer_auth(READONLY).json(&body);
     assert_eq!(request.send().await.unwrap().status(), 403);
 }
+
+#[tokio::test]
+async fn an_end_comes_after_all_that_was_sent_before() {
+    let agent = std::sync::Arc::new(Agent::start());
+    let exec = agent.sh("read go; wc -c").await;
+    // More than a pipe holds: it waits until the process reads.
+    let large = tokio::spawn({
+        let (agent, id) = (std::sync::Arc::clone(&agent), exec.id.clone());
+        async move { agent.send(&id, "stdin", &"x".repeat(1_000_000)).await.status() }
+    });
+    let pipe = format!("/proc/{}/fd/0", exec.pid);
+    until("the pipe is full", async || {
+        let pipe = std::fs::File::open(&pipe).unwrap();
+        rustix::io::ioctl_fionread(&pipe).unwrap() >= 65_536
+    })
+    .await;
+    let end = tokio::spawn({
+        let (agent, id) = (std::sync::Arc::clone(&agent), exec.id.clone());
+        async move { agent.send(&id, "eof", "").await.status() }
+    });
+    assert!(!large.is_finished() && !end.is_finished());
+    agent.delete(&exec.id).await;
+    assert_eq!((large.await.unwrap().as_u16(), end.await.unwrap().as_u16()), (400, 400));
+
+    let exec = agent.create(json!({ "command": "sha256sum", "args": [] })).await;
+    for _ in 0..20 {
+        assert_eq!(agent.write(&exec.id, &"line\n".repeat(10_000)).await.status(), 200);
+    }
+    assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 200);
+    let finished = agent.finish(&exec.id).await;
+    assert_eq!(finished.exit_code(), 0);
+    let expected = agent.run("yes line | head -n 200000 | sha256sum").await;
+    assert_eq!(finished.output(), expected.output());
+}
+
+#[tokio::test]
+async fn after_the_end_there_is_no_more_input() {
+    let agent = Agent::start();
+    for pty in [false, true] {
+        let script = "cat >/dev/null; echo at the end; exec sleep 300";
+        let exec =
+            agent.create(json!({ "command": "sh", "args": ["-c", script], "pty": pty })).await;
+        for _ in 0..3 {
+            assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 200);
+        }
+        agent.stream(&exec.id, "").await.until_output("at the end").await;
+        let response = agent.write(&exec.id, "x").await;
+        assert_eq!(response.status(), 400);
+        let body: serde_json::Value = response.json().await.unwrap();
+        assert!(body["message"].as_str().unwrap().contains("eof"));
+        assert_eq!(agent.send(&exec.id, "eof", "more").await.status(), 400);
+        assert_eq!(agent.get(&exec.id).await.exit_code, -1);
+    }
+}
+
+#[tokio::test]
+async fn an_end_that_is_repeated_after_the_exit_is_fine_and_a_first_one_is_not() {
+    let agent = Agent::start();
+    let ended = agent.create(json!({ "command": "cat", "args": [] })).await;
+    assert_eq!(agent.send(&ended.id, "eof", "").await.status(), 200);
+    agent.finish(&ended.id).await;
+    assert_eq!(agent.send(&ended.id, "eof", "").await.status(), 200);
+    let other = agent.sh("true").await;
+    agent.finish(&other.id).await;
+    assert_eq!(agent.send(&other.id, "eof", "").await.status(), 400);
+}
+
+#[tokio::test]
+async fn a_terminal_reads_the_end_wherever_the_line_is() {
+    let agent = Agent::start();
+    for input in ["", "whole\n", "whole\r", "begun", "two\nlines begun"] {
+        // One end for each reader: the second one waits for more.
+        let script = "stty -echo; echo ready; cat; echo first; cat; echo second";
+        let exec =
+            agent.create(json!({ "command": "sh", "args": ["-c", script], "pty": true })).await;
+        let mut stream = agent.stream(&exec.id, "").await;
+        stream.until_output("ready").await;
+        if !input.is_empty() {
+            agent.write(&exec.id, input).await;
+        }
+        assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 200);
+        let output = stream.until_output("first").await;
+        let line = input.trim().replace('\n', "\r\n");
+        assert!(output.contains(&line), "{input:?}: {output:?}");
+        // Neither was there a second end.
+        agent.signal_exec(&exec.id, "KILL").await;
+        assert!(!agent.finish(&exec.id).await.output().contains("second"), "{input:?}");
+    }
+}

@@ -4,13 +4,18 @@
 // Helpers of tests are not tests for clippy; they too fail by panicking.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod crash;
+mod gaps;
 mod http;
+mod idempotency;
 mod input;
 mod lifecycle;
 mod output;
 mod readers;
+mod restart;
 mod running;
 mod shutdown;
+mod signals;
 mod startup;
 mod support;
 mod terminal;

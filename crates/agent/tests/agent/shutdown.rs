@@ -32,8 +32,30 @@ async fn sigterm_stops_the_execs_and_tells_their_readers() {
         }
         assert!(last.contains("\"STOPPED\""), "{last}");
         assert!(agent.ended().await.success());
-        assert!(!agent.state.join("execs").exists());
     }
+}
+
+#[tokio::test]
+async fn an_ephemeral_agent_removes_what_it_made_and_nothing_else() {
+    let parent = tempfile::tempdir().unwrap();
+    let (made, found) = (parent.path().join("made"), parent.path().join("found"));
+    // What an agent kept that keeps its state.
+    let kept = found.join("execs/0123");
+    std::fs::create_dir_all(&kept).unwrap();
+    for state in [&made, &found] {
+        let mut agent = Agent::with(|command| {
+            // The last one counts.
+            command.arg("--ephemeral").arg("--state-dir").arg(state);
+        });
+        let exec = agent.sh("echo output; exec sleep 60").await;
+        agent.stream(&exec.id, "").await.until_output("output\n").await;
+        agent.signal(Signal::SIGTERM);
+        assert!(agent.ended().await.success());
+    }
+    assert!(!made.exists());
+    let left: Vec<_> = std::fs::read_dir(&found).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["execs"]);
+    assert!(kept.exists());
 }
 
 #[tokio::test]

@@ -47,7 +47,8 @@ async fn without_a_token_it_makes_one_that_only_its_user_can_read() {
         process.kill().unwrap();
         process.wait().unwrap();
     }
-    assert_ne!(tokens[0], tokens[1]);
+    // Clients go on with it after a restart.
+    assert_eq!(tokens[0], tokens[1]);
 }
 
 #[tokio::test]
@@ -134,13 +135,61 @@ fn options_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn output_that_an_earlier_agent_left_behind_is_removed() {
+async fn a_token_file_that_others_could_have_written_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("execs/0123");
-    std::fs::create_dir_all(&left).unwrap();
-    let mut process = agent_command(directory.path()).stdout(Stdio::piped()).spawn().unwrap();
-    read_ready(&mut process);
-    assert!(!left.exists());
-    process.kill().unwrap();
-    process.wait().unwrap();
+    let state = directory.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    let file = state.join("admin-token");
+    let elsewhere = directory.path().join("elsewhere");
+    std::fs::write(&elsewhere, "chosen-by-another\n").unwrap();
+    std::fs::set_permissions(&elsewhere, PermissionsExt::from_mode(0o600)).unwrap();
+    for case in ["readable by others", "a link", "no token"] {
+        let _missing = std::fs::remove_file(&file);
+        match case {
+            "a link" => std::os::unix::fs::symlink(&elsewhere, &file).unwrap(),
+            "no token" => std::fs::write(&file, "").unwrap(),
+            _ => std::fs::write(&file, "chosen-by-another\n").unwrap(),
+        }
+        if case == "no token" {
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        }
+        let mut process = agent_command(&state).stdout(Stdio::piped()).spawn().unwrap();
+        let ready = read_ready(&mut process);
+        let url = ready["url"].as_str().unwrap();
+        assert_eq!(status_with(url, "chosen-by-another").await, 401, "{case}");
+        let token = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(status_with(url, token.trim()).await, 200, "{case}");
+        assert_eq!(mode(&file), 0o600);
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "chosen-by-another\n");
+}
+
+#[tokio::test]
+async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
+    let agent = Agent::with(|command| {
+        command.args(["--without", "all"]);
+    });
+    let get = async |path: &str| -> serde_json::Value {
+        agent.request(reqwest::Method::GET, path).send().await.unwrap().json().await.unwrap()
+    };
+    assert_eq!(get("/health").await["features"], serde_json::json!([]));
+    assert!(get("/openapi.json").await["paths"].get("/api/v1/execs/{id}/signal").is_none());
+    let exec = agent.sh("read x").await;
+    assert_eq!(agent.signal_exec(&exec.id, "TERM").await.status(), 404);
+    assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 400);
+    let one = agent.create_with_key("key", "true").await;
+    let two = agent.create_with_key("key", "true").await;
+    assert_eq!((one.status().as_u16(), two.status().as_u16()), (201, 201));
+
+    let some = Agent::with(|command| {
+        command.args(["--without", "gap", "--without", "signal"]);
+    });
+    let health = some.request(reqwest::Method::GET, "/health").send().await.unwrap();
+    let health: serde_json::Value = health.json().await.unwrap();
+    assert_eq!(health["features"], serde_json::json!(["idempotency-key", "stdin-eof"]));
+    assert!(
+        refused(agent_command(&some.state).args(["--without", "nonsense"])).contains("stdin-eof")
+    );
 }

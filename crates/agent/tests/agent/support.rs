@@ -56,6 +56,20 @@ impl Agent {
         }
     }
 
+    /// Starts it again, after it has ended, on the same state directory.
+    pub(crate) fn restart(&mut self) {
+        let mut command = agent_command(&self.state);
+        command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
+        self.process = command.stdout(Stdio::piped()).spawn().unwrap();
+        self.url = read_ready(&mut self.process)["url"].as_str().unwrap().to_owned();
+    }
+
+    /// Kills it as nothing else can be killed.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -131,6 +145,18 @@ impl Agent {
         let path = format!("/api/v1/execs/{id}/io");
         let body = json!({ "type": kind, "input": input });
         self.request(Method::POST, &path).json(&body).send().await.unwrap()
+    }
+
+    pub(crate) async fn signal_exec(&self, id: &str, signal: &str) -> Response {
+        let request = self.request(Method::POST, &format!("/api/v1/execs/{id}/signal"));
+        within(request.json(&json!({ "signal": signal })).send()).await.unwrap()
+    }
+
+    /// Creates an exec of a shell script with an `Idempotency-Key`.
+    pub(crate) async fn create_with_key(&self, key: &str, script: &str) -> Response {
+        let request = self.request(Method::POST, "/api/v1/execs").header("Idempotency-Key", key);
+        let body = json!({ "command": "sh", "args": ["-c", script] });
+        within(request.json(&body).send()).await.unwrap()
     }
 
     /// The output that exists now.
@@ -287,6 +313,18 @@ pub(crate) fn lives(pid: u32) -> bool {
 pub(crate) fn state_of(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(')').next()?.trim_start().chars().next()
+}
+
+/// The living processes with this in their environment.
+pub(crate) fn marked(marker: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").unwrap();
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    // The environment of a zombie is empty.
+    let is_marked = |pid: u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == marker.as_bytes())
+    };
+    pids.filter(|pid| is_marked(*pid)).collect()
 }
 
 /// The processes whose parent is `pid`.

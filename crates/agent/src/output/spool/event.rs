@@ -3,24 +3,27 @@ use std::time::SystemTime;
 use sandpipe_protocol::{ExecStdout, OutputType, sse::encode_event};
 use serde::Deserialize;
 
-/// Appends an event as it goes to the readers: a Server-Sent Event with the JSON of an [`ExecStdout`].
-pub(super) fn encode(
-    frame: &mut Vec<u8>,
+/// An event that happens now.
+pub(super) fn make(
     kind: OutputType,
     output: &str,
     sequence: u64,
     exit_code: Option<i32>,
-) {
+) -> ExecStdout {
     let now = humantime::format_rfc3339_millis(SystemTime::now());
-    let event = ExecStdout {
+    ExecStdout {
         kind,
         output: output.to_owned(),
         sequence,
         timestamp: Some(now.to_string()),
         exit_code,
-    };
+    }
+}
+
+/// Appends an event as it goes to the readers: a Server-Sent Event with the JSON of an [`ExecStdout`].
+pub(super) fn encode(frame: &mut Vec<u8>, event: &ExecStdout) {
     // Strings and numbers can always be written as JSON.
-    let json = serde_json::to_string(&event).unwrap_or_default();
+    let json = serde_json::to_string(event).unwrap_or_default();
     encode_event(frame, "", &json);
 }
 
@@ -53,7 +56,7 @@ mod tests {
     #[test]
     fn an_event_can_be_taken_apart_again() {
         let mut frame = Vec::new();
-        encode(&mut frame, OutputType::Stderr, "a\r\n\0\"\u{2028}", 7, Some(3));
+        encode(&mut frame, &make(OutputType::Stderr, "a\r\n\0\"\u{2028}", 7, Some(3)));
         assert_eq!(split_frame(&frame), Some((&frame[..], &[][..])));
         assert_eq!(split_frame(&frame[..frame.len() - 1]), None);
         assert_eq!(sequence_of(&frame), Some(7));

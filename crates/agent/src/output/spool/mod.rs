@@ -4,17 +4,18 @@
 mod event;
 mod index;
 mod limit;
+mod recover;
 mod segment;
 mod write;
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use sandpipe_protocol::Gap;
+use sandpipe_protocol::{ExecStdout, Gap, OutputType};
 use tokio::sync::watch;
 
 use self::{index::Index, write::Writer};
@@ -56,6 +57,8 @@ pub(super) enum Outcome {
     Open,
     /// The process has ended.
     Finished(LastEvent),
+    /// The agent died before the process had ended: there is an end, and no exit code.
+    Interrupted,
     /// No reader gets anything any more.
     Closed,
 }
@@ -65,6 +68,14 @@ pub(super) enum Outcome {
 pub(super) struct LastEvent {
     pub(super) sequence: u64,
     pub(super) frame: Arc<[u8]>,
+}
+
+impl LastEvent {
+    fn new(event: &ExecStdout) -> Self {
+        let mut frame = Vec::new();
+        event::encode(&mut frame, event);
+        Self { sequence: event.sequence, frame: frame.into() }
+    }
 }
 
 /// Where a reader that knows the events up to a certain one begins.
@@ -87,18 +98,27 @@ pub(super) struct Opened {
 impl Spool {
     /// A spool that makes `directory` when the first output comes.
     pub(crate) fn new(directory: PathBuf, limit: SpoolLimit) -> Self {
+        Self::with(directory, Index::new(limit), Writer::new(), Progress::default())
+    }
+
+    fn with(directory: PathBuf, index: Index, writer: Writer, progress: Progress) -> Self {
         Self {
             directory,
-            state: Mutex::new(State { index: Index::new(limit), writer: Writer::new() }),
-            progress: watch::Sender::default(),
+            state: Mutex::new(State { index, writer }),
+            progress: watch::Sender::new(progress),
         }
     }
 
-    /// Ends the output with the exit code; readers end after it.
-    pub(crate) fn finish(&self, exit_code: i32) {
+    /// Takes no more output, and gives the event with the exit code that is to end it.
+    pub(crate) fn seal(&self, exit_code: i32) -> ExecStdout {
         let mut state = self.state();
         state.writer.close();
-        let last = state.writer.last_event(exit_code);
+        event::make(OutputType::Stdout, "", state.writer.sequence() + 1, Some(exit_code))
+    }
+
+    /// Ends the output with that event; readers end after it.
+    pub(crate) fn finish(&self, last: &ExecStdout) {
+        let last = LastEvent::new(last);
         self.progress.send_if_modified(|progress| {
             let open = matches!(progress.outcome, Outcome::Open);
             if open {
@@ -118,16 +138,6 @@ impl Spool {
     pub(crate) fn close_if_open(&self) {
         if matches!(self.progress.borrow().outcome, Outcome::Open) {
             self.close();
-        }
-    }
-
-    /// Removes what is on disk.
-    pub(crate) fn remove(&self) {
-        let _state = self.state();
-        if let Err(error) = fs::remove_dir_all(&self.directory)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(%error, directory = %self.directory.display(), "can't remove a spool");
         }
     }
 
@@ -184,7 +194,7 @@ impl Spool {
     fn last_sequence(&self, state: &State) -> u64 {
         match &self.progress.borrow().outcome {
             Outcome::Finished(last) => last.sequence,
-            Outcome::Open | Outcome::Closed => state.writer.sequence(),
+            Outcome::Open | Outcome::Interrupted | Outcome::Closed => state.writer.sequence(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use sandpipe_protocol::OutputType;
 
-use super::{LastEvent, Outcome, Spool, State, event, index::Index, segment::Segment};
+use super::{Outcome, Spool, State, event, index::Index, segment::Segment};
 
 /// Numbers events and writes them to the newest segment.
 #[derive(Debug)]
@@ -28,6 +28,11 @@ impl Writer {
         Self { sequence: 0, file: None, closed: false, frame: Vec::new() }
     }
 
+    /// One that writes nothing more after the event of that number.
+    pub(super) fn closed_after(sequence: u64) -> Self {
+        Self { sequence, closed: true, ..Self::new() }
+    }
+
     pub(super) fn sequence(&self) -> u64 {
         self.sequence
     }
@@ -39,20 +44,13 @@ impl Writer {
         self.closed = true;
     }
 
-    pub(super) fn last_event(&self, exit_code: i32) -> LastEvent {
-        let sequence = self.sequence + 1;
-        let mut frame = Vec::new();
-        event::encode(&mut frame, OutputType::Stdout, "", sequence, Some(exit_code));
-        LastEvent { sequence, frame: frame.into() }
-    }
-
     fn append(&mut self, index: &mut Index, directory: &Path, kind: OutputType, text: &str) {
         if self.closed {
             return;
         }
         self.sequence += 1;
         self.frame.clear();
-        event::encode(&mut self.frame, kind, text, self.sequence, None);
+        event::encode(&mut self.frame, &event::make(kind, text, self.sequence, None));
         loop {
             let Err(error) = self.write(index, directory) else {
                 return;

@@ -1,0 +1,130 @@
+use std::{
+    fs::{self, File},
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use sandpipe_protocol::ExecStdout;
+
+use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, Writer, event};
+
+/// The most bytes that are read of a segment at once.
+const CHUNK: usize = 256 * 1024;
+
+impl Spool {
+    /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
+    /// was one. Nothing more is written to it.
+    ///
+    /// # Errors
+    /// When a segment can't be read, or holds something else.
+    pub(crate) fn recover(
+        directory: PathBuf,
+        limit: SpoolLimit,
+        last: Option<&ExecStdout>,
+    ) -> io::Result<Self> {
+        let mut index = Index::new(limit);
+        let mut sequence = 0;
+        for path in segments(&directory)? {
+            if let Some(last) = recover_segment(&mut index, path)? {
+                sequence = last;
+            }
+        }
+        let outcome = match last {
+            Some(last) => {
+                sequence = last.sequence.saturating_sub(1);
+                Outcome::Finished(LastEvent::new(last))
+            }
+            None => Outcome::Interrupted,
+        };
+        let progress = Progress { end: index.end(), outcome };
+        Ok(Self::with(directory, index, Writer::closed_after(sequence), progress))
+    }
+}
+
+/// The segment files, oldest first.
+fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut numbered = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let number = path
+            .file_name()
+            .and_then(|name| name.to_str()?.strip_suffix(".sse")?.parse::<u64>().ok());
+        numbered.extend(number.map(|number| (number, path)));
+    }
+    numbered.sort_unstable();
+    Ok(numbered.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Adds a segment, and gives the number of its last event. An event that was only half written when
+/// the agent died is no part of it.
+///
+/// Only its first event is read: no number is missing within a segment.
+fn recover_segment(index: &mut Index, path: PathBuf) -> io::Result<Option<u64>> {
+    let mut file = BufReader::with_capacity(CHUNK, File::open(&path)?);
+    let Some(first_frame) = read_frame(&mut file)? else {
+        return Ok(None);
+    };
+    let Some(first) = event::sequence_of(&first_frame).filter(|first| *first > 0) else {
+        let message = format!("{} does not begin with an event", path.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    };
+    let segment = index.add_segment(path, first);
+    let mut sequence = first;
+    let mut len = first_frame.len() as u64;
+    index.wrote(&segment, sequence, segment.start + len);
+    while let Some(next) = skip_frame(&mut file)? {
+        sequence += 1;
+        len += next;
+        index.wrote(&segment, sequence, segment.start + len);
+    }
+    Ok(Some(sequence))
+}
+
+/// Reads a whole event: a line and an empty one. `None` where there is none.
+fn read_frame(file: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut frame = Vec::new();
+    file.read_until(b'\n', &mut frame)?;
+    file.read_until(b'\n', &mut frame)?;
+    Ok(frame.ends_with(b"\n\n").then_some(frame))
+}
+
+/// Passes over a whole event and gives its length.
+fn skip_frame(file: &mut impl BufRead) -> io::Result<Option<u64>> {
+    let line = file.skip_until(b'\n')?;
+    let mut end = Vec::new();
+    file.read_until(b'\n', &mut end)?;
+    Ok((end == b"\n").then_some((line + end.len()) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use sandpipe_protocol::OutputType;
+
+    use super::*;
+
+    fn frame(sequence: u64) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let event = event::make(OutputType::Stdout, "some \n output", sequence, None);
+        event::encode(&mut frame, &event);
+        frame
+    }
+
+    #[test]
+    fn a_half_written_event_is_cut_off_wherever_it_was_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
+        fs::write(directory.path().join("0007.sse"), [frame(5), frame(6)].concat()).unwrap();
+        let whole = frame(7);
+        for cut in 0..whole.len() {
+            let bytes = [frame(7).as_slice(), whole.get(..cut).unwrap()].concat();
+            fs::write(directory.path().join("0012.sse"), bytes).unwrap();
+            let spool = Spool::recover(directory.path().into(), limit, None).unwrap();
+            let state = spool.state();
+            assert_eq!(state.writer.sequence(), 7);
+            assert_eq!(state.index.end(), 3 * whole.len() as u64);
+            assert_eq!(state.index.first_gap(0, 7).unwrap().to, 4);
+        }
+        fs::write(directory.path().join("0012.sse"), "data: nonsense\n\n").unwrap();
+        assert!(Spool::recover(directory.path().into(), limit, None).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! An agent that is killed takes its commands with it.
+
+use std::sync::Arc;
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::{Agent, children_of, lives, marked, until};
+
+const MARKER: &str = "CRASH";
+
+fn request(script: &str, marker: &str, pty: bool) -> serde_json::Value {
+    json!({ "command": "bash", "args": ["-c", script], "pty": pty, "env": { MARKER: marker } })
+}
+
+async fn none_is_left(marker: &str) {
+    let marker = format!("{MARKER}={marker}");
+    until("no process is left", async || marked(&marker).is_empty()).await;
+}
+
+fn guardian_of(agent: &Agent) -> Option<u32> {
+    let is_guardian = |pid: &u32| {
+        std::fs::read(format!("/proc/{pid}/cmdline"))
+            .is_ok_and(|line| line.starts_with(b"sandpipe-agent-guardian\0"))
+    };
+    children_of(agent.pid()).into_iter().find(is_guardian)
+}
+
+fn signal(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
+}
+
+#[tokio::test]
+async fn nothing_outlives_an_agent_that_is_killed() {
+    let mut agent = Agent::start();
+    let scripts = [
+        ("echo ready; exec sleep 300", false),
+        ("sleep 300 & (sleep 300 & sleep 300) & echo ready; wait", false),
+        ("trap '' TERM HUP INT; sleep 300 & echo ready; wait; sleep 300", false),
+        // Its leader is gone, its member lives.
+        ("sleep 300 & echo ready", false),
+        // Jobs with groups of their own, in a terminal.
+        ("set -m; trap '' HUP; sleep 300 & (trap '' HUP; sleep 300) & echo ready; wait", true),
+    ];
+    for _ in 0..4 {
+        for (script, pty) in scripts {
+            let exec = agent.create(request(script, "all", pty)).await;
+            agent.stream(&exec.id, "").await.until_output("ready").await;
+        }
+    }
+    assert!(marked(&format!("{MARKER}=all")).len() >= 40);
+    let guardian = guardian_of(&agent).unwrap();
+    agent.kill();
+    none_is_left("all").await;
+    until("the guardian has ended", async || !lives(guardian)).await;
+}
+
+#[tokio::test]
+async fn nothing_outlives_an_agent_that_is_killed_while_it_starts_commands() {
+    for round in 0..5 {
+        let mut agent = Agent::start();
+        let marker = format!("storm {round}");
+        let creates: Vec<_> = (0..8)
+            .map(|_| {
+                let body = request("sleep 300 & sleep 300 & wait", &marker, false);
+                let create = agent.request(Method::POST, "/api/v1/execs").json(&body);
+                tokio::spawn(
+                    async move { while create.try_clone().unwrap().send().await.is_ok() {} },
+                )
+            })
+            .collect();
+        until("many have started", async || {
+            marked(&format!("{MARKER}={marker}")).len() >= 20 + 10 * round
+        })
+        .await;
+        agent.kill();
+        for create in creates {
+            create.await.unwrap();
+        }
+        none_is_left(&marker).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_stops_leaves_no_guardian() {
+    let mut agent = Agent::start();
+    agent.sh("sleep 300").await;
+    let guardian = guardian_of(&agent).unwrap();
+    // It does not end before the agent.
+    for ignored in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        signal(guardian, ignored);
+    }
+    assert_eq!(agent.run("echo fine").await.output(), "fine\n");
+    assert_eq!(guardian_of(&agent), Some(guardian));
+    agent.signal(Signal::SIGTERM);
+    assert!(agent.ended().await.success());
+    // Not even a zombie: the agent has reaped it before it ended itself.
+    assert!(!std::path::Path::new(&format!("/proc/{guardian}")).exists());
+}
+
+#[tokio::test]
+async fn a_guardian_that_dies_is_replaced_and_told_of_what_runs() {
+    let mut agent = Agent::start();
+    agent.create(request("sleep 300 & sleep 300", "before", false)).await;
+    let orphaned = agent.create(request("sleep 300 & echo", "before", false)).await;
+    agent.finish(&orphaned.id).await;
+    let first = guardian_of(&agent).unwrap();
+    signal(first, Signal::SIGKILL);
+    until("there is another", async || guardian_of(&agent).is_some_and(|pid| pid != first)).await;
+    agent.create(request("sleep 300 & sleep 300", "after", true)).await;
+    agent.kill();
+    none_is_left("before").await;
+    none_is_left("after").await;
+}
+
+#[tokio::test]
+async fn commands_can_be_started_at_any_moment_of_a_guardians_death() {
+    let agent = Arc::new(Agent::start());
+    let starts: Vec<_> = (0..4)
+        .map(|_| {
+            let agent = Arc::clone(&agent);
+            tokio::spawn(async move {
+                for _ in 0..25 {
+                    assert_eq!(agent.run("echo fine").await.output(), "fine\n");
+                }
+            })
+        })
+        .collect();
+    for _ in 0..20 {
+        until("there is a guardian", async || guardian_of(&agent).is_some()).await;
+        // It may have been replaced in between.
+        let _gone =
+            guardian_of(&agent).map(|pid| kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL));
+    }
+    for start in starts {
+        start.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_guardian_holds_nothing_of_the_agents_and_commands_hold_nothing_of_its() {
+    let agent = Agent::with(|command| {
+        command.env(MARKER, "of the agent");
+    });
+    let fds = |pid: u32| -> Vec<String> {
+        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let exec = agent.sh("echo ready; read x").await;
+    agent.stream(&exec.id, "").await.until_output("ready").await;
+    assert_eq!(fds(exec.pid), ["0", "1", "2"]);
+    let guardian = guardian_of(&agent).unwrap();
+    assert_eq!(fds(guardian), ["0", "1", "2"]);
+    assert!(std::fs::read(format!("/proc/{guardian}/environ")).unwrap().is_empty());
+    assert_eq!(std::fs::read_link(format!("/proc/{guardian}/cwd")).unwrap().to_str(), Some("/"));
+}

@@ -1,0 +1,133 @@
+//! Events that are not there any more.
+
+use reqwest::Method;
+use sandpipe_protocol::{ExecStdout, Gap, sse::Decoder};
+use serde_json::Value;
+
+use crate::support::{Agent, until, within};
+
+#[derive(Debug)]
+enum Told {
+    Event(ExecStdout),
+    Gap(Gap),
+}
+
+/// Reads a stream to its end.
+async fn read(mut response: reqwest::Response) -> Vec<Told> {
+    let mut decoder = Decoder::default();
+    let mut told = Vec::new();
+    while let Some(chunk) = within(response.chunk()).await.unwrap() {
+        let tell = |event: sandpipe_protocol::sse::Event| {
+            told.push(match event.name.as_str() {
+                "gap" => Told::Gap(serde_json::from_str(&event.data).unwrap()),
+                _ => Told::Event(serde_json::from_str(&event.data).unwrap()),
+            });
+        };
+        decoder.feed(&chunk, tell).unwrap();
+    }
+    told
+}
+
+/// Every number after `after` is told of once, as an event or as missing; gives how many gaps there are.
+fn check(told: &[Told], after: u64) -> usize {
+    let mut next = after + 1;
+    for one in told {
+        match one {
+            Told::Event(event) => {
+                assert_eq!(event.sequence, next);
+                next += 1;
+            }
+            Told::Gap(gap) => {
+                assert_eq!(gap.from, next);
+                assert!(gap.to >= gap.from);
+                next = gap.to + 1;
+            }
+        }
+    }
+    let Some(Told::Event(last)) = told.last() else { panic!("the last one is no event") };
+    assert!(last.exit_code.is_some());
+    told.iter().filter(|one| matches!(one, Told::Gap(_))).count()
+}
+
+fn small() -> Agent {
+    Agent::with(|command| {
+        command.args(["--spool-limit", "64KiB"]);
+    })
+}
+
+#[tokio::test]
+async fn a_stream_tells_which_events_were_dropped_before_its_first() {
+    let agent = small();
+    let exec = agent.sh("seq 1 200000").await;
+    until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
+    for after in [0, 1, 5] {
+        let path = format!("/api/v1/stream/execs/{}/io?lastSequence={after}", exec.id);
+        let response = within(agent.request(Method::GET, &path).send()).await.unwrap();
+        let told = read(response).await;
+        assert!(matches!(told[0], Told::Gap(Gap { from, .. }) if from == after + 1));
+        assert_eq!(check(&told, after), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_is_overtaken_is_told_of_every_event() {
+    let agent = small();
+    let exec = agent.sh("read x; seq 1 5000000").await;
+    let path = format!("/api/v1/stream/execs/{}/io", exec.id);
+    let stalled = within(agent.request(Method::GET, &path).send()).await.unwrap();
+    agent.write(&exec.id, "go\n").await;
+    until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
+    let told = read(stalled).await;
+    assert!(matches!(told[0], Told::Event(_)), "it had begun to read");
+    assert!(check(&told, 0) >= 1);
+}
+
+#[tokio::test]
+async fn what_is_still_there_is_read_without_a_gap() {
+    let agent = small();
+    let exec = agent.sh("seq 1 200000").await;
+    until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
+    let path = format!("/api/v1/execs/{}/io", exec.id);
+    let answer = within(agent.request(Method::GET, &path).send()).await.unwrap();
+    assert_eq!(answer.status(), 410);
+    let body: Value = answer.json().await.unwrap();
+    assert_eq!((&body["code"], &body["from"]), (&410.into(), &1.into()));
+    let to = body["to"].as_u64().unwrap();
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains(&to.to_string()), "{message}");
+
+    let query = format!("?lastSequence={to}");
+    let kept = agent.output_now(&exec.id, &query).await;
+    assert_eq!(kept[0].sequence, to + 1);
+    assert_eq!(kept.last().unwrap().exit_code, Some(0));
+    let stream = format!("/api/v1/stream/execs/{}/io{query}", exec.id);
+    let response = within(agent.request(Method::GET, &stream).send()).await.unwrap();
+    assert_eq!(check(&read(response).await, to), 0);
+    // The last so many of those that exist: what was dropped is not asked for.
+    assert_eq!(agent.output_now(&exec.id, "?lastSequence=-1000000").await, kept);
+    // Far beyond the end there is nothing to miss.
+    assert_eq!(agent.output_now(&exec.id, "?lastSequence=1000000").await, []);
+}
+
+#[tokio::test]
+async fn a_websocket_names_the_events_that_are_lost() {
+    use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+
+    let agent = small();
+    let exec = agent.sh("seq 1 200000").await;
+    until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
+    let url = agent.url.replacen("http", "ws", 1);
+    let request = format!("{url}/ws/v1/execs/{}?token={}", exec.id, crate::support::ADMIN);
+    let request = request.into_client_request().unwrap();
+    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+    let mut frames = Vec::new();
+    while let Some(Ok(message)) = within(futures_util::StreamExt::next(&mut socket)).await {
+        if let Message::Text(text) = message {
+            frames.push(serde_json::from_str::<Value>(&text).unwrap());
+        }
+    }
+    assert_eq!(frames[0]["type"], "error");
+    assert!(frames[0]["data"]["error"].as_str().unwrap().contains("events 1 to "));
+    assert_eq!(frames.iter().filter(|frame| frame["type"] == "error").count(), 1);
+    assert_eq!(frames.last().unwrap()["type"], "exit");
+}
