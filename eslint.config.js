@@ -4,7 +4,8 @@ import { defineConfig } from "eslint/config";
 import globals from "globals";
 import tseslint from "typescript-eslint";
 
-const nodeOnly = "Only js/node.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
+const nodeOnly =
+  "Only js/node.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
 
 export default defineConfig(
   { ignores: ["dist/", "target/", "js/core/", "**/node_modules/"] },

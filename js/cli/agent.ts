@@ -37,8 +37,14 @@ export async function reachAgent(options: RunOptions): Promise<Agent> {
   };
 }
 
+/**
+ * How far a command may be ahead of its reader. The agent never makes it wait and drops what is
+ * beyond this, which is then an error here: more than most commands write, less than most disks have.
+ */
+const SPOOL_LIMIT = "4GiB";
+
 async function startOwnAgent(): Promise<Agent> {
-  const agent = await startAgent();
+  const agent = await startAgent({ args: ["--spool-limit", SPOOL_LIMIT] });
   const sandbox = await connect({ url: agent.url, token: agent.token });
   return {
     execs: sandbox.execs,

@@ -60,8 +60,10 @@ impl Creation {
         let attempt = async || {
             let answer = transport.send_once(&self.request).await;
             let answer = answer.and_then(|body| {
-                // It has been created, by something that does not say it well.
-                read_json(OPERATION, &body).inspect_err(|_| may_exist = true)
+                // It has been created, and the answer was cut or is not well said; unless some page
+                // was the answer, which no agent gives.
+                let is_page = body.trim_ascii_start().starts_with(b"<");
+                read_json(OPERATION, &body).inspect_err(|_| may_exist |= !is_page)
             });
             may_exist |= answer.as_ref().is_err_and(|error| self.leaves_open(error));
             answer

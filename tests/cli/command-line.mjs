@@ -101,7 +101,7 @@ export class Invocation {
     await mkdir(temporary);
     // An installed package has no workspace to find the agent in.
     const own = {
-      SANDPIPE_AGENT: process.env["TEST_AGENT"] ?? agent,
+      SANDPIPE_AGENT: agent,
       TMPDIR: temporary,
       MARKER: marker,
     };

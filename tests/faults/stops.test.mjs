@@ -12,8 +12,9 @@ import { Rig } from "./rig.mjs";
 
 const RUNS = process.env["SOAK"] ? 200 : 40;
 
-/** Tidies up when it is told to end. */
+/** Tidies up when it is told to end. What the shell says of its child's end is not looked at. */
 const SCRIPT = `
+exec 2>/dev/null
 trap 'echo bye; exit 7' TERM
 echo ready
 while :; do sleep 1 & wait $!; done`;

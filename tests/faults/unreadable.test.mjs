@@ -75,6 +75,7 @@ async function survives(rig, befallen, answer) {
     if ("error" in result) {
       const { error } = result;
       if (!isSandpipeError(error)) throw error;
+      assert.notEqual(error.code, "closed", `nothing came of it in ${PATIENCE_MS} ms`);
       const wanted = befallen === "create" ? "create_unknown" : "exit_code_missing";
       // A command that has not been created can't have been lost sight of.
       if (befallen !== "health") assert.equal(error.code, wanted, error.message);

@@ -134,11 +134,27 @@ describe("the OpenAPI document", () => {
     await check("GET", io, { id, status: 400, query: "?lastSequence=x" });
     await check("GET", one, { id, status: 200 });
 
+    const signal = "/api/v1/execs/{id}/signal";
+    await check("POST", signal, { id, status: 200, body: { signal: "SIGCONT" } });
+    await check("POST", signal, { id, status: 400, body: { signal: "SIGNOTHING" } });
+    await check("POST", signal, { id: "none", status: 404, body: { signal: "SIGTERM" } });
+    const wrong = { authorization: "Bearer wrong" };
+    await check("POST", signal, { id, status: 401, headers: wrong, body: { signal: "SIGTERM" } });
+    const key = { "idempotency-key": "a-key" };
+    const once = { command: "true", args: [] };
+    const first = await check("POST", execs, { status: 201, headers: key, body: once });
+    const second = await check("POST", execs, { status: 200, headers: key, body: once });
+    assert.equal(second.id, first.id);
+    const other = { command: "false", args: [] };
+    await check("POST", execs, { status: 422, headers: key, body: other });
+
     const ended = await check("POST", execs, {
       status: 201,
       body: { command: "no-such-command", args: [] },
     });
     await check("POST", start, { id: ended.id, status: 409 });
+    const gone = { signal: "SIGTERM" };
+    await check("POST", signal, { id: ended.id, status: 409, body: gone });
 
     for (const [method, path] of [
       ["GET", one],

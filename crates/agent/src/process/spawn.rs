@@ -163,7 +163,8 @@ impl SetUp {
         } else {
             setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         }
-        // Before SIGPIPE is reset: the guardian may be dead.
+        // The guardian may be dead, and the standard library has reset SIGPIPE by now.
+        set_action(libc::SIGPIPE, libc::SIG_IGN);
         if let Some(registration) = &self.registration {
             registration.register();
         }
@@ -184,12 +185,17 @@ impl SetUp {
 /// emptied the signal mask already.
 fn reset_signals() {
     for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: `signal` is async-signal-safe, and the default action is no handler of ours. It
-        // refuses SIGKILL, SIGSTOP and the C library's own signals, which is as well.
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::signal(signal, libc::SIG_DFL);
-        }
+        // SIGKILL, SIGSTOP and the C library's own signals are refused, which is as well.
+        set_action(signal, libc::SIG_DFL);
+    }
+}
+
+/// Has a signal ignored, or gives it its default action.
+fn set_action(signal: i32, action: libc::sighandler_t) {
+    // SAFETY: `signal` is async-signal-safe, and neither action is a handler of ours.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::signal(signal, action);
     }
 }
 

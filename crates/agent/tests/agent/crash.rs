@@ -1,6 +1,6 @@
 //! An agent that is killed takes its commands with it.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -146,18 +146,20 @@ async fn the_guardian_holds_nothing_of_the_agents_and_commands_hold_nothing_of_i
     let agent = Agent::with(|command| {
         command.env(MARKER, "of the agent");
     });
-    let fds = |pid: u32| -> Vec<String> {
+    let open = |pid: u32| -> BTreeSet<PathBuf> {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
+        entries.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok()).collect()
     };
     let exec = agent.sh("echo ready; read x").await;
     agent.stream(&exec.id, "").await.until_output("ready").await;
-    assert_eq!(fds(exec.pid), ["0", "1", "2"]);
     let guardian = guardian_of(&agent).unwrap();
-    assert_eq!(fds(guardian), ["0", "1", "2"]);
+    let pipe = std::fs::read_link(format!("/proc/{guardian}/fd/0")).unwrap();
+    assert!(open(agent.pid()).contains(&pipe));
+    assert!(!open(exec.pid).contains(&pipe));
+    // What this test itself was started with may be everywhere.
+    let own = open(std::process::id());
+    let shared = &open(guardian) & &open(agent.pid());
+    assert_eq!(&shared - &own, [pipe].into());
     assert!(std::fs::read(format!("/proc/{guardian}/environ")).unwrap().is_empty());
     assert_eq!(std::fs::read_link(format!("/proc/{guardian}/cwd")).unwrap().to_str(), Some("/"));
 }

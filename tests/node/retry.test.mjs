@@ -1,0 +1,211 @@
+// Trying again: what is repeated, how often, and who has a say. The trouble is made by a fetch that
+// loses requests or answers of a real agent.
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+
+import { connect, CreateUnknownError, ExitCodeMissingError, HttpError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+/** @typedef {import("sandpipe").RetryContext} RetryContext */
+/** @typedef {(path: string, send: () => Promise<Response>) => Promise<Response>} Trouble */
+
+const lost = () => new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+const refused = () => new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+
+/** @param {number} status @param {Record<string, string>} [headers] */
+const answer = (status, headers) => new Response("<h1>Trouble</h1>", { status, headers });
+
+for (const [kind, args] of /** @type {const} */ ([
+  ["an agent with its extensions", []],
+  ["a plain agent", ["--without", "all"]],
+])) {
+  describe(`retrying, with ${kind}`, () => {
+    const plain = args.length > 0;
+    /** @type {Awaited<ReturnType<typeof startAgent>>} */
+    let agent;
+    /** How often each kind of request has been made. */
+    let requests = /** @type {Record<string, number>} */ ({});
+    before(async () => {
+      agent = await startAgent({ args });
+    });
+    beforeEach(() => {
+      requests = {};
+    });
+    after(() => agent.stop());
+
+    /**
+     * @param {Trouble} trouble
+     * @param {import("sandpipe").RetryOptions} [retry]
+     */
+    const troubled = (trouble, retry) =>
+      connect({
+        ...agent,
+        retry: { baseDelayMs: 1, ...retry },
+        fetch: (input, init) => {
+          const method = init?.method ?? "GET";
+          const path = `${method} ${new URL(String(input)).pathname.replace(/[0-9a-f]{32}/, "ID")}`;
+          requests[path] = (requests[path] ?? 0) + 1;
+          return trouble(path, () => fetch(input, init));
+        },
+      });
+
+    /** Trouble the first time that a request of this kind is made. @param {string} kind @param {Trouble} trouble @returns {Trouble} */
+    const first = (kind, trouble) => (path, send) =>
+      path === kind && requests[path] === 1 ? trouble(path, send) : send();
+
+    it("runs a command once when the answer to its create is lost", async () => {
+      const sandbox = await troubled(
+        first("POST /api/v1/execs", async (_, send) => {
+          await send();
+          throw lost();
+        }),
+      );
+      const { execs } = await connect(agent);
+      const before = (await execs.list()).length;
+      const running = sandbox.execs.exec("echo", ["once"]);
+      if (plain) {
+        await assert.rejects(running, (error) => {
+          assert.ok(error instanceof CreateUnknownError);
+          assert.equal(error.command, "echo");
+          assert.match(error.message, /execs\.list\(\)/);
+          return true;
+        });
+        assert.equal(requests["POST /api/v1/execs"], 1);
+      } else {
+        assert.deepEqual(await running, { exitCode: 0, output: "once\n" });
+        assert.equal(requests["POST /api/v1/execs"], 2);
+      }
+      assert.equal((await execs.list()).length, before + 1);
+    });
+
+    it("repeats a create that can't have arrived", async () => {
+      const sandbox = await troubled(
+        first("POST /api/v1/execs", async () => {
+          throw refused();
+        }),
+      );
+      assert.equal((await sandbox.execs.exec("true")).exitCode, 0);
+      assert.equal(requests["POST /api/v1/execs"], 2);
+    });
+
+    it("does not repeat a create that a gateway answered, where it could run twice", async () => {
+      const trouble = first("POST /api/v1/execs", async () => answer(504));
+      const { execs } = await troubled(trouble, { shouldRetry: () => true });
+      const running = execs.exec("true");
+      if (plain) await assert.rejects(running, CreateUnknownError);
+      else assert.equal((await running).exitCode, 0);
+      assert.equal(requests["POST /api/v1/execs"], plain ? 1 : 2);
+    });
+
+    it("repeats what may be repeated, as often as it is told", async () => {
+      for (const trouble of [lost, refused]) {
+        requests = {};
+        const { execs } = await troubled(async () => {
+          throw trouble();
+        });
+        await assert.rejects(
+          execs.list(),
+          (error) => error instanceof HttpError && error.status === 0,
+        );
+        assert.equal(requests["GET /api/v1/execs"], 3);
+      }
+      for (const status of [408, 429, 500, 502, 503, 504]) {
+        requests = {};
+        const { execs } = await troubled(first("GET /api/v1/execs", async () => answer(status)));
+        assert.ok(Array.isArray(await execs.list()));
+        assert.equal(requests["GET /api/v1/execs"], 2);
+      }
+      for (const status of [400, 401, 403, 404, 409, 501]) {
+        requests = {};
+        const { execs } = await troubled(async () => answer(status));
+        await assert.rejects(
+          execs.list(),
+          (error) => error instanceof HttpError && error.status === status,
+        );
+        assert.equal(requests["GET /api/v1/execs"], 1);
+      }
+    });
+
+    it("takes a delete that was done, and whose answer was lost, as done", async () => {
+      const { execs } = await troubled(
+        first("DELETE /api/v1/execs/ID", async (_, send) => {
+          await send();
+          throw lost();
+        }),
+      );
+      const { id } = await execs.create({ command: "true", args: [] });
+      await execs.delete(id);
+      assert.equal(requests["DELETE /api/v1/execs/ID"], 2);
+      await assert.rejects(
+        execs.delete(id),
+        (error) => error instanceof HttpError && error.status === 404,
+      );
+    });
+
+    it("never repeats what is sent to a stdin", async () => {
+      const { execs } = await troubled(async (path, send) => {
+        if (!path.endsWith("/io") || !path.startsWith("POST")) return send();
+        await send();
+        throw lost();
+      });
+      const { id } = await execs.create({ command: "cat", args: [] });
+      await assert.rejects(execs.sendStdin(id, { input: "a" }), HttpError);
+      assert.equal(requests["POST /api/v1/execs/ID/io"], 1);
+      await execs.delete(id);
+    });
+
+    it("asks shouldRetry and tells onRetry, with the failure and the pause", async () => {
+      /** @type {RetryContext[]} */
+      const asked = [];
+      /** @type {RetryContext[]} */
+      const told = [];
+      const { execs } = await troubled(async () => answer(503), {
+        maxAttempts: 3,
+        shouldRetry: async (context) => asked.push(context) && 2,
+        onRetry: (context) => void told.push(context),
+      });
+      await assert.rejects(execs.list(), HttpError);
+      assert.deepEqual(
+        told.map(({ operation, attempt, status, delay }) => ({
+          operation,
+          attempt,
+          status,
+          delay,
+        })),
+        [1, 2].map((attempt) => ({ operation: "list execs", attempt, status: 503, delay: 2 })),
+      );
+      assert.equal(asked.length, 2);
+      assert.ok(asked[0]?.error instanceof HttpError);
+      const { execs: stubborn } = await troubled(async () => answer(503), {
+        shouldRetry: () => false,
+      });
+      requests = {};
+      await assert.rejects(stubborn.list(), HttpError);
+      assert.equal(requests["GET /api/v1/execs"], 1);
+    });
+
+    it("waits as long as Retry-After says", async () => {
+      /** @type {number[]} */
+      const delays = [];
+      const onRetry = (/** @type {RetryContext} */ { delay }) => void delays.push(delay);
+      const { execs } = await troubled(
+        first("GET /api/v1/execs", async () => answer(429, { "retry-after": "0" })),
+        { baseDelayMs: 60_000, onRetry },
+      );
+      assert.ok(Array.isArray(await execs.list()));
+      assert.deepEqual(delays, [0]);
+    });
+
+    it("gives up a stream that brings nothing, and says how to ask again", async () => {
+      const { execs } = await troubled(async (path, send) =>
+        path.includes("/stream/") ? answer(502) : send(),
+      );
+      await assert.rejects(execs.exec("true"), (error) => {
+        assert.ok(error instanceof ExitCodeMissingError);
+        assert.ok(error.cause instanceof HttpError && error.cause.status === 502);
+        return true;
+      });
+      assert.equal(requests["GET /api/v1/stream/execs/ID/io"], 4, "once, and three resumes");
+    });
+  });
+}
