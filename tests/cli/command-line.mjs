@@ -45,8 +45,9 @@ export async function installSandpipe() {
         tty; stty rows 30 cols 100; settings=$(stty -g); trap : INT
         ${quoted.join(" ")}
         echo "exit code $?"; [ "$(stty -g)" = "$settings" ] && echo restored`;
+      const env = { ...options?.env, SHELL: "/bin/sh" };
       // Of util-linux; every Debian has it.
-      return Invocation.start(project.path, "script", ["-qc", script, "/dev/null"], options);
+      return Invocation.start(project.path, "script", ["-qc", script, "/dev/null"], { env });
     },
 
     /** Runs it to its end; its stdin is empty. @param {readonly string[]} args @param {StartOptions} [options] */

@@ -13,7 +13,7 @@ const lost = () => new TypeError("fetch failed", { cause: { code: "ECONNRESET" }
 const refused = () => new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
 
 /** @param {number} status @param {Record<string, string>} [headers] */
-const answer = (status, headers) => new Response("<h1>Trouble</h1>", { status, headers });
+const answer = (status, headers = {}) => new Response("<h1>Trouble</h1>", { status, headers });
 
 for (const [kind, args] of /** @type {const} */ ([
   ["an agent with its extensions", []],

@@ -41,7 +41,7 @@ pub(crate) struct Creation {
 /// Stands for a request: two requests that mean the same have the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Fingerprint(String);
+struct Fingerprint([u8; 32]);
 
 impl Creation {
     pub(super) fn new(
@@ -49,8 +49,7 @@ impl Creation {
         request: &CreateExecRequest,
     ) -> serde_json::Result<Self> {
         let digest = Sha256::digest(serde_json::to_vec(request)?);
-        let request = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { key, request: Fingerprint(request) })
+        Ok(Self { key, request: Fingerprint(digest.into()) })
     }
 }
 

@@ -25,7 +25,11 @@ pub(crate) enum SignalError {
 impl Exec {
     /// Sends a signal to the whole process group, also where only its leader has exited.
     pub(crate) fn signal(&self, name: &str) -> Result<(), SignalError> {
-        let signal = parse(name).ok_or_else(|| SignalError::Unknown(name.into()))?;
+        let sent = parse(name).ok_or_else(|| SignalError::Unknown(name.into()))?;
+        let signal = match sent {
+            Sent::Null => None,
+            Sent::Signal(signal) => Some(signal),
+        };
         // Held until the status is changed, so that an end that the signal brings about comes after.
         let mut state = self.state();
         if state.status == ExecStatus::Created {
@@ -52,11 +56,19 @@ impl Exec {
     }
 }
 
+/// What can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    /// Nothing: it only asks whether a process is left (POSIX, `kill`, "the null signal").
+    Null,
+    Signal(Signal),
+}
+
 /// Reads a signal's name with or without `SIG`, in any case (POSIX, `kill`, -s), or `0` for the null
 /// signal.
-fn parse(name: &str) -> Option<Option<Signal>> {
+fn parse(name: &str) -> Option<Sent> {
     if name == "0" {
-        return Some(None);
+        return Some(Sent::Null);
     }
     let upper = name.to_ascii_uppercase();
     let short = upper.strip_prefix("SIG").unwrap_or(&upper);
@@ -67,7 +79,7 @@ fn parse(name: &str) -> Option<Option<Signal>> {
         "POLL" => "IO",
         short => short,
     };
-    format!("SIG{short}").parse().ok().map(Some)
+    format!("SIG{short}").parse().ok().map(Sent::Signal)
 }
 
 #[cfg(test)]
@@ -85,9 +97,9 @@ mod tests {
             ("WINCH", Signal::SIGWINCH),
             ("SIGPOLL", Signal::SIGIO),
         ] {
-            assert_eq!(parse(name), Some(Some(signal)), "{name}");
+            assert_eq!(parse(name), Some(Sent::Signal(signal)), "{name}");
         }
-        assert_eq!(parse("0"), Some(None));
+        assert_eq!(parse("0"), Some(Sent::Null));
         for name in ["", "SIG", "NONSENSE", "SIGSIGTERM", "15", "SIG0", " TERM"] {
             assert_eq!(parse(name), None, "{name}");
         }

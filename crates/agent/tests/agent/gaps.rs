@@ -16,7 +16,7 @@ enum Told {
 async fn read_on(begun: Vec<u8>, mut response: reqwest::Response) -> Vec<Told> {
     let mut decoder = Decoder::default();
     let mut told = Vec::new();
-    let mut next = Some(begun.into());
+    let mut next = Some(begun);
     while let Some(chunk) = next {
         let tell = |event: sandpipe_protocol::sse::Event| {
             told.push(match event.name.as_str() {
@@ -25,7 +25,7 @@ async fn read_on(begun: Vec<u8>, mut response: reqwest::Response) -> Vec<Told> {
             });
         };
         decoder.feed(&chunk, tell).unwrap();
-        next = within(response.chunk()).await.unwrap();
+        next = within(response.chunk()).await.unwrap().map(Into::into);
     }
     told
 }

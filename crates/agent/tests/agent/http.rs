@@ -192,7 +192,10 @@ async fn health_says_who_answers() {
     assert_eq!(response.status(), 200);
     let health: Value = response.json().await.unwrap();
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(health, json!({ "agent": "sandpipe-agent", "version": version, "features": [] }));
+    assert_eq!(
+        health,
+        json!({ "agent": "sandpipe-agent", "version": version, "features": ["idempotency-key", "signal", "stdin-eof", "gap"] })
+    );
 }
 
 #[tokio::test]

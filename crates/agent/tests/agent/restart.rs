@@ -38,8 +38,8 @@ async fn execs_that_had_ended_are_served_as_they_were() {
         for (id, events) in ids.iter().zip(&events) {
             assert_eq!(agent.finish(id).await.0, *events);
             assert_eq!(agent.output_now(id, "").await, *events);
-            let last = agent.output_now(id, "?lastSequence=-1").await;
-            assert_eq!(last, events[events.len() - 1..]);
+            let newest = agent.output_now(id, "?lastSequence=-1").await;
+            assert_eq!(newest, events[events.len() - 1..]);
         }
         assert_eq!(agent.start_exec(&ids[0]).await.status(), 409);
         assert_eq!(agent.write(&ids[0], "x").await.status(), 400);
@@ -115,7 +115,7 @@ async fn an_event_that_was_half_written_is_cut_off() {
     for cut in [1, 2, 20] {
         fs::write(&segment, &bytes[..bytes.len() - cut]).unwrap();
         agent.restart();
-        assert_eq!(agent.finish(&exec.id).await.0, [one.clone()], "{cut} bytes less");
+        assert_eq!(agent.finish(&exec.id).await.0, std::slice::from_ref(&one), "{cut} bytes less");
         agent.kill();
     }
 }

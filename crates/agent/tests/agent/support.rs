@@ -61,7 +61,8 @@ impl Agent {
         let mut command = agent_command(&self.state);
         command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
         self.process = command.stdout(Stdio::piped()).spawn().unwrap();
-        self.url = read_ready(&mut self.process)["url"].as_str().unwrap().to_owned();
+        let ready = read_ready(&mut self.process);
+        ready["url"].as_str().unwrap().clone_into(&mut self.url);
     }
 
     /// Kills it as nothing else can be killed.
