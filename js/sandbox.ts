@@ -36,7 +36,7 @@ export class Sandbox {
 /** The caller's retry functions are to see errors of their classes, too. */
 function explainFailures(options: Omit<ConnectOptions, "wasm">): Omit<ConnectOptions, "wasm"> {
   const { retry } = options;
-  if (typeof retry !== "object" || retry === null) return options;
+  if (retry === undefined || Object(retry) !== retry) return options;
   const explained = { ...retry };
   const wrap =
     <T>(call: (context: RetryContext) => T) =>

@@ -1,5 +1,4 @@
 import type { CreateExecRequest, ExecStdout } from "./core/sandpipe.js";
-import type { InterruptedError, OutputLimitError, TimeoutError } from "./errors.js";
 
 /** What to connect to, and how. */
 export interface ConnectOptions {
@@ -65,18 +64,18 @@ export type WasmSource = WebAssembly.Module | BufferSource | Response | URL | st
 export interface WaitOptions {
   /**
    * Aborted: the command is stopped. SIGTERM to its whole process group, `graceMs` for it to end,
-   * then SIGKILL. The call rejects with {@link InterruptedError} when the group is gone.
+   * then SIGKILL. The call rejects with `InterruptedError` when the group is gone.
    */
   signal?: AbortSignal;
   /** Aborted: SIGKILL now, as for a second Ctrl+C. */
   forceSignal?: AbortSignal;
-  /** After so many milliseconds it is stopped in the same way: {@link TimeoutError}. */
+  /** After so many milliseconds it is stopped in the same way: `TimeoutError`. */
   timeoutMs?: number;
   /** How long the command may take to end after SIGTERM, in milliseconds. Default: 10 000. */
   graceMs?: number;
   /** Called with each piece of output as it arrives, in order. What it returns is not awaited. */
   onOutput?(event: ExecStdout): void;
-  /** More output than this, in bytes of UTF-8: the command is stopped, {@link OutputLimitError}. */
+  /** More output than this, in bytes of UTF-8: the command is stopped, `OutputLimitError`. */
   maxOutputBytes?: number;
 }
 
