@@ -1,6 +1,6 @@
 //! What an agent offers beyond the base interface.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_util::FutureExt;
@@ -35,7 +35,10 @@ impl Feature {
 
 /// The extensions of one agent: asked for once, when they are first needed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Features(Rc<RefCell<Option<Answer>>>);
+pub(crate) struct Features {
+    answer: Rc<RefCell<Option<Answer>>>,
+    answered: Rc<Cell<bool>>,
+}
 
 /// One question for all who ask meanwhile.
 type Answer = Shared<LocalBoxFuture<'static, Rc<Result<Offer>>>>;
@@ -44,6 +47,8 @@ type Answer = Shared<LocalBoxFuture<'static, Rc<Result<Offer>>>>;
 #[derive(Debug)]
 struct Offer {
     features: Vec<String>,
+    /// It is the agent's own word.
+    told: bool,
     /// It will be the same the next time.
     lasting: bool,
 }
@@ -55,7 +60,7 @@ impl Features {
     /// It could not be asked. The next call asks again.
     pub(crate) async fn offers(&self, feature: Feature, transport: &Transport) -> Result<bool> {
         let answer = self
-            .0
+            .answer
             .borrow_mut()
             .get_or_insert_with(|| {
                 let transport = transport.clone();
@@ -64,12 +69,22 @@ impl Features {
             .clone();
         let answer = answer.await;
         if !answer.as_ref().as_ref().is_ok_and(|offer| offer.lasting) {
-            self.0.borrow_mut().take();
+            self.answer.borrow_mut().take();
         }
+        self.answered
+            .set(self.answered.get() || answer.as_ref().as_ref().is_ok_and(|offer| offer.told));
         match &*answer {
             Ok(offer) => Ok(offer.features.iter().any(|name| name == feature.name())),
             Err(error) => Err(error.clone()),
         }
+    }
+}
+
+impl Features {
+    /// Whether it is known that an agent is there: then a page where its answer should be is trouble
+    /// on the way, and not a wrong address.
+    pub(crate) fn answered(&self) -> bool {
+        self.answered.get()
     }
 }
 
@@ -78,9 +93,9 @@ impl Features {
 async fn ask(transport: &Transport) -> Result<Offer> {
     let operation = Operation::AskHealth;
     let request = Request::get(operation, "/health".to_owned());
-    let nothing = |lasting| Ok(Offer { features: Vec::new(), lasting });
+    let nothing = |lasting| Ok(Offer { features: Vec::new(), told: false, lasting });
     match transport.send(&request).await.and_then(|body| read_json(operation, &body)) {
-        Ok(Health { features, .. }) => Ok(Offer { features, lasting: true }),
+        Ok(Health { features, .. }) => Ok(Offer { features, told: true, lasting: true }),
         Err(Error::Http { status: 404, .. }) => nothing(true),
         Err(Error::Http { .. } | Error::Protocol { .. }) => nothing(false),
         Err(error) => Err(error),

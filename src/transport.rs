@@ -70,6 +70,11 @@ impl Transport {
         self.agent.features.offers(feature, self).await
     }
 
+    /// Whether it is known that an agent is there.
+    pub(crate) fn is_known(&self) -> bool {
+        self.agent.features.answered()
+    }
+
     /// Makes a request that may be repeated, as often as it takes and is allowed, and reads the whole
     /// answer.
     ///

@@ -60,12 +60,16 @@ impl Creation {
         let attempt = async || {
             let answer = transport.send_once(&self.request).await;
             let answer = answer.and_then(|body| {
-                // It has been created, and the answer was cut or is not well said; unless some page
-                // was the answer, which no agent gives.
+                // It has been created, and the answer was cut or is not well said; unless a page was
+                // the answer, and nothing shows that an agent is there.
                 let is_page = body.trim_ascii_start().starts_with(b"<");
-                read_json(OPERATION, &body).inspect_err(|_| may_exist |= !is_page)
+                let created = !is_page || transport.is_known();
+                read_json(OPERATION, &body).inspect_err(|_| may_exist |= created)
             });
-            may_exist |= answer.as_ref().is_err_and(|error| self.leaves_open(error));
+            may_exist |= answer.as_ref().is_err_and(|error| match error {
+                Error::Protocol { .. } => transport.is_known(),
+                error => self.leaves_open(error),
+            });
             answer
         };
         let may_repeat = |error: &Error| self.known_by_key || !self.leaves_open(error);

@@ -153,6 +153,7 @@ impl OutputReader {
         match error {
             None => Ok(None),
             Some(passing) if is_worth_repeating(&passing) => Ok(Some(passing)),
+            Some(page @ Error::Protocol { .. }) if self.transport.is_known() => Ok(Some(page)),
             Some(error) => {
                 self.state = State::Ended;
                 let is_answer = matches!(error, Error::Http { .. } | Error::Protocol { .. });

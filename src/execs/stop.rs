@@ -101,11 +101,24 @@ async fn climb(
 /// Delivers the signal of a rung. SIGKILL can be sent as often as it takes; SIGTERM is repeated only
 /// where it can't have arrived, for a program may take a second one for something else.
 async fn deliver(transport: &Transport, target: &Target, rung: Rung) -> Result<Group> {
-    let attempt = async || target.signal(transport, rung.signal()).await;
-    let may_repeat = |error: &Error| {
-        rung == Rung::Kill || matches!(error, Error::Network { never_sent: true, .. })
+    let mut may_have_arrived = false;
+    let attempt = async || {
+        let sent = target.signal(transport, rung.signal()).await;
+        may_have_arrived |= sent.as_ref().is_err_and(Error::leaves_open);
+        sent
     };
-    transport.repeat_while(Operation::SignalExec, may_repeat, attempt).await
+    let may_repeat = |error: &Error| {
+        rung == Rung::Kill
+            || matches!(
+                error,
+                Error::Network { never_sent: true, .. } | Error::Http { status: 429, .. }
+            )
+    };
+    match transport.repeat_while(Operation::SignalExec, may_repeat, attempt).await {
+        // It was the attempt before that ended it.
+        Ok(Group::Gone(_)) if may_have_arrived => Ok(Group::Signalled),
+        sent => sent,
+    }
 }
 
 /// Waits for what moves one up from a rung.
