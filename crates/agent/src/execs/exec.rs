@@ -43,6 +43,8 @@ pub(super) enum Lifecycle {
 pub(super) struct State {
     pub(super) status: ExecStatus,
     pub(super) exit_code: Option<i32>,
+    /// The end of the output is kept from the readers: the exec is being deleted.
+    end_held: bool,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
     /// Standard input, while it is open.
@@ -69,6 +71,7 @@ impl Exec {
             state: Mutex::new(State {
                 status: ExecStatus::Created,
                 exit_code: None,
+                end_held: false,
                 group: None,
                 input: None,
                 terminal: None,
@@ -128,16 +131,44 @@ impl Exec {
     /// Both are told at once: a client that saw the end of the output finds the exit code, and the
     /// other way round.
     pub(super) fn set_ended(&self, exit_code: i32) {
-        let mut state = self.state();
-        self.spool.finish(exit_code);
+        let state = self.state();
+        if !state.end_held {
+            self.spool.finish(exit_code);
+        }
+        self.set_over(state, Some(exit_code));
+    }
+
+    /// Its process is out of sight: the exit code will never be known, and no more output comes.
+    pub(super) fn set_lost(&self) {
+        let state = self.state();
+        self.spool.close();
+        self.set_over(state, None);
+    }
+
+    fn set_over(&self, mut state: MutexGuard<'_, State>, exit_code: Option<i32>) {
         state.status = match state.status {
             ExecStatus::Stopping => ExecStatus::Stopped,
             _ => ExecStatus::Exited,
         };
-        state.exit_code = Some(exit_code);
+        state.exit_code = exit_code;
         state.input = None;
         state.terminal = None;
         drop(state);
         self.changed();
+    }
+
+    /// From now on readers are not told of the end: when the exec is deleted their streams end
+    /// without one.
+    pub(super) fn hold_end(&self) {
+        self.state().end_held = true;
+    }
+
+    /// Readers are told of the end after all, also of one that has come meanwhile.
+    pub(super) fn release_end(&self) {
+        let mut state = self.state();
+        state.end_held = false;
+        if let Some(exit_code) = state.exit_code {
+            self.spool.finish(exit_code);
+        }
     }
 }
