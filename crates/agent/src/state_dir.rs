@@ -1,7 +1,7 @@
 use std::{
     fs::{self, DirBuilder, File},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
     path::{Path, PathBuf},
 };
 
@@ -84,13 +84,28 @@ impl StateDir {
         }
     }
 
-    /// Removes the spools.
+    /// Removes the spools, and nothing else that is where they are.
     fn clear(&self) -> io::Result<()> {
-        match fs::remove_dir_all(self.spools()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        let entries = match fs::read_dir(self.spools()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            result => result?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if is_id(entry.file_name().as_bytes()) {
+                fs::remove_dir_all(entry.path())?;
+            }
+        }
+        match fs::remove_dir(self.spools()) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             result => result,
         }
     }
+}
+
+/// Whether a name is an exec's id, and so a spool's: 32 hexadecimal digits.
+fn is_id(name: &[u8]) -> bool {
+    name.len() == 32 && name.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Makes a directory that only its owner may enter; says whether there was none.

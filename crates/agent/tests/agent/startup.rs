@@ -136,11 +136,16 @@ fn options_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn output_that_an_earlier_agent_left_behind_is_removed() {
     let directory = tempfile::tempdir().unwrap();
-    let left = directory.path().join("execs/0123");
+    let left = directory.path().join("execs/0123456789abcdef0123456789abcdef");
     std::fs::create_dir_all(&left).unwrap();
+    std::fs::write(left.join("0000.sse"), "").unwrap();
+    // Not an agent's, although it is where an agent's would be.
+    let foreign = directory.path().join("execs/mine");
+    std::fs::create_dir(&foreign).unwrap();
     let mut process = agent_command(directory.path()).stdout(Stdio::piped()).spawn().unwrap();
     read_ready(&mut process);
     assert!(!left.exists());
+    assert!(foreign.exists());
     process.kill().unwrap();
     process.wait().unwrap();
 }
