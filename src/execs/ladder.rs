@@ -94,7 +94,7 @@ mod tests {
             let rungs = climb(&pushes);
             prop_assert!(matches!(
                 rungs[..],
-                [] | [Rung::Terminate] | [Rung::Kill] | [Rung::Terminate, Rung::Kill]
+                [] | [Rung::Terminate | Rung::Kill] | [Rung::Terminate, Rung::Kill]
             ));
         }
     }

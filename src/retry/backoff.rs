@@ -39,6 +39,8 @@ pub(crate) fn is_passing(status: u16) -> bool {
 }
 
 #[cfg(test)]
+// The pauses are made of numbers that a double holds exactly.
+#[allow(clippy::float_cmp)]
 mod tests {
     use proptest::prelude::*;
 

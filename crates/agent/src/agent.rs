@@ -11,11 +11,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, http::HeaderValue, serve::ListenerExt};
+use axum::{Router, http::HeaderValue};
 use serde::Serialize;
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
+    connections::{Connections, CountingListener},
     execs::{Registry, Unstoppable},
     features::Features,
     http::{self, HostPolicy},
@@ -26,8 +27,10 @@ use crate::{
     token::{self, LoadedTokens, TokenError, Tokens},
 };
 
-/// How long a client may take to read the rest of an answer when the agent ends.
+/// How long all clients may read nothing when the agent ends.
 const LAST_READ: Duration = Duration::from_secs(1);
+/// How long clients that go on reading may take when the agent ends.
+const LAST_READS: Duration = Duration::from_secs(30);
 
 /// An agent: its execs and who may use them.
 pub struct Agent {
@@ -210,17 +213,13 @@ impl Agent {
         stops: &mut StopRequests,
     ) -> Result<(), AgentError> {
         let (closing, mut closed) = watch::channel(false);
-        let listener = listener.tap_io(|connection| {
-            // Small pieces of output are to go out at once.
-            if let Err(error) = connection.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY");
-            }
-        });
+        let connections = Connections::default();
+        let listener = CountingListener { listener, connections: connections.clone() };
         let server = axum::serve(listener, self.app()).with_graceful_shutdown(async move {
             // An error would mean that the agent is gone.
             let _closing = closed.wait_for(|closing| *closing).await;
         });
-        let server = tokio::spawn(server.into_future());
+        tokio::spawn(server.into_future());
 
         stops.stop().await;
         tracing::info!("stopping");
@@ -228,7 +227,7 @@ impl Agent {
         let stopped = self.registry.stop_all(stops.hurry()).await;
         self.over.send_replace(true);
         // A client that does not read is cut off.
-        if timeout(LAST_READ, server).await.is_err() {
+        if !connections.closed(LAST_READ, LAST_READS).await {
             tracing::info!("some connections were cut off");
         }
         self.state_dir.leave().map_err(|error| refused("remove the output on disk", error))?;

@@ -3,6 +3,7 @@
 use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
+use nix::sys::signal::SigSet;
 use sandpipe_agent::Options;
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
@@ -12,6 +13,16 @@ fn main() -> ExitCode {
         sandpipe_agent::guard();
         return ExitCode::SUCCESS;
     }
+    // A parent may have blocked signals, which exec hands on: the agent would see neither the end of
+    // a process nor a request to stop. Before there is a thread, since each takes over the mask.
+    if let Err(errno) = SigSet::empty().thread_set_mask() {
+        report(&errno);
+        return ExitCode::FAILURE;
+    }
+    serve()
+}
+
+fn serve() -> ExitCode {
     let options = Options::parse();
     let filter = match EnvFilter::try_new(&options.log) {
         Ok(filter) => filter,

@@ -39,24 +39,37 @@ impl Registry {
             return Err(DeleteError::Gone(exec.id.clone()));
         }
         exec.set_stopping();
-        exec.spool.close();
-        let group = exec.state().group.clone();
-        if let Some(group) = group {
-            let number = group.id().as_raw();
-            group.signal(Signal::SIGKILL).map_err(|error| DeleteError::Kill {
-                id: exec.id.clone(),
-                group: number,
-                error,
-            })?;
-            if !group.gone_within(KILL_PATIENCE).await {
-                return Err(DeleteError::Stuck { id: exec.id.clone(), group: number });
-            }
+        exec.hold_end();
+        if let Err(error) = kill(exec).await {
+            // What can't be deleted keeps its output, and its readers.
+            exec.release_end();
+            return Err(error);
         }
+        exec.spool.close();
         *lifecycle = Lifecycle::Deleted;
         exec.deleted.send_replace(true);
         self.remove(exec);
         let exec = Arc::clone(exec);
         spawn_blocking(move || exec.remove_directory()).await?;
         Ok(())
+    }
+}
+
+/// Kills the exec's process group and waits until it is gone.
+async fn kill(exec: &Exec) -> Result<(), DeleteError> {
+    let group = exec.state().group.clone();
+    let Some(group) = group else {
+        return Ok(());
+    };
+    let number = group.id().as_raw();
+    group.signal(Signal::SIGKILL).map_err(|error| DeleteError::Kill {
+        id: exec.id.clone(),
+        group: number,
+        error,
+    })?;
+    if group.gone_within(KILL_PATIENCE).await {
+        Ok(())
+    } else {
+        Err(DeleteError::Stuck { id: exec.id.clone(), group: number })
     }
 }

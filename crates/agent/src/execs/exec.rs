@@ -1,4 +1,7 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+};
 
 use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, NO_EXIT_CODE};
 use tokio::sync::watch;
@@ -68,6 +71,8 @@ pub(super) struct State {
     pub(super) exit_code: Option<i32>,
     /// The process id, once there was one.
     pub(super) pid: u32,
+    /// Whether readers are told of the end of the output.
+    end: End,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
     /// Standard input, while it is open.
@@ -219,26 +224,66 @@ impl Exec {
     pub(super) fn end(&self, exit_code: i32) {
         let last = self.spool.seal(exit_code);
         let mut item = self.item();
-        item.status = match item.status {
-            ExecStatus::Stopping => ExecStatus::Stopped,
-            _ => ExecStatus::Exited,
-        };
+        item.status = over(&item.status);
         item.exit_code = exit_code;
-        let status = item.status.clone();
         self.write_item(item, Some(last.clone()));
         let mut state = self.state();
-        self.spool.finish(&last);
-        state.status = status;
-        state.exit_code = Some(exit_code);
+        match &mut state.end {
+            End::Tell => self.spool.finish(&last),
+            End::Hold(held) => *held = Some(last),
+        }
+        self.set_over(state, Some(exit_code));
+    }
+
+    /// Its process is out of sight: the exit code will never be known, and no more output comes.
+    pub(super) fn set_lost(&self) {
+        let state = self.state();
+        self.spool.close();
+        self.set_over(state, None);
+    }
+
+    fn set_over(&self, mut state: MutexGuard<'_, State>, exit_code: Option<i32>) {
+        state.status = over(&state.status);
+        state.exit_code = exit_code;
         state.input = None;
         state.terminal = None;
         drop(state);
         self.changed();
     }
+
+    /// From now on readers are not told of the end: when the exec is deleted their streams end
+    /// without one.
+    pub(super) fn hold_end(&self) {
+        self.state().end = End::Hold(None);
+    }
+
+    /// Readers are told of the end after all, also of one that has come meanwhile.
+    pub(super) fn release_end(&self) {
+        let mut state = self.state();
+        if let End::Hold(Some(last)) = mem::replace(&mut state.end, End::Tell) {
+            self.spool.finish(&last);
+        }
+    }
+}
+
+/// Whether readers are told of the end of the output.
+#[derive(Debug)]
+enum End {
+    Tell,
+    /// Not yet: the exec is being deleted. This is the end, if it has come meanwhile.
+    Hold(Option<ExecStdout>),
 }
 
 impl State {
     fn of(status: ExecStatus, exit_code: Option<i32>, pid: u32) -> Self {
-        Self { status, exit_code, pid, group: None, input: None, terminal: None }
+        Self { status, exit_code, pid, end: End::Tell, group: None, input: None, terminal: None }
+    }
+}
+
+/// The status of an exec whose process has ended.
+fn over(status: &ExecStatus) -> ExecStatus {
+    match status {
+        ExecStatus::Stopping => ExecStatus::Stopped,
+        _ => ExecStatus::Exited,
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn run(
         Ok(intake) => intake,
         Err(error) => {
             tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
-            exec.spool.close();
+            exec.set_lost();
             return;
         }
     };

@@ -2,6 +2,10 @@ use std::{sync::Arc, time::Duration};
 
 use nix::sys::signal::Signal;
 use sandpipe_protocol::ExecStatus;
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{
     delete::KILL_PATIENCE,
@@ -23,44 +27,87 @@ impl Registry {
     pub(crate) async fn stop_all(&self, hurry: impl Future) -> Result<(), Unstoppable> {
         let execs = self.refuse_new();
         for exec in &execs {
-            // This also waits for a start or a delete that is under way.
-            let mut lifecycle = exec.lifecycle.lock().await;
-            if *lifecycle == Lifecycle::Open {
-                *lifecycle = Lifecycle::Stopping;
-            }
-            exec.set_stopping();
-            signal(exec, Signal::SIGTERM);
-            if exec.description.pty {
-                // An interactive shell ignores SIGTERM, and ends when its terminal goes away.
-                signal(exec, Signal::SIGHUP);
-            }
-            // A process that is stopped, as by Ctrl+Z, takes a signal only when it goes on.
-            signal(exec, Signal::SIGCONT);
+            end(exec);
         }
-        let graceful = async {
-            for exec in &execs {
-                gone_within(exec, GRACE).await;
+        let graceful = each(&execs, |exec| async move {
+            let had_group = exec.state().group.is_some();
+            close(&exec).await;
+            // It was being started.
+            if !had_group {
+                end(&exec);
             }
-        };
+            gone_within(&exec, GRACE).await
+        });
         tokio::select! {
-            () = graceful => {}
-            () = tokio::time::sleep(GRACE) => {}
+            _ = graceful => {}
+            () = sleep(GRACE) => {}
             _ = hurry => {}
         }
         for exec in &execs {
             signal(exec, Signal::SIGKILL);
         }
-        let mut left = Vec::new();
-        for exec in &execs {
-            if gone_within(exec, KILL_PATIENCE).await {
-                ended(exec).await;
-            } else {
-                left.extend(exec.state().group.as_ref().map(|group| group.id().as_raw()));
-            }
+        let gone = each(&execs, |exec| async move {
+            let gone = timeout(KILL_PATIENCE, async {
+                close(&exec).await;
+                signal(&exec, Signal::SIGKILL);
+                let gone = gone_within(&exec, KILL_PATIENCE).await;
+                ended(&exec).await;
+                gone
+            });
+            let gone = gone.await.unwrap_or_else(|_| is_gone(&exec));
             exec.spool().close_if_open();
-        }
+            gone
+        });
+        let gone = gone.await;
+        let left: Vec<_> = execs
+            .iter()
+            .zip(gone)
+            .filter(|(_, gone)| !gone)
+            .filter_map(|(exec, _)| Some(exec.state().group.as_ref()?.id().as_raw()))
+            .collect();
         if left.is_empty() { Ok(()) } else { Err(Unstoppable(left)) }
     }
+}
+
+/// Does the same to every exec, to all at once. An exec for which it fails counts as not done.
+async fn each<F>(execs: &[Arc<Exec>], step: impl Fn(Arc<Exec>) -> F) -> Vec<bool>
+where
+    F: Future<Output = bool> + Send + 'static,
+{
+    let mut steps = JoinSet::new();
+    let mut done = vec![false; execs.len()];
+    for (index, exec) in execs.iter().enumerate() {
+        let step = step(Arc::clone(exec));
+        steps.spawn(async move { (index, step.await) });
+    }
+    while let Some(result) = steps.join_next().await {
+        if let Ok((index, true)) = result
+            && let Some(done) = done.get_mut(index)
+        {
+            *done = true;
+        }
+    }
+    done
+}
+
+/// Lets no start begin any more, and waits for a start or a delete that is under way.
+async fn close(exec: &Exec) {
+    let mut lifecycle = exec.lifecycle.lock().await;
+    if *lifecycle == Lifecycle::Open {
+        *lifecycle = Lifecycle::Stopping;
+    }
+}
+
+/// Asks the processes to end.
+fn end(exec: &Exec) {
+    exec.set_stopping();
+    signal(exec, Signal::SIGTERM);
+    if exec.description.pty {
+        // An interactive shell ignores SIGTERM, and ends when its terminal goes away.
+        signal(exec, Signal::SIGHUP);
+    }
+    // A process that is stopped, as by Ctrl+Z, takes a signal only when it goes on.
+    signal(exec, Signal::SIGCONT);
 }
 
 fn signal(exec: &Exec, signal: Signal) {
@@ -70,12 +117,16 @@ fn signal(exec: &Exec, signal: Signal) {
     }
 }
 
-async fn gone_within(exec: &Arc<Exec>, patience: Duration) -> bool {
+async fn gone_within(exec: &Exec, patience: Duration) -> bool {
     let group = exec.state().group.clone();
     match group {
         Some(group) => group.gone_within(patience).await,
         None => true,
     }
+}
+
+fn is_gone(exec: &Exec) -> bool {
+    exec.state().group.as_ref().is_none_or(|group| group.is_gone())
 }
 
 /// Waits until the exit code of a process that is gone has reached the readers.
@@ -85,5 +136,43 @@ async fn ended(exec: &Exec) {
         if changes.changed().await.is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use sandpipe_protocol::CreateExecRequest;
+
+    use super::*;
+    use crate::{
+        output::SpoolLimit,
+        process::{FileLimit, Launch, Surroundings},
+        state_dir::Keep,
+    };
+
+    #[tokio::test]
+    async fn a_start_that_hangs_does_not_hold_up_the_end() {
+        let surroundings = Surroundings {
+            workspace: "/".into(),
+            default_user: None,
+            env: [].into(),
+            file_limit: FileLimit::raise().unwrap(),
+        };
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        let registry = Registry::new(surroundings, "/nowhere".into(), limit, Keep::Nothing);
+        let [hanging, other] = ["hanging", "other"].map(|id| {
+            let request =
+                CreateExecRequest { command: "true".into(), ..CreateExecRequest::default() };
+            let launch = Launch::prepare(request, registry.surroundings()).unwrap();
+            registry.insert(|number| Exec::new(id.into(), number, launch, None, &registry)).unwrap()
+        });
+        // As a start that is under way holds it.
+        let held = hanging.lifecycle.lock().await;
+        let stopped = timeout(Duration::from_mins(1), registry.stop_all(ready(()))).await;
+        assert!(stopped.expect("it waits for ever").is_ok());
+        assert_eq!(*other.lifecycle.lock().await, Lifecycle::Stopping);
+        drop(held);
     }
 }

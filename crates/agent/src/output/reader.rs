@@ -38,6 +38,8 @@ pub(crate) struct Reader {
     position: u64,
     /// Where it ends although more may come.
     until: Option<u64>,
+    /// Whether an end before the last event that it is to give is an error.
+    snapshot: bool,
     segment: Option<OpenSegment>,
     /// The way to the first event that is wanted.
     seek: Option<Seek>,
@@ -69,6 +71,7 @@ impl Reader {
             progress,
             position: start.position,
             until: None,
+            snapshot: false,
             segment: None,
             seek: (start.after > 0).then(Seek::default),
             after: start.after,
@@ -79,7 +82,7 @@ impl Reader {
 
     /// Reads what exists now.
     pub(crate) fn snapshot(spool: &Arc<Spool>, start: StartAfter) -> Self {
-        let mut reader = Self::follow(spool, start);
+        let mut reader = Self { snapshot: true, ..Self::follow(spool, start) };
         let progress = reader.progress.borrow_and_update().clone();
         if matches!(progress.outcome, Outcome::Open) {
             reader.until = Some(progress.end);
@@ -87,12 +90,16 @@ impl Reader {
         reader
     }
 
-    /// Reads the next piece. `None` after the last event, or when there is to be no more. Nothing is
-    /// lost when the future is dropped before it is done.
+    /// Reads the next piece. `None` after the last event, or when there is to be no more: a stream shows
+    /// by the missing exit code that it is not whole, and a snapshot, which has no such mark, gives an
+    /// error. Nothing is lost when the future is dropped before it is done.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Piece>> {
         while !self.done {
             let progress = self.progress.borrow_and_update().clone();
             if matches!(progress.outcome, Outcome::Closed) {
+                if self.snapshot {
+                    return Err(io::Error::other("the output was removed while it was read"));
+                }
                 break;
             }
             let until = self.until.unwrap_or(progress.end);
@@ -195,5 +202,32 @@ impl Reader {
         }
         seek.unfinished = rest.to_vec();
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sandpipe_protocol::OutputType;
+
+    use super::*;
+    use crate::output::SpoolLimit;
+
+    #[tokio::test]
+    async fn a_snapshot_that_is_cut_by_a_delete_does_not_look_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
+        let text = "x".repeat(30_000);
+        for _ in 0..10 {
+            spool.batch().append(OutputType::Stdout, &text);
+        }
+        let mut snapshot = Reader::snapshot(&spool, StartAfter(0));
+        let mut stream = Reader::follow(&spool, StartAfter(0));
+        assert!(snapshot.next().await.unwrap().is_some());
+        assert!(stream.next().await.unwrap().is_some());
+        spool.close();
+        assert!(snapshot.next().await.is_err());
+        // A stream that ends without an exit code is not whole for anybody.
+        assert!(stream.next().await.unwrap().is_none());
     }
 }

@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     io,
     mem::MaybeUninit,
     os::fd::OwnedFd,
@@ -59,7 +59,8 @@ pub(crate) struct Piece {
 /// A process's output in the order in which it arrives, over both pipes.
 ///
 /// The pipes are watched by an epoll instance of their own, whose ready list is first in, first out:
-/// what is written to stdout and then to stderr comes out in that order however late the agent looks.
+/// the pipe that became ready first is read first, however late the agent looks. More is not known:
+/// of what came to both pipes before the agent looked, each pipe's bytes come out in one piece.
 /// They are watched edge-triggered: a level-triggered pipe would keep its old place in the list
 /// after it was read, and its next output could overtake the other pipe's.
 #[derive(Debug)]
@@ -68,10 +69,16 @@ pub(crate) struct Arrivals {
     sources: BTreeMap<Source, OwnedFd>,
     /// Sources that may hold bytes, in order: an edge is told once, so this must not be lost.
     ready: VecDeque<Source>,
+    /// Sources that nobody can write to any more. Their last edge has come: only a read finds the end.
+    hung_up: BTreeSet<Source>,
 }
 
 /// Appends the sources that have become ready, in their order; says whether there were any.
-fn take_ready(queue: &OwnedFd, ready: &mut VecDeque<Source>) -> io::Result<bool> {
+fn take_ready(
+    queue: &OwnedFd,
+    ready: &mut VecDeque<Source>,
+    hung_up: &mut BTreeSet<Source>,
+) -> io::Result<bool> {
     let mut room = [const { MaybeUninit::uninit() }; 3];
     let (events, _) = match epoll::wait(queue, &mut room, Some(&Timespec::default())) {
         // It is as if it had been asked a moment later.
@@ -79,8 +86,11 @@ fn take_ready(queue: &OwnedFd, ready: &mut VecDeque<Source>) -> io::Result<bool>
         result => result?,
     };
     for event in &*events {
-        let data = event.data;
+        let (flags, data) = (event.flags, event.data);
         let source = Source::of_key(data.u64());
+        if flags.contains(epoll::EventFlags::HUP) {
+            hung_up.insert(source);
+        }
         if !ready.contains(&source) {
             ready.push_back(source);
         }
@@ -104,6 +114,7 @@ impl Arrivals {
             queue: watch(queue, Interest::READABLE)?,
             sources: sources.into_iter().collect(),
             ready: VecDeque::new(),
+            hung_up: BTreeSet::new(),
         })
     }
 
@@ -111,14 +122,12 @@ impl Arrivals {
     /// is dropped before it is done.
     pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
         loop {
-            take_ready(self.queue.get_ref(), &mut self.ready)?;
+            take_ready(self.queue.get_ref(), &mut self.ready, &mut self.hung_up)?;
             while let Some(source) = self.ready.pop_front() {
                 let Some(len) = self.read_source(source, buffer)? else {
                     continue;
                 };
-                // A pipe that gave less than was asked for is empty, and the next write to it is
-                // an edge. Of a terminal that is not known.
-                if len == buffer.len() || source == Source::Terminal {
+                if self.is_ready_still(source, len == buffer.len())? {
                     self.ready.push_back(source);
                 }
                 let kind = source.output_type();
@@ -128,7 +137,7 @@ impl Arrivals {
                 return Ok(None);
             }
             let mut guard = self.queue.readable().await?;
-            if !take_ready(guard.get_inner(), &mut self.ready)? {
+            if !take_ready(guard.get_inner(), &mut self.ready, &mut self.hung_up)? {
                 guard.clear_ready();
             }
         }
@@ -137,7 +146,7 @@ impl Arrivals {
     /// Measures what has been written up to now. After the process was reaped this is all that it
     /// wrote, and what its descendants go on writing is no part of it.
     pub(crate) fn backlog(&mut self) -> io::Result<Backlog> {
-        take_ready(self.queue.get_ref(), &mut self.ready)?;
+        take_ready(self.queue.get_ref(), &mut self.ready, &mut self.hung_up)?;
         let mut order = self.ready.clone();
         order.extend(self.sources.keys().filter(|source| !self.ready.contains(source)));
         let mut backlog = VecDeque::new();
@@ -188,6 +197,20 @@ impl Arrivals {
         Ok(())
     }
 
+    /// Whether a source that was read, into a full buffer or not, has more. The next write to an empty
+    /// pipe is an edge, which gives it its place: with an older one it would overtake the other pipe. Of
+    /// a terminal it is not known.
+    fn is_ready_still(&self, source: Source, full: bool) -> io::Result<bool> {
+        if source == Source::Terminal || self.hung_up.contains(&source) {
+            return Ok(true);
+        }
+        match self.sources.get(&source) {
+            Some(fd) if full => Ok(rustix::io::ioctl_fionread(fd)? > 0),
+            // What gave less than was asked for is empty.
+            _ => Ok(false),
+        }
+    }
+
     /// One read. `None` where there is nothing now; a source that has ended is closed.
     fn read_source(&mut self, source: Source, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let Some(fd) = self.sources.get(&source) else {
@@ -209,5 +232,34 @@ impl Arrivals {
             epoll::delete(self.queue.get_ref(), &ended)?;
         }
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::unistd::{pipe, write};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_read_that_fills_the_buffer_gives_the_pipe_no_earlier_place() {
+        let (stdout, to_stdout) = pipe().unwrap();
+        let (stderr, to_stderr) = pipe().unwrap();
+        for fd in [&stdout, &stderr] {
+            rustix::io::ioctl_fionbio(fd, true).unwrap();
+        }
+        let sources = vec![(Source::Stdout, stdout), (Source::Stderr, stderr)];
+        let mut arrivals = Arrivals::new(sources).unwrap();
+        let mut buffer = [0; 4];
+        write(&to_stdout, b"full").unwrap();
+        let piece = Piece { kind: OutputType::Stdout, len: 4 };
+        assert_eq!(arrivals.read(&mut buffer).await.unwrap(), Some(piece));
+        write(&to_stderr, b"e").unwrap();
+        write(&to_stdout, b"o").unwrap();
+        let mut kinds = Vec::new();
+        for _ in 0..2 {
+            kinds.push(arrivals.read(&mut buffer).await.unwrap().unwrap().kind);
+        }
+        assert_eq!(kinds, [OutputType::Stderr, OutputType::Stdout]);
     }
 }

@@ -17,8 +17,8 @@ use super::session;
 /// How often a session is searched for members that were not there before.
 const SESSION_ROUNDS: u32 = 32;
 
-/// The processes of one exec: the process group that its process leads, and with a terminal the whole
-/// session, since a shell in it gives each of its jobs a group of its own.
+/// The processes of one exec: the process group that its process leads, and with a terminal all of
+/// the session that it leads too, since a shell in it gives each of its jobs a group of its own.
 ///
 /// Its number belongs to it only as long as the leader has not been reaped or a member lives: after
 /// that the system may give it to a stranger. So a group that was seen empty is gone for ever, and
@@ -30,7 +30,7 @@ pub(crate) struct Group {
     stage: Mutex<Stage>,
 }
 
-/// What the leader leads.
+/// What of an exec is signalled besides its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     Group,

@@ -1,18 +1,18 @@
 use std::{
     collections::HashMap,
     io,
+    mem::MaybeUninit,
     os::fd::OwnedFd,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use nix::{
-    errno::Errno,
-    sys::wait::{Id, WaitPidFlag, waitid, waitpid},
-    unistd::Pid,
-};
+use nix::{errno::Errno, libc, unistd::Pid};
+use rustix::process::WaitOptions;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
+    time::sleep,
 };
 
 use super::{
@@ -20,6 +20,10 @@ use super::{
     group::{Group, Scope},
     guardian::{Guardian, News, Ticket, report},
 };
+
+/// How often the groups that have lost their leader are looked at: one should be seen empty before its
+/// number goes to another. The end of a last member tells of that only where the agent is its parent.
+const ORPHANED_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Waits for every child of the agent, whoever started it, so that none stays a zombie.
 ///
@@ -103,15 +107,19 @@ impl Reaper {
     pub(crate) async fn run(mut signals: Signals) {
         loop {
             // Taking the lock may have to wait for a process that is being started.
-            if tokio::task::spawn_blocking(reap_all).await.is_err()
-                || signals.0.recv().await.is_none()
-            {
+            let Ok(orphaned) = tokio::task::spawn_blocking(reap_all).await else {
                 return;
+            };
+            tokio::select! {
+                signal = signals.0.recv() => if signal.is_none() {
+                    return;
+                },
+                () = sleep(ORPHANED_INTERVAL), if orphaned => {}
             }
         }
     }
 
-    /// Starts a process with `start`, as the leader of a group or session of its own. The receiver
+    /// Starts a process with `start`, as the leader of a session and group of its own. The receiver
     /// gets its exit code.
     pub(super) fn start(
         scope: Scope,
@@ -219,13 +227,14 @@ fn lock() -> MutexGuard<'static, Option<Table>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn reap_all() {
+/// Reaps what has ended; says whether a group is left that has lost its leader.
+fn reap_all() -> bool {
     let mut table = lock();
     let table = table.get_or_insert_default();
     while let Some(pid) = next_ended() {
         let Some(leader) = table.leaders.remove(&pid) else {
             // An orphan, or the guardian.
-            let status = waitpid(pid, None);
+            let status = reap(pid);
             if table.guardian.is(pid) {
                 tracing::error!(?status, "the guardian has ended; another one takes its place");
                 table.guardian = Guard::Dead;
@@ -233,30 +242,50 @@ fn reap_all() {
             continue;
         };
         let Guarded { group, ticket } = leader.guarded;
-        let status = group.reap_leader(|| waitpid(pid, None));
+        let code = group.reap_leader(|| reap(pid));
         if group.is_gone() {
             table.guardian.forget(ticket);
         } else {
             table.orphaned.push(Guarded { group, ticket });
         }
-        if let Some(code) = status.ok().and_then(exit_code) {
+        if let Some(code) = code {
             // No receiver is left where the agent itself is about to end.
             let _gone = leader.exited.send(code);
         }
     }
-    // The death of a last member is mostly a reason for this call, so a group is seen empty before
-    // its number can go to another.
     table.forget_orphaned(Group::is_gone);
     table.replace_dead_guardian();
+    !table.orphaned.is_empty()
 }
 
 /// A child that has ended, left as it is: its number can't be given away before it is reaped.
 fn next_ended() -> Option<Pid> {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     loop {
-        match waitid(Id::All, flags) {
-            Ok(status) => return status.pid(),
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: `info` is valid to write to, and all zeros are a valid value of it too: that is
+        // what stays where no child has ended. The number is there after every success (POSIX,
+        // waitid). Safe wrappers refuse a real-time signal, or do not give the number.
+        #[allow(unsafe_code)]
+        let (result, pid) = unsafe {
+            let result = libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags);
+            (result, info.assume_init().si_pid())
+        };
+        match Errno::result(result) {
+            Ok(_) => return Some(Pid::from_raw(pid)).filter(|pid| pid.as_raw() > 0),
             Err(Errno::EINTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Reaps a child that has ended, and gives its exit code.
+fn reap(pid: Pid) -> Option<i32> {
+    let pid = rustix::process::Pid::from_raw(pid.as_raw());
+    loop {
+        match rustix::process::waitpid(pid, WaitOptions::empty()) {
+            Ok(ended) => return exit_code(ended?.1),
+            Err(rustix::io::Errno::INTR) => {}
             Err(_) => return None,
         }
     }

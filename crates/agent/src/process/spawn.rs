@@ -8,7 +8,7 @@ use std::{
 use nix::{
     errno::Errno,
     libc,
-    unistd::{Pid, setgid, setgroups, setpgid, setsid, setuid},
+    unistd::{Pid, setgid, setgroups, setsid, setuid},
 };
 use tokio::sync::oneshot;
 
@@ -155,13 +155,12 @@ struct SetUp {
 
 impl SetUp {
     fn apply(&self) -> nix::Result<()> {
+        // A session leader also leads a process group. It has left the terminal that the agent may have
+        // been started in, so that the command can neither read it nor type into it (POSIX, setsid).
+        setsid()?;
         if self.pty {
-            // A session leader also leads a process group, and may take a controlling terminal.
-            setsid()?;
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())
                 .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
-        } else {
-            setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         }
         // The guardian may be dead, and the standard library has reset SIGPIPE by now.
         set_action(libc::SIGPIPE, libc::SIG_IGN);

@@ -52,9 +52,13 @@ impl Streams {
         let (stderr, their_stderr) = pipe2(OFlag::O_CLOEXEC)?;
         set_nonblocking(&stdout)?;
         set_nonblocking(&stderr)?;
+        for their_end in [&their_stdout, &their_stderr] {
+            give(their_end, launch)?;
+        }
         let (their_stdin, input) = if launch.interactive {
             let (their_stdin, input) = pipe2(OFlag::O_CLOEXEC)?;
             set_nonblocking(&input)?;
+            give(&their_stdin, launch)?;
             (their_stdin.into(), Some(input))
         } else {
             (Stdio::null(), None)
@@ -81,10 +85,7 @@ impl Streams {
         settings.input_flags |= termios::InputFlags::IUTF8;
         termios::tcsetattr(&slave, termios::SetArg::TCSANOW, &settings)?;
         set_size(slave.as_fd(), DEFAULT_SIZE)?;
-        if let Some(identity) = launch.identity.as_ref().filter(|_| may_switch()) {
-            // Else the command could not open its own terminal by name.
-            fchown(&slave, Some(identity.uid), None)?;
-        }
+        give(&slave, launch)?;
         let input = if launch.interactive {
             Some(master.try_clone()?)
         } else {
@@ -100,6 +101,15 @@ impl Streams {
             sources: vec![(Source::Terminal, master)],
         })
     }
+}
+
+/// Gives a pipe or a terminal to the user that the command runs as: else it could not open its own
+/// streams by name, as with `/dev/stderr`.
+fn give(fd: &OwnedFd, launch: &Launch) -> io::Result<()> {
+    if let Some(identity) = launch.identity.as_ref().filter(|_| may_switch()) {
+        fchown(fd, Some(identity.uid), None)?;
+    }
+    Ok(())
 }
 
 /// Only for an end that the process does not share: the flag belongs to the open file, and a

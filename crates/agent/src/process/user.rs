@@ -56,9 +56,9 @@ impl Identity {
             None => User::from_uid(geteuid()).map_err(failed)?,
             Some(name) => match User::from_name(name).map_err(failed)? {
                 Some(entry) => Some(entry),
-                None => match name.parse() {
-                    Ok(uid) => User::from_uid(Uid::from_raw(uid)).map_err(failed)?,
-                    Err(_) => return Err(UserError::UnknownUser(name.into())),
+                None => match number(name) {
+                    Some(uid) => User::from_uid(Uid::from_raw(uid)).map_err(failed)?,
+                    None => return Err(UserError::UnknownUser(name.into())),
                 },
             },
         };
@@ -66,14 +66,14 @@ impl Identity {
             (None, _) => geteuid(),
             (Some(_), Some(entry)) => entry.uid,
             (Some(name), None) => {
-                Uid::from_raw(name.parse().map_err(|_| UserError::UnknownUser(name.into()))?)
+                Uid::from_raw(number(name).ok_or_else(|| UserError::UnknownUser(name.into()))?)
             }
         };
         let gid = match group {
             Some(name) => match Group::from_name(name).map_err(failed)? {
                 Some(entry) => entry.gid,
                 None => {
-                    Gid::from_raw(name.parse().map_err(|_| UserError::UnknownGroup(name.into()))?)
+                    Gid::from_raw(number(name).ok_or_else(|| UserError::UnknownGroup(name.into()))?)
                 }
             },
             None => entry.as_ref().map_or_else(getegid, |entry| entry.gid),
@@ -131,6 +131,11 @@ impl fmt::Display for Identity {
 /// its own, and there is nothing to set.
 pub(super) fn may_switch() -> bool {
     geteuid().is_root()
+}
+
+/// A numeric id. The highest one stands for "leave it as it is" (POSIX, chown) and is nobody's.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number != u32::MAX)
 }
 
 /// Splits `user[:group]`; either side may be left out, not both.

@@ -139,6 +139,26 @@ async fn beyond_the_limit_the_oldest_output_goes_and_the_jump_shows() {
 }
 
 #[tokio::test]
+async fn what_a_descendant_held_is_let_go_of_when_it_ends() {
+    let agent = Agent::start();
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count();
+    agent.run("true").await;
+    let before = open();
+    let directory = tempfile::tempdir().unwrap();
+    let go = directory.path().join("go");
+    // The last write and the close come at once.
+    let script =
+        format!("(while ! [ -e {} ]; do sleep 0.2; done; printf x) & echo done", go.display());
+    for _ in 0..50 {
+        agent.run(&script).await;
+    }
+    assert!(open() >= before + 50);
+    std::fs::write(go, "").unwrap();
+    // A connection more or less is no leak.
+    until("the pipes are closed", async || open() <= before + 3).await;
+}
+
+#[tokio::test]
 async fn no_process_is_left_a_zombie() {
     let agent = Agent::start();
     // Orphans of all kinds: the agent adopts them.

@@ -1,7 +1,15 @@
 //! Commands: their exit codes, arguments, environment, directory and user.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{
+    fs::OpenOptions,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    process::{Command, Stdio},
+};
 
+use nix::{
+    fcntl::OFlag,
+    pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
+};
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 
@@ -32,6 +40,15 @@ async fn exit_codes_are_those_of_a_shell() {
     ] {
         assert_eq!(agent.run(script).await.exit_code(), code, "{script}");
     }
+}
+
+#[tokio::test]
+async fn a_real_time_signal_ends_a_command_like_any_other() {
+    let agent = Agent::start();
+    assert_eq!(agent.run("kill -34 $$").await.exit_code(), 162);
+    assert_eq!(agent.run("kill -64 $$").await.exit_code(), 192);
+    // It does not keep the agent from seeing others end.
+    assert_eq!(agent.run("exit 3").await.exit_code(), 3);
 }
 
 #[tokio::test]
@@ -195,6 +212,9 @@ async fn what_no_process_could_be_given_is_a_bad_request() {
         (json!({ "command": "true", "args": [], "user": "no-such-user-7" }), "no-such-user-7"),
         (json!({ "command": "true", "args": [], "user": ":no-such-group-7" }), "no-such-group-7"),
         (json!({ "command": "true", "args": [], "user": ":" }), "USER"),
+        // -1 means "leave it as it is" to the system.
+        (json!({ "command": "true", "args": [], "user": "4294967295" }), "4294967295"),
+        (json!({ "command": "true", "args": [], "user": ":4294967295" }), "4294967295"),
     ] {
         let response = agent.try_create(request.clone()).await;
         assert_eq!(response.status(), 400, "{request}");
@@ -232,6 +252,21 @@ async fn a_command_runs_as_the_user_that_was_asked_for() {
 }
 
 #[tokio::test]
+async fn another_user_can_open_its_streams_by_name() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let agent = Agent::start();
+    let script = "echo out > /dev/stdout; echo err > /dev/stderr; head -n 1 < /dev/stdin";
+    let request = json!({ "command": "sh", "args": ["-c", script], "user": "nobody", "cwd": "/" });
+    let exec = agent.create(request).await;
+    agent.write(&exec.id, "in\n").await;
+    let finished = agent.finish(&exec.id).await;
+    assert_eq!(finished.stdout(), "out\nin\n", "{}", finished.stderr());
+    assert_eq!(finished.stderr(), "err\n");
+}
+
+#[tokio::test]
 async fn a_default_user_stands_in_for_one_that_was_not_asked_for() {
     let own = nix::unistd::geteuid();
     let user = if own.is_root() { "nobody".to_owned() } else { own.to_string() };
@@ -248,7 +283,7 @@ async fn a_signal_that_the_agents_parent_ignored_still_ends_commands() {
     // The shell ignores the signals, and exec keeps them ignored.
     let state = tempfile::tempdir().unwrap();
     let agent = crate::support::agent_command(state.path());
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' INT HUP QUIT; exec \"$0\" \"$@\""]).arg(agent.get_program());
     let agent = Agent::with(|command| {
         shell.args(command.get_args());
@@ -262,6 +297,63 @@ async fn a_signal_that_the_agents_parent_ignored_still_ends_commands() {
     assert_eq!(agent.run("kill -INT $$; echo ignored").await.exit_code(), 130);
     assert_eq!(agent.run("kill -HUP $$; echo ignored").await.exit_code(), 129);
     assert_eq!(agent.run("kill -QUIT $$; echo ignored").await.exit_code(), 131);
+}
+
+#[tokio::test]
+async fn signals_that_the_agents_parent_blocked_still_reach_the_agent() {
+    let mut agent = Agent::with(|command| wrap(command, &["env", "--block-signal"]));
+    assert_eq!(agent.run("exit 3").await.exit_code(), 3);
+    agent.signal(nix::sys::signal::Signal::SIGTERM);
+    assert!(agent.ended().await.success());
+}
+
+#[tokio::test]
+async fn a_command_without_a_terminal_has_none_of_the_agents_either() {
+    let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let terminal = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlag::O_NOCTTY.bits())
+        .open(ptsname_r(&master).unwrap())
+        .unwrap();
+    let agent = Agent::with(|command| {
+        wrap(command, &["setsid", "--ctty"]);
+        command.stdin(terminal);
+    });
+    // The agent itself has one: else this would show nothing.
+    assert_ne!(terminal_of(agent.pid()), "0");
+    let exec = agent.sh("exec 3<>/dev/tty").await;
+    let finished = agent.finish(&exec.id).await;
+    assert_ne!(finished.exit_code(), 0);
+    // ENXIO: there is no terminal behind the name.
+    let reason = finished.stderr();
+    assert!(reason.contains("No such device or address"), "{reason}");
+    // It still leads a group of its own number.
+    let own = agent.run("ps -o pid= -o pgid= -p $$ | tr -s ' '").await.output();
+    let mut numbers = own.split_whitespace();
+    assert_eq!(numbers.next().unwrap(), numbers.next().unwrap());
+}
+
+/// The number of a process's controlling terminal, 0 without one.
+fn terminal_of(pid: u32) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().split_whitespace().nth(4).unwrap().to_owned()
+}
+
+/// Starts the agent by another program.
+fn wrap(command: &mut Command, by: &[&str]) {
+    let mut wrapped = Command::new(by[0]);
+    wrapped.args(&by[1..]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
+        };
+    }
+    wrapped.stdin(Stdio::null());
+    *command = wrapped;
 }
 
 #[tokio::test]

@@ -1,12 +1,19 @@
 //! How the agent stops, and what it leaves behind: nothing.
 
-use std::{process::Stdio, time::Instant};
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use nix::sys::signal::Signal;
+use sandpipe_protocol::websocket::AgentFrame;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::support::{Agent, Events, lives, state_of, until, within};
+use crate::{
+    support::{ADMIN, Agent, Events, lives, state_of, until, within},
+    websocket::Socket,
+};
 
 #[tokio::test]
 async fn sigterm_stops_the_execs_and_tells_their_readers() {
@@ -127,7 +134,7 @@ async fn no_exec_is_created_while_the_agent_stops() {
     let head = format!(
         "POST /api/v1/execs HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-        crate::support::ADMIN,
+        ADMIN,
         body.len()
     );
     let mut connection = tokio::net::TcpStream::connect(&address).await.unwrap();
@@ -155,6 +162,50 @@ async fn a_reader_that_stalls_does_not_hold_up_the_end() {
     assert!(agent.ended().await.success());
     assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
     drop(stalled);
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_on_reading_gets_all_of_it() {
+    let mut agent = Agent::start();
+    let exec = agent.sh("trap 'exit 9' TERM; head -c 30000000 /dev/zero | tr '\\0' x; echo; \
+                         echo ready; while :; do sleep 0.01; done");
+    let exec = exec.await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    let mut socket = Socket::open(&agent, &exec.id, &format!("?token={ADMIN}")).await;
+    until("all is written", async || {
+        let newest = agent.output_now(&exec.id, "?lastSequence=-1").await;
+        newest.iter().any(|event| event.output.ends_with("ready\n"))
+    })
+    .await;
+    agent.signal(Signal::SIGTERM);
+    until("it has ended", async || !lives(exec.pid)).await;
+    let by_stream = async {
+        let mut last = None;
+        let mut length = 0;
+        while let Some(event) = stream.next_output().await {
+            length += event.output.len();
+            last = event.exit_code;
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+        (length, last)
+    };
+    let by_socket = async {
+        let mut length = 0;
+        loop {
+            match socket.next().await {
+                Ok(AgentFrame::Output { output, .. }) => length += output.len(),
+                Ok(AgentFrame::Exit { exit_code }) => return (length, Some(exit_code)),
+                other => panic!("{other:?} after {length} bytes"),
+            }
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    };
+    let (by_stream, by_socket) = tokio::join!(by_stream, by_socket);
+    assert_eq!(by_stream, by_socket);
+    // The shell may say in the end that its sleep was terminated.
+    assert!(by_stream.0 >= 30_000_000 + "\nready\n".len());
+    assert_eq!(by_stream.1, Some(9));
+    assert!(agent.ended().await.success());
 }
 
 #[tokio::test]

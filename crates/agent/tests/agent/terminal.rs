@@ -93,7 +93,7 @@ async fn deleting_a_shell_in_a_terminal_ends_its_jobs() {
     let mut stream = agent.stream(&exec.id, "").await;
     // A job has a process group of its own, in the terminal's session. The echo of the line does not
     // look like its output.
-    let job = "sh -c 'trap \"\" HUP; echo jo\"\"b=$$=; while :; do sleep 1; done' &\n";
+    let job = "sh -c 'trap \"\" HUP; echo jo\"\"b=$$=; exec sleep 60' &\n";
     agent.write(&exec.id, job).await;
     let mut output = stream.until_output("job=").await;
     while !output.split("job=").nth(1).unwrap().contains('=') {

@@ -6,15 +6,19 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_tungstenite::{
     MaybeTlsStream, WebSocketStream, connect_async,
-    tungstenite::{Error, Message, client::IntoClientRequest, protocol::frame::coding::CloseCode},
+    tungstenite::{
+        Error, Message,
+        client::IntoClientRequest,
+        protocol::{CloseFrame, frame::coding::CloseCode},
+    },
 };
 
 use crate::support::{ADMIN, Agent, READONLY, lives, within};
 
-struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
+pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    async fn open(agent: &Agent, id: &str, query: &str) -> Self {
+    pub(crate) async fn open(agent: &Agent, id: &str, query: &str) -> Self {
         let url = format!("{}/ws/v1/execs/{id}{query}", agent.url.replace("http://", "ws://"));
         Self(within(connect_async(url)).await.unwrap().0)
     }
@@ -29,7 +33,7 @@ impl Socket {
     }
 
     /// The next frame; the close code at the end.
-    async fn next(&mut self) -> Result<AgentFrame, Option<CloseCode>> {
+    pub(crate) async fn next(&mut self) -> Result<AgentFrame, Option<CloseCode>> {
         loop {
             match within(self.0.next()).await {
                 Some(Ok(Message::Text(text))) => return Ok(serde_json::from_str(&text).unwrap()),
@@ -151,6 +155,17 @@ async fn the_token_goes_in_the_header_or_the_query() {
             _ => panic!("it was let in with {query:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_client_that_closes_is_answered() {
+    let agent = Agent::start();
+    let exec = agent.sh("sleep 60").await;
+    let mut socket = Socket::open(&agent, &exec.id, &token(ADMIN)).await;
+    let close = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+    socket.0.send(Message::Close(Some(close))).await.unwrap();
+    assert_eq!(socket.next().await, Err(Some(CloseCode::Normal)));
+    assert!(lives(exec.pid));
 }
 
 #[tokio::test]

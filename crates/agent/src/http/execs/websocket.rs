@@ -84,7 +84,11 @@ async fn connect(socket: WebSocket, exec: Arc<Exec>, output: Output, role: Role)
     // Input may have to wait for the process; output must not wait for it.
     let outcome = tokio::select! {
         outcome = send(&mut sink, output, refused) => outcome,
-        () = receive(&mut stream, &exec, role, errors) => return,
+        () = receive(&mut stream, &exec, role, errors) => {
+            // RFC 6455, 5.5.1: a close frame is answered with one. Reading on sends it.
+            let _closed = timeout(CLOSE_PATIENCE, drain(&mut stream)).await;
+            return;
+        }
     };
     let close = match outcome {
         Ok(End::Exited) => {
@@ -102,10 +106,15 @@ async fn connect(socket: WebSocket, exec: Arc<Exec>, output: Output, role: Role)
     // RFC 6455, 7.1.1: the server closes the connection after the client's close frame has come.
     let _closed = timeout(CLOSE_PATIENCE, async {
         sink.send(Message::Close(Some(close))).await?;
-        while let Some(Ok(_)) = stream.next().await {}
+        drain(&mut stream).await;
         Ok::<_, axum::Error>(())
     })
     .await;
+}
+
+/// Reads to the end of the connection.
+async fn drain(stream: &mut SplitStream<WebSocket>) {
+    while let Some(Ok(_)) = stream.next().await {}
 }
 
 struct Output {
