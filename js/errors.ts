@@ -10,11 +10,15 @@
  * - `output_lost`: {@link OutputLostError}
  * - `protocol`: {@link ProtocolError}
  * - `still_there`: {@link StillThereError}
+ * - `session`: {@link SessionError}
  * - `unsupported`: {@link UnsupportedError}
  * - `invalid_argument`: {@link InvalidArgumentError}
+ * - `background`: {@link BackgroundError}
+ * - `not_found`: {@link NotFoundError}
  * - `closed`: {@link ClosedError}
  * - `load`: {@link LoadError}
  * - `agent`: {@link AgentError}
+ * - `ssh`: {@link SshError}
  */
 export type SandpipeErrorCode = keyof SandpipeErrors;
 
@@ -32,9 +36,13 @@ export interface SandpipeErrors {
   unsupported: UnsupportedError;
   invalid_argument: InvalidArgumentError;
   still_there: StillThereError;
+  session: SessionError;
+  background: BackgroundError;
+  not_found: NotFoundError;
   closed: ClosedError;
   load: LoadError;
   agent: AgentError;
+  ssh: SshError;
 }
 
 /** What an error carries beside its message. */
@@ -258,6 +266,19 @@ export class StillThereError extends SandpipeError {
   }
 }
 
+/** A session's shell could not be started, or the session is over. The message says why. */
+export class SessionError extends SandpipeError {
+  override readonly name = "SessionError";
+  override readonly code = "session";
+  /** The exec that is, or was, the shell. */
+  readonly execId: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { execId: string }) {
+    super("session", message, details);
+    this.execId = details.execId;
+  }
+}
+
 /** It needs an extension that this agent does not offer. */
 export class UnsupportedError extends SandpipeError {
   override readonly name = "UnsupportedError";
@@ -281,6 +302,44 @@ export class InvalidArgumentError extends SandpipeError {
   }
 }
 
+/**
+ * The target of a background process could not do what was asked for, and the message says why; or
+ * its shell did not answer to the end.
+ */
+export class BackgroundError extends SandpipeError {
+  override readonly name = "BackgroundError";
+  override readonly code = "background";
+  /** What was to be done, such as `"spawn process"`. */
+  readonly operation: string;
+  /** The beginning of what the target's shell printed. */
+  readonly output: string;
+  /** The process that it is about, if it is about one: it may be asked for again. */
+  readonly id?: string;
+
+  constructor(
+    message: string,
+    details: SandpipeErrorDetails & { operation: string; output: string; id?: string | undefined },
+  ) {
+    super("background", message, details);
+    this.operation = details.operation;
+    this.output = details.output;
+    if (details.id !== undefined) this.id = details.id;
+  }
+}
+
+/** There is no background process of that id below the client's `baseDir` and `workspace`. */
+export class NotFoundError extends SandpipeError {
+  override readonly name = "NotFoundError";
+  override readonly code = "not_found";
+  /** The id that was asked for. */
+  readonly id: string;
+
+  constructor(message: string, details: SandpipeErrorDetails & { id: string }) {
+    super("not_found", message, details);
+    this.id = details.id;
+  }
+}
+
 /** The sandbox had been closed, or was closed while the call was under way. */
 export class ClosedError extends SandpipeError {
   override readonly name = "ClosedError";
@@ -298,6 +357,28 @@ export class AgentError extends SandpipeError {
 
   constructor(message: string, details?: SandpipeErrorDetails) {
     super("agent", message, details);
+  }
+}
+
+/** A machine could not be reached over SSH, or the connection was lost. */
+export class SshError extends SandpipeError {
+  override readonly name = "SshError";
+  override readonly code = "ssh";
+  /** The machine. */
+  readonly host: string;
+  /** Whether the script was sent: then it may have run, and may still. */
+  readonly mayHaveRun: boolean;
+  /** The script's output up to then. */
+  readonly output: string;
+
+  constructor(
+    message: string,
+    details: SandpipeErrorDetails & { host: string; mayHaveRun: boolean; output: string },
+  ) {
+    super("ssh", message, details);
+    this.host = details.host;
+    this.mayHaveRun = details.mayHaveRun;
+    this.output = details.output;
   }
 }
 

@@ -3,10 +3,12 @@ import type {
   ExecItem,
   ExecStdout,
   Execs as CoreExecs,
+  Terminal as CoreTerminal,
 } from "./core/sandpipe.js";
 import { settle } from "./failure.js";
 import { checkSignal } from "./signal.js";
 import { EventStream } from "./stream.js";
+import { Terminal } from "./terminal.js";
 import type {
   ExecOptions,
   ExecResult,
@@ -130,6 +132,19 @@ export class Execs {
     body: { type?: "stdin" | "resize" | "eof"; input: string },
   ): Promise<ExecItem> {
     return settle(this.#core.sendStdin(id, body));
+  }
+
+  /**
+   * Takes a terminal's place at an exec: its output as it arrives, its keyboard, its size, its exit
+   * code. Over a WebSocket where there can be one, over streams and requests elsewhere: in Node.js
+   * before version 22, with a `fetch` or `headers` of your own, and with an agent that lacks the
+   * extension `attach`. A WebSocket has the token in its address, for pages can give it no headers:
+   * a proxy on the way may write it to its log.
+   *
+   * @throws {HttpError} With status 404: there is no such exec.
+   */
+  async attach(id: string): Promise<Terminal> {
+    return new Terminal(await settle<CoreTerminal>(this.#core.attach(id)));
   }
 
   /**

@@ -1,15 +1,18 @@
 import {
+  BackgroundError,
   ClosedError,
   CreateUnknownError,
   ExitCodeMissingError,
   HttpError,
   InterruptedError,
   InvalidArgumentError,
+  NotFoundError,
   OutputLimitError,
   OutputLostError,
   ProtocolError,
   type SandpipeError,
   type SandpipeErrorDetails,
+  SessionError,
   StillThereError,
   TimeoutError,
   UnsupportedError,
@@ -33,8 +36,11 @@ type Fields =
       forced: boolean;
     }
   | { code: "still_there"; execId: string }
+  | { code: "session"; execId: string }
   | { code: "unsupported"; feature: string }
   | { code: "invalid_argument" }
+  | { code: "background"; operation: string; output: string; id?: string }
+  | { code: "not_found"; id: string }
   | { code: "closed" };
 
 /** Awaits what the core promised. A failure of the core's becomes an error of its class. */
@@ -84,6 +90,8 @@ function toError(failure: Failure): SandpipeError {
     }
     case "still_there":
       return new StillThereError(message, { ...details, execId: failure.execId });
+    case "session":
+      return new SessionError(message, { ...details, execId: failure.execId });
     case "unsupported":
       return new UnsupportedError(message, { ...details, feature: failure.feature });
     case "exit_code_missing": {
@@ -102,6 +110,12 @@ function toError(failure: Failure): SandpipeError {
       return new ProtocolError(message, { ...details, excerpt: failure.excerpt });
     case "invalid_argument":
       return new InvalidArgumentError(message, details);
+    case "background": {
+      const { operation, output, id } = failure;
+      return new BackgroundError(message, { ...details, operation, output, id });
+    }
+    case "not_found":
+      return new NotFoundError(message, { ...details, id: failure.id });
     case "closed":
       return new ClosedError(message, details);
   }

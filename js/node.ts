@@ -1,14 +1,14 @@
 // The entry for Node.js, Deno and Bun: the module is a file beside this one.
 import { readFile } from "node:fs/promises";
 
+import { backgroundWith, type MakeBackground } from "./background.js";
 import { connectWith, type Connect } from "./connect.js";
-import { compile, compileResponse } from "./load.js";
+import { compile, compileResponse, type Loader } from "./load.js";
 import type { WasmSource } from "./types.js";
 
 export * from "./public.js";
 
-/** {@inheritDoc Connect} */
-export const connect: Connect = connectWith(async (source: WasmSource | undefined) => {
+const loader: Loader = async (source: WasmSource | undefined) => {
   const from = source ?? new URL("./sandpipe.wasm", import.meta.url);
   if (typeof from !== "string" && !(from instanceof URL)) return compile(from);
   const address = String(from);
@@ -16,4 +16,10 @@ export const connect: Connect = connectWith(async (source: WasmSource | undefine
   // A string that is no file: URL is a path.
   const file = /^file:/i.test(address) ? new URL(address) : address;
   return WebAssembly.compile(await readFile(file));
-});
+};
+
+/** {@inheritDoc Connect} */
+export const connect: Connect = connectWith(loader);
+
+/** {@inheritDoc MakeBackground} */
+export const background: MakeBackground = backgroundWith(loader);

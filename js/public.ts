@@ -1,6 +1,7 @@
 export type { CreateExecRequest, ExecItem, ExecStdout, OutputType } from "./core/sandpipe.js";
 export {
   AgentError,
+  BackgroundError,
   ClosedError,
   CreateUnknownError,
   ExitCodeMissingError,
@@ -9,6 +10,7 @@ export {
   InvalidArgumentError,
   isSandpipeError,
   LoadError,
+  NotFoundError,
   OutputLimitError,
   OutputLostError,
   ProtocolError,
@@ -16,14 +18,32 @@ export {
   type SandpipeErrorCode,
   type SandpipeErrorDetails,
   type SandpipeErrors,
+  SessionError,
+  SshError,
   StillThereError,
   type StoppedDetails,
   TimeoutError,
   UnsupportedError,
 } from "./errors.js";
+export type {
+  Background,
+  BackgroundOptions,
+  BackgroundOutput,
+  BackgroundProcess,
+  BackgroundRunOptions,
+  BackgroundRunResult,
+  BackgroundStatus,
+  BackgroundWaitOptions,
+  MakeBackground,
+  ReadOutputOptions,
+  SpawnOptions,
+} from "./background.js";
 export type { Connect } from "./connect.js";
 export type { Execs } from "./execs.js";
+export type { Runtime } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";
+export type { Terminal } from "./terminal.js";
+export type { Session, Sessions } from "./sessions.js";
 export type {
   ConnectOptions,
   ExecOptions,
@@ -31,6 +51,7 @@ export type {
   ExecSnapshot,
   RetryContext,
   RetryOptions,
+  SessionOptions,
   StreamOptions,
   TerminateOptions,
   TerminateResult,

@@ -1,27 +1,61 @@
 // So that the types compile for users whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { Background } from "./background.js";
 import { Sandbox as Core } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
-import { call, explain } from "./failure.js";
-import type { ConnectOptions, RetryContext } from "./types.js";
+import { call, explain, settle } from "./failure.js";
+import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
+import { Sessions } from "./sessions.js";
+import type { ConnectOptions, ExecResult, RetryContext } from "./types.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
-export class Sandbox {
+export class Sandbox implements Runtime {
   readonly #core: Core;
 
   /** The commands. */
   readonly execs: Execs;
 
+  /** The shells that remember. */
+  readonly sessions: Sessions;
+
+  /** Processes that outlive the caller, in the default place: `background(sandbox)`. */
+  readonly background: Background;
+
   /** @internal */
   constructor(options: Omit<ConnectOptions, "wasm">) {
     this.#core = call(() => new Core(explainFailures(options)));
     this.execs = new Execs(this.#core.execs);
+    this.sessions = new Sessions(this.#core.sessions);
+    this.background = new Background(this, undefined, () => Promise.resolve());
+  }
+
+  /**
+   * The scripts of background processes leave nothing in their groups: their execs go when they have
+   * ended.
+   *
+   * @internal
+   */
+  [RUN_AND_FORGET](script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
+    return settle(this.#core.runAndForget(script, opts));
+  }
+
+  /**
+   * Runs a script with the sandbox's `sh` and resolves its exit code and its whole output, whatever the
+   * exit code is. The script may have any length; its stdin is empty.
+   *
+   * @throws {InterruptedError} `opts.signal` was aborted: the script and all that it had started were
+   * stopped as {@link Execs.exec} does it.
+   * @throws {ExitCodeMissingError} There is no exit code to be had.
+   * @throws {CreateUnknownError} Whether the script was started is not known.
+   */
+  run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
+    return settle(this.#core.run(script, opts));
   }
 
   /**
    * Ends every request and stream that is under way (they reject with {@link ClosedError}) and
-   * refuses new ones. Running commands go on.
+   * refuses new ones. Sessions end; running commands go on.
    */
   close(): void {
     this.#core.close();

@@ -89,6 +89,18 @@ export type ExecOptions = Omit<
     input?: string;
   };
 
+/** Which shell a session has, and where and how it starts. */
+export interface SessionOptions {
+  /** The working directory. Default: the agent's workspace. */
+  cwd?: string;
+  /** Environment variables, added to the agent's own. */
+  env?: Record<string, string>;
+  /** The user to run as: `user[:group]`, names or numeric ids. Default: the agent's. */
+  user?: string;
+  /** The name or path of a shell: bash or dash. It reads no start-up file. Default: `"bash"`. */
+  shell?: string;
+}
+
 /** How to stop a command. */
 export interface TerminateOptions {
   /** How long it may take to end after SIGTERM, in milliseconds. Default: 10 000. */

@@ -7,6 +7,7 @@ import { seconds } from "./progress.mjs";
 import { requireCurrentCargoLock } from "./setup/cargo-lock.mjs";
 import { prepareChromium } from "./setup/chromium.mjs";
 import { setUpMachine } from "./setup/machine.mjs";
+import { prepareTargets } from "./setup/targets.mjs";
 import { cargoTests } from "./suites/cargo.mjs";
 import { faultTests } from "./suites/faults.mjs";
 import { lint } from "./suites/lint.mjs";
@@ -24,7 +25,13 @@ const SUITES = [
   { name: "cargo", browser: false, run: cargoTests },
   { name: "wasm-node", browser: false, run: () => wasmTests("node") },
   { name: "wasm-browser", browser: true, run: () => wasmTests("browser") },
-  { name: "node", browser: false, run: () => nodeTests("node") },
+  // Node.js 20 has WebSockets when asked.
+  {
+    name: "node",
+    browser: false,
+    run: () => nodeTests("node", { flags: ["--experimental-websocket"] }),
+  },
+  { name: "background", browser: false, run: () => nodeTests("background") },
   { name: "cli", browser: false, run: () => nodeTests("cli") },
   { name: "faults", browser: false, run: faultTests },
   { name: "packaging", browser: false, run: () => nodeTests("packaging") },
@@ -63,6 +70,7 @@ function leaveOutOwnSettings() {
 async function prepare(suites) {
   await setUpMachine();
   if (suites.some((suite) => suite.browser)) await prepareChromium();
+  if (suites.some(({ name }) => ["node", "background"].includes(name))) await prepareTargets();
   await requireCurrentCargoLock();
   await buildEverything();
   return { passed: 0, failed: 0, skipped: 0 };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use js_sys::{Array, Function, JsString, Object, Reflect};
+use sandpipe_protocol::TerminalSize;
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::AbortSignal;
 
@@ -22,6 +23,19 @@ pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {
         });
     }
     Ok(text.into())
+}
+
+/// Text that a shell can hold: no argument, variable or path can have a NUL in it.
+pub(crate) fn shell_text(value: &JsValue, name: &str) -> Result<String> {
+    let text = string(value, name)?;
+    match text.find('\0') {
+        None => Ok(text),
+        Some(at) => Err(Error::InvalidArgument {
+            name: name.to_owned(),
+            expected: "text without the character U+0000, which no shell can hold".to_owned(),
+            actual: format!("text with one at byte {at}"),
+        }),
+    }
 }
 
 pub(crate) fn boolean(value: &JsValue, name: &str) -> Result<bool> {
@@ -70,6 +84,15 @@ pub(crate) fn positive(value: &JsValue, name: &str) -> Result<u32> {
         }
         _ => Err(wrong(name, "a whole number, 1 or more", value)),
     }
+}
+
+/// The size of a terminal in characters.
+pub(crate) fn terminal_size(cols: &JsValue, rows: &JsValue) -> Result<TerminalSize> {
+    let side = |value: &JsValue, name: &str| {
+        let number = positive(value, name)?;
+        u16::try_from(number).map_err(|_| wrong(name, "at most 65535", value))
+    };
+    Ok(TerminalSize { cols: side(cols, "cols")?, rows: side(rows, "rows")? })
 }
 
 /// A number of bytes.
@@ -193,7 +216,7 @@ impl<'a> Fields<'a> {
         Reflect::get(&self.object, &key.into()).map_err(Error::Thrown)
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         Object::keys(&self.object).iter().filter_map(|key| key.as_string()).collect()
     }
 

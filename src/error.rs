@@ -67,6 +67,21 @@ pub(crate) enum Error {
     Unsupported { feature: &'static str, what: &'static str },
     #[error("`{name}` must be {expected}, but is {actual}")]
     InvalidArgument { name: String, expected: String, actual: String },
+    #[error("{reason}")]
+    Session { exec_id: String, reason: String },
+    /// The target of a background process could not do it, or did not say what it did.
+    #[error("{operation}: {problem}")]
+    Background {
+        operation: &'static str,
+        problem: String,
+        output: String,
+        /// The process that it is about, if it is about one.
+        id: Option<String>,
+        /// What the runtime threw, if that is why.
+        cause: JsValue,
+    },
+    #[error("{operation}: there is no process {id:?}")]
+    NotFound { operation: &'static str, id: String },
     #[error("this sandbox is closed")]
     Closed,
     /// What a function of the caller's threw, or the reason that it gave for an abort. It goes
@@ -184,6 +199,9 @@ impl Error {
             Self::StillThere(_) => "still_there",
             Self::Unsupported { .. } => "unsupported",
             Self::InvalidArgument { .. } => "invalid_argument",
+            Self::Session { .. } => "session",
+            Self::Background { .. } => "background",
+            Self::NotFound { .. } => "not_found",
             Self::Closed => "closed",
             Self::Thrown(_) => "thrown",
         }
@@ -223,11 +241,18 @@ impl Error {
                 (Some(exec_id), Some(_)) => still_runs(exec_id),
                 _ => return None,
             },
+            Self::Session { .. } => "Make another with sessions.create().".into(),
+            Self::NotFound { .. } => {
+                "Look for it with list(): it may have been removed, or be in another \
+                 `baseDir` or `workspace`."
+                    .into()
+            }
             Self::Closed => "Make another with connect().".into(),
             Self::Http { .. }
             | Self::StillThere(_)
             | Self::Unsupported { .. }
             | Self::InvalidArgument { .. }
+            | Self::Background { .. }
             | Self::Thrown(_) => return None,
         };
         Some(hint)
@@ -264,8 +289,17 @@ impl Error {
                 ("cause", unstopped.as_deref().map_or(JsValue::UNDEFINED, Unstopped::cause)),
             ],
             Self::Stopped(stopped) => stopped.fields(),
-            Self::StillThere(exec_id) => vec![("execId", exec_id.into())],
+            Self::Session { exec_id, .. } | Self::StillThere(exec_id) => {
+                vec![("execId", exec_id.into())]
+            }
             Self::Unsupported { feature, .. } => vec![("feature", (*feature).into())],
+            Self::Background { operation, output, id, cause, .. } => vec![
+                ("operation", (*operation).into()),
+                ("output", output.into()),
+                ("id", id.as_ref().map_or(JsValue::UNDEFINED, JsValue::from)),
+                ("cause", cause.clone()),
+            ],
+            Self::NotFound { id, .. } => vec![("id", id.into())],
             Self::InvalidArgument { .. } | Self::Closed | Self::Thrown(_) => Vec::new(),
         }
     }

@@ -21,6 +21,8 @@ pub(crate) enum Feature {
     Signal,
     /// The end of standard input.
     StdinEof,
+    /// A WebSocket whose output is numbered and whose input is answered.
+    Attach,
 }
 
 impl Feature {
@@ -29,6 +31,7 @@ impl Feature {
             Self::IdempotencyKey => "idempotency-key",
             Self::Signal => "signal",
             Self::StdinEof => "stdin-eof",
+            Self::Attach => "attach",
         }
     }
 }

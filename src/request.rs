@@ -136,6 +136,11 @@ impl ExecId {
         format!("/api/v1/stream/execs/{}/io?lastSequence={last_sequence}", self.segment())
     }
 
+    /// `/ws/v1/execs/{id}`, the output after `last_sequence`.
+    pub(crate) fn socket_path(&self, last_sequence: i64) -> String {
+        format!("/ws/v1/execs/{}?lastSequence={last_sequence}", self.segment())
+    }
+
     fn segment(&self) -> impl fmt::Display + '_ {
         utf8_percent_encode(&self.0, SEGMENT)
     }

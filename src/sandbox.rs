@@ -1,4 +1,5 @@
 use js_sys::{Function, Reflect};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 
@@ -6,13 +7,15 @@ use crate::arguments::{self, Fields, string};
 use crate::error::{Error, Result};
 use crate::execs::Execs;
 use crate::retry::RetryPolicy;
+use crate::sessions::Sessions;
 use crate::transport::Transport;
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Sandbox {
-    transport: Transport,
+    pub(crate) transport: Transport,
+    sessions: Sessions,
 }
 
 #[wasm_bindgen]
@@ -24,7 +27,9 @@ impl Sandbox {
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
     pub fn new(options: &JsValue) -> std::result::Result<Self, JsValue> {
-        Ok(Self { transport: connect(options)? })
+        let transport = connect(options)?;
+        let sessions = Sessions::new(transport.clone());
+        Ok(Self { transport, sessions })
     }
 
     /// The execs of the agent.
@@ -34,9 +39,17 @@ impl Sandbox {
         Execs::new(self.transport.clone())
     }
 
-    /// Ends every request that is under way and refuses new ones. Running commands go on.
+    /// The shells that remember.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn sessions(&self) -> Sessions {
+        self.sessions.clone()
+    }
+
+    /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.
     pub fn close(&self) {
         self.transport.in_flight.close();
+        self.sessions.end_all();
     }
 }
 
@@ -44,17 +57,24 @@ fn connect(options: &JsValue) -> Result<Transport> {
     let fields = Fields::of(options, "options")?;
     fields.only(&["url", "token", "fetch", "headers", "retry"])?;
     let url = fields.required("url", address)?;
-    let fetch = match fields.optional("fetch", arguments::function)? {
-        Some(fetch) => fetch,
-        None => global_fetch()?,
-    };
-    let headers = fields.optional("headers", headers)?.map_or_else(Headers::new, Ok);
-    let headers = headers.map_err(Error::Thrown)?;
-    if let Some(token) = fields.optional("token", token)? {
-        headers.set("authorization", &token).map_err(Error::Thrown)?;
+    let own_fetch = fields.optional("fetch", arguments::function)?;
+    let own_headers = fields.optional("headers", headers)?;
+    let token = fields.optional("token", token)?;
+    // What the caller's `fetch` and headers do, no WebSocket does.
+    let socket_query = (own_fetch.is_none() && own_headers.is_none())
+        .then(|| token.as_deref().map_or_else(String::new, socket_token));
+    let fetch = own_fetch.map_or_else(global_fetch, Ok)?;
+    let headers = own_headers.map_or_else(Headers::new, Ok).map_err(Error::Thrown)?;
+    if let Some(token) = token {
+        headers.set("authorization", &format!("Bearer {token}")).map_err(Error::Thrown)?;
     }
     let retry = fields.optional("retry", RetryPolicy::read)?.unwrap_or_default();
-    Ok(Transport::new(url, fetch, headers, retry))
+    Ok(Transport::new(url, fetch, headers, socket_query, retry))
+}
+
+/// A token in a WebSocket's query: a page can't give it headers.
+fn socket_token(token: &str) -> String {
+    format!("&token={}", utf8_percent_encode(token, NON_ALPHANUMERIC))
 }
 
 /// An agent's address, without a slash at its end.
@@ -86,7 +106,7 @@ fn headers(value: &JsValue, name: &str) -> Result<Headers> {
     Ok(headers)
 }
 
-/// The `Authorization` header of a token (RFC 6750). The token itself is in no error message.
+/// A token as the `Authorization` header takes it (RFC 6750). It is in no error message.
 fn token(value: &JsValue, name: &str) -> Result<String> {
     let token = string(value, name)?;
     let visible = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
@@ -97,7 +117,7 @@ fn token(value: &JsValue, name: &str) -> Result<String> {
             actual: "not".to_owned(),
         });
     }
-    Ok(format!("Bearer {token}"))
+    Ok(token)
 }
 
 fn global_fetch() -> Result<Function> {

@@ -43,19 +43,48 @@ struct Agent {
     fetch: Function,
     /// What every request carries, the token included.
     headers: Headers,
+    /// What a WebSocket's address carries in place of headers; None where it can't say all that a
+    /// request does.
+    socket_query: Option<String>,
     retry: RetryPolicy,
     features: Features,
 }
 
 impl Transport {
-    pub(crate) fn new(url: String, fetch: Function, headers: Headers, retry: RetryPolicy) -> Self {
-        let agent = Agent { url, fetch, headers, retry, features: Features::default() };
+    pub(crate) fn new(
+        url: String,
+        fetch: Function,
+        headers: Headers,
+        socket_query: Option<String>,
+        retry: RetryPolicy,
+    ) -> Self {
+        let features = Features::default();
+        let agent = Agent { url, fetch, headers, socket_query, retry, features };
         Self { agent: Rc::new(agent), in_flight: InFlight::default() }
     }
 
     /// The same way for something that can be closed by itself.
     pub(crate) fn part(&self) -> Self {
         Self { agent: self.agent.clone(), in_flight: self.in_flight.part() }
+    }
+
+    /// The agent's address.
+    pub(crate) fn url(&self) -> &str {
+        &self.agent.url
+    }
+
+    /// The address of a WebSocket of the agent's, if a WebSocket can say all that a request does. The
+    /// path has a query.
+    pub(crate) fn socket_address(&self, path: &str) -> Option<String> {
+        let query = self.agent.socket_query.as_ref()?;
+        // "http" is the beginning of "https", too.
+        let rest = self.agent.url.strip_prefix("http")?;
+        Some(format!("ws{rest}{path}{query}"))
+    }
+
+    /// The same way for what is still to be done when all else has been closed.
+    pub(crate) fn apart(&self) -> Self {
+        Self { agent: self.agent.clone(), in_flight: InFlight::default() }
     }
 
     pub(crate) fn retry(&self) -> &RetryPolicy {

@@ -33,14 +33,15 @@ export class Terminal {
    * @param id An exec that has not been started.
    */
   async start(execs: Execs, id: string): Promise<void> {
-    // Not every agent takes it before there is a process.
-    const sized = await this.#sendSize(execs, id);
-    await execs.start(id);
-    let sending: Promise<unknown> = sized ? Promise.resolve() : this.#sendSize(execs, id);
+    let sending = this.#sendSize(execs, id);
     this.#screen?.on("resize", () => {
       // One at a time, for the last one to be the last to arrive.
       sending = sending.then(() => this.#sendSize(execs, id));
     });
+    const sized = await sending;
+    await execs.start(id);
+    // Not every agent takes it before there is a process.
+    if (!sized) sending = sending.then(() => this.#sendSize(execs, id));
   }
 
   /** Whether the agent took it, or there is none. */

@@ -1,1 +1,4 @@
+export { sshRuntime, type SshRuntime } from "./ssh-runtime.js";
+export type { SshRuntimeOptions } from "./ssh/options.js";
+export { localRuntime, type LocalRuntimeOptions } from "./local-runtime.js";
 export { startAgent, type EmbeddedAgent, type StartAgentOptions } from "./start-agent.js";

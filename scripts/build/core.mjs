@@ -19,6 +19,7 @@ const WASM_FEATURES = [
   "nontrapping-float-to-int",
   "reference-types",
   "sign-ext",
+  "simd",
 ];
 
 /** Compiles the core to WebAssembly, optimised, with its bindings: js/core. */

@@ -25,12 +25,12 @@ impl Execs {
 const OPERATION: Operation = Operation::CreateExec;
 
 /// Creates an exec, at most once.
-pub(super) async fn create(transport: &Transport, exec: &CreateExecRequest) -> Result<ExecItem> {
+pub(crate) async fn create(transport: &Transport, exec: &CreateExecRequest) -> Result<ExecItem> {
     Creation::prepare(transport, exec).await?.carry_out(transport).await
 }
 
 /// A create that is ready to be sent, and has not been.
-pub(super) struct Creation {
+pub(crate) struct Creation {
     command: String,
     request: Request,
     /// The agent knows a repeated create for what it is.
@@ -39,7 +39,11 @@ pub(super) struct Creation {
 
 impl Creation {
     /// Asks the agent for what it takes to create an exec. Nothing is created.
-    pub(super) async fn prepare(transport: &Transport, exec: &CreateExecRequest) -> Result<Self> {
+    pub(crate) async fn prepare(transport: &Transport, exec: &CreateExecRequest) -> Result<Self> {
+        if transport.in_flight.is_closed() {
+            // Nothing has been sent, and nothing will be.
+            return Err(Error::Closed);
+        }
         let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec)?;
         let offered = transport.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
@@ -55,7 +59,7 @@ impl Creation {
     ///
     /// # Errors
     /// [`Error::CreateUnknown`] where it may have been created.
-    pub(super) async fn carry_out(&self, transport: &Transport) -> Result<ExecItem> {
+    pub(crate) async fn carry_out(&self, transport: &Transport) -> Result<ExecItem> {
         let mut may_exist = false;
         let attempt = async || {
             let answer = transport.send_once(&self.request).await;
@@ -80,7 +84,7 @@ impl Creation {
     }
 
     /// The error that says that it may have been created.
-    pub(super) fn unknown(&self, cause: Error) -> Error {
+    pub(crate) fn unknown(&self, cause: Error) -> Error {
         match cause {
             Error::CreateUnknown { .. } => cause,
             cause => Error::CreateUnknown { command: self.command.clone(), cause: Box::new(cause) },
@@ -118,10 +122,10 @@ fn read_request(value: &JsValue) -> Result<CreateExecRequest> {
 }
 
 /// The names of the fields that [`read_settings`] reads.
-pub(super) const SETTINGS: [&str; 4] = ["cwd", "env", "pty", "user"];
+pub(crate) const SETTINGS: [&str; 4] = ["cwd", "env", "pty", "user"];
 
 /// What `create` and `exec` both take.
-pub(super) fn read_settings(fields: &Fields<'_>) -> Result<CreateExecRequest> {
+pub(crate) fn read_settings(fields: &Fields<'_>) -> Result<CreateExecRequest> {
     Ok(CreateExecRequest {
         cwd: fields.optional("cwd", string)?,
         env: fields.optional("env", string_map)?,

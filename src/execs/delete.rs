@@ -21,7 +21,7 @@ impl Execs {
     }
 }
 
-pub(super) async fn delete(transport: &Transport, id: &ExecId) -> Result<()> {
+pub(crate) async fn delete(transport: &Transport, id: &ExecId) -> Result<()> {
     let request = Request::delete(Operation::DeleteExec, id.path(""));
     let mut repeated = false;
     let attempt = async || match transport.send_once(&request).await {

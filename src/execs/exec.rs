@@ -1,13 +1,15 @@
 use std::future::pending;
 use std::pin::pin;
 
+use futures_channel::oneshot;
 use futures_util::future::{Either, select};
 use js_sys::Promise;
 use sandpipe_protocol::CreateExecRequest;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 
 use super::create::{Creation, SETTINGS, read_settings};
-use super::input::{check_input, feed};
+use super::input::{Input, check_end, feed};
 use super::ladder::Push;
 use super::stop::KILL_PATIENCE;
 use super::stop_requests::{StopRequest, StopRequests};
@@ -15,7 +17,7 @@ use super::wait::wait;
 use super::wait_options::WaitOptions;
 use super::{Execs, promise};
 use crate::arguments::{Fields, string, strings, wrong};
-use crate::error::{Error, Result, Stopped};
+use crate::error::{Error, Result};
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
@@ -26,14 +28,18 @@ impl Execs {
     pub fn exec(&self, command: &JsValue, args: &JsValue, options: &JsValue) -> Promise {
         let arguments = read_arguments(command, args, options);
         let transport = self.transport.clone();
-        promise(async move { exec(&transport, arguments?).await })
+        promise(async move {
+            let (_, outcome) = exec(&transport, arguments?).await?;
+            Ok(outcome)
+        })
     }
 }
 
-struct Arguments {
-    request: CreateExecRequest,
-    input: Option<String>,
-    options: WaitOptions,
+/// A command and how to follow it.
+pub(super) struct Arguments {
+    pub(super) request: CreateExecRequest,
+    pub(super) input: Option<Input>,
+    pub(super) options: WaitOptions,
 }
 
 fn read_arguments(command: &JsValue, args: &JsValue, options: &JsValue) -> Result<Arguments> {
@@ -44,7 +50,7 @@ fn read_arguments(command: &JsValue, args: &JsValue, options: &JsValue) -> Resul
     let args = if args.is_undefined() { Vec::new() } else { strings(args, "args")? };
     let fields = Fields::of_optional(options, "options")?;
     fields.only(&[&SETTINGS[..], &WaitOptions::NAMES, &["input"]].concat())?;
-    let input = fields.optional("input", string)?;
+    let input = fields.optional("input", string)?.map(Input::ToItsEnd);
     let request = CreateExecRequest {
         command: command_text,
         args,
@@ -56,38 +62,50 @@ fn read_arguments(command: &JsValue, args: &JsValue, options: &JsValue) -> Resul
     Ok(Arguments { request, input, options: WaitOptions::read(&fields)? })
 }
 
-async fn exec(transport: &Transport, arguments: Arguments) -> Result<JsValue> {
+/// Runs it to its end. Gives `{ exitCode, output }` as well.
+pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<(ExecId, JsValue)> {
     let Arguments { request, input, mut options } = arguments;
     if let Some(request) = options.stops.made_before() {
-        return Err(never_ran(request));
+        return Err(request.never_ran());
     }
     let preparing = async {
-        if input.is_some() {
-            check_input(transport).await?;
+        if let Some(Input::ToItsEnd(_)) = input {
+            check_end(transport).await?;
         }
         Creation::prepare(transport, &request).await
     };
     let creation = match select(pin!(preparing), pin!(options.stops.next())).await {
         Either::Left((creation, _)) => creation?,
-        Either::Right((asked, _)) => return Err(never_ran(asked)),
+        Either::Right((asked, _)) => return Err(asked.never_ran()),
     };
     let (id, asked) = begin(transport, &creation, &mut options.stops).await?;
-    let feeding = async {
-        match &input {
-            Some(input) => match feed(transport, &id, input).await {
-                Ok(()) => pending().await,
-                Err(error) => StopRequest::input_lost(error),
-            },
-            None => pending().await,
-        }
-    };
     let has_asked = async {
-        match asked {
-            Some(asked) => asked,
-            None => feeding.await,
+        match (asked, input) {
+            (Some(asked), _) => asked,
+            (None, Some(input)) => input_lost(transport.clone(), id.clone(), input).await,
+            (None, None) => pending().await,
         }
     };
-    wait(transport, &id, options, has_asked).await.map_err(|error| lost_sight(&id, error))
+    let outcome = wait(transport, &id, options, has_asked).await;
+    outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| lost_sight(&id, error))
+}
+
+/// Feeds the input to the exec; resolves only if that fails.
+///
+/// It goes on whatever becomes of the call: an error of the caller's own leaves the command running,
+/// and half of its input would be worse than none.
+async fn input_lost(transport: Transport, id: ExecId, input: Input) -> StopRequest {
+    let (tell, told) = oneshot::channel();
+    spawn_local(async move {
+        if let Err(error) = feed(&transport, &id, &input).await {
+            // The call may be over.
+            tell.send(error).unwrap_or_default();
+        }
+    });
+    match told.await {
+        Ok(error) => StopRequest::input_lost(error),
+        Err(oneshot::Canceled) => pending().await,
+    }
 }
 
 /// Creates the exec; also says what has asked for a stop meanwhile.
@@ -107,23 +125,12 @@ async fn begin(
         let hurry = pin!(stops.next());
         match select(creating.as_mut(), select(hurry, patience.as_mut())).await {
             Either::Left((Ok(exec), _)) => return Ok((ExecId::of(exec)?, Some(asked))),
-            Either::Left((Err(error), _)) if error.is_answer() => return Err(never_ran(asked)),
+            Either::Left((Err(error), _)) if error.is_answer() => return Err(asked.never_ran()),
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
             Either::Right((Either::Left(_), _)) => asked.push = Push::Force,
-            Either::Right((Either::Right(_), _)) => return Err(creation.unknown(never_ran(asked))),
+            Either::Right((Either::Right(_), _)) => return Err(creation.unknown(asked.never_ran())),
         }
     }
-}
-
-fn never_ran(request: StopRequest) -> Error {
-    Error::Stopped(Box::new(Stopped {
-        exec_id: None,
-        why: request.why,
-        output: "".into(),
-        forced: false,
-        unstopped: None,
-        incomplete: None,
-    }))
 }
 
 /// A command that was started and can't be seen any more: the error carries its id.

@@ -1,7 +1,7 @@
 //! What the bytes of an exec's output mean: a state machine without I/O.
 
 use sandpipe_protocol::sse::Decoder;
-use sandpipe_protocol::{ExecStdout, Gap, OutputType};
+use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
 
 use crate::error::Error;
 use crate::operation::Operation;
@@ -48,30 +48,30 @@ impl Follower {
         Self { decoder: Decoder::default(), order: Order::after(last_sequence), exit_code: None }
     }
 
-    /// Takes the next bytes and appends the events that they complete to `events`.
+    /// Takes the next bytes and gives each event that they complete to `take`, if it has not come
+    /// before.
     ///
     /// What comes after the exit code is not looked at: the stream ends there.
-    pub(crate) fn feed(&mut self, chunk: &[u8], events: &mut Vec<ExecStdout>) -> Result<(), Break> {
+    pub(crate) fn feed(
+        &mut self,
+        chunk: &[u8],
+        mut take: impl FnMut(OutputEvent<'_>),
+    ) -> Result<(), Break> {
         let Self { decoder, order, exit_code } = self;
         let mut verdict = Ok(());
         let fed = decoder.feed(chunk, |event| {
             if verdict.is_err() || exit_code.is_some() {
                 return;
             }
-            let event = match event.name.as_str() {
-                "" | "message" => read_event(event.data.as_bytes()),
-                "gap" => Err(read_gap(event.data.as_bytes())),
-                // An extension that was not asked for.
-                _ => return,
-            };
-            match event.and_then(|event| order.admit(event)) {
-                Ok(Some(event)) => {
+            verdict = match &*event.name {
+                "" | "message" => order.admit(event.data, |event| {
                     *exit_code = event.exit_code;
-                    events.push(event);
-                }
-                Ok(None) => {}
-                Err(broken) => verdict = Err(broken),
-            }
+                    take(event);
+                }),
+                "gap" => Err(read_gap(event.data)),
+                // An extension that was not asked for.
+                _ => Ok(()),
+            };
         });
         verdict?;
         match fed {
@@ -80,6 +80,19 @@ impl Follower {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Takes an event that came by itself; gives it to `take`, if it has not come before.
+    pub(crate) fn feed_event(
+        &mut self,
+        event: &ExecStdout,
+        mut take: impl FnMut(OutputEvent<'_>),
+    ) -> Result<(), Break> {
+        let Self { order, exit_code, .. } = self;
+        order.admit_event(event, |event| {
+            *exit_code = event.exit_code;
+            take(event);
+        })
     }
 
     /// The exit code, once it has come.
@@ -139,9 +152,35 @@ impl Order {
         last.unwrap_or(self.asked)
     }
 
-    /// The event, if it has not come before.
-    pub(crate) fn admit(&mut self, event: ExecStdout) -> Result<Option<ExecStdout>, Break> {
-        let sequence = event.sequence;
+    /// Gives the event that the JSON is to `take`, if it has not come before.
+    pub(crate) fn admit(
+        &mut self,
+        json: &[u8],
+        take: impl FnOnce(OutputEvent<'_>),
+    ) -> Result<(), Break> {
+        let Some(event) = OutputEvent::read(json) else {
+            return self.admit_event(&read_event(&String::from_utf8_lossy(json))?, take);
+        };
+        if self.is_next(event.sequence)? {
+            take(event);
+        }
+        Ok(())
+    }
+
+    /// The same for one that does not lie in JSON.
+    fn admit_event(
+        &mut self,
+        event: &ExecStdout,
+        take: impl FnOnce(OutputEvent<'_>),
+    ) -> Result<(), Break> {
+        if self.is_next(event.sequence)? {
+            written(event, take)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an event has not come before.
+    fn is_next(&mut self, sequence: u64) -> Result<bool, Break> {
         // Some agents count from 0.
         let counts_from_zero = !self.begun && sequence == 0 && self.next == Some(1);
         if let Some(next) = self.next {
@@ -149,13 +188,23 @@ impl Order {
                 return Err(Break::Lost { from: next, to: sequence - 1 });
             }
             if sequence < next && !counts_from_zero {
-                return Ok(None);
+                return Ok(false);
             }
         }
         self.begun = true;
         self.next = Some(sequence.saturating_add(1));
-        Ok(Some(event))
+        Ok(true)
     }
+}
+
+/// Gives an event to `take` in the form in which all others come.
+pub(crate) fn written(event: &ExecStdout, take: impl FnOnce(OutputEvent<'_>)) -> Result<(), Break> {
+    let json = serde_json::to_vec(event)
+        .map_err(|error| Break::protocol(&format!("an event can't be written: {error}"), &[]))?;
+    // What is written without anything unusual is read.
+    OutputEvent::read(&json)
+        .map(take)
+        .ok_or_else(|| Break::protocol("an event is unreadable", &json))
 }
 
 /// What the data of a `gap` event stands for.
@@ -166,9 +215,10 @@ fn read_gap(json: &[u8]) -> Break {
     }
 }
 
-pub(crate) fn read_event(json: &[u8]) -> Result<ExecStdout, Break> {
-    serde_json::from_slice(json).map_err(|error| {
-        Break::protocol(&format!("an event of the output is not what it should be: {error}"), json)
+fn read_event(json: &str) -> Result<ExecStdout, Break> {
+    serde_json::from_str(json).map_err(|error| {
+        let problem = format!("an event of the output is not what it should be: {error}");
+        Break::protocol(&problem, json.as_bytes())
     })
 }
 
@@ -200,7 +250,7 @@ mod tests {
     fn follow(last_sequence: i64, bytes: &[u8]) -> (Vec<ExecStdout>, Result<Option<i32>, Break>) {
         let mut follower = Follower::after(last_sequence);
         let mut events = Vec::new();
-        let result = follower.feed(bytes, &mut events);
+        let result = follower.feed(bytes, |event| events.push(event.into()));
         (events, result.map(|()| follower.exit_code()))
     }
 
@@ -285,9 +335,9 @@ mod tests {
                 })
                 .collect();
             let mut follower = Follower::after(0);
-            let mut followed = Vec::new();
+            let mut followed: Vec<ExecStdout> = Vec::new();
             for chunk in stream(&events).chunks(size) {
-                follower.feed(chunk, &mut followed).unwrap();
+                follower.feed(chunk, |event| followed.push(event.into())).unwrap();
             }
             prop_assert_eq!(followed, events);
             prop_assert_eq!(follower.exit_code(), Some(exit_code));

@@ -1,9 +1,10 @@
 use js_sys::Promise;
+use sandpipe_protocol::Gap;
 use sandpipe_protocol::json_array::Elements;
-use sandpipe_protocol::{ExecStdout, Gap};
 use wasm_bindgen::prelude::*;
 
-use super::follow::{Break, Order, read_event};
+use super::follow::{Break, Order};
+use super::sink::Sink;
 use super::transcript::Transcript;
 use super::{Execs, promise};
 use crate::arguments::{exec_id, last_sequence};
@@ -30,21 +31,20 @@ const OPERATION: Operation = Operation::GetOutput;
 
 async fn get_output(transport: &Transport, id: &ExecId, last_sequence: i64) -> Result<JsValue> {
     let attempt = async || {
-        let mut transcript = Transcript::default();
-        let exit_code = read(transport, id, last_sequence, |events| transcript.push(events, id));
-        let exit_code = exit_code.await?;
+        let mut transcript = Transcript::new(id, None);
+        let exit_code = read(transport, id, last_sequence, &mut transcript).await?;
         transcript.outcome(exit_code)
     };
     transport.repeat(OPERATION, attempt).await
 }
 
-/// Reads the events that exist after `last_sequence`; gives the exit code, if it is among them. That
+/// Reads the events that exist after `last_sequence` into a sink; gives the exit code, if it is among them. That
 /// it succeeds shows that there are no others: a JSON array says where it ends.
 pub(super) async fn read(
     transport: &Transport,
     id: &ExecId,
     last_sequence: i64,
-    mut take: impl FnMut(&[ExecStdout]) -> Result<()>,
+    sink: &mut impl Sink,
 ) -> Result<Option<i32>> {
     let path = id.path(&format!("/io?lastSequence={last_sequence}"));
     let request = Request::get(OPERATION, path);
@@ -55,8 +55,8 @@ pub(super) async fn read(
         exit_code: None,
     };
     while let Some(chunk) = body.read().await? {
-        let events = snapshot.feed(chunk).map_err(|broken| broken.explain(OPERATION, id))?;
-        take(&events)?;
+        snapshot.feed(chunk, sink).map_err(|broken| broken.explain(OPERATION, id))?;
+        sink.end_batch()?;
     }
     snapshot.end().map_err(|broken| broken.explain(OPERATION, id))?;
     Ok(snapshot.exit_code)
@@ -81,27 +81,20 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    /// The events that the next bytes complete.
-    fn feed(&mut self, chunk: &[u8]) -> std::result::Result<Vec<ExecStdout>, Break> {
-        let mut events = Vec::new();
+    /// Gives the events that the next bytes complete to a sink.
+    fn feed(&mut self, chunk: &[u8], sink: &mut impl Sink) -> std::result::Result<(), Break> {
         let mut verdict = Ok(());
         let Self { elements, order, exit_code } = self;
         let fed = elements.feed(chunk, |element| {
-            if verdict.is_err() {
-                return;
-            }
-            match read_event(element).and_then(|event| order.admit(event)) {
-                Ok(Some(event)) => {
+            if verdict.is_ok() {
+                verdict = order.admit(element, |event| {
                     *exit_code = event.exit_code.or(*exit_code);
-                    events.push(event);
-                }
-                Ok(None) => {}
-                Err(broken) => verdict = Err(broken),
+                    sink.take(event);
+                });
             }
         });
         verdict?;
-        fed.map_err(|error| Break::protocol(&error.to_string(), chunk))?;
-        Ok(events)
+        fed.map_err(|error| Break::protocol(&error.to_string(), chunk))
     }
 
     /// Says whether the array was whole.

@@ -10,10 +10,18 @@ use crate::request::ExecId;
 use crate::transport::Transport;
 
 /// The most bytes of input in one request: agents bound the size of a body.
-const PIECE: usize = 1024 * 1024;
+pub(crate) const PIECE: usize = 1024 * 1024;
+
+/// What a command reads from its standard input.
+pub(super) enum Input {
+    /// All of it, and then end-of-file.
+    ToItsEnd(String),
+    /// No end comes after it: the command knows where to stop.
+    Endless(String),
+}
 
 /// Says whether input can have an end, before anything is run.
-pub(super) async fn check_input(transport: &Transport) -> Result<()> {
+pub(super) async fn check_end(transport: &Transport) -> Result<()> {
     let feature = Feature::StdinEof;
     if transport.offers(feature).await.map_err(|error| error.of(Operation::CreateExec))? {
         return Ok(());
@@ -21,15 +29,34 @@ pub(super) async fn check_input(transport: &Transport) -> Result<()> {
     Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" })
 }
 
-/// Sends all of it and then the end. A command that does not read it to the end may do so.
-pub(super) async fn feed(transport: &Transport, id: &ExecId, input: &str) -> Result<()> {
-    let pieces = pieces(input).map(|text| ExecStdin { kind: StdinType::Stdin, input: text.into() });
-    let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
-    for body in pieces.chain([end]) {
+/// Sends all of it, and the end if it has one. A command that does not read it to the end may do so.
+pub(super) async fn feed(transport: &Transport, id: &ExecId, input: &Input) -> Result<()> {
+    match input {
+        Input::Endless(text) => feed_on(transport, id, text).await,
+        Input::ToItsEnd(text) => {
+            let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
+            send(transport, id, bodies(text).chain([end])).await
+        }
+    }
+}
+
+/// Sends all of it, to a process that takes more after it.
+pub(crate) async fn feed_on(transport: &Transport, id: &ExecId, input: &str) -> Result<()> {
+    send(transport, id, bodies(input)).await
+}
+
+fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
+    pieces(input).map(|text| ExecStdin { kind: StdinType::Stdin, input: text.into() })
+}
+
+async fn send(
+    transport: &Transport,
+    id: &ExecId,
+    bodies: impl Iterator<Item = ExecStdin>,
+) -> Result<()> {
+    for body in bodies {
         match send_stdin(transport, id, &body).await {
-            // Overdue: the agent has it and writes it when the process reads. Only the answer was not
-            // waited for any longer, as Node's fetch does after 300 s.
-            Ok(_) | Err(Error::Network { answer_overdue: true, .. }) => {}
+            Ok(_) => {}
             // It has ended, or closed its standard input.
             Err(Error::Http { status: 400, message: Some(_), .. }) => return Ok(()),
             Err(error) => return Err(error),
@@ -39,7 +66,7 @@ pub(super) async fn feed(transport: &Transport, id: &ExecId, input: &str) -> Res
 }
 
 /// The text in pieces of whole characters.
-fn pieces(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let end = rest.floor_char_boundary(PIECE);

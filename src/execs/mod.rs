@@ -1,27 +1,32 @@
 //! Execs: commands that the agent runs. One operation a file.
 
-mod create;
-mod delete;
+mod attach;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod errand;
+pub(crate) mod event_list;
 mod exec;
-mod follow;
+pub(crate) mod follow;
 mod get;
 mod get_output;
-mod input;
-mod ladder;
+pub(crate) mod input;
+pub(crate) mod ladder;
 mod list;
-mod output_reader;
+pub(crate) mod output_reader;
 mod resume;
-mod send_stdin;
-mod signal;
+mod run;
+pub(crate) mod send_stdin;
+pub(crate) mod signal;
+pub(crate) mod sink;
 mod start;
-mod stop;
-mod stop_requests;
+pub(crate) mod stop;
+pub(crate) mod stop_requests;
 mod stream_list;
 mod stream_output;
-mod terminate;
-mod transcript;
-mod wait;
-mod wait_options;
+pub(crate) mod terminate;
+pub(crate) mod transcript;
+pub(crate) mod wait;
+pub(crate) mod wait_options;
 
 use std::future::Future;
 
@@ -48,6 +53,6 @@ impl Execs {
     }
 }
 
-fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
+pub(crate) fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
     future_to_promise(async { outcome.await.map_err(JsValue::from) })
 }

@@ -1,25 +1,33 @@
 use std::mem;
+use std::pin::pin;
 
+use futures_util::future::{Either, select};
 use js_sys::Math;
-use sandpipe_protocol::{ExecItem, ExecStdout};
+use sandpipe_protocol::{ExecItem, ExecStdout, OutputEvent};
 use wasm_bindgen::prelude::*;
 
-use super::follow::Follower;
+use super::follow::{Follower, written};
 use super::get_output;
 use super::resume::{Ending, Next, Resume};
+use super::sink::Sink;
+use crate::abort::Abort;
+use crate::closing::Cancel;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::request::{ExecId, Request, read_json};
 use crate::retry::{Failure, is_worth_repeating};
+use crate::terminal::{Ended, Events, Line};
 use crate::transport::{Body, Silent, Transport};
 
 const OPERATION: Operation = Operation::StreamOutput;
 
 /// Reads the output of one exec up to its exit code, over as many connections as it takes.
 #[derive(Debug)]
-pub(super) struct OutputReader {
+pub(crate) struct OutputReader {
     transport: Transport,
     id: ExecId,
+    /// What it comes over, if not over streams.
+    line: Option<Line>,
     follower: Follower,
     resume: Resume,
     /// There has been a connection.
@@ -32,6 +40,7 @@ enum State {
     /// Not connected.
     Idle,
     Open(Body),
+    Attached(Attached),
     /// Complete; these events have still to be told.
     Concluded(Vec<ExecStdout>),
     /// To be told with the next read: events came before it.
@@ -39,29 +48,77 @@ enum State {
     Ended,
 }
 
+/// Connected by a WebSocket.
+#[derive(Debug)]
+struct Attached {
+    events: Events,
+    closing: Abort,
+    /// What `closing` waits for as long as it is there.
+    _cancel: Cancel,
+}
+
 impl OutputReader {
     /// Reads the events after `last_sequence`.
-    pub(super) fn new(transport: Transport, id: ExecId, last_sequence: i64) -> Self {
+    pub(crate) fn new(transport: Transport, id: ExecId, last_sequence: i64) -> Self {
         let resume = Resume::new(transport.retry().backoff);
         let follower = Follower::after(last_sequence);
-        Self { transport, id, follower, resume, connected: false, state: State::Idle }
+        let (line, connected, state) = (None, false, State::Idle);
+        Self { transport, id, line, follower, resume, connected, state }
+    }
+
+    /// The same, over a line.
+    pub(crate) fn attached(
+        transport: Transport,
+        id: ExecId,
+        last_sequence: i64,
+        line: Line,
+    ) -> Self {
+        Self { line: Some(line), ..Self::new(transport, id, last_sequence) }
+    }
+
+    /// Closes the connection; the next read goes on where this one was.
+    pub(crate) fn suspend(&mut self) {
+        if matches!(self.state, State::Open(_)) {
+            self.disconnect();
+        }
+    }
+
+    /// Goes on with the newest event and what follows, whatever came before.
+    pub(super) fn skip_to_newest(&mut self) {
+        self.follower = Follower::after(-1);
+        self.state = State::Idle;
     }
 
     /// The exit code, once it is known.
-    pub(super) fn exit_code(&self) -> Option<i32> {
+    pub(crate) fn exit_code(&self) -> Option<i32> {
         self.follower.exit_code()
     }
 
     /// The events that the next chunk completes, at least one; None at the end.
     ///
+    /// # Errors
+    /// As those of [`OutputReader::read_into`].
+    pub(crate) async fn read(&mut self) -> Result<Option<Vec<ExecStdout>>> {
+        let mut events = Vec::new();
+        Ok(self.read_into(&mut events).await?.then_some(events))
+    }
+
+    /// Gives the events that the next chunk completes, at least one, to a sink; false at the end.
+    ///
     /// A read that is dropped before it is done loses what it was about to give.
     ///
     /// # Errors
-    /// The end comes after the exit code only: without it, what ended the output is an error.
-    pub(super) async fn read(&mut self) -> Result<Option<Vec<ExecStdout>>> {
+    /// The end comes after the exit code only: without it, what ended the output is an error. And those
+    /// of the sink.
+    pub(crate) async fn read_into(&mut self, sink: &mut impl Sink) -> Result<bool> {
         loop {
-            match &mut self.state {
-                State::Ended => return Ok(None),
+            let mut any = false;
+            let take = |event: OutputEvent<'_>| {
+                any = true;
+                sink.take(event);
+            };
+            let fed = match &mut self.state {
+                State::Ended => return Ok(false),
                 State::Failed(error) => {
                     let error = error.clone();
                     self.state = State::Ended;
@@ -70,9 +127,18 @@ impl OutputReader {
                 State::Concluded(last) => {
                     let last = mem::take(last);
                     self.state = State::Ended;
-                    return Ok(Some(last));
+                    last.iter()
+                        .try_for_each(|event| written(event, |event| sink.take(event)))
+                        .map_err(|broken| broken.explain(OPERATION, &self.id))?;
+                    sink.end_batch()?;
+                    return Ok(true);
                 }
                 State::Idle => {
+                    if let Some(attached) = self.attach().await? {
+                        self.connected = true;
+                        self.state = State::Attached(attached);
+                        continue;
+                    }
                     let path = self.id.stream_path(self.follower.last_sequence());
                     let request = Request::stream(OPERATION, path);
                     match self.transport.open(&request).await {
@@ -82,38 +148,70 @@ impl OutputReader {
                         }
                         Err(error) => self.go_on(Ending::Broken, Some(error)).await?,
                     }
+                    continue;
                 }
-                State::Open(body) => {
-                    let chunk = match body.read_unless_silent().await {
-                        Ok(Ok(Some(chunk))) => chunk,
-                        Ok(Ok(None)) => {
-                            self.go_on(Ending::Clean, None).await?;
-                            continue;
-                        }
-                        Ok(Err(error)) => {
-                            self.go_on(Ending::Broken, Some(error)).await?;
-                            continue;
-                        }
-                        // It may be dead, it may be idle: another one tells.
-                        Err(Silent) => {
-                            self.disconnect();
-                            continue;
-                        }
+                State::Open(body) => match body.read_unless_silent().await {
+                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, take),
+                    Ok(Ok(None)) => {
+                        self.go_on(Ending::Clean, None).await?;
+                        continue;
+                    }
+                    Ok(Err(error)) => {
+                        self.go_on(Ending::Broken, Some(error)).await?;
+                        continue;
+                    }
+                    // It may be dead, it may be idle: another one tells.
+                    Err(Silent) => {
+                        self.disconnect();
+                        continue;
+                    }
+                },
+                State::Attached(Attached { events, closing, .. }) => {
+                    let arrived = match select(pin!(events.next()), pin!(closing.aborted())).await {
+                        Either::Left((arrived, _)) => arrived,
+                        Either::Right(_) => return Err(Error::Closed),
                     };
-                    let mut events = Vec::new();
-                    let fed = self.follower.feed(chunk, &mut events);
-                    if let Err(broken) = fed {
-                        self.state = State::Failed(broken.explain(OPERATION, &self.id));
-                    } else if self.exit_code().is_some() {
-                        self.state = State::Ended;
-                    }
-                    if !events.is_empty() {
-                        self.resume.brought_events();
-                        return Ok(Some(events));
-                    }
+                    let Some(arrived) = arrived else {
+                        match events.ended() {
+                            Ended::Overflow => self.disconnect(),
+                            Ended::Clean => self.go_on(Ending::Clean, None).await?,
+                            Ended::Broken => self.go_on(Ending::Broken, None).await?,
+                        }
+                        continue;
+                    };
+                    let mut take = take;
+                    arrived
+                        .into_iter()
+                        .try_for_each(|event| self.follower.feed_event(&event?, &mut take))
                 }
+            };
+            if let Err(broken) = fed {
+                self.state = State::Failed(broken.explain(OPERATION, &self.id));
+            } else if self.exit_code().is_some() {
+                self.state = State::Ended;
+            }
+            if any {
+                self.resume.brought_events();
+                sink.end_batch()?;
+                return Ok(true);
             }
         }
+    }
+
+    /// Connects by a WebSocket, where the line has one.
+    async fn attach(&self) -> Result<Option<Attached>> {
+        let Some(line) = &self.line else {
+            return Ok(None);
+        };
+        let cancel = self.transport.in_flight.begin()?;
+        let mut closing = Abort::listen(cancel.signal());
+        let last = self.follower.last_sequence();
+        let opening = pin!(line.open(&self.transport, &self.id, last));
+        let events = match select(opening, pin!(closing.aborted())).await {
+            Either::Left((events, _)) => events,
+            Either::Right(_) => return Err(Error::Closed),
+        };
+        Ok(events.map(|events| Attached { events, closing, _cancel: cancel }))
     }
 
     /// After a connection that ended without an exit code: makes ready for the next one, or sets the
@@ -185,12 +283,9 @@ impl OutputReader {
     /// The rest of the output of an exec that has ended, where the streams bring no more: a snapshot
     /// shows that it is whole.
     async fn conclude(&mut self, exit_code: i32) -> Result<Vec<ExecStdout>> {
-        let mut rest = Vec::new();
+        let mut rest: Vec<ExecStdout> = Vec::new();
         let last = self.follower.last_sequence();
-        let told = get_output::read(&self.transport, &self.id, last, |events| {
-            rest.extend_from_slice(events);
-            Ok(())
-        });
+        let told = get_output::read(&self.transport, &self.id, last, &mut rest);
         match told.await {
             Ok(told) => {
                 let end = self.follower.conclude(&rest, told.unwrap_or(exit_code));
@@ -207,7 +302,7 @@ impl OutputReader {
         self.follower.disconnected();
     }
 
-    pub(super) fn exit_code_missing(&self, cause: Option<Error>) -> Error {
+    pub(crate) fn exit_code_missing(&self, cause: Option<Error>) -> Error {
         Error::ExitCodeMissing {
             exec_id: self.id.as_str().to_owned(),
             output: "".into(),

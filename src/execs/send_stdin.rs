@@ -2,6 +2,7 @@ use js_sys::Promise;
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
+use super::get::get;
 use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id, string, wrong};
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ impl Execs {
     }
 }
 
-pub(super) async fn send_stdin(
+pub(crate) async fn send_stdin(
     transport: &Transport,
     id: &ExecId,
     body: &ExecStdin,
@@ -39,7 +40,31 @@ pub(super) async fn send_stdin(
     let mut request = Request::post(operation, id.path("/io"), body)?;
     request.waits = true;
     // Not repeated: the process could read it twice.
-    read_json(operation, &transport.send_once(&request).await?)
+    match transport.send_once(&request).await {
+        Ok(answer) => read_json(operation, &answer),
+        Err(Error::Network { answer_overdue: true, .. }) if transport.offers(feature).await? => {
+            written(transport, id, body.kind).await
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits until what the agent has is written, although its answer was not waited for any longer, as
+/// Node's fetch does after 300 s: an empty text is answered after all that came before it.
+async fn written(transport: &Transport, id: &ExecId, kind: StdinType) -> Result<ExecItem> {
+    if kind != StdinType::Stdin {
+        return get(transport, id).await;
+    }
+    let nothing = ExecStdin { kind, input: String::new() };
+    let operation = Operation::SendStdin;
+    let mut request = Request::post(operation, id.path("/io"), &nothing)?;
+    request.waits = true;
+    loop {
+        match transport.send_once(&request).await {
+            Err(Error::Network { answer_overdue: true, .. }) => {}
+            answer => return read_json(operation, &answer?),
+        }
+    }
 }
 
 fn read_body(value: &JsValue) -> Result<ExecStdin> {

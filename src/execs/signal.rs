@@ -4,10 +4,8 @@ use js_sys::Promise;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 use wasm_bindgen::prelude::*;
 
-use super::create::create;
-use super::delete::delete;
+use super::errand::errand;
 use super::get::get;
-use super::output_reader::OutputReader;
 use super::{Execs, promise};
 use crate::arguments::{exec_id, signal_name};
 use crate::error::{Error, Result};
@@ -37,7 +35,7 @@ const OPERATION: Operation = Operation::SignalExec;
 
 /// What became of a signal.
 #[derive(Debug)]
-pub(super) enum Group {
+pub(crate) enum Group {
     Signalled,
     /// No process of the group is left; this is how the agent says so.
     Gone(Error),
@@ -45,7 +43,7 @@ pub(super) enum Group {
 
 /// A process group to be signalled.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(crate) struct Target {
     id: ExecId,
     exec: ExecItem,
     way: Way,
@@ -61,7 +59,7 @@ enum Way {
 
 impl Target {
     /// Finds an exec's group, and the way to signal it.
-    pub(super) async fn find(transport: &Transport, id: &ExecId) -> Result<Self> {
+    pub(crate) async fn find(transport: &Transport, id: &ExecId) -> Result<Self> {
         let offered = transport.offers(Feature::Signal).await.map_err(|error| error.of(OPERATION));
         let way = if offered? { Way::Extension } else { Way::Kill };
         let exec = get(transport, id).await.map_err(|error| error.of(OPERATION))?;
@@ -69,12 +67,12 @@ impl Target {
     }
 
     /// Whether the exec had not been started when it was found.
-    pub(super) fn never_ran(&self) -> bool {
+    pub(crate) fn never_ran(&self) -> bool {
         self.exec.status == ExecStatus::Created
     }
 
     /// The pauses between two looks at whether it is gone, in milliseconds: the first, the longest.
-    pub(super) fn looks(&self) -> (f64, f64) {
+    pub(crate) fn looks(&self) -> (f64, f64) {
         match self.way {
             Way::Extension => (5.0, 250.0),
             Way::Kill => (20.0, 1000.0),
@@ -82,7 +80,7 @@ impl Target {
     }
 
     /// Sends a signal once; `0` only asks whether the group is there.
-    pub(super) async fn signal(&self, transport: &Transport, signal: &str) -> Result<Group> {
+    pub(crate) async fn signal(&self, transport: &Transport, signal: &str) -> Result<Group> {
         let sent = match self.way {
             Way::Extension => {
                 let body = SignalRequest { signal: signal.to_owned() };
@@ -105,10 +103,11 @@ impl Target {
         if self.exec.pid == 0 || ended {
             return Err(self.gone());
         }
-        // POSIX, kill: a negative process id is that of a group; `--` keeps it from being an option.
+        // POSIX, kill: a negative process id is that of a group. Behind a signal it is no option; not every
+        // shell takes `--` there.
         // A process that is stopped acts upon SIGTERM only when it goes on.
-        let script = r#"kill -s "$1" -- "-$2" || exit 1
-            [ "$1" != TERM ] || kill -s CONT -- "-$2" 2>/dev/null || :"#;
+        let script = r#"kill "-$1" "-$2" || exit 1
+            [ "$1" != TERM ] || kill -CONT "-$2" 2>/dev/null || :"#;
         let signal = signal.strip_prefix("SIG").unwrap_or(signal);
         let request = CreateExecRequest {
             command: "sh".to_owned(),
@@ -119,7 +118,7 @@ impl Target {
             ..CreateExecRequest::default()
         };
         let (exit_code, output) =
-            run(transport, &request).await.map_err(|error| self.undelivered(&error))?;
+            errand(transport, &request).await.map_err(|error| self.undelivered(&error))?;
         match exit_code {
             Some(0) => Ok(()),
             // ESRCH, in the words of every system.
@@ -128,7 +127,7 @@ impl Target {
         }
     }
 
-    pub(super) fn gone(&self) -> Error {
+    pub(crate) fn gone(&self) -> Error {
         let message = format!("no process of exec {} is left", self.id.as_str());
         Error::Http {
             operation: OPERATION,
@@ -146,16 +145,4 @@ impl Target {
             excerpt: String::new(),
         }
     }
-}
-
-/// Runs a short command and forgets it.
-async fn run(transport: &Transport, request: &CreateExecRequest) -> Result<(Option<i32>, String)> {
-    let id = ExecId::of(create(transport, request).await?)?;
-    let mut output = String::new();
-    let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
-    while let Some(events) = reader.read().await? {
-        output.extend(events.into_iter().map(|event| event.output));
-    }
-    delete(transport, &id).await?;
-    Ok((reader.exit_code(), output))
 }

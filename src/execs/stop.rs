@@ -15,22 +15,22 @@ use crate::transport::Transport;
 
 /// How long a killed group may take to be gone, in milliseconds. Only the system itself can hold a
 /// process up then.
-pub(super) const KILL_PATIENCE: f64 = 10_000.0;
+pub(crate) const KILL_PATIENCE: f64 = 10_000.0;
 
 /// What became of a stop.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// It took SIGKILL.
-    pub(super) forced: bool,
+    pub(crate) forced: bool,
     /// Why processes may be left, if so.
-    pub(super) unstopped: Option<Unstopped>,
+    pub(crate) unstopped: Option<Unstopped>,
 }
 
 /// Stops a process group and waits until no process of it is left, and until its output has `ended`:
 /// that is read on all the while, so that the last words of a process that tidies up are not lost.
 ///
 /// A further one of the `requests` forces.
-pub(super) async fn stop(
+pub(crate) async fn stop(
     transport: &Transport,
     target: &Target,
     first: Push,
@@ -122,7 +122,7 @@ async fn deliver(transport: &Transport, target: &Target, rung: Rung) -> Result<G
 }
 
 /// Waits for what moves one up from a rung.
-async fn next_push(rung: Rung, grace_ms: f64, requests: &mut StopRequests) -> Push {
+pub(crate) async fn next_push(rung: Rung, grace_ms: f64, requests: &mut StopRequests) -> Push {
     match rung {
         Rung::Terminate => match select(pin!(requests.next()), pin!(sleep(grace_ms))).await {
             Either::Left((request, _)) => request.push,

@@ -5,16 +5,17 @@ use std::pin::pin;
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use wasm_bindgen::JsValue;
+use web_sys::AbortSignal;
 
 use super::ladder::Push;
 use crate::abort::Abort;
 use crate::arguments::{Fields, abort_signal, milliseconds};
-use crate::error::{Error, Result, Why};
+use crate::error::{Error, Result, Stopped, Why};
 use crate::sleep::sleep;
 
 /// What may ask for a command to be stopped: each at most once.
 #[derive(Debug, Default)]
-pub(super) struct StopRequests {
+pub(crate) struct StopRequests {
     signal: Option<Abort>,
     force: Option<Abort>,
     deadline: Option<Deadline>,
@@ -27,14 +28,19 @@ struct Deadline {
 
 /// A request to stop.
 #[derive(Clone, Debug)]
-pub(super) struct StopRequest {
-    pub(super) why: Why,
-    pub(super) push: Push,
+pub(crate) struct StopRequest {
+    pub(crate) why: Why,
+    pub(crate) push: Push,
 }
 
 impl StopRequests {
+    /// What asks for a stop when `signal` is aborted.
+    pub(super) fn until(signal: Option<AbortSignal>) -> Self {
+        Self { signal: signal.map(Abort::listen), ..Self::default() }
+    }
+
     /// Reads `signal`, `forceSignal` and `timeoutMs`, which runs from now on.
-    pub(super) fn read(fields: &Fields<'_>) -> Result<Self> {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
         Ok(Self {
             signal: fields.optional("signal", abort_signal)?.map(Abort::listen),
             force: fields.optional("forceSignal", abort_signal)?.map(Abort::listen),
@@ -43,14 +49,14 @@ impl StopRequests {
     }
 
     /// The request that had been made before anything began.
-    pub(super) fn made_before(&self) -> Option<StopRequest> {
+    pub(crate) fn made_before(&self) -> Option<StopRequest> {
         let reason = |abort: &Option<Abort>| abort.as_ref().and_then(Abort::aborted_before);
         let interrupt = || reason(&self.signal).map(StopRequest::interrupt);
         reason(&self.force).map(StopRequest::force).or_else(interrupt)
     }
 
     /// Waits for the next request.
-    pub(super) async fn next(&mut self) -> StopRequest {
+    pub(crate) async fn next(&mut self) -> StopRequest {
         let Self { signal, force, deadline } = self;
         let (signal, force) = (pin!(next_abort(signal)), pin!(next_abort(force)));
         let deadline = pin!(next_deadline(deadline));
@@ -73,8 +79,20 @@ impl StopRequest {
         Self { why: Why::Interrupted { reason }, push: Push::Force }
     }
 
+    /// The error of what was to be stopped before it had begun.
+    pub(crate) fn never_ran(self) -> Error {
+        Error::Stopped(Box::new(Stopped {
+            exec_id: None,
+            why: self.why,
+            output: "".into(),
+            forced: false,
+            unstopped: None,
+            incomplete: None,
+        }))
+    }
+
     /// Its input could not be delivered.
-    pub(super) fn input_lost(error: Error) -> Self {
+    pub(crate) fn input_lost(error: Error) -> Self {
         Self { why: Why::InputLost { error: Box::new(error) }, push: Push::Stop }
     }
 }

@@ -82,10 +82,12 @@ impl ListReader {
             return Ok(None);
         };
         let mut events = Vec::new();
-        self.decoder.feed(chunk, |event| events.push(event.data)).map_err(|error| {
-            let (problem, excerpt) = (error.to_string(), String::new());
-            Error::Protocol { operation: OPERATION, problem, excerpt }
-        })?;
+        self.decoder.feed(chunk, |event| events.push(event.text().into_owned())).map_err(
+            |error| {
+                let (problem, excerpt) = (error.to_string(), String::new());
+                Error::Protocol { operation: OPERATION, problem, excerpt }
+            },
+        )?;
         let mut lists = Vec::new();
         for data in events {
             if data != self.newest {

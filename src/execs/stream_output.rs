@@ -4,11 +4,11 @@ use std::pin::Pin;
 use wasm_bindgen::prelude::*;
 
 use super::Execs;
+use super::event_list::EventList;
 use super::output_reader::OutputReader;
 use crate::arguments::{exec_id, last_sequence};
 use crate::batches::{Batches, Source};
 use crate::error::Result;
-use crate::value::to_js;
 
 #[wasm_bindgen]
 impl Execs {
@@ -33,6 +33,12 @@ impl Execs {
 
 impl Source for OutputReader {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
-        Box::pin(async { self.read().await?.map(|events| to_js(&events)).transpose() })
+        Box::pin(async {
+            let mut events = EventList::default();
+            if self.read_into(&mut events).await? {
+                return events.take_array().map(|events| Some(events.into()));
+            }
+            Ok(None)
+        })
     }
 }

@@ -6,6 +6,7 @@ use wasm_bindgen::prelude::*;
 use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::signal::Target;
+use super::sink::Drain;
 use super::stop::stop;
 use super::stop_requests::StopRequests;
 use super::wait_options::grace;
@@ -69,8 +70,14 @@ async fn terminate(
     Ok((exit_code, outcome.forced))
 }
 
-/// Reads up to the exit code and keeps nothing.
-pub(super) async fn drain(reader: &mut OutputReader) -> Result<()> {
-    while reader.read().await?.is_some() {}
-    Ok(())
+/// Reads up to the exit code and keeps nothing: what the agent has lost meanwhile does not matter.
+pub(crate) async fn drain(reader: &mut OutputReader) -> Result<()> {
+    loop {
+        match reader.read_into(&mut Drain).await {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(Error::OutputLost { .. }) => reader.skip_to_newest(),
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -1,19 +1,29 @@
 use js_sys::{Array, JsString, Object, Reflect};
-use sandpipe_protocol::ExecStdout;
+use sandpipe_protocol::OutputEvent;
 use wasm_bindgen::prelude::*;
 
+use super::sink::Sink;
 use crate::error::{Error, OutputLimit, Result};
+use crate::js_string::to_js_string;
 use crate::request::ExecId;
+use crate::text::Text;
 
 /// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
 /// lowest.
 const MAX_STRING_LENGTH: u32 = (1 << 29) - 24;
 
+/// How much text becomes a piece, in bytes of UTF-8. Smaller strings are moved about by V8's garbage
+/// collector.
+const PIECE: usize = 1024 * 1024;
+
 /// The output of an exec as it is collected. It is kept on the JS heap, where it can be freed again:
 /// the memory of a WASM module never shrinks.
-#[derive(Debug, Default)]
-pub(super) struct Transcript {
+#[derive(Debug)]
+pub(crate) struct Transcript {
+    exec_id: String,
     pieces: Array,
+    /// What is to become the next piece.
+    text: Text,
     length: u32,
     bytes: u64,
     max_bytes: Option<u64>,
@@ -21,32 +31,49 @@ pub(super) struct Transcript {
 
 impl Transcript {
     /// Keeps at most so many bytes, counted as UTF-8.
-    pub(super) fn new(max_bytes: Option<u64>) -> Self {
-        Self { max_bytes, ..Self::default() }
+    pub(crate) fn new(id: &ExecId, max_bytes: Option<u64>) -> Self {
+        Self {
+            exec_id: id.as_str().to_owned(),
+            pieces: Array::new(),
+            text: Text::default(),
+            length: 0,
+            bytes: 0,
+            max_bytes,
+        }
     }
 
-    /// Appends the text of the events.
+    /// How many more bytes it may keep.
+    fn room(&self) -> u64 {
+        self.max_bytes.map_or(u64::MAX, |max| max - self.bytes)
+    }
+
+    /// Makes the text since the last time a piece.
     ///
     /// # Errors
-    /// The whole would be more than is allowed, or than a JS string can hold. What fits is kept.
-    pub(super) fn push(&mut self, events: &[ExecStdout], id: &ExecId) -> Result<()> {
-        let text: String = events.iter().map(|event| event.output.as_str()).collect();
-        let mut kept = text.as_str();
-        let mut exceeded = None;
-        if let Some(max) = self.max_bytes {
-            let room = usize::try_from(max - self.bytes).unwrap_or(usize::MAX);
-            if text.len() > room {
-                exceeded = Some(OutputLimit::Bytes(max));
-                let (fitting, _) =
-                    text.split_at_checked(text.floor_char_boundary(room)).unwrap_or_default();
-                kept = fitting;
-            }
+    /// The whole would be more than is allowed: what fits is kept. Or it would be more than a JS string
+    /// can hold: the piece is not kept.
+    fn add_piece(&mut self) -> Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
         }
-        let piece = JsString::from(kept);
+        let added = self.text.utf8_length() as u64;
+        let mut piece = to_js_string(&self.text)?;
+        self.text.clear();
+        let mut exceeded = None;
+        if let Some(max) = self.max_bytes
+            && added > self.room()
+        {
+            exceeded = Some(OutputLimit::Bytes(max));
+            let text = String::from(piece);
+            let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
+            let (fitting, _) =
+                text.split_at_checked(text.floor_char_boundary(room)).unwrap_or_default();
+            piece = JsString::from(fitting);
+        }
         match self.length.checked_add(piece.length()) {
             Some(length) if length <= MAX_STRING_LENGTH => {
                 self.length = length;
-                self.bytes += kept.len() as u64;
+                self.bytes += added.min(self.room());
                 self.pieces.push(&piece);
             }
             _ => exceeded = Some(OutputLimit::String(MAX_STRING_LENGTH)),
@@ -54,26 +81,47 @@ impl Transcript {
         match exceeded {
             None => Ok(()),
             Some(limit) => Err(Error::OutputLimit {
-                exec_id: id.as_str().to_owned(),
+                exec_id: self.exec_id.clone(),
                 limit,
-                output: self.text(),
+                output: self.pieces.join("").into(),
                 unstopped: None,
             }),
         }
     }
 
-    /// All of it as one string.
-    pub(super) fn text(&self) -> JsValue {
-        self.pieces.join("").into()
+    /// All of it as one string; as much as fits, if that is not all.
+    pub(crate) fn text(&mut self) -> JsValue {
+        match self.add_piece() {
+            Err(Error::OutputLimit { output, .. }) => output,
+            _ => self.pieces.join("").into(),
+        }
     }
 
     /// `{ exitCode, output }`; `exitCode` is left out where there is none.
-    pub(super) fn outcome(&self, exit_code: Option<i32>) -> Result<JsValue> {
+    ///
+    /// # Errors
+    /// The output is more than is allowed, or than a JS string can hold.
+    pub(crate) fn outcome(&mut self, exit_code: Option<i32>) -> Result<JsValue> {
+        self.add_piece()?;
         let outcome = Object::new();
+        let set = |name: &str, value: &JsValue| {
+            Reflect::set(&outcome, &name.into(), value).map_err(Error::Thrown)
+        };
         if let Some(exit_code) = exit_code {
-            Reflect::set(&outcome, &"exitCode".into(), &exit_code.into()).map_err(Error::Thrown)?;
+            set("exitCode", &exit_code.into())?;
         }
-        Reflect::set(&outcome, &"output".into(), &self.text()).map_err(Error::Thrown)?;
+        set("output", &self.pieces.join(""))?;
         Ok(outcome.into())
+    }
+}
+
+impl Sink for Transcript {
+    fn take(&mut self, event: OutputEvent<'_>) {
+        self.text.push_unescaped(event.output);
+    }
+
+    fn end_batch(&mut self) -> Result<()> {
+        let length = self.text.utf8_length();
+        if length >= PIECE || length as u64 > self.room() { self.add_piece() } else { Ok(()) }
     }
 }

@@ -2,13 +2,15 @@ use std::future::{Future, pending};
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use js_sys::{Array, Function, Promise};
-use sandpipe_protocol::ExecStdout;
-use wasm_bindgen::{JsCast, prelude::*};
+use js_sys::{Function, Promise};
+use sandpipe_protocol::OutputEvent;
+use wasm_bindgen::prelude::*;
 
+use super::event_list::EventList;
 use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::signal::Target;
+use super::sink::Sink;
 use super::stop::{Outcome, stop};
 use super::stop_requests::{StopRequest, StopRequests};
 use super::terminate::drain;
@@ -19,7 +21,6 @@ use crate::arguments::exec_id;
 use crate::error::{Error, OutputLimit, Result, Stopped, Unstopped};
 use crate::request::ExecId;
 use crate::transport::Transport;
-use crate::value::to_js;
 
 #[wasm_bindgen]
 impl Execs {
@@ -35,7 +36,7 @@ impl Execs {
 }
 
 /// Follows an exec to its end; stops it when the options ask for that, or `asked` does.
-pub(super) async fn wait(
+pub(crate) async fn wait(
     transport: &Transport,
     id: &ExecId,
     options: WaitOptions,
@@ -43,10 +44,13 @@ pub(super) async fn wait(
 ) -> Result<JsValue> {
     let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
     let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
-    let mut transcript = Transcript::new(max_output_bytes);
+    let mut record = Record {
+        transcript: Transcript::new(id, max_output_bytes),
+        listener: on_output.map(|function| (function, EventList::default())),
+    };
 
     let (followed, stopped) = {
-        let mut following = pin!(follow(&mut reader, &mut transcript, on_output.as_ref(), id));
+        let mut following = pin!(follow(&mut reader, &mut record));
         let first = {
             let (asked, next) = (pin!(asked), pin!(stops.next()));
             match select(following.as_mut(), select(asked, next)).await {
@@ -70,16 +74,16 @@ pub(super) async fn wait(
         return Err(Error::Stopped(Box::new(Stopped {
             exec_id: Some(id.as_str().to_owned()),
             why,
-            output: transcript.text(),
+            output: record.transcript.text(),
             forced: outcome.forced,
             unstopped: outcome.unstopped.map(Box::new),
             incomplete: followed.err().map(Box::new),
         })));
     }
     match followed {
-        Ok(()) => transcript.outcome(reader.exit_code()),
+        Ok(()) => record.transcript.outcome(reader.exit_code()),
         Err(Error::ExitCodeMissing { exec_id, cause, .. }) => {
-            Err(Error::ExitCodeMissing { exec_id, output: transcript.text(), cause })
+            Err(Error::ExitCodeMissing { exec_id, output: record.transcript.text(), cause })
         }
         Err(Error::OutputLimit {
             exec_id, limit: limit @ OutputLimit::Bytes(_), output, ..
@@ -109,25 +113,30 @@ async fn find_and_stop(
 }
 
 /// Reads up to the exit code.
-async fn follow(
-    reader: &mut OutputReader,
-    transcript: &mut Transcript,
-    on_output: Option<&Function>,
-    id: &ExecId,
-) -> Result<()> {
-    while let Some(events) = reader.read().await? {
-        transcript.push(&events, id)?;
-        if let Some(on_output) = on_output {
-            report(on_output, &events)?;
-        }
-    }
+async fn follow(reader: &mut OutputReader, sink: &mut impl Sink) -> Result<()> {
+    while reader.read_into(sink).await? {}
     Ok(())
 }
 
-fn report(on_output: &Function, events: &[ExecStdout]) -> Result<()> {
-    let events: Array = to_js(&events)?.unchecked_into();
-    for event in events {
-        on_output.call1(&JsValue::UNDEFINED, &event).map_err(Error::Thrown)?;
+/// Keeps the text, and tells a function of the caller's of each event.
+struct Record {
+    transcript: Transcript,
+    listener: Option<(Function, EventList)>,
+}
+
+impl Sink for Record {
+    fn take(&mut self, event: OutputEvent<'_>) {
+        self.transcript.take(event);
+        if let Some((_, events)) = &mut self.listener {
+            events.take(event);
+        }
     }
-    Ok(())
+
+    fn end_batch(&mut self) -> Result<()> {
+        self.transcript.end_batch()?;
+        match &mut self.listener {
+            Some((listener, events)) => events.tell(listener),
+            None => Ok(()),
+        }
+    }
 }

@@ -1,5 +1,6 @@
 use js_sys::Function;
 use wasm_bindgen::JsValue;
+use web_sys::AbortSignal;
 
 use super::stop_requests::StopRequests;
 use crate::arguments::{Fields, bytes, function, milliseconds};
@@ -10,26 +11,36 @@ const GRACE: f64 = 10_000.0;
 
 /// How to follow an exec to its end: what `exec` and `wait` both take.
 #[derive(Debug)]
-pub(super) struct WaitOptions {
-    pub(super) on_output: Option<Function>,
-    pub(super) max_output_bytes: Option<u64>,
-    pub(super) grace_ms: f64,
-    pub(super) stops: StopRequests,
+pub(crate) struct WaitOptions {
+    pub(crate) on_output: Option<Function>,
+    pub(crate) max_output_bytes: Option<u64>,
+    pub(crate) grace_ms: f64,
+    pub(crate) stops: StopRequests,
 }
 
 impl WaitOptions {
     /// The names of the fields that it has.
-    pub(super) const NAMES: [&str; 6] =
+    pub(crate) const NAMES: [&str; 6] =
         ["signal", "forceSignal", "timeoutMs", "graceMs", "onOutput", "maxOutputBytes"];
 
+    /// Nothing but a signal that stops it.
+    pub(super) fn until(signal: Option<AbortSignal>) -> Self {
+        Self {
+            on_output: None,
+            max_output_bytes: None,
+            grace_ms: GRACE,
+            stops: StopRequests::until(signal),
+        }
+    }
+
     /// Reads the options of `wait`.
-    pub(super) fn of(value: &JsValue) -> Result<Self> {
+    pub(crate) fn of(value: &JsValue) -> Result<Self> {
         let fields = Fields::of_optional(value, "options")?;
         fields.only(&Self::NAMES)?;
         Self::read(&fields)
     }
 
-    pub(super) fn read(fields: &Fields<'_>) -> Result<Self> {
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self> {
         Ok(Self {
             on_output: fields.optional("onOutput", function)?,
             max_output_bytes: fields.optional("maxOutputBytes", bytes)?,
@@ -40,6 +51,6 @@ impl WaitOptions {
 }
 
 /// Reads `graceMs`.
-pub(super) fn grace(fields: &Fields<'_>) -> Result<f64> {
+pub(crate) fn grace(fields: &Fields<'_>) -> Result<f64> {
     Ok(fields.optional("graceMs", milliseconds)?.unwrap_or(GRACE))
 }

@@ -54,8 +54,55 @@ test("runs a command in a page of Vite's development server", async () => {
   }
 });
 
+test("a page has an interactive shell, and twenty live outputs at once", async () => {
+  await build(configuration());
+  const server = await preview({
+    ...configuration(),
+    preview: { host: "127.0.0.1", port: 0, strictPort: true },
+  });
+  try {
+    await inPage(server.resolvedUrls?.local[0], async (agent, call) => {
+      const shell = await call("useShell", {
+        ...agent,
+        size: [100, 30],
+        typed: "stty size; exit 7\r",
+      });
+      assert.match(shell.output, /\r\n30 100\r\n/);
+      assert.equal(shell.exitCode, 7);
+      const exitCodes = await call("watchMany", { ...agent, count: 20 });
+      assert.deepEqual(
+        exitCodes,
+        Array.from({ length: 20 }, (_, number) => number),
+      );
+    });
+  } finally {
+    await server.close();
+  }
+});
+
 /** @param {string | undefined} address */
 async function runsACommand(address) {
+  await inPage(address, async (agent, call) => {
+    const args = ["-c", "echo hello; echo oops >&2; exit 3"];
+    const answer = await call("runCommand", { ...agent, command: "sh", args });
+    assert.deepEqual(answer.result, { exitCode: 3, output: "hello\noops\n" });
+    const outputs = answer.events.filter((/** @type {any} */ event) => event.output !== "");
+    assert.deepEqual(outputs, [
+      { type: "stdout", output: "hello\n" },
+      { type: "stderr", output: "oops\n" },
+    ]);
+    const ended = await call("runInBackground", { ...agent, script: "echo later; exit 4" });
+    assert.deepEqual(ended, { status: "exited", exitCode: 4, output: "later\n" });
+  });
+}
+
+/**
+ * Opens a page that may use an agent, and has functions of the page's script called.
+ *
+ * @param {string | undefined} address
+ * @param {(agent: { url: string, token: string }, call: (name: string, request: object) => Promise<any>) => Promise<void>} use
+ */
+async function inPage(address, use) {
   assert(address !== undefined);
   const agent = await startTestAgent({ allowOrigin: new URL(address).origin });
   const page = await browser.newPage();
@@ -68,20 +115,14 @@ async function runsACommand(address) {
     });
     await page.goto(address);
     await page.waitForFunction("globalThis.runCommand");
-
-    const command = { command: "sh", args: ["-c", "echo hello; echo oops >&2; exit 3"] };
-    const answer = await page.evaluate(
-      // @ts-expect-error The page's script defines it.
-      (request) => globalThis.runCommand(request),
-      { url: agent.url, token: agent.token, ...command },
+    const { url, token } = agent;
+    await use({ url, token }, (name, request) =>
+      page.evaluate(
+        // @ts-expect-error The page's script defines it.
+        ([name, request]) => globalThis[name](request),
+        /** @type {const} */ ([name, request]),
+      ),
     );
-
-    assert.deepEqual(answer.result, { exitCode: 3, output: "hello\noops\n" });
-    const outputs = answer.events.filter((/** @type {any} */ event) => event.output !== "");
-    assert.deepEqual(outputs, [
-      { type: "stdout", output: "hello\n" },
-      { type: "stderr", output: "oops\n" },
-    ]);
     assert.deepEqual(problems, []);
   } finally {
     await page.close();

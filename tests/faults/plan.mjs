@@ -57,6 +57,8 @@ export class Plan {
   /** Failures in a row, of requests that are tried again together. @type {Map<string, number>} */
   #inARow = new Map();
   #furthest = 0;
+  /** Those of the last stream, which may have brought something before it broke, and after it. */
+  #sinceStream = 0;
 
   /**
    * @param {import("./random.mjs").Random} random
@@ -79,9 +81,12 @@ export class Plan {
    * @returns {Fault | undefined}
    */
   next({ kind, lastSequence }) {
-    if (kind === "stream" && lastSequence > this.#furthest) {
-      this.#furthest = lastSequence;
-      this.#inARow.delete("follow");
+    if (kind === "stream") {
+      if (lastSequence > this.#furthest) {
+        this.#furthest = lastSequence;
+        this.#inARow.set("follow", this.#sinceStream);
+      }
+      this.#sinceStream = 0;
     }
     // A stream that breaks and the question what became of the exec count together.
     const together = kind === "stream" || kind === "get" ? "follow" : kind;
@@ -93,6 +98,7 @@ export class Plan {
     }
     this.#left -= 1;
     this.#inARow.set(together, inARow + 1);
+    if (together === "follow") this.#sinceStream += 1;
     return kind === "stream" ? this.#ofStream() : answerFault(this.#random.pick(ANSWER_FAULTS));
   }
 

@@ -1,13 +1,14 @@
 // exec() against the real agent: exit codes, output, arguments, environment.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { until } from "../processes.mjs";
 
 describe("exec", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -176,6 +177,17 @@ describe("exec", () => {
     assert.equal(events.find((event) => event.output === "b\n")?.type, "stderr");
     assert.equal(events.at(-1)?.exitCode, 4);
     assert.ok(!Number.isNaN(Date.parse(events[0]?.timestamp ?? "")));
+  });
+
+  it("brings all of the input to a command although onOutput throws", async () => {
+    const script = "echo first; wc -c > count.new; mv count.new count";
+    const onOutput = () => {
+      throw new Error("the caller's own");
+    };
+    const input = "x".repeat(5_000_000);
+    await assert.rejects(execs.exec("sh", ["-c", script], { input, onOutput }), /caller's own/);
+    await until(() => existsSync(join(workspace, "count")));
+    assert.equal((await readFile(join(workspace, "count"), "utf8")).trim(), "5000000");
   });
 
   it("rejects with what onOutput throws", async () => {

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { get } from "node:http";
 import { after, before, describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
 
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
@@ -35,6 +36,17 @@ describe("output", () => {
     return Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]);
   };
 
+  /**
+   * Tells a command that waits for it to begin; gives the milliseconds until its process has ended.
+   * @param {{ id: string }} exec
+   */
+  const timeToEnd = async ({ id }) => {
+    const start = performance.now();
+    await execs.sendStdin(id, { input: "go\n" });
+    while ((await execs.get(id)).status !== "EXITED") await setTimeout(10);
+    return performance.now() - start;
+  };
+
   before(async () => {
     agent = await startAgent();
     ({ execs } = await connect(agent));
@@ -56,20 +68,29 @@ describe("output", () => {
   });
 
   it("does not let a reader that stalls hold up the process or another reader", async () => {
-    const { id } = await execs.create({ command: "sh", args: ["-c", HUNDRED_MEGABYTES] });
+    const command = { command: "sh", args: ["-c", `read go; ${HUNDRED_MEGABYTES}`] };
+    // What it takes where nobody reads.
+    const alone = await timeToEnd(await execs.create(command));
+
+    const { id } = await execs.create(command);
     const url = `${agent.url}/api/v1/stream/execs/${id}/io`;
     const request = get(url, { headers: { authorization: `Bearer ${agent.token}` } });
     const [stalled] = await once(request, "response");
     stalled.pause();
+    const taken = await timeToEnd({ id });
+    assert.ok(taken < 2 * alone + 2000, `it took ${taken} ms, and ${alone} ms without a reader`);
+    const { bytesRead } = stalled.socket;
+    assert.ok(bytesRead < 1_000_000, `the reader has stalled: it has read ${bytesRead} bytes`);
 
     const { exitCode, output } = await execs.wait(id);
     assert.equal(exitCode, 0);
-    assert.ok(stalled.readableLength < 1_000_000, "it has read next to nothing meanwhile");
+    assert.equal(stalled.socket.bytesRead, bytesRead, "and it still does");
 
     let text = "";
     for await (const chunk of stalled.setEncoding("utf8")) text += chunk;
     const events = text.split("\n").filter((line) => line.startsWith("data: "));
     const late = events.map((line) => JSON.parse(line.slice(6)).output).join("");
+    assert.ok(late.length > 100_000_000);
     assert.equal(sha256(late), sha256(output), "and it gets all of it when it goes on");
   });
 

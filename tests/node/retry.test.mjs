@@ -154,6 +154,28 @@ for (const [kind, args] of /** @type {const} */ ([
       await execs.delete(id);
     });
 
+    it("takes input for sent that the agent has and a process has long not read", async () => {
+      const { execs } = await troubled(async (path, send) => {
+        const answer = await send();
+        if (!path.startsWith("POST") || (requests[path] ?? 0) > 2) return answer;
+        // As Node's fetch has it after 300 s.
+        const cause = Object.assign(new Error(), { code: "UND_ERR_HEADERS_TIMEOUT" });
+        throw new TypeError("fetch failed", { cause });
+      });
+      const { id } = await (await connect(agent)).execs.create({ command: "cat", args: [] });
+      if (plain) {
+        // It does not say that it goes on with what nobody waits for.
+        await assert.rejects(execs.sendStdin(id, { input: "a" }), HttpError);
+        return;
+      }
+      assert.equal((await execs.sendStdin(id, { input: "a" })).id, id);
+      assert.equal(requests["POST /api/v1/execs/ID/io"], 3, "the text once, then asked until told");
+      for await (const { output } of execs.streamOutput(id)) {
+        assert.equal(output, "a");
+        break;
+      }
+    });
+
     it("asks shouldRetry and tells onRetry, with the failure and the pause", async () => {
       /** @type {RetryContext[]} */
       const asked = [];

@@ -289,7 +289,7 @@ for (const [kind, args] of /** @type {const} */ ([
         // The agent is there for all but a stop, by either way.
         fetch: async (input, init) => {
           const isStop =
-            String(input).endsWith("/signal") || String(init?.body).includes("kill -s");
+            String(input).endsWith("/signal") || String(init?.body).includes('kill \\"-');
           if (isStop) throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
           return fetch(input, init);
         },

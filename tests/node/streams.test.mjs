@@ -170,4 +170,14 @@ describe("streams", () => {
     assert.equal(open, 0);
     assert.equal((await execs.get(id)).status, "RUNNING");
   });
+
+  it("refuses a create once it is closed, and says that nothing was run", async () => {
+    const sandbox = await connect(agent);
+    await sandbox.execs.list();
+    await sandbox.execs.exec("true");
+    sandbox.close();
+    const request = { command: "true", args: [] };
+    await assert.rejects(sandbox.execs.create(request), ClosedError);
+    await assert.rejects(sandbox.execs.exec("true"), ClosedError);
+  });
 });

@@ -21,9 +21,12 @@ after(() => rm(folder, { recursive: true, force: true }));
 
 test("has exactly these files", () => {
   const modules = [
-    ...["browser", "connect", "edge", "errors", "execs", "failure", "load", "node", "public"],
-    ...["sandbox", "signal", "stream", "types"],
-    ...["core/sandpipe", "node/index", "node/start-agent"],
+    ...["background", "browser", "connect", "edge", "errors", "execs", "failure", "load", "node"],
+    ...["public", "runtime", "sandbox", "sessions", "signal", "stream", "terminal", "types"],
+    ...["core/sandpipe", "node/index", "node/local-runtime", "node/ssh-runtime"],
+    ...["node/start-agent"],
+    ...["connections", "failures", "options", "remote-script"].map((name) => `node/ssh/${name}`),
+    ...["paths", "taskkill"].map((name) => `node/windows/${name}`),
     ...[
       "aborted",
       "agent",

@@ -1,13 +1,19 @@
 import { expectTypeOf } from "expect-type";
 import {
+  background,
   connect,
   isSandpipeError,
+  type Background,
+  type BackgroundProcess,
   type CreateExecRequest,
   type ExecItem,
+  type ExecResult,
   type ExecStdout,
+  type Runtime,
   type Sandbox,
+  type Session,
 } from "sandpipe";
-import { startAgent } from "sandpipe/node";
+import { localRuntime, sshRuntime, startAgent, type SshRuntime } from "sandpipe/node";
 import module from "sandpipe/sandpipe.wasm";
 
 export async function embedded() {
@@ -48,10 +54,75 @@ export async function contract() {
   const request: CreateExecRequest = { command: "cat", args: [] };
   expectTypeOf(await execs.create(request)).toEqualTypeOf<ExecItem>();
   expectTypeOf(await execs.sendStdin("id", { input: "text" })).toEqualTypeOf<ExecItem>();
+  const terminal = await execs.attach("id");
+  for await (const event of terminal) expectTypeOf(event).toEqualTypeOf<ExecStdout>();
+  expectTypeOf(terminal.output).toEqualTypeOf<AsyncIterableIterator<ExecStdout>>();
+  expectTypeOf(terminal.write("text")).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(terminal.resize(80, 24)).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(terminal.exited).toEqualTypeOf<Promise<number>>();
+  terminal.close();
   expectTypeOf(execs.delete("id")).toEqualTypeOf<Promise<void>>();
 }
 
+export async function sessions(sandbox: Sandbox) {
+  const options = { cwd: "/", env: { NAME: "value" }, user: "root", shell: "dash" };
+  await using session = await sandbox.sessions.create(options);
+  expectTypeOf(session).toEqualTypeOf<Session>();
+  expectTypeOf(session.run("true", { timeoutMs: 1 })).toEqualTypeOf<Promise<ExecResult>>();
+  expectTypeOf(session.close()).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(session).toExtend<Runtime>();
+  // @ts-expect-error A session has no terminal.
+  await sandbox.sessions.create({ pty: true });
+}
+
+export async function runtimes() {
+  await using ssh = sshRuntime({ host: "example.com", port: 22, user: "me", identityFile: "key" });
+  expectTypeOf(ssh).toEqualTypeOf<SshRuntime>();
+  const runtime: Runtime = ssh;
+  const { signal } = new AbortController();
+  expectTypeOf(await runtime.run("true", { signal })).toEqualTypeOf<ExecResult>();
+  // @ts-expect-error Where is it?
+  sshRuntime({ user: "me" });
+}
+
+export async function processes(sandbox: Sandbox) {
+  expectTypeOf(sandbox).toExtend<Runtime>();
+  expectTypeOf(sandbox.background).toEqualTypeOf<Background>();
+  expectTypeOf(localRuntime({ shell: "bash" })).toEqualTypeOf<Runtime>();
+  const { exitCode, output } = await sandbox.run("true", { signal: AbortSignal.timeout(1) });
+  expectTypeOf(exitCode).toEqualTypeOf<number>();
+  expectTypeOf(output).toEqualTypeOf<string>();
+
+  const inWorkspace = background(sandbox, { baseDir: "~/.sandpipe", workspace: "w" });
+  const options = { name: "n", cwd: "/", env: { A: "" }, timeoutMs: 1 };
+  const spawned = await inWorkspace.spawn("true", options);
+  expectTypeOf(spawned).toEqualTypeOf<BackgroundProcess>();
+  expectTypeOf(spawned.status).toEqualTypeOf<"running" | "exited" | "killed" | "failed">();
+  expectTypeOf(spawned.exitCode).toEqualTypeOf<number | undefined>();
+  expectTypeOf(await inWorkspace.list()).toEqualTypeOf<BackgroundProcess[]>();
+  expectTypeOf(await inWorkspace.get("id")).toEqualTypeOf<BackgroundProcess>();
+  expectTypeOf(await inWorkspace.wait("id", { timeoutMs: 1 })).toEqualTypeOf<BackgroundProcess>();
+  expectTypeOf(
+    await inWorkspace.terminate("id", { graceMs: 1 }),
+  ).toEqualTypeOf<BackgroundProcess>();
+  expectTypeOf(inWorkspace.remove("id")).toEqualTypeOf<Promise<void>>();
+  const piece = await inWorkspace.readOutput("id", {
+    ...{ stream: "both", offset: 0, maxBytes: 4, tailBytes: 1 },
+    ...{ filter: "x", exclude: true, waitMs: 1 },
+  } as const);
+  expectTypeOf(piece.output).toEqualTypeOf<string>();
+  expectTypeOf(piece.nextOffset).toEqualTypeOf<number>();
+  const result = await inWorkspace.run("true", {
+    ...{ waitTimeoutMs: 1, captureExitCode: true, maxOutputBytes: 1 },
+    ...{ ignoreOutput: true, outputFile: "x" },
+  });
+  expectTypeOf(result.exitCode).toEqualTypeOf<number>();
+  expectTypeOf(result.failureReason).toEqualTypeOf<string | undefined>();
+}
+
 export function errors(error: unknown) {
+  if (isSandpipeError(error, "ssh")) expectTypeOf(error.mayHaveRun).toEqualTypeOf<boolean>();
+  if (isSandpipeError(error, "session")) expectTypeOf(error.execId).toEqualTypeOf<string>();
   if (isSandpipeError(error, "exit_code_missing"))
     expectTypeOf(error.hint).toEqualTypeOf<string | undefined>();
 }

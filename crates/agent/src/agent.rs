@@ -2,7 +2,6 @@ use std::{
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
-    future::IntoFuture,
     io::{self, Write},
     net::{IpAddr, SocketAddr},
     os::unix::ffi::OsStrExt,
@@ -16,17 +15,22 @@ use serde::Serialize;
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
-    connections::{Connections, CountingListener},
     execs::{Registry, Unstoppable},
     features::Features,
     http::{self, HostPolicy},
     options::Options,
     process::{FileLimit, Identity, Reaper, Surroundings},
+    server::{self, Connections},
     shutdown::StopRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
     token::{self, LoadedTokens, TokenError, Tokens},
 };
 
+/// Which part of the agent's descriptors may be connections. A reader of output takes one more, and a
+/// command some.
+const CONNECTIONS_SHARE: usize = 4;
+/// How many connections there may be at once in any case: each takes some memory.
+const MOST_CONNECTIONS: usize = 10_000;
 /// How long all clients may read nothing when the agent ends.
 const LAST_READ: Duration = Duration::from_secs(1);
 /// How long clients that go on reading may take when the agent ends.
@@ -41,6 +45,7 @@ pub struct Agent {
     hosts: Arc<HostPolicy>,
     allow_origin: Vec<HeaderValue>,
     state_dir: StateDir,
+    most_connections: usize,
     /// Becomes true when what has no end of its own is to end.
     over: watch::Sender<bool>,
 }
@@ -155,9 +160,9 @@ impl Agent {
         )?;
         let file_limit = FileLimit::raise()
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
-        let signals =
+        let tools =
             Reaper::adopt_orphans().map_err(|error| refused("adopt orphaned processes", error))?;
-        tokio::spawn(Reaper::run(signals));
+        tokio::spawn(Reaper::run(tools));
 
         let surroundings = Surroundings {
             workspace,
@@ -175,6 +180,7 @@ impl Agent {
             hosts: Arc::new(HostPolicy::new(options.listen.ip(), &options.allow_host)),
             allow_origin: options.allow_origin.clone(),
             state_dir,
+            most_connections: file_limit.share(CONNECTIONS_SHARE).min(MOST_CONNECTIONS),
             over: watch::Sender::new(false),
         })
     }
@@ -212,14 +218,10 @@ impl Agent {
         listener: TcpListener,
         stops: &mut StopRequests,
     ) -> Result<(), AgentError> {
-        let (closing, mut closed) = watch::channel(false);
+        let (closing, closed) = watch::channel(false);
         let connections = Connections::default();
-        let listener = CountingListener { listener, connections: connections.clone() };
-        let server = axum::serve(listener, self.app()).with_graceful_shutdown(async move {
-            // An error would mean that the agent is gone.
-            let _closing = closed.wait_for(|closing| *closing).await;
-        });
-        tokio::spawn(server.into_future());
+        let most = self.most_connections;
+        tokio::spawn(server::serve(listener, self.app(), connections.clone(), most, closed));
 
         stops.stop().await;
         tracing::info!("stopping");

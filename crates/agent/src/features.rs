@@ -11,10 +11,13 @@ pub enum Feature {
     StdinEof,
     /// A reader is told of events that the agent does not have any more.
     Gap,
+    /// A WebSocket's output is numbered, and its input is answered.
+    Attach,
 }
 
 impl Feature {
-    const ALL: [Self; 4] = [Self::IdempotencyKey, Self::Signal, Self::StdinEof, Self::Gap];
+    const ALL: [Self; 5] =
+        [Self::IdempotencyKey, Self::Signal, Self::StdinEof, Self::Gap, Self::Attach];
 
     /// Its name in `/health`.
     pub(crate) fn name(self) -> &'static str {
@@ -23,6 +26,7 @@ impl Feature {
             Self::Signal => "signal",
             Self::StdinEof => "stdin-eof",
             Self::Gap => "gap",
+            Self::Attach => "attach",
         }
     }
 }
@@ -82,8 +86,8 @@ mod tests {
             let off: Vec<_> = off.iter().map(|name| name.parse().unwrap()).collect();
             Features::without(&off).names()
         };
-        assert_eq!(names(&[]), ["idempotency-key", "signal", "stdin-eof", "gap"]);
-        assert_eq!(names(&["signal", "gap"]), ["idempotency-key", "stdin-eof"]);
+        assert_eq!(names(&[]), ["idempotency-key", "signal", "stdin-eof", "gap", "attach"]);
+        assert_eq!(names(&["signal", "gap"]), ["idempotency-key", "stdin-eof", "attach"]);
         assert_eq!(names(&["all"]), [] as [&str; 0]);
         assert!("nonsense".parse::<Without>().unwrap_err().contains("stdin-eof"));
     }

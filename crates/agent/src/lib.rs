@@ -4,13 +4,13 @@
 //! program; [`Agent::app`] is its interface without a socket.
 
 mod agent;
-mod connections;
 mod execs;
 mod features;
 mod http;
 mod options;
 mod output;
 mod process;
+mod server;
 mod shutdown;
 mod state_dir;
 mod token;

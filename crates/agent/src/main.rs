@@ -19,7 +19,19 @@ fn main() -> ExitCode {
         report(&errno);
         return ExitCode::FAILURE;
     }
+    give_back_large_blocks();
     serve()
+}
+
+/// The C library would keep the memory of large request bodies once it has seen some: it raises the
+/// size from which on a block is the system's own with each that it frees, up to 32 MiB (mallopt(3)).
+fn give_back_large_blocks() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it only sets a parameter, and there is no other thread yet.
+    #[allow(unsafe_code)]
+    unsafe {
+        nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, 128 * 1024);
+    }
 }
 
 fn serve() -> ExitCode {
@@ -50,7 +62,10 @@ fn serve() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(sandpipe_agent::run(&options)) {
+    let outcome = runtime.block_on(sandpipe_agent::run(&options));
+    // A thread that the file system holds up is not waited for.
+    runtime.shutdown_background();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report(&error);

@@ -11,7 +11,8 @@ pub struct CreateExecRequest {
     pub command: String,
     /// The program's arguments, handed over byte for byte.
     pub args: Vec<String>,
-    /// Whether it starts at once. Default: true.
+    /// Whether it starts at once. One that waits may have some 768 KiB of arguments and environment.
+    /// Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub autostart: Option<bool>,
@@ -20,7 +21,7 @@ pub struct CreateExecRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub interactive: Option<bool>,
-    /// Whether it runs in a pseudo-terminal (80 columns, 24 rows until a resize), as the leader of
+    /// Whether it runs in a pseudo-terminal (80 columns, 24 rows unless resized), as the leader of
     /// a session of its own; stdout and stderr are then one stream. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]

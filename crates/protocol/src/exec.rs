@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 pub struct ExecItem {
     /// The exec's unique identifier.
     pub id: String,
-    /// The program.
+    /// The program. Of a name that is longer than any path, only the beginning is shown.
     pub command: String,
-    /// The program's arguments.
+    /// The program's arguments. Of very many or very long ones only the first are shown, 128 KiB at
+    /// most, and then one element that says how many are left out: `[3 more arguments, 700000 bytes]`.
+    /// That element can't be told from an argument with the same text: this list is for showing what
+    /// runs, not for running it again.
     pub args: Vec<String>,
     /// How far it has come. Another agent may have other words for it.
     #[cfg_attr(

@@ -3,11 +3,13 @@
 //!
 //! Nothing here performs I/O or looks at a clock.
 
+pub mod blocks;
 mod create;
 mod error;
 mod exec;
 mod health;
 pub mod json_array;
+pub mod json_string;
 mod output;
 mod signal;
 pub mod sse;
@@ -18,7 +20,7 @@ pub use create::CreateExecRequest;
 pub use error::ErrorBody;
 pub use exec::{ExecDeleteResponse, ExecItem, ExecListResponse, ExecStart, ExecStatus};
 pub use health::Health;
-pub use output::{ExecStdout, Gap, OutputType};
+pub use output::{ExecStdout, Gap, OutputEvent, OutputType};
 pub use signal::SignalRequest;
 pub use stdin::{ExecStdin, StdinType, TerminalSize};
 

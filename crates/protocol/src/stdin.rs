@@ -20,7 +20,8 @@ pub struct ExecStdin {
 pub enum StdinType {
     /// Text for standard input.
     Stdin,
-    /// A terminal size. Only for an exec with a pseudo-terminal.
+    /// A terminal size. Only for an exec with a pseudo-terminal; before the start, it is the size that
+    /// the process finds.
     Resize,
     /// The end of standard input; `input` is empty. An extension.
     Eof,

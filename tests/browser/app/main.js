@@ -1,4 +1,39 @@
-import { connect } from "sandpipe";
+import { background, connect } from "sandpipe";
+
+/** Types into an interactive shell; gives its output and exit code. */
+globalThis.useShell = async ({ url, token, size, typed }) => {
+  const { execs } = await connect({ url, token });
+  const { id } = await execs.create({ command: "sh", args: ["-i"], pty: true });
+  using terminal = await execs.attach(id);
+  let output = "";
+  for await (const event of terminal) {
+    // The shell asks for input.
+    if (output === "") {
+      await terminal.resize(...size);
+      await terminal.write(typed);
+    }
+    output += event.output;
+  }
+  return { output, exitCode: await terminal.exited };
+};
+
+/** Has many commands under way at once, each of which waits for a line; gives their exit codes. */
+globalThis.watchMany = async ({ url, token, count }) => {
+  const { execs } = await connect({ url, token });
+  const terminals = [];
+  for (let number = 0; number < count; number++) {
+    const script = `echo up; read line; exit $line`;
+    const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+    const terminal = await execs.attach(id);
+    await terminal.output.next();
+    terminals.push(terminal);
+  }
+  const ended = terminals.map(async (terminal, number) => {
+    await terminal.write(`${number}\n`);
+    for await (const { exitCode } of terminal) if (exitCode !== undefined) return exitCode;
+  });
+  return Promise.all(ended);
+};
 
 globalThis.runCommand = async ({ url, token, command, args }) => {
   const sandbox = await connect({ url, token });
@@ -7,4 +42,15 @@ globalThis.runCommand = async ({ url, token, command, args }) => {
     onOutput: (event) => events.push({ type: event.type, output: event.output }),
   });
   return { result, events };
+};
+
+globalThis.runInBackground = async ({ url, token, script }) => {
+  const sandbox = await connect({ url, token });
+  const { id } = await sandbox.background.spawn(script);
+  // Another client, of the same place.
+  const processes = background(sandbox);
+  const { status, exitCode } = await processes.wait(id);
+  const { output } = await processes.readOutput(id);
+  await processes.remove(id);
+  return { status, exitCode, output };
 };

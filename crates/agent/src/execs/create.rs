@@ -14,11 +14,19 @@ use crate::{
     state_dir::Keep,
 };
 
+/// The most bytes that wait for a start: an exec takes at most 1 MiB of memory.
+const MAX_WAITING: usize = 768 * 1024;
+
 /// Why there is no new exec.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CreateError {
     #[error(transparent)]
     Invalid(#[from] InvalidLaunch),
+    #[error(
+        "the arguments and the environment take {0} bytes, and an exec that is to wait for its start \
+         may take {MAX_WAITING}: leave \"autostart\" out, or hand the data over by standard input"
+    )]
+    TooLargeToWait(usize),
     #[error("the agent is stopping and takes no new execs")]
     Stopping,
     #[error(transparent)]
@@ -80,6 +88,9 @@ impl Registry {
         let registry = Arc::clone(self);
         let launch =
             spawn_blocking(move || Launch::prepare(request, registry.surroundings())).await??;
+        if !autostart && launch.size() > MAX_WAITING {
+            return Err(CreateError::TooLargeToWait(launch.size()));
+        }
         let id = new_id().map_err(CreateError::Id)?;
         let records = (self.keep() == Keep::State).then_some(Records { creation });
         let exec = self

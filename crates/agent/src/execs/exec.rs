@@ -3,11 +3,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
-use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, NO_EXIT_CODE};
+use nix::sys::signal::Signal;
+use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, NO_EXIT_CODE, TerminalSize};
 use tokio::sync::watch;
 
 use super::{
-    directory::Directory, idempotency::Creation, input::Input, record::Record, registry::Registry,
+    description::Description, directory::Directory, idempotency::Creation, input::Input,
+    record::Record, registry::Registry,
 };
 use crate::{
     output::Spool,
@@ -21,8 +23,6 @@ pub(crate) struct Exec {
     /// 1, 2, 3, … in the order in which they were created.
     pub(super) number: u64,
     pub(super) description: Description,
-    /// How to start it; none for one that an earlier agent took care of.
-    pub(super) launch: Option<Arc<Launch>>,
     directory: Directory,
     /// None where nothing is to be known of it later.
     records: Option<Records>,
@@ -36,17 +36,6 @@ pub(crate) struct Exec {
     changes: watch::Sender<()>,
     /// Becomes true when it is deleted.
     pub(super) deleted: watch::Sender<bool>,
-}
-
-/// What was asked for.
-#[derive(Clone, Debug)]
-pub(super) struct Description {
-    pub(super) command: String,
-    pub(super) args: Vec<String>,
-    pub(super) pty: bool,
-    /// Whether standard input was to stay open.
-    pub(super) interactive: bool,
-    pub(super) user: Option<String>,
 }
 
 /// What the records of an exec hold that never changes.
@@ -69,6 +58,8 @@ pub(super) enum Lifecycle {
 pub(super) struct State {
     pub(super) status: ExecStatus,
     pub(super) exit_code: Option<i32>,
+    /// How to start it, until it has been.
+    pub(super) launch: Option<Arc<Launch>>,
     /// The process id, once there was one.
     pub(super) pid: u32,
     /// Whether readers are told of the end of the output.
@@ -79,6 +70,8 @@ pub(super) struct State {
     pub(super) input: Option<Input>,
     /// The terminal, while the process runs in one.
     pub(super) terminal: Option<Terminal>,
+    /// The size that the terminal is to have, if a client has said it before there is one.
+    pub(super) size: Option<TerminalSize>,
 }
 
 impl Exec {
@@ -91,16 +84,10 @@ impl Exec {
     ) -> Self {
         let path = registry.spools().join(&id);
         let spool = Spool::new(path.clone(), registry.spool_limit());
-        let description = Description {
-            command: launch.command.clone(),
-            args: launch.args.clone(),
-            pty: launch.pty,
-            interactive: launch.interactive,
-            user: launch.identity.as_ref().map(ToString::to_string),
-        };
-        let state = State::of(ExecStatus::Created, None, 0);
+        let description = Description::of(&launch);
+        let mut state = State::of(ExecStatus::Created, None, 0);
+        state.launch = Some(Arc::new(launch));
         Self {
-            launch: Some(Arc::new(launch)),
             records,
             ..Self::with(id, number, description, Directory::new(path), spool, state, registry)
         }
@@ -136,7 +123,6 @@ impl Exec {
             id,
             number,
             description,
-            launch: None,
             directory,
             records: None,
             spool: Arc::new(spool),
@@ -169,6 +155,8 @@ impl Exec {
 
     /// Removes what is on disk. It may block.
     pub(super) fn remove_directory(&self) {
+        // What is being written would make it anew.
+        self.spool.let_go();
         self.directory.remove();
     }
 
@@ -232,19 +220,35 @@ impl Exec {
             End::Tell => self.spool.finish(&last),
             End::Hold(held) => *held = Some(last),
         }
-        self.set_over(state, Some(exit_code));
+        let status = over(&state.status);
+        self.set_over(state, status, Some(exit_code));
     }
 
-    /// Its process is out of sight: the exit code will never be known, and no more output comes.
+    /// Its process is out of sight, and is stopped: the exit code will never be known, and no more
+    /// output comes. It writes to disk, so it may block.
+    ///
+    /// An agent that starts later makes the same of an exec whose record has no exit code.
     pub(super) fn set_lost(&self) {
+        let group = self.state().group.clone();
+        if let Some(Err(error)) = group.map(|group| group.signal(Signal::SIGKILL)) {
+            tracing::warn!(%error, id = self.id, "can't kill the process group");
+        }
+        let item = ExecItem { status: ExecStatus::Stopped, ..self.item() };
+        self.write_item(item, None);
         let state = self.state();
         self.spool.close();
-        self.set_over(state, None);
+        self.set_over(state, ExecStatus::Stopped, None);
     }
 
-    fn set_over(&self, mut state: MutexGuard<'_, State>, exit_code: Option<i32>) {
-        state.status = over(&state.status);
+    fn set_over(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        status: ExecStatus,
+        exit_code: Option<i32>,
+    ) {
+        state.status = status;
         state.exit_code = exit_code;
+        state.launch = None;
         state.input = None;
         state.terminal = None;
         drop(state);
@@ -276,7 +280,17 @@ enum End {
 
 impl State {
     fn of(status: ExecStatus, exit_code: Option<i32>, pid: u32) -> Self {
-        Self { status, exit_code, pid, end: End::Tell, group: None, input: None, terminal: None }
+        Self {
+            status,
+            exit_code,
+            launch: None,
+            pid,
+            end: End::Tell,
+            group: None,
+            input: None,
+            terminal: None,
+            size: None,
+        }
     }
 }
 

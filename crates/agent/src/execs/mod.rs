@@ -2,6 +2,7 @@
 
 mod create;
 mod delete;
+mod description;
 mod directory;
 mod exec;
 mod idempotency;
@@ -18,7 +19,7 @@ pub(crate) use create::{CreateError, Created};
 pub(crate) use delete::DeleteError;
 pub(crate) use exec::Exec;
 pub(crate) use idempotency::IdempotencyKey;
-pub(crate) use input::InputError;
+pub(crate) use input::{InputError, Queued};
 pub(crate) use registry::Registry;
 pub(crate) use signal::SignalError;
 pub(crate) use start::{StartError, start};

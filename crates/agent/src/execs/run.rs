@@ -29,7 +29,10 @@ pub(super) async fn run(
         Ok(intake) => intake,
         Err(error) => {
             tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
-            exec.set_lost();
+            let lost = spawn_blocking(move || exec.set_lost());
+            if let Err(error) = lost.await {
+                tracing::error!(%error, "an exec that is lost can't be ended");
+            }
             return;
         }
     };
@@ -119,5 +122,65 @@ impl Intake {
 fn note(exec: &Exec, result: &io::Result<()>) {
     if let Err(error) = result {
         tracing::error!(%error, id = exec.id, "the exec's output can't be read");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use nix::sys::wait::waitpid;
+    use sandpipe_protocol::{CreateExecRequest, ExecStatus, NO_EXIT_CODE, TerminalSize};
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{
+        execs::{exec::Records, record::Record, registry::Registry},
+        output::{Reader, SpoolLimit, StartAfter},
+        process::{FileLimit, Launch, Spawned, Surroundings, spawn},
+        state_dir::Keep,
+    };
+
+    #[tokio::test]
+    async fn an_exec_whose_process_goes_out_of_sight_is_stopped_without_an_exit_code() {
+        let surroundings = Surroundings {
+            workspace: "/".into(),
+            default_user: None,
+            env: [].into(),
+            file_limit: FileLimit::raise().unwrap(),
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        let registry = Registry::new(surroundings, directory.path().into(), limit, Keep::State);
+        let request = CreateExecRequest {
+            command: "/bin/sh".into(),
+            args: vec!["-c".into(), "echo output".into()],
+            ..CreateExecRequest::default()
+        };
+        let launch = Launch::prepare(request, registry.surroundings()).unwrap();
+        let size = TerminalSize { cols: 80, rows: 24 };
+        let Ok(Spawned::Running(process)) = spawn(&launch, size) else { panic!("it does not run") };
+        let records = Some(Records { creation: None });
+        let exec =
+            registry.insert(|number| Exec::new("id".into(), number, launch, records, &registry));
+        let exec = exec.unwrap();
+        exec.state().status = ExecStatus::Running;
+        let mut reader = Reader::follow(&exec.spool, StartAfter(0));
+        // Nobody here says how it ended: this is not the reaper's process.
+        waitpid(process.group.id(), None).unwrap();
+        let (ended, _) = oneshot::channel();
+        let (gone, exit) = oneshot::channel();
+        drop(gone);
+        run(Arc::clone(&exec), process.output, exit, ended).await;
+        let next = timeout(Duration::from_mins(1), reader.next()).await;
+        assert!(next.expect("its readers wait for ever").unwrap().is_none());
+        let item = exec.item();
+        assert_eq!((&item.status, item.exit_code), (&ExecStatus::Stopped, NO_EXIT_CODE));
+        // So an agent that starts later finds it.
+        let record = fs::read(directory.path().join("id/exec.json")).unwrap();
+        let record: Record = serde_json::from_slice(&record).unwrap();
+        assert_eq!((record.item, record.last_event), (item, None));
+        // It is over for whoever waits for that, and can be deleted.
+        registry.delete(&exec).await.unwrap();
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use sandpipe_protocol::{ExecStatus, OutputType};
-use tokio::task::spawn_blocking;
+use sandpipe_protocol::{ExecStatus, OutputType, TerminalSize};
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
     exec::{Exec, Lifecycle},
@@ -12,6 +12,13 @@ use crate::{
     output::Collector,
     process::{Process, SpawnError, Spawned, spawn},
 };
+
+/// The size of a terminal that nobody has resized yet.
+const DEFAULT_SIZE: TerminalSize = TerminalSize { cols: 80, rows: 24 };
+
+/// How many processes are started at once. A start that the file system holds up takes a thread of those
+/// that output is written by, too: 512, tokio's default.
+static STARTS: Semaphore = Semaphore::const_new(128);
 
 /// Why an exec was not started.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +39,8 @@ pub(crate) enum StartError {
 ///
 /// The caller lets it run to its end: half of it would be a process that nobody knows of.
 pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
+    // Before the lock, so that what waits for its turn can be deleted.
+    let turn = STARTS.acquire().await;
     let lifecycle = exec.lifecycle.lock().await;
     match *lifecycle {
         Lifecycle::Open => {}
@@ -46,11 +55,15 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
         }
     }
 
-    let Some(launch) = exec.launch.clone() else {
+    let launch = exec.state().launch.clone();
+    let Some(launch) = launch else {
         let status = exec.state().status.clone();
         return Err(StartError::NotStartable { id: exec.id.clone(), status });
     };
-    match spawn_blocking(move || spawn(&launch)).await?? {
+    let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
+    let spawned = spawn_blocking(move || spawn(&launch, size)).await??;
+    drop(turn);
+    match spawned {
         Spawned::Running(process) => {
             let output = set_running(exec, process);
             // An agent that starts later is to know the process id too. Before it can end: its end is
@@ -83,9 +96,16 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> impl Future<Output = ()> +
     });
     let mut state = exec.state();
     state.status = ExecStatus::Running;
+    state.launch = None;
     state.pid = group.id().as_raw().unsigned_abs();
     state.group = Some(group);
     state.input = input;
+    // It may have come while the process was being started.
+    let resized =
+        terminal.as_ref().zip(state.size.take()).map(|(terminal, size)| terminal.resize(size));
+    if let Some(Err(error)) = resized {
+        tracing::warn!(%error, id = exec.id, "the terminal can't be resized");
+    }
     state.terminal = terminal;
     drop(state);
     exec.changed();

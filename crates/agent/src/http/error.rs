@@ -55,6 +55,14 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn into_message(self) -> String {
+        self.message
+    }
+
     pub(super) fn internal(error: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
     }
@@ -103,6 +111,7 @@ impl From<CreateError> for ApiError {
         let status = match error {
             CreateError::Start(error) => return error.into(),
             CreateError::Invalid(_) => StatusCode::BAD_REQUEST,
+            CreateError::TooLargeToWait(_) => StatusCode::PAYLOAD_TOO_LARGE,
             CreateError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             CreateError::KeyReused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             CreateError::Deleted(_) => StatusCode::CONFLICT,
@@ -141,6 +150,7 @@ impl From<InputError> for ApiError {
     fn from(error: InputError) -> Self {
         match error {
             InputError::Resize { .. } => Self::internal(error),
+            InputError::Full(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()),
             _ => Self::bad_request(error.to_string()),
         }
     }

@@ -207,10 +207,30 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
     use sandpipe_protocol::OutputType;
 
     use super::*;
     use crate::output::SpoolLimit;
+
+    #[test]
+    fn a_write_that_hangs_holds_up_no_reader_that_begins_and_no_end() {
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        let spool = Arc::new(Spool::new("/nowhere".into(), limit));
+        // As a disk that does not answer holds it.
+        let batch = spool.batch();
+        let (done, wait) = mpsc::channel();
+        let other = Arc::clone(&spool);
+        thread::spawn(move || {
+            drop(Reader::follow(&other, StartAfter(-1)));
+            assert_eq!(StartAfter(0).first_gap(&other), None);
+            other.close();
+            done.send(()).unwrap();
+        });
+        wait.recv_timeout(Duration::from_mins(1)).expect("it waits for the write");
+        drop(batch);
+    }
 
     #[tokio::test]
     async fn a_snapshot_that_is_cut_by_a_delete_does_not_look_whole() {

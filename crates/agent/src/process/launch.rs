@@ -108,6 +108,14 @@ impl Launch {
         })
     }
 
+    /// How many bytes of memory it takes, more or less.
+    pub(crate) fn size(&self) -> usize {
+        let args = self.args.iter().map(|arg| arg.len() + size_of::<String>());
+        let env = self.env.iter();
+        let env = env.map(|(name, value)| name.len() + value.len() + 2 * size_of::<OsString>());
+        self.command.len() + args.chain(env).sum::<usize>()
+    }
+
     /// Whether there is a file that the command stands for: by its path, or in a directory of `PATH`
     /// (POSIX, Base Definitions, 8.3).
     pub(super) fn is_found(&self) -> bool {
@@ -141,7 +149,7 @@ fn check_text(
     }
     for (name, value) in env {
         if name.is_empty() || name.contains('=') {
-            return Err(InvalidLaunch::EnvName(name.clone()));
+            return Err(InvalidLaunch::EnvName(shown(name)));
         }
         check_nul("a name of \"env\"", name)?;
         check_nul("a value of \"env\"", value)?;
@@ -151,9 +159,14 @@ fn check_text(
 
 fn check_nul(field: &'static str, value: &str) -> Result<(), InvalidLaunch> {
     if value.contains('\0') {
-        return Err(InvalidLaunch::Nul { field, value: value.chars().take(80).collect() });
+        return Err(InvalidLaunch::Nul { field, value: shown(value) });
     }
     Ok(())
+}
+
+/// The beginning of a value, which may be as large as a body.
+fn shown(value: &str) -> String {
+    value.chars().take(80).collect()
 }
 
 fn check_cwd(path: &Path) -> Result<(), InvalidLaunch> {

@@ -16,6 +16,11 @@ impl FileLimit {
         Ok(Self { soft, hard })
     }
 
+    /// A fraction of all descriptors that the agent may have.
+    pub(crate) fn share(self, fraction: usize) -> usize {
+        usize::try_from(self.hard).unwrap_or(usize::MAX) / fraction
+    }
+
     /// Puts the old limit back. Only a bare system call, so it may run between fork and exec.
     pub(super) fn restore(self) -> nix::Result<()> {
         setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)

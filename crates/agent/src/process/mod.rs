@@ -14,6 +14,7 @@ mod session;
 mod spawn;
 mod stdio;
 mod user;
+mod wait;
 
 pub(crate) use arrivals::{Arrivals, Piece};
 pub(crate) use end_of_input::EndOfInput;

@@ -1,24 +1,23 @@
 use std::{
     collections::HashMap,
     io,
-    mem::MaybeUninit,
     os::fd::OwnedFd,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
     time::Duration,
 };
 
-use nix::{errno::Errno, libc, unistd::Pid};
-use rustix::process::WaitOptions;
+use nix::{libc, unistd::Pid};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    sync::oneshot,
+    sync::{Notify, oneshot},
     time::sleep,
 };
 
 use super::{
-    exit_code::exit_code,
     group::{Group, Scope},
     guardian::{Guardian, News, Ticket, report},
+    wait::{next_ended, reap},
 };
 
 /// How often the groups that have lost their leader are looked at: one should be seen empty before its
@@ -30,15 +29,23 @@ const ORPHANED_INTERVAL: Duration = Duration::from_millis(500);
 /// The agent is the "child subreaper" of its commands: a descendant that loses its parent becomes
 /// the agent's child, whatever the init process is or does.
 ///
-/// There is one table, since waiting for any child concerns the whole process. Its lock is held
-/// while a process is started and while children are reaped: no child is reaped before it is in the
-/// table, and the standard library's own wait for a child that could not execute is left alone.
+/// There is one table, since waiting for any child concerns the whole process. Its lock is not held
+/// while a process is started, which takes as long as the file system that the program is on. No child
+/// may be reaped before it is in the table, and one that could not be executed is the standard
+/// library's to wait for. So while something is being started only members of known groups are reaped:
+/// a process that is being started is in the agent's group, or in a new one of its own.
 #[derive(Debug)]
 pub(crate) struct Reaper;
 
-/// The signal that says that a child has ended.
+/// What the reaper works with.
 #[derive(Debug)]
-pub(crate) struct Signals(Signal);
+pub(crate) struct Tools {
+    /// It says that a child has ended.
+    signal: Signal,
+    /// A thread of its own, since it may have to wait for the lock: those of the runtime may all be
+    /// held up by the file system. It answers whether a group is left that has lost its leader.
+    thread: mpsc::Sender<oneshot::Sender<bool>>,
+}
 
 #[derive(Debug, Default)]
 struct Table {
@@ -47,6 +54,8 @@ struct Table {
     orphaned: Vec<Guarded>,
     /// The number of the next ticket.
     ticket: u64,
+    /// How many processes are being started.
+    starting: usize,
     guardian: Guard,
 }
 
@@ -92,28 +101,41 @@ impl Registration {
 }
 
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
+/// Told after each start: its process, or what it held up, may have ended already.
+static STARTED: Notify = Notify::const_new();
 
 impl Reaper {
     /// Makes this process the reaper of its descendants.
     ///
     /// # Errors
-    /// When the system refuses that, or the signal handler.
-    pub(crate) fn adopt_orphans() -> io::Result<Signals> {
+    /// When the system refuses that, the signal handler or a thread.
+    pub(crate) fn adopt_orphans() -> io::Result<Tools> {
         nix::sys::prctl::set_child_subreaper(true)?;
-        signal(SignalKind::child()).map(Signals)
+        let (thread, rounds) = mpsc::channel::<oneshot::Sender<bool>>();
+        thread::Builder::new().name("reaper".into()).spawn(move || {
+            for round in rounds {
+                // The runtime ends.
+                let _gone = round.send(reap_all());
+            }
+        })?;
+        Ok(Tools { signal: signal(SignalKind::child())?, thread })
     }
 
     /// Reaps children whenever some have ended. Never returns.
-    pub(crate) async fn run(mut signals: Signals) {
+    pub(crate) async fn run(Tools { mut signal, thread }: Tools) {
         loop {
-            // Taking the lock may have to wait for a process that is being started.
-            let Ok(orphaned) = tokio::task::spawn_blocking(reap_all).await else {
+            let (round, reaped) = oneshot::channel();
+            if thread.send(round).is_err() {
+                return;
+            }
+            let Ok(orphaned) = reaped.await else {
                 return;
             };
             tokio::select! {
-                signal = signals.0.recv() => if signal.is_none() {
+                signal = signal.recv() => if signal.is_none() {
                     return;
                 },
+                () = STARTED.notified() => {}
                 () = sleep(ORPHANED_INTERVAL), if orphaned => {}
             }
         }
@@ -125,32 +147,11 @@ impl Reaper {
         scope: Scope,
         start: impl FnOnce(Option<Registration>) -> io::Result<Pid>,
     ) -> io::Result<(Arc<Group>, oneshot::Receiver<i32>)> {
-        let mut table = lock();
-        let table = table.get_or_insert_default();
-        table.replace_dead_guardian();
-        table.ticket += 1;
-        let ticket = Ticket::new(table.ticket);
-        let registration = match &table.guardian {
-            Guard::On(guardian) => {
-                Some(Registration { pipe: Arc::clone(guardian.pipe()), ticket, scope })
-            }
-            Guard::Off | Guard::Dead => None,
-        };
-        // What could not be executed may have registered itself before.
-        let pid = start(registration).inspect_err(|_| table.guardian.forget(ticket))?;
-        // The number is new: an old group that had it can't have a member any more.
-        table.forget_orphaned(|group| {
-            let reused = group.id() == pid;
-            if reused {
-                group.set_gone();
-            }
-            reused
-        });
-        let group = Arc::new(Group::led_by(pid, scope));
-        let (exited, exit) = oneshot::channel();
-        let guarded = Guarded { group: Arc::clone(&group), ticket };
-        table.leaders.insert(pid, Leader { guarded, exited });
-        Ok((group, exit))
+        let (ticket, registration) = lock().get_or_insert_default().begin_start(scope);
+        let started = start(registration.clone());
+        let result = lock().get_or_insert_default().end_start(scope, ticket, registration, started);
+        STARTED.notify_one();
+        result
     }
 
     /// Starts a guardian, which kills every group when this process dies.
@@ -163,11 +164,16 @@ impl Reaper {
         Ok(())
     }
 
-    /// Ends the guardian. What it has not been told to be gone, it kills. It blocks until that is done.
+    /// Ends the guardian. What it has not been told to be gone, it kills. It blocks until that is done,
+    /// unless a process is still being started: that is left to the guardian, which outlives the agent
+    /// until then.
     pub(crate) fn end_guardian() {
         let mut table = lock();
-        let guardian = std::mem::take(&mut table.get_or_insert_default().guardian);
-        if let Guard::On(guardian) = guardian {
+        let table = table.get_or_insert_default();
+        let guardian = std::mem::take(&mut table.guardian);
+        if let Guard::On(guardian) = guardian
+            && table.starting == 0
+        {
             guardian.end();
         }
     }
@@ -187,6 +193,96 @@ impl Guard {
 }
 
 impl Table {
+    /// From now on only members of known groups are reaped. Gives what the new process is known by.
+    fn begin_start(&mut self, scope: Scope) -> (Ticket, Option<Registration>) {
+        self.replace_dead_guardian();
+        self.starting += 1;
+        self.ticket += 1;
+        let ticket = Ticket::new(self.ticket);
+        let registration = match &self.guardian {
+            Guard::On(guardian) => {
+                Some(Registration { pipe: Arc::clone(guardian.pipe()), ticket, scope })
+            }
+            Guard::Off | Guard::Dead => None,
+        };
+        (ticket, registration)
+    }
+
+    fn end_start(
+        &mut self,
+        scope: Scope,
+        ticket: Ticket,
+        registration: Option<Registration>,
+        started: io::Result<Pid>,
+    ) -> io::Result<(Arc<Group>, oneshot::Receiver<i32>)> {
+        self.starting -= 1;
+        // What could not be executed may have registered itself before.
+        let pid = started.inspect_err(|_| self.guardian.forget(ticket))?;
+        // The number is new: an old group that had it can't have a member any more.
+        self.forget_orphaned(|group| {
+            let reused = group.id() == pid;
+            if reused {
+                group.set_gone();
+            }
+            reused
+        });
+        if let Guard::On(guardian) = &self.guardian
+            && registration.is_none_or(|known| !Arc::ptr_eq(&known.pipe, guardian.pipe()))
+        {
+            // It has taken the place of the one to which the process made itself known.
+            let _dead = report(guardian.pipe(), News::Led(ticket, pid, scope));
+        }
+        let group = Arc::new(Group::led_by(pid, scope));
+        let (exited, exit) = oneshot::channel();
+        let guarded = Guarded { group: Arc::clone(&group), ticket };
+        self.leaders.insert(pid, Leader { guarded, exited });
+        Ok((group, exit))
+    }
+
+    /// Reaps a child that has ended, left as it is up to now.
+    fn reap(&mut self, pid: Pid) {
+        let Some(leader) = self.leaders.remove(&pid) else {
+            // An orphan, or the guardian.
+            let status = reap(pid);
+            if self.guardian.is(pid) {
+                tracing::error!(?status, "the guardian has ended; another one takes its place");
+                self.guardian = Guard::Dead;
+            }
+            return;
+        };
+        let Guarded { group, ticket } = leader.guarded;
+        let code = group.reap_leader(|| reap(pid));
+        if group.is_gone() {
+            self.guardian.forget(ticket);
+        } else {
+            self.orphaned.push(Guarded { group, ticket });
+        }
+        if let Some(code) = code {
+            // No receiver is left where the agent itself is about to end.
+            let _gone = leader.exited.send(code);
+        }
+    }
+
+    /// A child that has ended and may be reaped.
+    fn next_ended(&self) -> Option<Pid> {
+        if self.starting == 0 {
+            return next_ended(libc::P_ALL, None);
+        }
+        let guardian = match &self.guardian {
+            Guard::On(guardian) => next_ended(libc::P_PID, Some(guardian.pid())),
+            Guard::Off | Guard::Dead => None,
+        };
+        let led = || self.leaders.keys().find_map(|leader| next_ended(libc::P_PGID, Some(*leader)));
+        // One that has the number of the group is a new process, not yet in the table.
+        let orphaned = || {
+            let groups = self.orphaned.iter().map(|guarded| guarded.group.id());
+            groups
+                .filter_map(|group| Some((group, next_ended(libc::P_PGID, Some(group))?)))
+                .find_map(|(group, ended)| (group != ended).then_some(ended))
+        };
+        guardian.or_else(led).or_else(orphaned)
+    }
+
     /// Forgets the orphaned groups of which that is true.
     fn forget_orphaned(&mut self, is_gone: impl Fn(&Group) -> bool) {
         let guardian = &self.guardian;
@@ -231,62 +327,61 @@ fn lock() -> MutexGuard<'static, Option<Table>> {
 fn reap_all() -> bool {
     let mut table = lock();
     let table = table.get_or_insert_default();
-    while let Some(pid) = next_ended() {
-        let Some(leader) = table.leaders.remove(&pid) else {
-            // An orphan, or the guardian.
-            let status = reap(pid);
-            if table.guardian.is(pid) {
-                tracing::error!(?status, "the guardian has ended; another one takes its place");
-                table.guardian = Guard::Dead;
-            }
-            continue;
-        };
-        let Guarded { group, ticket } = leader.guarded;
-        let code = group.reap_leader(|| reap(pid));
-        if group.is_gone() {
-            table.guardian.forget(ticket);
-        } else {
-            table.orphaned.push(Guarded { group, ticket });
-        }
-        if let Some(code) = code {
-            // No receiver is left where the agent itself is about to end.
-            let _gone = leader.exited.send(code);
-        }
+    while let Some(pid) = table.next_ended() {
+        table.reap(pid);
     }
     table.forget_orphaned(Group::is_gone);
     table.replace_dead_guardian();
     !table.orphaned.is_empty()
 }
 
-/// A child that has ended, left as it is: its number can't be given away before it is reaped.
-fn next_ended() -> Option<Pid> {
-    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    loop {
-        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        // SAFETY: `info` is valid to write to, and all zeros are a valid value of it too: that is
-        // what stays where no child has ended. The number is there after every success (POSIX,
-        // waitid). Safe wrappers refuse a real-time signal, or do not give the number.
-        #[allow(unsafe_code)]
-        let (result, pid) = unsafe {
-            let result = libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), flags);
-            (result, info.assume_init().si_pid())
-        };
-        match Errno::result(result) {
-            Ok(_) => return Some(Pid::from_raw(pid)).filter(|pid| pid.as_raw() > 0),
-            Err(Errno::EINTR) => {}
-            Err(_) => return None,
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::{
+        os::unix::process::CommandExt,
+        process::{Child, Command},
+    };
 
-/// Reaps a child that has ended, and gives its exit code.
-fn reap(pid: Pid) -> Option<i32> {
-    let pid = rustix::process::Pid::from_raw(pid.as_raw());
-    loop {
-        match rustix::process::waitpid(pid, WaitOptions::empty()) {
-            Ok(ended) => return exit_code(ended?.1),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return None,
-        }
+    use nix::sys::wait::{Id, WaitPidFlag, waitid};
+
+    use super::*;
+
+    /// A process that has ended, and has not been reaped, in a group of that number; 0 is its own.
+    fn ended(group: i32) -> (Child, Pid) {
+        let child = Command::new("true").process_group(group).spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).unwrap();
+        (child, pid)
+    }
+
+    #[test]
+    fn while_a_process_is_being_started_only_members_of_known_groups_are_reaped() {
+        let mut table = Table { starting: 1, ..Table::default() };
+        let (mut leader, pid) = ended(0);
+        let guarded = || Guarded {
+            group: Arc::new(Group::led_by(pid, Scope::Group)),
+            ticket: Ticket::new(1),
+        };
+        // As it is before it is known.
+        assert_eq!(table.next_ended(), None);
+        // It has the number of an old group.
+        table.orphaned.push(guarded());
+        assert_eq!(table.next_ended(), None);
+        table.orphaned.clear();
+        let (exited, _exit) = oneshot::channel();
+        table.leaders.insert(pid, Leader { guarded: guarded(), exited });
+        assert_eq!(table.next_ended(), Some(pid));
+
+        let (mut member, orphan) = ended(pid.as_raw());
+        leader.wait().unwrap();
+        assert_eq!(table.next_ended(), Some(orphan));
+        table.leaders.clear();
+        assert_eq!(table.next_ended(), None);
+        table.orphaned.push(guarded());
+        assert_eq!(table.next_ended(), Some(orphan));
+        table.starting = 0;
+        // Of all children, also those of other tests.
+        assert!(table.next_ended().is_some());
+        member.wait().unwrap();
     }
 }

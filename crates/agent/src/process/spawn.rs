@@ -10,6 +10,7 @@ use nix::{
     libc,
     unistd::{Pid, setgid, setgroups, setsid, setuid},
 };
+use sandpipe_protocol::TerminalSize;
 use tokio::sync::oneshot;
 
 use super::{
@@ -61,10 +62,11 @@ pub(crate) enum SpawnError {
 /// of either through the same way, and only a failed exec says something about the command.
 const SET_UP_STEP: i32 = 1 << 16;
 
-/// Starts a command. It blocks until the command is executed or has failed to be.
-pub(crate) fn spawn(launch: &Launch) -> Result<Spawned, SpawnError> {
+/// Starts a command, in a terminal of that size if it is to have one. It blocks until the command is
+/// executed or has failed to be.
+pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
-    let streams = Streams::open(launch).map_err(SpawnError::SetUp)?;
+    let streams = Streams::open(launch, size).map_err(SpawnError::SetUp)?;
     let output = Arrivals::new(streams.sources).map_err(SpawnError::SetUp)?;
     let [stdin, stdout, stderr] = streams.theirs;
 

@@ -16,9 +16,6 @@ use sandpipe_protocol::TerminalSize;
 
 use super::{arrivals::Source, launch::Launch, user::may_switch};
 
-/// The size of a terminal that nobody has resized yet.
-const DEFAULT_SIZE: TerminalSize = TerminalSize { cols: 80, rows: 24 };
-
 /// Both ends of a process's standard streams. All descriptors close on exec: another command that
 /// starts at the same moment must not inherit them.
 pub(super) struct Streams {
@@ -43,8 +40,8 @@ impl Terminal {
 }
 
 impl Streams {
-    pub(super) fn open(launch: &Launch) -> io::Result<Self> {
-        if launch.pty { Self::open_terminal(launch) } else { Self::open_pipes(launch) }
+    pub(super) fn open(launch: &Launch, size: TerminalSize) -> io::Result<Self> {
+        if launch.pty { Self::open_terminal(launch, size) } else { Self::open_pipes(launch) }
     }
 
     fn open_pipes(launch: &Launch) -> io::Result<Self> {
@@ -71,7 +68,7 @@ impl Streams {
         })
     }
 
-    fn open_terminal(launch: &Launch) -> io::Result<Self> {
+    fn open_terminal(launch: &Launch, size: TerminalSize) -> io::Result<Self> {
         let master =
             posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
         grantpt(&master)?;
@@ -84,7 +81,7 @@ impl Streams {
         let mut settings = termios::tcgetattr(&slave)?;
         settings.input_flags |= termios::InputFlags::IUTF8;
         termios::tcsetattr(&slave, termios::SetArg::TCSANOW, &settings)?;
-        set_size(slave.as_fd(), DEFAULT_SIZE)?;
+        set_size(slave.as_fd(), size)?;
         give(&slave, launch)?;
         let input = if launch.interactive {
             Some(master.try_clone()?)

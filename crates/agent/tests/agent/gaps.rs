@@ -19,9 +19,9 @@ async fn read_on(begun: Vec<u8>, mut response: reqwest::Response) -> Vec<Told> {
     let mut next = Some(begun);
     while let Some(chunk) = next {
         let tell = |event: sandpipe_protocol::sse::Event| {
-            told.push(match event.name.as_str() {
-                "gap" => Told::Gap(serde_json::from_str(&event.data).unwrap()),
-                _ => Told::Event(serde_json::from_str(&event.data).unwrap()),
+            told.push(match &*event.name {
+                "gap" => Told::Gap(serde_json::from_slice(event.data).unwrap()),
+                _ => Told::Event(serde_json::from_slice(event.data).unwrap()),
             });
         };
         decoder.feed(&chunk, tell).unwrap();

@@ -1,5 +1,10 @@
 //! The HTTP interface: tokens, hosts, origins, errors.
 
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+};
+
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -64,6 +69,48 @@ async fn every_error_is_json_that_says_what_was_wrong() {
             .status(),
         400
     );
+}
+
+/// Reads an answer with a body of a known length; gives its head and its body.
+fn read_answer(stream: &mut impl BufRead) -> (String, String) {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).unwrap() > 0, "{head:?} is no whole head");
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    (head, String::from_utf8(body).unwrap())
+}
+
+#[tokio::test]
+async fn a_request_that_cant_be_read_is_told_so_in_json() {
+    let agent = Agent::start();
+    let address = agent.url.trim_start_matches("http://");
+    let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(70_000));
+    let fields = "x: x\r\n".repeat(200);
+    let many = format!("GET / HTTP/1.1\r\n{fields}");
+    let health = format!("GET /health HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    for (status, head) in
+        [(400, "nonsense\r\n"), (400, "GET / HTTP/1.1\r\nx y: z\r\n"), (414, &long), (431, &many)]
+    {
+        // As the first request of a connection, and after others.
+        for before in 0..3 {
+            let mut stream = BufReader::new(TcpStream::connect(address).unwrap());
+            for _ in 0..before {
+                stream.get_mut().write_all(health.as_bytes()).unwrap();
+                assert!(read_answer(&mut stream).1.contains("sandpipe-agent"));
+            }
+            write!(stream.get_mut(), "{head}Host: {address}\r\n\r\n").unwrap();
+            let (head, body) = read_answer(&mut stream);
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+            assert!(head.contains("content-type: application/json\r\n"), "{head}");
+            assert!(head.contains("connection: close\r\n"), "{head}");
+            let body: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(body["code"], status);
+            assert!(body["message"].as_str().unwrap().starts_with("the request"));
+        }
+    }
 }
 
 #[tokio::test]
@@ -194,7 +241,7 @@ async fn health_says_who_answers() {
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
         health,
-        json!({ "agent": "sandpipe-agent", "version": version, "features": ["idempotency-key", "signal", "stdin-eof", "gap"] })
+        json!({ "agent": "sandpipe-agent", "version": version, "features": ["idempotency-key", "signal", "stdin-eof", "gap", "attach"] })
     );
 }
 

@@ -1,9 +1,14 @@
 //! Standard input.
 
-use reqwest::Method;
-use serde_json::json;
+use std::sync::Arc;
 
-use crate::support::{Agent, READONLY, until};
+use reqwest::{Method, StatusCode};
+use sandpipe_protocol::ExecItem;
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinHandle};
+
+use crate::support::{ADMIN, Agent, READONLY, until, within};
 
 #[tokio::test]
 async fn input_arrives_in_the_order_in_which_it_was_sent() {
@@ -15,7 +20,7 @@ async fn input_arrives_in_the_order_in_which_it_was_sent() {
         let line = format!("line {number} \u{20AC}\n");
         let response = agent.write(&exec.id, &line).await;
         assert_eq!(response.status(), 200);
-        assert_eq!(response.json::<serde_json::Value>().await.unwrap()["id"], exec.id.as_str());
+        assert_eq!(response.json::<Value>().await.unwrap()["id"], exec.id.as_str());
         expected += &line;
     }
     assert_eq!(stream.until_output("line 99 \u{20AC}\n").await, expected);
@@ -23,12 +28,12 @@ async fn input_arrives_in_the_order_in_which_it_was_sent() {
 
 #[tokio::test]
 async fn input_that_no_process_reads_stalls_its_own_request_only() {
-    let agent = std::sync::Arc::new(Agent::start());
+    let agent = Arc::new(Agent::start());
     let exec = agent.sh("read go; wc -c").await;
     // More than a pipe holds.
     let large = "x".repeat(1_000_000);
     let stalled = tokio::spawn({
-        let (agent, id) = (std::sync::Arc::clone(&agent), exec.id.clone());
+        let (agent, id) = (Arc::clone(&agent), exec.id.clone());
         async move { agent.send(&id, "stdin", &large).await.status() }
     });
     // Everything else works meanwhile.
@@ -44,29 +49,111 @@ async fn input_that_no_process_reads_stalls_its_own_request_only() {
 
 #[tokio::test]
 async fn bytes_of_a_request_that_goes_away_are_not_torn_apart() {
-    let agent = std::sync::Arc::new(Agent::start());
-    // The reader begins when it is told to, by a file.
-    let go = tempfile::NamedTempFile::new().unwrap();
-    let script = format!(
-        "while [ ! -s {} ]; do sleep 0.01; done; head -c 300005 | tr -s x",
-        go.path().display()
-    );
-    let exec = agent.sh(&script).await;
-    let stalled = tokio::spawn({
-        let (agent, id) = (std::sync::Arc::clone(&agent), exec.id.clone());
-        async move { agent.send(&id, "stdin", &"x".repeat(300_000)).await.status() }
+    let agent = Arc::new(Agent::start());
+    let go = NamedTempFile::new().unwrap();
+    let exec = waiting_for(&agent, &go, "head -c 300005 | tr -s x").await;
+    let stalled = stalled(&agent, &exec, "x".repeat(300_000)).await;
+    stalled.abort();
+    let _aborted = stalled.await;
+    std::fs::write(go.path(), "go").unwrap();
+    assert_eq!(agent.write(&exec.id, "after").await.status(), 200);
+    assert_eq!(agent.finish(&exec.id).await.output(), "xafter");
+}
+
+/// An exec of a shell script that goes on when the file has something in it.
+pub(crate) async fn waiting_for(agent: &Agent, go: &NamedTempFile, script: &str) -> ExecItem {
+    let path = go.path().display();
+    agent.sh(&format!("while [ ! -s {path} ]; do sleep 0.01; done; {script}")).await
+}
+
+/// Sends input for a process that does not read; gives the request when the agent has it whole, and
+/// the pipe is full.
+async fn stalled(agent: &Arc<Agent>, exec: &ExecItem, input: String) -> JoinHandle<StatusCode> {
+    let request = tokio::spawn({
+        let (agent, id) = (Arc::clone(agent), exec.id.clone());
+        async move { agent.send(&id, "stdin", &input).await.status() }
     });
+    until_pipe_is_full(exec).await;
+    request
+}
+
+pub(crate) async fn until_pipe_is_full(exec: &ExecItem) {
     let pipe = format!("/proc/{}/fd/0", exec.pid);
     until("the pipe is full", async || {
         let pipe = std::fs::File::open(&pipe).unwrap();
         rustix::io::ioctl_fionread(&pipe).unwrap() >= 65_536
     })
     .await;
-    stalled.abort();
-    let _aborted = stalled.await;
+}
+
+/// Sends a request, and closes the connection as soon as the agent has taken all of it.
+async fn send_and_leave(agent: &Agent, exec: &ExecItem, body: &Value) {
+    let (address, body) = (agent.url.trim_start_matches("http://"), body.to_string());
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/execs/{}/io HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ADMIN}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        exec.id,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let local = stream.local_addr().unwrap().port();
+    until("the agent has read the request", async || unread_by_peer(local) == 0).await;
+    // It may still be looking at what it has read.
+    agent.get(&exec.id).await;
+}
+
+/// The bytes that wait in the socket at the other end of a loopback connection: `rx_queue` of the one
+/// that has this port as its remote one, in `/proc/net/tcp`.
+fn unread_by_peer(port: u16) -> u64 {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let remote = format!(":{port:04X}");
+    let row = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut row = row.filter(|row| row[2].ends_with(&remote));
+    let queues = row.next().expect("the connection is open")[4];
+    u64::from_str_radix(queues.split(':').nth(1).unwrap(), 16).unwrap()
+}
+
+#[tokio::test]
+async fn what_the_agent_has_is_delivered_in_order_although_nobody_waits_for_the_answers() {
+    let agent = Arc::new(Agent::start());
+    let go = NamedTempFile::new().unwrap();
+    let exec = waiting_for(&agent, &go, "tr -s x").await;
+    let first = stalled(&agent, &exec, "x".repeat(300_000)).await;
+    for text in ["one ", "two ", "three "] {
+        send_and_leave(&agent, &exec, &json!({ "type": "stdin", "input": text })).await;
+    }
+    send_and_leave(&agent, &exec, &json!({ "type": "eof", "input": "" })).await;
+    first.abort();
     std::fs::write(go.path(), "go").unwrap();
-    assert_eq!(agent.write(&exec.id, "after").await.status(), 200);
-    assert_eq!(agent.finish(&exec.id).await.output(), "xafter");
+    let finished = within(agent.finish(&exec.id)).await;
+    assert_eq!((finished.output(), finished.exit_code()), ("xone two three ".into(), 0));
+}
+
+#[tokio::test]
+async fn input_that_there_is_no_room_for_is_refused() {
+    const MIB: usize = 1 << 20;
+    let agent = Arc::new(Agent::start());
+    let go = NamedTempFile::new().unwrap();
+    let exec = waiting_for(&agent, &go, "wc -c").await;
+    let first = stalled(&agent, &exec, "x".repeat(15 * MIB)).await;
+    let refused = agent.write(&exec.id, &"x".repeat(2 * MIB)).await;
+    assert_eq!(refused.status(), 429);
+    let body: Value = refused.json().await.unwrap();
+    assert!(body["message"].as_str().unwrap().contains("16777216 bytes"), "{body}");
+    // What waits takes its room also when its client is gone.
+    first.abort();
+    let _aborted = first.await;
+    agent.get(&exec.id).await;
+    assert_eq!(agent.write(&exec.id, &"x".repeat(2 * MIB)).await.status(), 429);
+    std::fs::write(go.path(), "go").unwrap();
+    until("there is room again", async || agent.write(&exec.id, "after").await.status() == 200)
+        .await;
+    assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 200);
+    let expected = 15 * MIB + "after".len();
+    let finished = within(agent.finish(&exec.id)).await;
+    assert_eq!(finished.output().trim(), expected.to_string());
 }
 
 #[tokio::test]
@@ -75,7 +162,7 @@ async fn input_for_a_process_that_takes_none_is_refused_with_the_reason() {
     let message = async |id: &str| {
         let response = agent.write(id, "x").await;
         assert_eq!(response.status(), 400);
-        response.json::<serde_json::Value>().await.unwrap()["message"].as_str().unwrap().to_owned()
+        response.json::<Value>().await.unwrap()["message"].as_str().unwrap().to_owned()
     };
     let created = agent.create(json!({ "command": "cat", "args": [], "autostart": false })).await;
     assert!(message(&created.id).await.contains("not been started"));
@@ -120,21 +207,12 @@ async fn a_body_that_is_no_input_is_refused() {
 
 #[tokio::test]
 async fn an_end_comes_after_all_that_was_sent_before() {
-    let agent = std::sync::Arc::new(Agent::start());
+    let agent = Arc::new(Agent::start());
     let exec = agent.sh("exec sleep 1000").await;
     // More than a pipe holds, for a process that does not read.
-    let large = tokio::spawn({
-        let (agent, id) = (std::sync::Arc::clone(&agent), exec.id.clone());
-        async move { agent.send(&id, "stdin", &"x".repeat(1_000_000)).await.status() }
-    });
-    let pipe = format!("/proc/{}/fd/0", exec.pid);
-    until("the pipe is full", async || {
-        let pipe = std::fs::File::open(&pipe).unwrap();
-        rustix::io::ioctl_fionread(&pipe).unwrap() >= 65_536
-    })
-    .await;
+    let large = stalled(&agent, &exec, "x".repeat(1_000_000)).await;
     let end = tokio::spawn({
-        let (agent, id) = (std::sync::Arc::clone(&agent), exec.id.clone());
+        let (agent, id) = (Arc::clone(&agent), exec.id.clone());
         async move { agent.send(&id, "eof", "").await.status() }
     });
     assert!(!large.is_finished() && !end.is_finished());
@@ -165,7 +243,7 @@ async fn after_the_end_there_is_no_more_input() {
         agent.stream(&exec.id, "").await.until_output("at the end").await;
         let response = agent.write(&exec.id, "x").await;
         assert_eq!(response.status(), 400);
-        let body: serde_json::Value = response.json().await.unwrap();
+        let body: Value = response.json().await.unwrap();
         assert!(body["message"].as_str().unwrap().contains("eof"));
         assert_eq!(agent.send(&exec.id, "eof", "more").await.status(), 400);
         assert_eq!(agent.get(&exec.id).await.exit_code, -1);

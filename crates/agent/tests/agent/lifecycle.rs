@@ -1,8 +1,12 @@
 //! Creating, starting and deleting.
 
 use std::{
+    fs,
     io::Write,
-    os::unix::process::CommandExt,
+    os::unix::{
+        fs::{PermissionsExt, chown},
+        process::CommandExt,
+    },
     process::{Child, Command},
     time::Duration,
 };
@@ -130,7 +134,7 @@ async fn deleting_does_not_touch_a_stranger_that_got_the_number_of_the_group() {
 
 /// A number in `/proc/PID/stat`, counted from the state on: 1 is the parent, 3 the session.
 fn stat_of(pid: u32, field: usize) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(')').next()?.split_whitespace().nth(field)?.parse().ok()
 }
 
@@ -138,7 +142,7 @@ fn stat_of(pid: u32, field: usize) -> Option<u32> {
 /// the test choose it.
 fn group_with_number(number: u32) -> Option<Child> {
     for _ in 0..200 {
-        std::fs::write("/proc/sys/kernel/ns_last_pid", (number - 1).to_string()).ok()?;
+        fs::write("/proc/sys/kernel/ns_last_pid", (number - 1).to_string()).ok()?;
         let mut child = Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
         if child.id() == number {
             return Some(child);
@@ -160,6 +164,47 @@ async fn deleting_twice_at_once_is_safe() {
         assert!(statuses == [200, 404] || statuses == [200, 200], "{statuses:?}");
     }
     assert_eq!(agent.list().await, []);
+}
+
+#[tokio::test]
+async fn an_exec_that_cant_be_killed_is_not_deleted_and_keeps_its_output() {
+    const NOBODY: u32 = 65534;
+    // Only root can make the program that becomes root.
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let state = directory.path().join("state");
+    fs::create_dir(&state).unwrap();
+    chown(&state, Some(NOBODY), Some(NOBODY)).unwrap();
+    let program = directory.path().join("setpriv");
+    fs::copy("/usr/bin/setpriv", &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let agent = Agent::with(|command| {
+        command.uid(NOBODY).gid(NOBODY).args(["--workspace", "/", "--state-dir"]).arg(&state);
+    });
+
+    let script = "echo root; read go; echo on; exec sleep 300";
+    let args = ["--reuid=0", "--regid=0", "--clear-groups", "sh", "-c", script];
+    let exec = agent.create(json!({ "command": program, "args": args })).await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    stream.until_output("root\n").await;
+    let response = agent.delete(&exec.id).await;
+    assert_eq!(response.status(), 500);
+    let body: serde_json::Value = response.json().await.unwrap();
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("can't be killed") && message.contains("not permitted"), "{message}");
+    // It goes on, also for its readers.
+    assert_eq!(agent.get(&exec.id).await.status, ExecStatus::Stopping);
+    assert_eq!(agent.write(&exec.id, "go\n").await.status(), 200);
+    stream.until_output("on\n").await;
+    let killed = nix::sys::signal::killpg(Pid::from_raw(exec.pid.cast_signed()), Signal::SIGKILL);
+    killed.unwrap();
+    let last = stream.next_output().await.unwrap();
+    assert_eq!(last.exit_code, Some(137));
+    assert_eq!(agent.finish(&exec.id).await.output(), "root\non\n");
+    assert_eq!(agent.delete(&exec.id).await.status(), 200);
 }
 
 #[tokio::test]

@@ -5,17 +5,20 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod crash;
+mod descriptors;
 mod gaps;
 mod http;
 mod idempotency;
 mod input;
 mod lifecycle;
+mod memory;
 mod output;
 mod readers;
 mod restart;
 mod running;
 mod shutdown;
 mod signals;
+mod slow_start;
 mod startup;
 mod support;
 mod terminal;

@@ -194,7 +194,7 @@ async fn a_reader_that_goes_on_reading_gets_all_of_it() {
         loop {
             match socket.next().await {
                 Ok(AgentFrame::Output { output, .. }) => length += output.len(),
-                Ok(AgentFrame::Exit { exit_code }) => return (length, Some(exit_code)),
+                Ok(AgentFrame::Exit { exit_code, .. }) => return (length, Some(exit_code)),
                 other => panic!("{other:?} after {length} bytes"),
             }
             tokio::time::sleep(Duration::from_millis(3)).await;

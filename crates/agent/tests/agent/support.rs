@@ -270,7 +270,9 @@ impl Events {
         while self.decoded.is_empty() {
             let chunk = within(self.response.chunk()).await.unwrap()?;
             let decoded = &mut self.decoded;
-            self.decoder.feed(&chunk, |event| decoded.push_back(event.data)).unwrap();
+            self.decoder
+                .feed(&chunk, |event| decoded.push_back(event.text().into_owned()))
+                .unwrap();
         }
         self.decoded.pop_front()
     }

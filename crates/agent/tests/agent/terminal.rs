@@ -48,6 +48,23 @@ async fn a_terminal_can_be_resized() {
 }
 
 #[tokio::test]
+async fn a_size_that_is_set_before_the_start_is_there_from_the_start() {
+    let agent = Agent::start();
+    let request = json!({ "command": "stty", "args": ["size"], "pty": true, "autostart": false });
+    let exec = agent.create(request).await;
+    for size in ["{\"cols\":1,\"rows\":1}", "{\"cols\":132,\"rows\":43}"] {
+        assert_eq!(agent.send(&exec.id, "resize", size).await.status(), 200);
+    }
+    assert_eq!(agent.send(&exec.id, "resize", "{\"cols\":0,\"rows\":1}").await.status(), 400);
+    assert_eq!(agent.start_exec(&exec.id).await.status(), 200);
+    assert_eq!(agent.finish(&exec.id).await.output(), "43 132\r\n");
+    assert_eq!(agent.send(&exec.id, "resize", "{\"cols\":1,\"rows\":1}").await.status(), 400);
+    let piped = json!({ "command": "true", "args": [], "autostart": false });
+    let piped = agent.create(piped).await;
+    assert_eq!(agent.send(&piped.id, "resize", "{\"cols\":9,\"rows\":9}").await.status(), 400);
+}
+
+#[tokio::test]
 async fn typed_input_is_echoed_and_control_c_interrupts() {
     let agent = Agent::start();
     let exec = terminal(&agent, "read line; echo got $line; exec sleep 60").await;

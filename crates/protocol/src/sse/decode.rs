@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::mem;
 
 use memchr::memchr2;
@@ -6,12 +7,21 @@ use memchr::memchr2;
 pub const MAX_EVENT_SIZE: usize = 64 * 1024 * 1024;
 
 /// An event that was dispatched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
     /// The `event` field: the event's type. Empty where there was none, which stands for `message`.
-    pub name: String,
-    /// The `data` lines, joined with LF.
-    pub data: String,
+    pub name: Cow<'a, str>,
+    /// The `data` lines, joined with LF, as they came: [`Event::text`] decodes them.
+    pub data: &'a [u8],
+}
+
+impl<'a> Event<'a> {
+    /// The data as text: "Streams must be decoded using the UTF-8 decode algorithm", so what is no
+    /// UTF-8 becomes U+FFFD.
+    #[must_use]
+    pub fn text(&self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.data)
+    }
 }
 
 /// One event was larger than the decoder's limit. What follows it can't be told apart any more, so
@@ -33,7 +43,7 @@ pub struct EventTooLarge {
 /// let mut decoder = Decoder::default();
 /// let mut data = Vec::new();
 /// for chunk in [&b"data: hel"[..], b"lo\r", b"\n\r\n"] {
-///     decoder.feed(chunk, |event| data.push(event.data))?;
+///     decoder.feed(chunk, |event| data.push(event.text().into_owned()))?;
 /// }
 /// assert_eq!(data, ["hello"]);
 /// # Ok::<(), sandpipe_protocol::sse::EventTooLarge>(())
@@ -64,6 +74,11 @@ struct Pending {
 impl Pending {
     fn len(&self) -> usize {
         self.name.len() + self.data.len() + self.id.as_ref().map_or(0, Vec::len)
+    }
+
+    fn push_data(&mut self, line: &[u8]) {
+        self.data.extend_from_slice(line);
+        self.data.push(b'\n');
     }
 }
 
@@ -96,9 +111,12 @@ impl Decoder {
     pub fn feed(
         &mut self,
         chunk: &[u8],
-        mut dispatch: impl FnMut(Event),
+        mut dispatch: impl FnMut(Event<'_>),
     ) -> Result<(), EventTooLarge> {
         let mut rest = chunk;
+        // The first `data` line of the pending event, where it need not be copied: most events are one
+        // line, and whole.
+        let mut held = None;
         while !rest.is_empty() {
             if self.too_large {
                 break;
@@ -112,7 +130,8 @@ impl Decoder {
             let end = memchr2(b'\r', b'\n', rest);
             let (text, ended) =
                 rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
-            if self.pending.len() + self.line.len() + text.len() > self.limit {
+            let held_size = held.map_or(0, <[u8]>::len);
+            if self.pending.len() + held_size + self.line.len() + text.len() > self.limit {
                 self.too_large = true;
                 break;
             }
@@ -123,16 +142,34 @@ impl Decoder {
             self.after_cr = *terminator == b'\r';
             rest = after;
             if self.line.is_empty() {
-                self.end_line(text, &mut dispatch);
+                match self.end_line(text) {
+                    Line::Data(value) if held.is_none() && self.pending.data.is_empty() => {
+                        held = Some(value);
+                    }
+                    Line::Data(value) => {
+                        self.keep(held.take());
+                        self.pending.push_data(value);
+                    }
+                    Line::Blank => self.dispatch(held.take(), &mut dispatch),
+                    Line::Done => {}
+                }
             } else {
                 let mut line = mem::take(&mut self.line);
                 line.extend_from_slice(text);
-                self.end_line(&line, &mut dispatch);
+                match self.end_line(&line) {
+                    Line::Data(value) => {
+                        self.keep(held.take());
+                        self.pending.push_data(value);
+                    }
+                    Line::Blank => self.dispatch(held.take(), &mut dispatch),
+                    Line::Done => {}
+                }
                 // Its memory serves the next line.
                 line.clear();
                 self.line = line;
             }
         }
+        self.keep(held);
         if self.too_large {
             return Err(EventTooLarge { limit: self.limit });
         }
@@ -151,7 +188,14 @@ impl Decoder {
         self.retry
     }
 
-    fn end_line(&mut self, line: &[u8], dispatch: &mut impl FnMut(Event)) {
+    /// Copies a `data` line that the pending event goes on after.
+    fn keep(&mut self, held: Option<&[u8]>) {
+        if let Some(line) = held {
+            self.pending.push_data(line);
+        }
+    }
+
+    fn end_line<'a>(&mut self, line: &'a [u8]) -> Line<'a> {
         // "One leading U+FEFF BYTE ORDER MARK character must be ignored if any are present."
         let line = if mem::take(&mut self.at_start) {
             line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
@@ -159,12 +203,14 @@ impl Decoder {
             line
         };
         if line.is_empty() {
-            self.dispatch(dispatch);
-            return;
+            return Line::Blank;
+        }
+        if let Some(value) = line.strip_prefix(b"data:") {
+            return Line::Data(value.strip_prefix(b" ").unwrap_or(value));
         }
         let (field, value) = match memchr::memchr(b':', line) {
             // "If the line starts with a U+003A COLON character (:): Ignore the line."
-            Some(0) => return,
+            Some(0) => return Line::Done,
             Some(colon) => {
                 let (field, value) = line.split_at_checked(colon).unwrap_or((line, &[]));
                 let value = value.strip_prefix(b":").unwrap_or(value);
@@ -175,10 +221,7 @@ impl Decoder {
             None => (line, &[][..]),
         };
         match field {
-            b"data" => {
-                self.pending.data.extend_from_slice(value);
-                self.pending.data.push(b'\n');
-            }
+            b"data" => return Line::Data(value),
             b"event" => {
                 self.pending.name.clear();
                 self.pending.name.extend_from_slice(value);
@@ -193,28 +236,35 @@ impl Decoder {
             }
             _ => {}
         }
+        Line::Done
     }
 
-    fn dispatch(&mut self, dispatch: &mut impl FnMut(Event)) {
-        let Pending { name, mut data, id } = mem::take(&mut self.pending);
+    /// The pending event is complete; `held` is its data, where that was not copied.
+    fn dispatch(&mut self, held: Option<&[u8]>, dispatch: &mut impl FnMut(Event<'_>)) {
+        let Pending { name, data, id } = &mut self.pending;
         // The ID counts also where there is nothing to dispatch.
-        if let Some(id) = id {
-            self.last_event_id = into_text(id);
+        if let Some(id) = id.take() {
+            self.last_event_id = String::from_utf8_lossy(&id).into_owned();
         }
         // "If the data buffer is an empty string, set the data buffer and the event type buffer to
         // the empty string and return." A `data` line without a value leaves its LF in the buffer.
-        if data.pop().is_none() {
-            return;
+        let complete = held.or_else(|| data.strip_suffix(b"\n"));
+        if let Some(data) = complete {
+            dispatch(Event { name: String::from_utf8_lossy(name), data });
         }
-        dispatch(Event { name: into_text(name), data: into_text(data) });
+        name.clear();
+        data.clear();
     }
 }
 
-/// "Streams must be decoded using the UTF-8 decode algorithm": what is no UTF-8 becomes U+FFFD.
-/// A line end is never part of a character, so whole lines can be decoded by themselves.
-fn into_text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|invalid| String::from_utf8_lossy(invalid.as_bytes()).into_owned())
+/// What a line says.
+enum Line<'a> {
+    /// The value of a `data` field.
+    Data(&'a [u8]),
+    /// The end of the event.
+    Blank,
+    /// Something that is dealt with.
+    Done,
 }
 
 #[cfg(test)]
@@ -224,17 +274,24 @@ mod tests {
     use super::*;
     use crate::sse::{encode_comment, encode_event};
 
-    fn decode_chunks<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event> {
+    /// An event's name and text.
+    type Decoded = (String, String);
+
+    fn decode_chunks<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Decoded> {
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
         for chunk in chunks {
-            decoder.feed(chunk, |event| events.push(event)).unwrap();
+            decoder
+                .feed(chunk, |event| {
+                    events.push((event.name.to_string(), event.text().to_string()));
+                })
+                .unwrap();
         }
         events
     }
 
     /// Decodes it whole, and once for every place where it can be cut in two.
-    fn decode(stream: &[u8]) -> Vec<Event> {
+    fn decode(stream: &[u8]) -> Vec<Decoded> {
         let whole = decode_chunks([stream]);
         for cut in 0..=stream.len() {
             let (head, tail) = stream.split_at(cut);
@@ -244,8 +301,8 @@ mod tests {
         whole
     }
 
-    fn event(name: &str, data: &str) -> Event {
-        Event { name: name.into(), data: data.into() }
+    fn event(name: &str, data: &str) -> Decoded {
+        (name.into(), data.into())
     }
 
     #[test]
@@ -325,9 +382,9 @@ mod tests {
             for size in 1..=stream.len() {
                 let mut decoder = Decoder::with_limit(12);
                 let mut data = Vec::new();
-                let result = stream
-                    .chunks(size)
-                    .try_for_each(|chunk| decoder.feed(chunk, |event| data.push(event.data)));
+                let result = stream.chunks(size).try_for_each(|chunk| {
+                    decoder.feed(chunk, |event| data.push(event.text().into_owned()))
+                });
                 assert_eq!(result, Err(EventTooLarge { limit: 12 }));
                 assert_eq!(data, ["1"]);
                 assert_eq!(decoder.feed(b"\n\n", |_| {}), Err(EventTooLarge { limit: 12 }));
@@ -367,7 +424,7 @@ mod tests {
                 start = cut;
             }
             chunks.push(&stream[start..]);
-            let expected: Vec<Event> = events
+            let expected: Vec<Decoded> = events
                 .iter()
                 .map(|(name, data, _)| event(name, data))
                 .collect();

@@ -12,8 +12,9 @@ use crate::{
 
 /// Write to an exec's standard input, end it, or resize its terminal.
 ///
-/// The answer comes when the process's pipe or terminal has taken all of the input. To end it is the
-/// feature `stdin-eof`.
+/// The answer comes when the process's pipe or terminal has taken all of the input. It is delivered
+/// also when the client does not wait for that. Up to 16 MiB may wait for a process that does not read.
+/// To end it is the feature `stdin-eof`.
 #[utoipa::path(
     post,
     path = "/api/v1/execs/{id}/io",
@@ -23,6 +24,10 @@ use crate::{
     request_body = ExecStdin,
     responses(
         (status = 200, description = "It was taken", body = ExecItem),
+        (
+            status = 429, description = "Too much input waits for the process already",
+            body = sandpipe_protocol::ErrorBody
+        ),
         ApiErrors, NoExec, TooLarge, NotJson, Failed,
     )
 )]
@@ -32,7 +37,7 @@ pub(crate) async fn exec_exec_stdin(
     JsonBody(stdin): JsonBody<ExecStdin>,
 ) -> Result<Json<ExecItem>, ApiError> {
     match stdin.kind {
-        StdinType::Stdin => exec.write(stdin.input.into_bytes()).await?,
+        StdinType::Stdin => exec.write(stdin.input.into_bytes())?.taken().await?,
         StdinType::Resize => exec.resize_as(&stdin.input)?,
         StdinType::Eof if !app.features.has(Feature::StdinEof) => {
             return Err(ApiError::bad_request(

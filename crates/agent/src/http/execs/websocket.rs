@@ -1,4 +1,4 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -6,15 +6,18 @@ use axum::{
         State, WebSocketUpgrade,
         ws::{CloseFrame, Message, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
     },
+    http::StatusCode,
     response::Response,
 };
 use futures_util::{SinkExt, StreamExt, stream::SplitSink, stream::SplitStream};
 use sandpipe_protocol::{
     ExecStdout,
-    websocket::{AgentFrame, ClientFrame},
+    websocket::{AgentFrame, ClientFrame, ClientMessage},
 };
+use serde::Deserialize;
 use tokio::{
     sync::mpsc,
+    task::yield_now,
     time::{interval, timeout},
 };
 
@@ -23,7 +26,7 @@ use super::{
     responses::{ApiErrors, Failed, NoExec},
 };
 use crate::{
-    execs::Exec,
+    execs::{Exec, Queued},
     features::Feature,
     http::{
         App,
@@ -36,8 +39,10 @@ use crate::{
 
 /// How often a ping goes out: proxies close a connection that is silent for long.
 const PING: Duration = Duration::from_secs(15);
-/// How long the client may take to close its side.
+/// How long the client may take to answer the last ping, and then to close its side.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+/// What the last ping carries, and its pong: those that go out before are empty.
+const LAST: &[u8] = b"last";
 
 /// Use an exec by WebSocket: its output from the beginning, its input, and its exit code.
 ///
@@ -72,25 +77,18 @@ pub(crate) async fn connect_to_exec(
         .max_message_size(MAX_BODY)
         .max_frame_size(MAX_BODY);
     let tells_gaps = app.features.has(Feature::Gap);
+    let extended = app.features.has(Feature::Attach);
     Ok(upgrade.on_upgrade(async move |socket| {
         let frames = Frames::follow(exec.spool(), start);
-        connect(socket, exec, Output { frames, tells_gaps }, role).await;
+        let output = Output { frames, tells_gaps, extended };
+        connect(socket, output, Client { exec, role, extended }).await;
     }))
 }
 
-async fn connect(socket: WebSocket, exec: Arc<Exec>, output: Output, role: Role) {
+async fn connect(socket: WebSocket, output: Output, client: Client) {
     let (mut sink, mut stream) = socket.split();
-    let (errors, refused) = mpsc::channel(16);
-    // Input may have to wait for the process; output must not wait for it.
-    let outcome = tokio::select! {
-        outcome = send(&mut sink, output, refused) => outcome,
-        () = receive(&mut stream, &exec, role, errors) => {
-            // RFC 6455, 5.5.1: a close frame is answered with one. Reading on sends it.
-            let _closed = timeout(CLOSE_PATIENCE, drain(&mut stream)).await;
-            return;
-        }
-    };
-    let close = match outcome {
+    let end = converse(&mut sink, &mut stream, output, &client).await;
+    let close = match end {
         Ok(End::Exited) => {
             CloseFrame { code: close_code::NORMAL, reason: "the process has ended".into() }
         }
@@ -98,6 +96,11 @@ async fn connect(socket: WebSocket, exec: Arc<Exec>, output: Output, role: Role)
             code: close_code::AWAY,
             reason: "the exec was deleted, or the agent stops".into(),
         },
+        Ok(End::Left) => {
+            // RFC 6455, 5.5.1: a close frame is answered with one. Reading on sends it.
+            let _closed = timeout(CLOSE_PATIENCE, drain(&mut stream)).await;
+            return;
+        }
         Err(error) => {
             tracing::debug!(%error, "a WebSocket was cut");
             return;
@@ -112,6 +115,36 @@ async fn connect(socket: WebSocket, exec: Arc<Exec>, output: Output, role: Role)
     .await;
 }
 
+/// Sends output and obeys frames until one side is at its end.
+async fn converse(
+    sink: &mut SplitSink<WebSocket, Message>,
+    stream: &mut SplitStream<WebSocket>,
+    output: Output,
+    client: &Client,
+) -> io::Result<End> {
+    let (frames, mut answered) = mpsc::channel(16);
+    let answers = Answers { frames, extended: output.extended };
+    let mut receiving = pin!(receive(stream, client, answers));
+    let end = tokio::select! {
+        end = send(sink, output, &mut answered) => end?,
+        () = receiving.as_mut() => return Ok(End::Left),
+    };
+    // What the client sent before it could know of the end is answered too: it has come when the
+    // pong has (RFC 6455, 5.5.3). After the close frame nothing may be sent (5.5.1).
+    let rest = async {
+        sink.send(Message::Ping(LAST.into())).await.map_err(io::Error::other)?;
+        let answering = async {
+            while let Some(answer) = answered.recv().await {
+                send_frame(sink, &answer).await?;
+            }
+            Ok::<_, io::Error>(())
+        };
+        tokio::join!(receiving, answering).1
+    };
+    timeout(CLOSE_PATIENCE, rest).await.unwrap_or(Ok(()))?;
+    Ok(end)
+}
+
 /// Reads to the end of the connection.
 async fn drain(stream: &mut SplitStream<WebSocket>) {
     while let Some(Ok(_)) = stream.next().await {}
@@ -120,19 +153,23 @@ async fn drain(stream: &mut SplitStream<WebSocket>) {
 struct Output {
     frames: Frames,
     tells_gaps: bool,
+    /// The feature `attach`.
+    extended: bool,
 }
 
-/// Why nothing more is sent.
+/// Why the conversation is over.
 enum End {
     Exited,
     /// The output ended without an exit code.
     Closed,
+    /// The client has closed the connection, or is gone.
+    Left,
 }
 
 async fn send(
     sink: &mut SplitSink<WebSocket, Message>,
     mut output: Output,
-    mut refused: mpsc::Receiver<String>,
+    answers: &mut mpsc::Receiver<AgentFrame>,
 ) -> io::Result<End> {
     let mut ping = interval(PING);
     loop {
@@ -140,16 +177,17 @@ async fn send(
             next = output.frames.next() => match next? {
                 None => return Ok(End::Closed),
                 Some(Next::Events(chunk)) => {
-                    if send_output(sink, &chunk).await? {
+                    if send_output(sink, &chunk, output.extended).await? {
                         return Ok(End::Exited);
                     }
                 }
                 Some(Next::Gap(gap)) if output.tells_gaps => {
-                    send_frame(sink, &AgentFrame::Error { error: lost(gap) }).await?;
+                    let frame = AgentFrame::Error { error: lost(gap), id: None, code: None };
+                    send_frame(sink, &frame).await?;
                 }
                 Some(Next::Gap(_)) => {}
             },
-            Some(error) = refused.recv() => send_frame(sink, &AgentFrame::Error { error }).await?,
+            Some(answer) = answers.recv() => send_frame(sink, &answer).await?,
             _ = ping.tick() => {
                 sink.send(Message::Ping(Vec::new().into())).await.map_err(io::Error::other)?;
             }
@@ -158,17 +196,22 @@ async fn send(
 }
 
 /// Sends events; says whether the last one, with the exit code, was among them.
-async fn send_output(sink: &mut SplitSink<WebSocket, Message>, chunk: &Chunk) -> io::Result<bool> {
+async fn send_output(
+    sink: &mut SplitSink<WebSocket, Message>,
+    chunk: &Chunk,
+    extended: bool,
+) -> io::Result<bool> {
     for event in chunk.events() {
         let event: ExecStdout = serde_json::from_slice(event)?;
-        if !event.output.is_empty() {
-            let frame = AgentFrame::Output { output: event.output, stream: event.kind };
-            send_frame(sink, &frame).await?;
-        }
-        if let Some(exit_code) = event.exit_code {
-            send_frame(sink, &AgentFrame::Exit { exit_code }).await?;
+        let sequence = extended.then_some(event.sequence);
+        let ExecStdout { kind: stream, output, timestamp, exit_code, .. } = event;
+        let timestamp = timestamp.filter(|_| extended);
+        // The event with the exit code has no output.
+        if let Some(exit_code) = exit_code {
+            send_frame(sink, &AgentFrame::Exit { exit_code, sequence, timestamp }).await?;
             return Ok(true);
         }
+        send_frame(sink, &AgentFrame::Output { output, stream, sequence, timestamp }).await?;
     }
     Ok(false)
 }
@@ -182,38 +225,139 @@ async fn send_frame(
     sink.send(message).await.map_err(io::Error::other)
 }
 
-/// Obeys the client's frames until it closes the connection. What can't be obeyed is told, and the
-/// connection stays.
-async fn receive(
-    stream: &mut SplitStream<WebSocket>,
-    exec: &Exec,
+/// Whose frames are obeyed, and for which exec.
+struct Client {
+    exec: Arc<Exec>,
     role: Role,
-    errors: mpsc::Sender<String>,
-) {
+    /// The feature `attach`.
+    extended: bool,
+}
+
+/// Obeys the client's frames until it closes the connection or has answered the last ping. What can't
+/// be obeyed is told, and the connection stays.
+///
+/// Input only gets its place here: while it waits for the process what follows it is read, and it is
+/// delivered also when the client leaves. Where there is no room for more, it is refused if it asks
+/// for an answer. A client that does not would not know what is missing: its connection waits.
+async fn receive(stream: &mut SplitStream<WebSocket>, client: &Client, answers: Answers) {
+    let (queued, waiting) = mpsc::unbounded_channel();
+    tokio::spawn(tell_of_input(waiting, answers.clone()));
     while let Some(Ok(message)) = stream.next().await {
-        let result = match message {
-            Message::Text(text) => obey(&text, exec, role).await,
-            Message::Binary(_) => Err("a frame must be text".to_owned()),
+        let (id, outcome) = match message {
+            Message::Text(text) => client.obey(&text).await,
+            Message::Binary(_) => (None, Err(ApiError::bad_request("a frame must be text"))),
+            Message::Pong(payload) if payload == LAST => return,
             Message::Close(_) => return,
-            Message::Ping(_) | Message::Pong(_) => Ok(()),
+            Message::Ping(_) | Message::Pong(_) => continue,
         };
-        if let Err(error) = result
-            && errors.send(error).await.is_err()
-        {
+        let told = match outcome {
+            Ok(Obeyed::Queued(input)) => {
+                let told = queued.send((id, input)).is_ok();
+                // Others get their turn: reading must not run ahead of what writes and answers, and
+                // find no room although the process reads.
+                yield_now().await;
+                told
+            }
+            Ok(Obeyed::Done) => answers.tell(id, Ok(())).await,
+            Err(error) => answers.tell(id, Err(error)).await,
+        };
+        if !told {
             return;
         }
     }
 }
 
-async fn obey(text: &str, exec: &Exec, role: Role) -> Result<(), String> {
-    if role == Role::ReadOnly {
-        return Err("the token is read-only: it may watch, not write".into());
+/// Tells what becomes of input, until nobody is there to be told.
+///
+/// What waits here has its room in the exec's queue, so it is bounded.
+async fn tell_of_input(
+    mut waiting: mpsc::UnboundedReceiver<(Option<u32>, Queued)>,
+    answers: Answers,
+) {
+    while let Some((id, input)) = waiting.recv().await {
+        let outcome = tokio::select! {
+            outcome = input.taken() => outcome.map_err(ApiError::from),
+            () = answers.frames.closed() => return,
+        };
+        if !answers.tell(id, outcome).await {
+            return;
+        }
     }
-    let frame = serde_json::from_str(text)
-        .map_err(|error| format!("a frame is not one of input and resize: {error}"))?;
-    match frame {
-        ClientFrame::Input { input } => exec.write(input.into_bytes()).await,
-        ClientFrame::Resize(size) => exec.resize(size),
+}
+
+/// The way of the answers to the client.
+#[derive(Clone)]
+struct Answers {
+    frames: mpsc::Sender<AgentFrame>,
+    /// The feature `attach`.
+    extended: bool,
+}
+
+impl Answers {
+    /// Tells what became of a frame; says whether anyone is there to be told.
+    async fn tell(&self, id: Option<u32>, outcome: Result<(), ApiError>) -> bool {
+        let answer = match (outcome, id) {
+            (Ok(()), None) => return true,
+            (Ok(()), Some(id)) => AgentFrame::Done { id },
+            (Err(error), id) => {
+                let code = self.extended.then_some(error.status().as_u16());
+                AgentFrame::Error { error: error.into_message(), id, code }
+            }
+        };
+        self.frames.send(answer).await.is_ok()
     }
-    .map_err(|error| error.to_string())
+}
+
+/// What became of a frame.
+enum Obeyed {
+    Done,
+    /// Whether the process takes it will be seen.
+    Queued(Queued),
+}
+
+impl Client {
+    /// Obeys a frame; also gives the number that it is to be answered with.
+    async fn obey(&self, text: &str) -> (Option<u32>, Result<Obeyed, ApiError>) {
+        match serde_json::from_str(text) {
+            Ok(ClientMessage { frame, id }) => {
+                let id = id.filter(|_| self.extended);
+                (id, self.carry_out(frame, id.is_some()).await)
+            }
+            Err(error) => {
+                let error = format!("a frame is not one of input, resize and ping: {error}");
+                let id = id_of(text).filter(|_| self.extended);
+                (id, Err(ApiError::bad_request(error)))
+            }
+        }
+    }
+
+    async fn carry_out(&self, frame: ClientFrame, answered: bool) -> Result<Obeyed, ApiError> {
+        if self.role == Role::ReadOnly && !matches!(frame, ClientFrame::Ping) {
+            let message = "the token is read-only: it may watch, not write";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, message));
+        }
+        match frame {
+            ClientFrame::Input { input } => {
+                let bytes = input.into_bytes();
+                let queued = if answered {
+                    self.exec.write(bytes)
+                } else {
+                    self.exec.write_when_there_is_room(bytes).await
+                };
+                return Ok(Obeyed::Queued(queued?));
+            }
+            ClientFrame::Resize(size) => self.exec.resize(size)?,
+            ClientFrame::Ping => {}
+        }
+        Ok(Obeyed::Done)
+    }
+}
+
+/// The number of a frame that is not as it should be otherwise.
+fn id_of(text: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        id: u32,
+    }
+    serde_json::from_str(text).ok().map(|Numbered { id }| id)
 }

@@ -32,14 +32,21 @@ pub use limit::SpoolLimit;
 #[derive(Debug)]
 pub(crate) struct Spool {
     directory: PathBuf,
+    /// Held only for a moment: readers look into it on threads that must not block.
     state: Mutex<State>,
+    /// Held while something is written. Who holds it may take `state`, never the other way round.
+    writer: Mutex<Writer>,
     progress: watch::Sender<Progress>,
 }
 
 #[derive(Debug)]
 struct State {
     index: Index,
-    writer: Writer,
+    /// The number of the last event. A number is used up also where its event could not be written:
+    /// the readers see by the gap that something is missing.
+    sequence: u64,
+    /// No more is written.
+    closed: bool,
 }
 
 /// How far a spool has come.
@@ -98,22 +105,24 @@ pub(super) struct Opened {
 impl Spool {
     /// A spool that makes `directory` when the first output comes.
     pub(crate) fn new(directory: PathBuf, limit: SpoolLimit) -> Self {
-        Self::with(directory, Index::new(limit), Writer::new(), Progress::default())
+        let state = State { index: Index::new(limit), sequence: 0, closed: false };
+        Self::with(directory, state, Progress::default())
     }
 
-    fn with(directory: PathBuf, index: Index, writer: Writer, progress: Progress) -> Self {
+    fn with(directory: PathBuf, state: State, progress: Progress) -> Self {
         Self {
             directory,
-            state: Mutex::new(State { index, writer }),
+            state: Mutex::new(state),
+            writer: Mutex::default(),
             progress: watch::Sender::new(progress),
         }
     }
 
-    /// Takes no more output, and gives the event with the exit code that is to end it.
+    /// Takes no more output, and gives the event with the exit code that is to end it. It may block.
     pub(crate) fn seal(&self, exit_code: i32) -> ExecStdout {
-        let mut state = self.state();
-        state.writer.close();
-        event::make(OutputType::Stdout, "", state.writer.sequence() + 1, Some(exit_code))
+        self.state().closed = true;
+        self.let_go();
+        event::make(OutputType::Stdout, "", self.state().sequence + 1, Some(exit_code))
     }
 
     /// Ends the output with that event; readers end after it.
@@ -128,9 +137,15 @@ impl Spool {
         });
     }
 
+    /// Waits until nothing is being written to a spool that was closed, and gives back the file and the
+    /// memory. It may block.
+    pub(crate) fn let_go(&self) {
+        *self.writer() = Writer::default();
+    }
+
     /// Ends every reader now. What is written from now on is dropped.
     pub(crate) fn close(&self) {
-        self.state().writer.close();
+        self.state().closed = true;
         self.progress.send_modify(|progress| progress.outcome = Outcome::Closed);
     }
 
@@ -153,7 +168,7 @@ impl Spool {
     /// now.
     pub(in crate::output) fn first_gap(&self, last_sequence: i64) -> Option<Gap> {
         let state = self.state();
-        state.index.first_gap(self.after(&state, last_sequence), state.writer.sequence())
+        state.index.first_gap(self.after(&state, last_sequence), state.sequence)
     }
 
     /// The last event that is not asked for.
@@ -162,7 +177,7 @@ impl Spool {
             let count = last_sequence.unsigned_abs();
             let after = self.last_sequence(state).saturating_sub(count);
             // What was dropped is not among those that exist now.
-            let oldest = state.index.oldest().unwrap_or_else(|| state.writer.sequence() + 1);
+            let oldest = state.index.oldest().unwrap_or(state.sequence + 1);
             after.max(oldest - 1)
         })
     }
@@ -194,11 +209,15 @@ impl Spool {
     fn last_sequence(&self, state: &State) -> u64 {
         match &self.progress.borrow().outcome {
             Outcome::Finished(last) => last.sequence,
-            Outcome::Open | Outcome::Interrupted | Outcome::Closed => state.writer.sequence(),
+            Outcome::Open | Outcome::Interrupted | Outcome::Closed => state.sequence,
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use std::{
 
 use sandpipe_protocol::ExecStdout;
 
-use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, Writer, event};
+use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, State, event};
 
 /// The most bytes that are read of a segment at once.
 const CHUNK: usize = 256 * 1024;
@@ -37,7 +37,7 @@ impl Spool {
             None => Outcome::Interrupted,
         };
         let progress = Progress { end: index.end(), outcome };
-        Ok(Self::with(directory, index, Writer::closed_after(sequence), progress))
+        Ok(Self::with(directory, State { index, sequence, closed: true }, progress))
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
             fs::write(directory.path().join("0012.sse"), bytes).unwrap();
             let spool = Spool::recover(directory.path().into(), limit, None).unwrap();
             let state = spool.state();
-            assert_eq!(state.writer.sequence(), 7);
+            assert_eq!(state.sequence, 7);
             assert_eq!(state.index.end(), 3 * whole.len() as u64);
             assert_eq!(state.index.first_gap(0, 7).unwrap().to, 4);
         }

@@ -4,138 +4,134 @@ use std::{
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::Path,
     sync::{Arc, MutexGuard},
+    thread::sleep,
+    time::Duration,
 };
 
+use nix::errno::Errno;
 use sandpipe_protocol::OutputType;
 
-use super::{Outcome, Spool, State, event, index::Index, segment::Segment};
+use super::{Outcome, Spool, event, segment::Segment};
 
-/// Numbers events and writes them to the newest segment.
-#[derive(Debug)]
+/// How long to wait where there is no descriptor for a file: another has to be closed first.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(50);
+
+/// What it takes to write events to the newest segment.
+#[derive(Debug, Default)]
 pub(super) struct Writer {
-    /// The number of the last event. A number is used up also where its event could not be written:
-    /// the readers see by the gap that something is missing.
-    sequence: u64,
     file: Option<File>,
-    /// No more is written.
-    closed: bool,
     /// The encoded event, kept for its memory.
     frame: Vec<u8>,
 }
 
-impl Writer {
-    pub(super) fn new() -> Self {
-        Self { sequence: 0, file: None, closed: false, frame: Vec::new() }
-    }
+/// Several events that readers are told of together, when it is dropped.
+pub(crate) struct Batch<'spool> {
+    spool: &'spool Spool,
+    writer: MutexGuard<'spool, Writer>,
+}
 
-    /// One that writes nothing more after the event of that number.
-    pub(super) fn closed_after(sequence: u64) -> Self {
-        Self { sequence, closed: true, ..Self::new() }
+impl Spool {
+    /// Begins to write. It may block.
+    pub(in crate::output) fn batch(&self) -> Batch<'_> {
+        Batch { spool: self, writer: self.writer() }
     }
+}
 
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// Gives back the file and the memory.
-    pub(super) fn close(&mut self) {
-        self.file = None;
-        self.frame = Vec::new();
-        self.closed = true;
-    }
-
-    fn append(&mut self, index: &mut Index, directory: &Path, kind: OutputType, text: &str) {
-        if self.closed {
-            return;
-        }
-        self.sequence += 1;
-        self.frame.clear();
-        event::encode(&mut self.frame, &event::make(kind, text, self.sequence, None));
-        loop {
-            let Err(error) = self.write(index, directory) else {
+impl Batch<'_> {
+    /// Writes an event. Where the process has no descriptor left it waits for one, as if the disk were
+    /// slow.
+    pub(in crate::output) fn append(&mut self, kind: OutputType, text: &str) {
+        let sequence = self.spool.state().sequence + 1;
+        self.writer.frame.clear();
+        event::encode(&mut self.writer.frame, &event::make(kind, text, sequence, None));
+        while !self.spool.state().closed {
+            let Err(error) = self.write(sequence) else {
                 return;
             };
-            let full =
-                matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-            // What is new is worth more than what is old.
-            if full && let Some(oldest) = index.drop_oldest() {
-                unlink(&oldest);
-                continue;
+            match Errno::from_raw(error.raw_os_error().unwrap_or_default()) {
+                Errno::EMFILE | Errno::ENFILE => {
+                    // What was written before is not to wait.
+                    self.tell();
+                    sleep(DESCRIPTOR_PAUSE);
+                }
+                // What is new is worth more than what is old.
+                Errno::ENOSPC | Errno::EDQUOT if self.drop_oldest() => {}
+                _ => {
+                    tracing::warn!(
+                        %error,
+                        directory = %self.spool.directory.display(),
+                        sequence,
+                        "an event could not be written and is lost"
+                    );
+                    self.spool.state().sequence = sequence;
+                    return;
+                }
             }
-            tracing::warn!(
-                %error,
-                directory = %directory.display(),
-                sequence = self.sequence,
-                "an event could not be written and is lost"
-            );
-            return;
         }
     }
 
-    fn write(&mut self, index: &mut Index, directory: &Path) -> io::Result<()> {
-        let len = self.frame.len() as u64;
-        let segment = match index.segment_for(self.sequence, len) {
+    fn write(&mut self, sequence: u64) -> io::Result<()> {
+        let len = self.writer.frame.len() as u64;
+        let found = self.spool.state().index.segment_for(sequence, len);
+        let segment = match found {
             Some(segment) => segment,
-            None => self.begin_segment(index, directory)?,
+            None => self.begin_segment(sequence)?,
         };
-        while let Some(oldest) = index.drop_for(len) {
-            unlink(&oldest);
+        loop {
+            let dropped = self.spool.state().index.drop_for(len);
+            match dropped {
+                Some(oldest) => unlink(&oldest),
+                None => break,
+            }
         }
-        let file = match &mut self.file {
+        let Writer { file, frame } = &mut *self.writer;
+        let file = match file {
             Some(file) => file,
             none => none.insert(OpenOptions::new().write(true).open(segment.path())?),
         };
         // At its place, so that what a failed write left behind is written over.
-        file.write_all_at(&self.frame, segment.end() - segment.start)?;
+        file.write_all_at(frame, segment.end() - segment.start)?;
         let end = segment.end() + len;
-        index.wrote(&segment, self.sequence, end);
+        let mut state = self.spool.state();
+        state.index.wrote(&segment, sequence, end);
+        state.sequence = sequence;
         Ok(())
     }
 
-    fn begin_segment(&mut self, index: &mut Index, directory: &Path) -> io::Result<Arc<Segment>> {
+    fn begin_segment(&mut self, sequence: u64) -> io::Result<Arc<Segment>> {
+        let directory: &Path = &self.spool.directory;
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-        let path = directory.join(index.next_name());
+        let path = directory.join(self.spool.state().index.next_name());
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-        self.file = Some(file);
-        Ok(index.add_segment(path, self.sequence))
+        self.writer.file = Some(file);
+        Ok(self.spool.state().index.add_segment(path, sequence))
+    }
+
+    /// Drops the oldest segment; says whether there was one to drop.
+    fn drop_oldest(&self) -> bool {
+        let dropped = self.spool.state().index.drop_oldest();
+        dropped.inspect(|oldest| unlink(oldest)).is_some()
+    }
+
+    fn tell(&self) {
+        let end = self.spool.state().index.end();
+        self.spool.progress.send_if_modified(|progress| {
+            let news = progress.end != end && matches!(progress.outcome, Outcome::Open);
+            progress.end = end;
+            news
+        });
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.tell();
     }
 }
 
 fn unlink(segment: &Segment) {
     if let Err(error) = fs::remove_file(segment.path()) {
         tracing::warn!(%error, path = %segment.path().display(), "can't remove a spool segment");
-    }
-}
-
-/// Several events that readers are told of together, when it is dropped.
-pub(crate) struct Batch<'spool> {
-    spool: &'spool Spool,
-    state: MutexGuard<'spool, State>,
-}
-
-impl Spool {
-    /// Begins to write.
-    pub(in crate::output) fn batch(&self) -> Batch<'_> {
-        Batch { spool: self, state: self.state() }
-    }
-}
-
-impl Batch<'_> {
-    /// Writes an event.
-    pub(in crate::output) fn append(&mut self, kind: OutputType, text: &str) {
-        let State { index, writer } = &mut *self.state;
-        writer.append(index, &self.spool.directory, kind, text);
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        let end = self.state.index.end();
-        self.spool.progress.send_if_modified(|progress| {
-            let news = progress.end != end && matches!(progress.outcome, Outcome::Open);
-            progress.end = end;
-            news
-        });
     }
 }

@@ -1,4 +1,8 @@
+mod read;
+
 use serde::{Deserialize, Serialize};
+
+pub use read::OutputEvent;
 
 /// One piece of an exec's output. The last one carries the exit code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 use std::{
-    io,
-    net::SocketAddr,
+    io::{self, IoSlice},
     pin::Pin,
     sync::{
         Arc,
@@ -10,13 +9,14 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::Listener;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{TcpListener, TcpStream},
-    sync::watch,
+    net::TcpStream,
+    sync::{OwnedSemaphorePermit, watch},
     time::sleep,
 };
+
+use super::{exchange::Exchange, refusal::refusal};
 
 /// The connections of all clients: how many are open, and whether one of them gets on. A connection
 /// that has become a WebSocket, which the HTTP server forgets, counts like another.
@@ -31,6 +31,18 @@ struct Shared {
 }
 
 impl Connections {
+    /// Counts one more.
+    pub(super) fn open(
+        &self,
+        stream: TcpStream,
+        exchange: Exchange,
+        slot: OwnedSemaphorePermit,
+    ) -> Connection {
+        let shared = Arc::clone(&self.0);
+        shared.open.send_modify(|open| *open += 1);
+        Connection { stream, shared, exchange, refusal: None, _slot: slot }
+    }
+
     /// Waits until none is open; says whether that came true. It gives up when for `patience` no
     /// client has taken anything, and after `most` in any case.
     pub(crate) async fn closed(&self, patience: Duration, most: Duration) -> bool {
@@ -53,38 +65,17 @@ impl Connections {
     }
 }
 
-/// Accepts connections and counts them.
-#[derive(Debug)]
-pub(crate) struct CountingListener {
-    pub(crate) listener: TcpListener,
-    pub(crate) connections: Connections,
-}
-
-impl Listener for CountingListener {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
-        let (stream, address) = Listener::accept(&mut self.listener).await;
-        // Small pieces of output are to go out at once.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY");
-        }
-        let shared = Arc::clone(&self.connections.0);
-        shared.open.send_modify(|open| *open += 1);
-        (Connection { stream, shared }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-}
-
 /// A connection that is counted as long as it is open.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     shared: Arc<Shared>,
+    exchange: Exchange,
+    /// What is still to be written of the answer to a request that the HTTP server can't read.
+    refusal: Option<Vec<u8>>,
+    /// Its place among the connections that there may be. It is kept here since what becomes a
+    /// WebSocket takes only the connection along.
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Connection {
@@ -93,6 +84,30 @@ impl Connection {
             self.shared.written.fetch_add(written as u64, Ordering::Relaxed);
         }
         written
+    }
+
+    /// Writes a body to an answer that the HTTP server gives by itself. `None` where `bytes` are no
+    /// such answer.
+    fn poll_refusal(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Option<Poll<io::Result<usize>>> {
+        if self.refusal.is_none() && self.exchange.is_none() {
+            self.refusal = refusal(bytes);
+        }
+        let mut rest = self.refusal.take()?;
+        while !rest.is_empty() {
+            match Pin::new(&mut self.stream).poll_write(context, &rest) {
+                Poll::Ready(Ok(written)) => drop(rest.drain(..written)),
+                Poll::Ready(Err(error)) => return Some(Poll::Ready(Err(error))),
+                Poll::Pending => {
+                    self.refusal = Some(rest);
+                    return Some(Poll::Pending);
+                }
+            }
+        }
+        Some(Poll::Ready(Ok(bytes.len())))
     }
 }
 
@@ -118,6 +133,9 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Some(refused) = self.poll_refusal(context, bytes) {
+            return refused;
+        }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.count(written)
     }
@@ -125,8 +143,14 @@ impl AsyncWrite for Connection {
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
+        parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        // Such an answer is always in one piece.
+        if let [bytes] = parts
+            && let Some(refused) = self.poll_refusal(context, bytes)
+        {
+            return refused;
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
         self.count(written)
     }
@@ -136,6 +160,7 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.exchange.flushed();
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

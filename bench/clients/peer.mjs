@@ -1,0 +1,4 @@
+// @ts-check
+/** Another SDK of the same interface: `PEER_MODULE` names a module that exports `connect(url)` as these do. */
+
+export const { connect } = await import(/** @type {string} */ (process.env["PEER_MODULE"]));

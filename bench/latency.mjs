@@ -1,0 +1,58 @@
+// @ts-check
+/** `node latency.mjs spawn|sandpipe warm|burst|cold`: one measurement as one line of JSON. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+const [how, what] = process.argv.slice(2);
+
+/** Runs `true` as a local child and collects what it prints. */
+async function local() {
+  const child = spawn("true", { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  child.stdout.on("data", (text) => (output += text));
+  child.stderr.on("data", (text) => (output += text));
+  const [exitCode] = await once(child, "close");
+  return { exitCode, output };
+}
+
+let end = async () => {};
+let run = local;
+// A cold start has the agent there and everything else still to be done.
+const { startAgent } = await import("sandpipe/node");
+const agent = how === "sandpipe" ? await startAgent() : undefined;
+if (agent !== undefined) end = () => agent.stop();
+
+const connect = async () => {
+  if (agent === undefined) return;
+  const { connect } = await import("sandpipe");
+  const { execs } = await connect(agent);
+  run = () => execs.exec("true");
+};
+if (what !== "cold") {
+  await connect();
+  for (let i = 0; i < 20; i++) await run();
+}
+
+const before = process.cpuUsage();
+const start = performance.now();
+if (what === "cold") {
+  await connect();
+  await run();
+} else if (what === "warm") {
+  for (let i = 0; i < 200; i++) await run();
+} else {
+  let left = 1000;
+  const worker = async () => {
+    while (left-- > 0) {
+      const { exitCode } = await run();
+      if (exitCode !== 0) throw new Error(`exit code ${exitCode}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 100 }, worker));
+}
+const ms = performance.now() - start;
+const cpu = process.cpuUsage(before);
+const rssMb = process.resourceUsage().maxRSS / 1024;
+await end();
+console.log(JSON.stringify({ ms, cpuMs: (cpu.user + cpu.system) / 1000, rssMb }));

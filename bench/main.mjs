@@ -1,0 +1,67 @@
+// @ts-check
+/**
+ * `npm run bench [-- ROW…]`: measures, prints the table and keeps it in bench/RESULTS.md.
+ *
+ * Every figure is to be read as a ratio to the reference of its own row, measured in turn with it in
+ * the same run: machines differ, and so does one machine from one minute to the next.
+ */
+
+import { writeFile } from "node:fs/promises";
+import { buildEverything } from "../scripts/build/everything.mjs";
+import { command } from "../scripts/command.mjs";
+import { setUpMachine } from "../scripts/setup/machine.mjs";
+import { agentRows } from "./rows/agent.mjs";
+import { browserRows } from "./rows/browser.mjs";
+import { latencyRows } from "./rows/latency.mjs";
+import { preparedRows } from "./rows/prepared.mjs";
+import { sizeRows } from "./rows/size.mjs";
+import { machine, markdown } from "./table.mjs";
+
+/**
+ * @typedef {{ ms: number, cpuMs?: number, rssMb?: number }} Sample
+ * @typedef {object} Row
+ * @property {string} name what it is called on the command line
+ * @property {string} title
+ * @property {string} reference the column that the others are told as multiples of
+ * @property {Record<string, () => Promise<Sample>>} columns
+ * @property {() => Promise<void>} [end]
+ */
+
+const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
+
+await command(async () => {
+  await setUpMachine();
+  await buildEverything();
+  const asked = process.argv.slice(2);
+  const results = [];
+  for (const rows of [preparedRows, latencyRows, agentRows, browserRows]) {
+    for await (const row of rows()) {
+      if (asked.length === 0 || asked.some((name) => row.name.startsWith(name))) {
+        results.push({ row, samples: await measure(row) });
+        console.log(markdown(results.slice(-1)));
+      }
+      await row.end?.();
+    }
+  }
+  const text = `${await machine(ROUNDS)}\n${markdown(results)}\n${await sizeRows()}`;
+  console.log(text);
+  // A part of it is not the whole.
+  if (asked.length === 0) await writeFile(new URL("RESULTS.md", import.meta.url), text);
+  return 0;
+});
+
+/**
+ * Measures the columns in turn, so that what the machine does meanwhile befalls all of them.
+ *
+ * @param {Row} row
+ */
+async function measure(row) {
+  /** @type {Record<string, Sample[]>} */
+  const samples = {};
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [column, sample] of Object.entries(row.columns)) {
+      (samples[column] ??= []).push(await sample());
+    }
+  }
+  return samples;
+}

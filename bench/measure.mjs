@@ -1,0 +1,28 @@
+// @ts-check
+/**
+ * One measurement in a process of its own: `node measure.mjs CLIENT exec|stream URL`. Prints the time
+ * and what came as one line of JSON.
+ */
+
+import { createHash } from "node:crypto";
+
+const [client, what, url] = /** @type {[string, "exec" | "stream", string]} */ (
+  process.argv.slice(2)
+);
+const { connect } = await import(`./clients/${client}.mjs`);
+const connected = await connect(url);
+
+const cpuBefore = process.cpuUsage();
+const start = performance.now();
+const result = await connected[what]();
+// A string that is made of pieces is put together when it is first looked at.
+if (typeof result === "string") result.charCodeAt(result.length >> 1);
+const ms = performance.now() - start;
+const cpu = process.cpuUsage(cpuBefore);
+
+const rssMb = process.resourceUsage().maxRSS / 1024;
+const hash =
+  typeof result === "string" ? createHash("sha256").update(result).digest("hex") : undefined;
+const events = typeof result === "number" ? result : undefined;
+console.log(JSON.stringify({ ms, cpuMs: (cpu.user + cpu.system) / 1000, rssMb, hash, events }));
+process.exit(0);

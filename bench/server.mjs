@@ -1,0 +1,65 @@
+// @ts-check
+/**
+ * An agent of prepared answers: whatever is run prints the workload. `node server.mjs WORKLOAD` prints
+ * its address and what is to come out of it as one line of JSON.
+ */
+
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { stream, WORKLOADS } from "./workloads.mjs";
+
+const workload = WORKLOADS[process.argv[2] ?? ""]?.();
+if (workload === undefined) throw new Error(`There is no workload ${process.argv[2]}.`);
+const { outputs } = workload;
+const bytes = stream(outputs);
+const hash = createHash("sha256");
+for (const output of outputs) hash.update(output);
+const expected = { hash: hash.digest("hex"), events: outputs.length + 1 };
+
+const exec = {
+  id: "1",
+  command: "x",
+  args: [],
+  status: "RUNNING",
+  pid: 1,
+  pty: false,
+  exitCode: -1,
+};
+const server = createServer((request, response) => {
+  request.resume();
+  if (request.url?.startsWith("/api/v1/stream/")) {
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "content-length": bytes.length,
+    });
+    return response.end(bytes);
+  }
+  if (request.url?.startsWith("/files/")) return sendFile(request.url, response);
+  const body = request.url === "/health" ? { agent: "prepared", version: "0", features: [] } : exec;
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+});
+const TYPES = {
+  html: "text/html",
+  js: "text/javascript",
+  mjs: "text/javascript",
+  wasm: "application/wasm",
+};
+
+/**
+ * A file of the project, for a page that has the same origin.
+ *
+ * @param {string} url
+ * @param {import("node:http").ServerResponse} response
+ */
+function sendFile(url, response) {
+  const file = new URL(`..${url.slice("/files".length)}`, import.meta.url);
+  const type = TYPES[/** @type {keyof TYPES} */ (file.pathname.split(".").at(-1) ?? "")];
+  response.writeHead(200, { "content-type": type }).end(readFileSync(file));
+}
+
+server.listen(0, "127.0.0.1", () => {
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}`, ...expected }));
+});

@@ -1,0 +1,157 @@
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, serve::Listener};
+use hyper::{server::conn::http1, service::Service};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, watch},
+};
+
+use super::{
+    connection::{Connection, Connections},
+    exchange::Exchange,
+};
+
+/// How long a client may take for the head of a request, and a connection may wait for its next one.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Serves at most `most` connections at a time; the others wait for the system to hand them over.
+/// When `closing` comes true it takes no more, and ends each connection after the answer it is at.
+pub(crate) async fn serve(
+    mut listener: TcpListener,
+    app: Router,
+    connections: Connections,
+    most: usize,
+    closing: watch::Receiver<bool>,
+) {
+    let slots = Arc::new(Semaphore::new(most));
+    let mut closed = closing.clone();
+    let mut closed = pin!(is_true(&mut closed));
+    loop {
+        let accept = async {
+            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
+            // It waits a second where there is no descriptor left for one more.
+            let (stream, _) = Listener::accept(&mut listener).await;
+            Some((slot, stream))
+        };
+        let (slot, stream) = tokio::select! {
+            () = &mut closed => return,
+            accepted = accept => match accepted {
+                Some(accepted) => accepted,
+                None => return,
+            },
+        };
+        // Small pieces of output are to go out at once.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY");
+        }
+        let exchange = Exchange::default();
+        let connection = connections.open(stream, exchange.clone(), slot);
+        tokio::spawn(attend(connection, exchange, app.clone(), closing.clone()));
+    }
+}
+
+/// Serves one connection.
+async fn attend(
+    connection: Connection,
+    exchange: Exchange,
+    app: Router,
+    mut closing: watch::Receiver<bool>,
+) {
+    let app = TowerToHyperService::new(app);
+    let service = hyper::service::service_fn(move |request| {
+        exchange.begin();
+        let (exchange, answer) = (exchange.clone(), app.call(request));
+        async move { answer.await.map(|response| exchange.with(response)) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .serve_connection(TokioIo::new(connection), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = is_true(&mut closing) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection was cut");
+    }
+}
+
+async fn is_true(closing: &mut watch::Receiver<bool>) {
+    // An error would mean that the agent is gone.
+    let _closing = closing.wait_for(|closing| *closing).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use axum::{extract::WebSocketUpgrade, routing::get};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+        time::{Instant, timeout},
+    };
+
+    use super::*;
+
+    /// The answer to a request on a connection of its own, if it comes in time.
+    async fn hello(address: SocketAddr, patience: Duration) -> Option<String> {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        timeout(patience, stream.read_to_string(&mut answer)).await.ok()?.unwrap();
+        Some(answer)
+    }
+
+    // Where nothing happens, the clock goes on by itself.
+    #[tokio::test(start_paused = true)]
+    async fn a_websocket_takes_a_place_until_it_is_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let upgrade = async |upgrade: WebSocketUpgrade| {
+            upgrade.on_upgrade(async |mut socket| while let Some(Ok(_)) = socket.recv().await {})
+        };
+        let app = Router::new().route("/", get("hello")).route("/ws", get(upgrade));
+        let (_closing, closed) = watch::channel(false);
+        tokio::spawn(serve(listener, app, Connections::default(), 1, closed));
+        let url = format!("ws://{address}/ws");
+        let (socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+        assert_eq!(hello(address, HEAD_PATIENCE * 2).await, None);
+        drop(socket);
+        let answer = hello(address, HEAD_PATIENCE * 2).await.expect("it is never served");
+        assert!(answer.ends_with("hello"), "{answer}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_sends_no_whole_head_is_closed_and_gives_its_place_to_another() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().route("/", get("hello"));
+        let (_closing, closed) = watch::channel(false);
+        tokio::spawn(serve(listener, app, Connections::default(), 2, closed));
+        let start = Instant::now();
+        let mut half_open = Vec::new();
+        for head in ["", "GET / HTTP/1.1\r\nHost: "] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            half_open.push(stream);
+        }
+        let answer = hello(address, HEAD_PATIENCE * 2).await.expect("it is never served");
+        assert!(answer.ends_with("hello"), "{answer}");
+        assert!(start.elapsed() >= HEAD_PATIENCE, "it did not have to wait");
+        for mut stream in half_open {
+            let read = timeout(HEAD_PATIENCE, stream.read_u8()).await;
+            assert!(read.expect("it is not closed").is_err());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A string as it lies in JSON (RFC 8259, section 7).
+
+use crate::blocks::{first_marked, split_block};
+
+/// The inside of a JSON string, escapes and all: its syntax is known to be right. What is no UTF-8 in
+/// it stands for U+FFFD, as [`String::from_utf8_lossy`] has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonString<'a>(&'a [u8]);
+
+impl<'a> JsonString<'a> {
+    /// Reads a string at the beginning of `json`; also gives what is behind it. None stands for what is
+    /// no string, and for one with half of a surrogate pair in an escape, even if the other half
+    /// follows.
+    #[must_use]
+    pub fn read(json: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let inside = json.strip_prefix(b"\"")?;
+        let mut rest = inside;
+        loop {
+            let (special, after) = rest.get(plain_length(rest)..)?.split_first()?;
+            match special {
+                b'"' => {
+                    let text = inside.get(..inside.len() - after.len() - 1)?;
+                    return Some((Self(text), after));
+                }
+                b'\\' => rest = unescape(after)?.1,
+                // "All Unicode characters may be placed within the quotation marks, except for the
+                // characters that MUST be escaped".
+                _ => return None,
+            }
+        }
+    }
+
+    /// The text with its escapes.
+    #[must_use]
+    pub fn escaped(self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl From<JsonString<'_>> for String {
+    fn from(string: JsonString<'_>) -> Self {
+        let mut text = Self::new();
+        let mut rest = string.0;
+        while let Some(place) = memchr::memchr(b'\\', rest) {
+            let (plain, escape) = rest.split_at_checked(place).unwrap_or((rest, &[]));
+            text.push_str(&Self::from_utf8_lossy(plain));
+            let Some((char, behind)) = escape.get(1..).and_then(unescape) else {
+                return text;
+            };
+            text.push(char);
+            rest = behind;
+        }
+        text.push_str(&Self::from_utf8_lossy(rest));
+        text
+    }
+}
+
+/// Reads what is behind a backslash: the character that it stands for, and what is behind that.
+#[must_use]
+pub fn unescape(text: &[u8]) -> Option<(char, &[u8])> {
+    let (kind, after) = text.split_first()?;
+    let char = match kind {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => {
+            let (digits, after) = after.split_first_chunk::<4>()?;
+            let code = digits.iter().try_fold(0, |code, digit| {
+                char::from(*digit).to_digit(16).map(|digit| code * 16 + digit)
+            })?;
+            return Some((char::from_u32(code)?, after));
+        }
+        _ => return None,
+    };
+    Some((char, after))
+}
+
+/// How many bytes at the beginning are no quote, backslash or control character.
+fn plain_length(bytes: &[u8]) -> usize {
+    // A quote, a backslash, or below 0x20: three times 0, and without a branch.
+    let is_special = |byte: u8| (byte ^ b'"').min(byte ^ b'\\').min(byte & 0xE0) == 0;
+    let mut rest = bytes;
+    while let Some((block, after)) = split_block(rest) {
+        if let Some(place) = first_marked(block, is_special) {
+            return bytes.len() - rest.len() + place;
+        }
+        rest = after;
+    }
+    let tail = rest.iter().take_while(|byte| !is_special(**byte)).count();
+    bytes.len() - rest.len() + tail
+}

@@ -1,0 +1,267 @@
+import { Background as Core } from "./core/sandpipe.js";
+import { call, settle } from "./failure.js";
+import { load, type Loader } from "./load.js";
+import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
+
+/** Where the processes have their directories: `{baseDir}/{workspace}/{id}` on the target. */
+export interface BackgroundOptions {
+  /**
+   * A directory on the target; `~` and `~/` stand for the home directory there. It is made for its
+   * owner alone; one that is a symbolic link or belongs to another user is refused. Default:
+   * `${TMPDIR:-/tmp}/sandpipe-$(id -u)`.
+   */
+  baseDir?: string;
+  /** A name that keeps processes apart from others in the same `baseDir`. Default: `default`. */
+  workspace?: string;
+}
+
+/** How to start a process. */
+export interface SpawnOptions {
+  /** A label for people. Several processes may have the same one. */
+  name?: string;
+  /** The directory that it runs in; `~` and `~/` stand for the home directory. Default: the runtime's. */
+  cwd?: string;
+  /** Environment variables on top of the runtime's. */
+  env?: Record<string, string>;
+  /**
+   * After so many milliseconds the target itself stops it, whether anybody looks or not: SIGTERM to its
+   * process group, 10 s, SIGKILL. It is then `killed` with exit code 124.
+   */
+  timeoutMs?: number;
+}
+
+/**
+ * - `running`
+ * - `exited`: ended by itself, with `exitCode`
+ * - `killed`: by SIGTERM (`exitCode` 143), by SIGKILL (137), or because its `timeoutMs` passed (124)
+ * - `failed`: gone, and what became of it is not known: the machine was started anew, say
+ */
+export type BackgroundStatus = "running" | "exited" | "killed" | "failed";
+
+/** A process as it was when it was looked at. */
+export interface BackgroundProcess {
+  /** Its id, which is also the name of its directory. */
+  id: string;
+  /** The label that it was given. */
+  name?: string;
+  /** The process id of the shell that leads its process group. */
+  pid: number;
+  status: BackgroundStatus;
+  /** Its exit code, 128 + N after death by signal N. */
+  exitCode?: number;
+  /** The script. */
+  script: string;
+  /** When it was started, by the target's clock: ISO 8601. */
+  startedAt: string;
+  /** When it ended, by the target's clock: ISO 8601. */
+  exitedAt?: string;
+  /** Its directory on the target. */
+  outputDir: string;
+  /** The file with its stdout. */
+  stdoutPath: string;
+  /** The file with its stderr. */
+  stderrPath: string;
+}
+
+/** What to read. */
+export interface ReadOutputOptions {
+  /**
+   * Which output. `both` is one text, the same for every reader: what was new on stdout whenever
+   * somebody looked, then what was new on stderr. Default: `both`.
+   */
+  stream?: "stdout" | "stderr" | "both";
+  /** Where to begin, in bytes: 0, or the `nextOffset` of the read before. Default: 0. */
+  offset?: number;
+  /** The most to read, in bytes, at least 4. Default: 1 MiB. */
+  maxBytes?: number;
+  /** Begin so many bytes before the end instead. */
+  tailBytes?: number;
+  /**
+   * A regular expression of JavaScript: only the lines in which it finds something. A line that is not
+   * finished yet is left for a later read; one that is longer than `maxBytes` is read in parts.
+   */
+  filter?: string;
+  /** Only the lines in which `filter` finds nothing. */
+  exclude?: boolean;
+  /** How long to wait, on the target, for output to come or for the process to end. Default: 0. */
+  waitMs?: number;
+}
+
+/** A piece of output. No character is cut in two, unless the process was. */
+export interface BackgroundOutput {
+  /** The text. */
+  output: string;
+  /** Where the next read goes on. */
+  nextOffset: number;
+  /** The process's status, as it was before the output was looked at. */
+  status: BackgroundStatus;
+  /** The process's exit code. */
+  exitCode?: number;
+}
+
+/** How long to wait for the end of a process. */
+export interface BackgroundWaitOptions {
+  /** After so many milliseconds the process is given as it is then: `running`. Default: for ever. */
+  timeoutMs?: number;
+  /** Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** How to run a command and wait for it. */
+export interface BackgroundRunOptions {
+  /** How long to wait, in milliseconds. The command goes on after that. Default: 300 000. */
+  waitTimeoutMs?: number;
+  /**
+   * False: no exit code is written down, and a command that ended counts as one that succeeded (0).
+   * Default: true.
+   */
+  captureExitCode?: boolean;
+  /** Only the first so many bytes of the output. Default: all of it. */
+  maxOutputBytes?: number;
+  /** Leave the output where it is: `output` says in which file, and how large it is. */
+  ignoreOutput?: boolean;
+  /** A file on the target for the output. Its directory is made; a file that is there is replaced. */
+  outputFile?: string;
+}
+
+/** What became of a command. */
+export interface BackgroundRunResult {
+  /** Its stdout and stderr, in order of arrival. */
+  output: string;
+  /** Its exit code; 1 if it still runs. */
+  exitCode: number;
+  /** Why there is no true exit code: the command still runs, under the id that is named. */
+  failureReason?: string;
+}
+
+/**
+ * The background processes below one directory of one target. They outlive whoever started them: all
+ * that there is to know is in files there, so that another client, or this one later, finds them.
+ *
+ * Every call may throw what the runtime's `run` does, and {@link BackgroundError} where the target could
+ * not do it.
+ */
+export class Background {
+  readonly #core: () => Promise<Core>;
+
+  /** @internal */
+  constructor(
+    runtime: Runtime,
+    options: BackgroundOptions | undefined,
+    loaded: () => Promise<void>,
+  ) {
+    let core: Core | undefined;
+    this.#core = async () => {
+      await loaded();
+      return (core ??= call(() => new Core(runner(runtime), options)));
+    };
+  }
+
+  /**
+   * Starts a script and resolves when it runs, in one round trip. The script may have any length and
+   * content. bash runs it where the runtime's shell is bash, else `sh`; its stdin is empty, and a hangup
+   * does not end it.
+   *
+   * @throws {InvalidArgumentError} An argument or option is wrong.
+   */
+  async spawn(script: string, opts?: SpawnOptions): Promise<BackgroundProcess> {
+    const core = await this.#core();
+    return settle(core.spawn(script, opts));
+  }
+
+  /** All processes, newest first, in one round trip. */
+  async list(): Promise<BackgroundProcess[]> {
+    const core = await this.#core();
+    return settle(core.list());
+  }
+
+  /**
+   * One process.
+   *
+   * @throws {NotFoundError} There is none of that id.
+   */
+  async get(id: string): Promise<BackgroundProcess> {
+    const core = await this.#core();
+    return settle(core.get(id));
+  }
+
+  /**
+   * Removes a process that has ended, with its output.
+   *
+   * @throws {BackgroundError} It is still running.
+   * @throws {NotFoundError} There is none of that id.
+   */
+  async remove(id: string): Promise<void> {
+    const core = await this.#core();
+    return settle(core.remove(id));
+  }
+
+  /**
+   * Reads output from a place on, also of a process that has ended. To follow it, go on at `nextOffset`
+   * until `status` is not `running` and `nextOffset` is what it was: with a `filter`, a read may
+   * bring nothing and there is more.
+   *
+   * @throws {NotFoundError} There is no process of that id.
+   * @throws {InvalidArgumentError} An option is wrong; `filter` is no regular expression, say.
+   */
+  async readOutput(id: string, opts?: ReadOutputOptions): Promise<BackgroundOutput> {
+    const core = await this.#core();
+    return settle(core.readOutput(id, opts));
+  }
+
+  /**
+   * Waits for the end of a process, on the target: nothing is asked again and again from here.
+   *
+   * @throws {NotFoundError} There is no process of that id.
+   * @throws The reason of `opts.signal` when that is aborted.
+   */
+  async wait(id: string, opts?: BackgroundWaitOptions): Promise<BackgroundProcess> {
+    const core = await this.#core();
+    return settle(core.wait(id, opts));
+  }
+
+  /**
+   * Stops a process with all that it has started: SIGTERM to its process group, `graceMs` for it to end,
+   * then SIGKILL. Resolves when nothing of the group is left, also when it had ended before.
+   *
+   * @param opts.graceMs How long it may take to end after SIGTERM, in milliseconds. Default: 10 000.
+   * @throws {NotFoundError} There is no process of that id.
+   * @throws {BackgroundError} Processes are left although they were killed.
+   */
+  async terminate(id: string, opts?: { graceMs?: number }): Promise<BackgroundProcess> {
+    const core = await this.#core();
+    return settle(core.terminate(id, opts));
+  }
+
+  /**
+   * Runs a command in the background and waits for its end, however long that takes. Its files are
+   * removed at its end, unless there is more in them than was handed over.
+   *
+   * @throws {BackgroundError} It is gone and has left no exit code.
+   */
+  async run(command: string, opts?: BackgroundRunOptions): Promise<BackgroundRunResult> {
+    const core = await this.#core();
+    return settle(core.run(command, opts));
+  }
+}
+
+/**
+ * The background processes of a runtime. It makes no request, and loads the WebAssembly module with the
+ * first call if no `connect()` has done it.
+ *
+ * @throws {InvalidArgumentError} With the first call: the runtime is none, or an option is wrong.
+ */
+export type MakeBackground = (runtime: Runtime, options?: BackgroundOptions) => Background;
+
+/** `background` for a JavaScript runtime, which has its own way to get at the module. */
+export function backgroundWith(loader: Loader): MakeBackground {
+  return (runtime, options) => new Background(runtime, options, () => load(loader, undefined));
+}
+
+type Forgetful = Runtime & { [RUN_AND_FORGET]: Runtime["run"] };
+
+/** The core says what is wrong with a runtime that is none. */
+function runner(runtime: Partial<Forgetful> | null | undefined): Runtime["run"] | undefined {
+  const run = runtime?.[RUN_AND_FORGET] ?? runtime?.run;
+  return typeof run === "function" ? run.bind(runtime) : undefined;
+}

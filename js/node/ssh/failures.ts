@@ -1,0 +1,73 @@
+// What `ssh` says when it fails, and what to do about it.
+import { SshError } from "../../errors.js";
+
+const HINTS: [pattern: RegExp, hint: string][] = [
+  [
+    /HOST IDENTIFICATION HAS CHANGED/i,
+    "Its key is not the known one: somebody may be in between. Only if you know why it changed, remove the old key with `ssh-keygen -R`.",
+  ],
+  [
+    /host key verification failed|no .* host key is known/i,
+    "Its key is not known: connect once by hand and compare it, or name a file that has it as `knownHostsFile`.",
+  ],
+  [
+    /permission denied|too many authentication failures/i,
+    "Check `user` and `identityFile`, and that the host knows the key. No password is asked for: load a key that has one into ssh-agent.",
+  ],
+  [/could not resolve hostname/i, "Check `host`."],
+  [
+    /connection refused|timed out|no route to host|network is unreachable|connection reset|connection closed/i,
+    "Check `host` and `port`, and that an SSH server can be reached there.",
+  ],
+  [/session open refused|session request failed/i, "Raise MaxSessions of the SSH server."],
+  [
+    /control ?path|control socket|unix.*too long/i,
+    "Set TMPDIR to a folder with a short path that can be written.",
+  ],
+];
+
+/** The error of a host that could not be reached, or does not let us in. Nothing was run. */
+export function refusal(host: string, said: string): SshError {
+  return new SshError(explain(`${host} can't be reached over SSH`, said), {
+    hint: hint(said),
+    host,
+    mayHaveRun: false,
+    output: "",
+  });
+}
+
+/** The error of a script whose end was not seen. */
+export function lost(host: string, said: string, output: string): SshError {
+  const what = `the connection to ${host} was lost: what became of the script is not known`;
+  return new SshError(explain(what, said, "It may have run: look before you run it again."), {
+    hint: "It may have run: look before you run it again.",
+    host,
+    mayHaveRun: true,
+    output,
+  });
+}
+
+/** The error of a system without `ssh`. */
+export function notRun(cause: unknown): SshError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const advice = "Install OpenSSH's client.";
+  return new SshError(`ssh could not be run: ${reason}. ${advice}`, {
+    hint: advice,
+    cause,
+    host: "",
+    mayHaveRun: false,
+    output: "",
+  });
+}
+
+function hint(said: string): string | undefined {
+  return HINTS.find(([pattern]) => pattern.test(said))?.[1];
+}
+
+function explain(what: string, said: string, advice = hint(said)): string {
+  const lines = said.split("\n").map((line) => line.trim());
+  // The banner around a changed key is for people at a terminal.
+  const reason = lines.filter((line) => line !== "" && !line.startsWith("@")).join(" ");
+  const message = reason === "" ? what : `${what}: ${reason.replace(/\.$/, "")}`;
+  return advice === undefined ? message : `${message}. ${advice}`;
+}

@@ -1,0 +1,56 @@
+// Paths between Windows and Git Bash. Pure functions, tested as such: they were not run on Windows.
+import { InvalidArgumentError } from "../../errors.js";
+
+/**
+ * A path of Windows as Git Bash has it: `C:\a b` is `/c/a b`, `\\server\share` is `//server/share`.
+ * Forward slashes are as good as backslashes, and a relative path stays relative.
+ *
+ * It was not run on Windows.
+ *
+ * @throws {InvalidArgumentError} The path depends on a drive's current directory (`C:a`), or on the
+ * current drive (`\a`): Git Bash knows neither.
+ */
+export function toGitBashPath(path: string): string {
+  // Paths that Windows takes as they are: `\\?\C:\a` and `\\?\UNC\server\share`.
+  const plain = path.replace(/^\\\\\?\\UNC\\/i, "\\\\").replace(/^\\\\\?\\(?=[a-z]:)/i, "");
+  const slashed = plain.replaceAll("\\", "/");
+  const [, drive, rest = ""] = /^([a-z]):(.*)$/is.exec(slashed) ?? [];
+  if (drive !== undefined) {
+    if (rest !== "" && !rest.startsWith("/")) throw dependent(path, "a directory of its drive");
+    return `/${drive.toLowerCase()}${rest === "" ? "/" : rest}`;
+  }
+  if (slashed.startsWith("/") && !slashed.startsWith("//")) {
+    // With forward slashes it is one of Git Bash's own.
+    if (plain.startsWith("\\")) throw dependent(path, "the current drive");
+    return path;
+  }
+  return slashed;
+}
+
+/**
+ * A path of Git Bash as Windows has it: `/c/a b` is `C:\a b`, `//server/share` is `\\server\share`.
+ * A path of Windows stays what it is, with backslashes.
+ *
+ * It was not run on Windows.
+ *
+ * @throws {InvalidArgumentError} The path is below Git Bash's own root (`/usr/bin`): only
+ * `cygpath` knows where that is.
+ */
+export function toWindowsPath(path: string): string {
+  const [, drive, rest = ""] = /^\/([a-z])(\/.*)?$/is.exec(path) ?? [];
+  if (drive !== undefined) {
+    return `${drive.toUpperCase()}:${rest === "" ? "\\" : rest.replaceAll("/", "\\")}`;
+  }
+  if (path.startsWith("/") && !path.startsWith("//")) {
+    throw new InvalidArgumentError(
+      `${JSON.stringify(path)} is below Git Bash's own root: name it by its drive, such as "/c/a"`,
+    );
+  }
+  return path.replaceAll("/", "\\");
+}
+
+function dependent(path: string, what: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `${JSON.stringify(path)} depends on ${what}: name it in full, such as "C:\\\\a"`,
+  );
+}

@@ -1,0 +1,20 @@
+import type { ExecResult } from "./types.js";
+
+/**
+ * A runtime's `run` for scripts that leave nothing behind, so that what is kept of each may go.
+ *
+ * @internal
+ */
+export const RUN_AND_FORGET = Symbol("sandpipe.runAndForget");
+
+/** Something with a POSIX shell: a sandbox, a session, this machine, another one over SSH. */
+export interface Runtime {
+  /**
+   * Runs a script to its end, once. `output` is its stdout and stderr, joined; its stdin is empty. It
+   * resolves whatever the exit code is, and rejects where there is none to be had.
+   *
+   * @param opts `signal`: aborted, the script is stopped with all that it started, and the call
+   * rejects.
+   */
+  run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult>;
+}

@@ -1,0 +1,91 @@
+//! What a script answers, amid whatever else the target prints.
+
+use super::script::Nonce;
+
+/// The sections of an answer, in order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer<'a>(Vec<(&'a str, &'a str)>);
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// The script was not run to its end.
+    Incomplete,
+    /// There is no such process.
+    Missing,
+    /// The target says why it could not be done.
+    Failed(String),
+}
+
+impl<'a> Answer<'a> {
+    /// Takes the answer out of `output`: from the first line with the nonce up to its end.
+    pub(super) fn find(output: &'a str, nonce: &Nonce) -> Result<Self, NoAnswer> {
+        let mark = format!("\n{}:", nonce.as_str());
+        let mut sections = Vec::new();
+        // What comes before the first mark is not part of it.
+        for section in output.split(mark.as_str()).skip(1) {
+            let (name, text) = section.split_once('\n').ok_or(NoAnswer::Incomplete)?;
+            match name {
+                "end" => return Self(sections).checked(),
+                name => sections.push((name, text)),
+            }
+        }
+        Err(NoAnswer::Incomplete)
+    }
+
+    fn checked(self) -> Result<Self, NoAnswer> {
+        if self.section("missing").is_some() {
+            return Err(NoAnswer::Missing);
+        }
+        match self.section("failed") {
+            Some(message) => Err(NoAnswer::Failed(message.trim().to_owned())),
+            None => Ok(self),
+        }
+    }
+
+    /// The text of a section, if there is one of that name.
+    pub(super) fn section(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn is_found_amid_noise(before in "[^\0]{0,20}", text in "[^\0]{0,20}", after in "[^\0]{0,20}") {
+            let nonce = Nonce::random();
+            let mark = nonce.as_str();
+            let output = format!("{before}\n{mark}:a\n{text}\n{mark}:b\n\n{mark}:end\n{after}");
+            prop_assert_eq!(Answer::find(&output, &nonce), Ok(Answer(vec![("a", text.as_str()), ("b", "")])));
+        }
+    }
+
+    #[test]
+    fn nothing_is_taken_of_one_that_is_cut() {
+        let nonce = Nonce::random();
+        let mark = nonce.as_str();
+        let whole = format!("\n{mark}:a\ntext\n{mark}:end\n");
+        for end in 0..whole.len() {
+            assert_eq!(
+                Answer::find(whole.get(..end).unwrap(), &nonce),
+                Err(NoAnswer::Incomplete),
+                "{end}"
+            );
+        }
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        let nonce = Nonce::random();
+        let mark = nonce.as_str();
+        let failed = format!("\n{mark}:a\nx\n{mark}:failed\nno room\n\n{mark}:end\n");
+        let missing = format!("\n{mark}:missing\n\n{mark}:end\n");
+        assert_eq!(Answer::find(&failed, &nonce), Err(NoAnswer::Failed("no room".into())));
+        assert_eq!(Answer::find(&missing, &nonce), Err(NoAnswer::Missing));
+    }
+}

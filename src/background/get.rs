@@ -1,0 +1,33 @@
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+
+use super::answer::Answer;
+use super::location::{Location, ProcessId};
+use super::process::Process;
+use super::runtime::{Purpose, Runtime};
+use super::{Background, promise};
+use crate::error::Result;
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Background {
+    /// Resolves a process as it is now.
+    pub fn get(&self, id: &JsValue) -> Promise {
+        let id = ProcessId::read(id);
+        let Self { runtime, location } = self.clone();
+        promise(async move { to_js(&get(&runtime, &location, &id?).await?) })
+    }
+}
+
+pub(super) async fn get(runtime: &Runtime, location: &Location, id: &ProcessId) -> Result<Process> {
+    let purpose = Purpose { operation: "get process", id: Some(id) };
+    let script = location.script_of(id).part(include_str!("sh/get.sh"));
+    runtime.ask(purpose, &script, read_report).await
+}
+
+/// The one process that a script reports.
+pub(super) fn read_report(answer: &Answer<'_>) -> Option<Process> {
+    let [home, states, metas] =
+        ["home", "states", "metas"].map(|name| answer.section(name).unwrap_or_default());
+    Process::read_all(home, states, metas)?.pop()
+}

@@ -1,0 +1,28 @@
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+
+use super::process::Process;
+use super::runtime::Purpose;
+use super::{Background, promise};
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Background {
+    /// Resolves all processes as they are now, newest first.
+    pub fn list(&self) -> Promise {
+        let Self { runtime, location } = self.clone();
+        promise(async move {
+            let purpose = Purpose { operation: "list processes", id: None };
+            let script = location
+                .script()
+                .part(include_str!("sh/look.sh"))
+                .part(include_str!("sh/process.sh"))
+                .part(include_str!("sh/list.sh"));
+            let processes = runtime.ask(purpose, &script, |answer| {
+                let section = |name| answer.section(name).unwrap_or_default();
+                Process::read_all(section("home"), section("states"), section("metas"))
+            });
+            to_js(&processes.await?)
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! Background processes: they outlive whoever started them, and all there is to know of them is in
+//! files on the target. One operation a file: what it takes, its script, what the answer means. The
+//! scripts themselves are in `sh/`.
+
+mod answer;
+mod get;
+mod lines;
+mod list;
+mod location;
+mod process;
+mod read_options;
+mod read_output;
+mod remove;
+mod run;
+mod runtime;
+mod script;
+mod spawn;
+mod terminate;
+mod wait;
+
+use std::future::Future;
+
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+use crate::error::Result;
+use location::Location;
+use runtime::Runtime;
+
+/// The client of the background processes below one directory of one target.
+///
+/// It holds no state: another client, at another time, sees and does the same.
+#[wasm_bindgen]
+#[derive(Clone, Debug)]
+pub struct Background {
+    runtime: Runtime,
+    location: Location,
+}
+
+#[wasm_bindgen]
+impl Background {
+    /// `run` is called with a script and `{ signal? }` and resolves `{ exitCode, output }`; `options`
+    /// are `{ baseDir?, workspace? }`.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
+    #[wasm_bindgen(constructor)]
+    pub fn new(run: &JsValue, options: &JsValue) -> std::result::Result<Self, JsValue> {
+        Ok(Self { runtime: Runtime::read(run)?, location: Location::read(options)? })
+    }
+}
+
+fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
+    future_to_promise(async { outcome.await.map_err(JsValue::from) })
+}

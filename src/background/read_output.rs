@@ -1,0 +1,232 @@
+use js_sys::{Date, Promise};
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use super::answer::Answer;
+use super::location::{Location, ProcessId};
+use super::process::{Ending, State, Status};
+use super::read_options::ReadOptions;
+use super::runtime::{Purpose, Runtime};
+use super::terminate::whole_milliseconds;
+use super::wait::Slice;
+use super::{Background, promise};
+use crate::error::Result;
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Background {
+    /// Reads output from a place on. Resolves `{ output, nextOffset, status, exitCode? }`.
+    #[wasm_bindgen(js_name = readOutput)]
+    pub fn read_output(&self, id: &JsValue, options: &JsValue) -> Promise {
+        let arguments = ProcessId::read(id).and_then(|id| Ok((id, ReadOptions::read(options)?)));
+        let Self { runtime, location } = self.clone();
+        promise(async move {
+            let (id, options) = arguments?;
+            let Window { chunk, .. } = read_output(&runtime, &location, &id, &options).await?;
+            let filter = options.filter.as_ref();
+            let output = filter.map(|filter| filter.apply(&chunk.output));
+            to_js(&Chunk { output: output.unwrap_or(chunk.output), ..chunk })
+        })
+    }
+}
+
+/// A piece of output.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Chunk {
+    pub(super) output: String,
+    /// Where the next one begins, in bytes.
+    pub(super) next_offset: u64,
+    #[serde(flatten)]
+    pub(super) ending: Ending,
+}
+
+/// A piece of output and where it was taken from.
+#[derive(Debug)]
+pub(super) struct Window {
+    pub(super) chunk: Chunk,
+    from: u64,
+    /// How much there was of the whole.
+    pub(super) size: u64,
+}
+
+/// Reads a piece that holds no part of a character and, with a filter, no part of a line, unless that is
+/// all there will be of it.
+pub(super) async fn read_output(
+    runtime: &Runtime,
+    location: &Location,
+    id: &ProcessId,
+    options: &ReadOptions,
+) -> Result<Window> {
+    let purpose = Purpose { operation: "read output", id: Some(id) };
+    let deadline = Date::now() + options.wait_ms;
+    loop {
+        let slice = Slice::until(deadline - Date::now());
+        let wait_ms = whole_milliseconds(slice.milliseconds);
+        let script = options.script(location.script_of(id), wait_ms);
+        let window = runtime.ask(purpose, &script, read_window).await?;
+        let Window { chunk, from, .. } = &window;
+        let over = chunk.ending.status != Status::Running;
+        if chunk.next_offset > *from || over || slice.is_last {
+            return Ok(window);
+        }
+    }
+}
+
+fn read_window(answer: &Answer<'_>) -> Option<Window> {
+    let state = State::read(answer.section("states")?)?;
+    let mut numbers = answer.section("window")?.split_ascii_whitespace().map(str::parse);
+    let mut next = || numbers.next()?.ok();
+    let (from, to, size): (u64, u64, u64) = (next()?, next()?, next()?);
+    let output = answer.section("output")?.to_owned();
+    Some(Window { chunk: Chunk { output, next_offset: to, ending: state.ending() }, from, size })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::super::read_options::Stream;
+    use super::super::script::Nonce;
+    use super::*;
+
+    /// The files of a process, which goes when it is dropped. This very program stands for one that runs.
+    struct Files {
+        base: PathBuf,
+        id: ProcessId,
+    }
+
+    impl Files {
+        fn new() -> Self {
+            let id = ProcessId::random();
+            let base = std::env::temp_dir().join(format!("sandpipe-read-test-{}", id.as_str()));
+            let files = Self { base, id };
+            fs::create_dir_all(files.path("")).unwrap();
+            let stat = fs::read_to_string("/proc/self/stat").unwrap();
+            let began = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
+            let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+            let (pid, boot) = (std::process::id(), boot.trim());
+            let meta = format!("{{\"pid\":{pid},\"startTime\":\"{began}@{boot}\",\n}}\n");
+            fs::write(files.path("meta.json"), meta).unwrap();
+            files
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.base.join("w").join(self.id.as_str()).join(name)
+        }
+
+        fn write(&self, stdout: &[u8], stderr: &[u8]) {
+            fs::write(self.path("stdout.log"), stdout).unwrap();
+            fs::write(self.path("stderr.log"), stderr).unwrap();
+        }
+
+        fn end(&self) {
+            fs::write(self.path("exit_code"), "0\n").unwrap();
+        }
+
+        /// The bytes that a read gives, and where the next begins.
+        fn read(&self, stream: Stream, offset: u64, max_bytes: u64) -> (Vec<u8>, u64) {
+            let mut options = ReadOptions::stdout_from(offset, max_bytes);
+            options.stream = stream;
+            let location = Location::at(self.base.to_str().unwrap());
+            let nonce = Nonce::random();
+            let script = options.script(location.script_of(&self.id), 0).render(&nonce);
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap().stdout;
+            // Each byte as a character, so that those that are no text are seen, too.
+            let text: String = output.iter().copied().map(char::from).collect();
+            let window = read_window(&Answer::find(&text, &nonce).unwrap()).unwrap();
+            let bytes = window.chunk.output.chars().map(|c| u8::try_from(c).unwrap()).collect();
+            (bytes, window.chunk.next_offset)
+        }
+
+        /// Reads from a place on until there is no more.
+        fn read_on(&self, stream: Stream, mut offset: u64, max_bytes: u64) -> Vec<Vec<u8>> {
+            let mut pieces = Vec::new();
+            loop {
+                let (piece, next) = self.read(stream, offset, max_bytes);
+                assert_eq!(next, offset + piece.len() as u64);
+                assert!(piece.len() as u64 <= max_bytes);
+                if piece.is_empty() {
+                    return pieces;
+                }
+                pieces.push(piece);
+                offset = next;
+            }
+        }
+    }
+
+    impl Drop for Files {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.base).unwrap();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn text_is_read_in_whole_characters_while_it_is_written(
+            text in "[aé€😀\n]{0,16}", cut in 0_usize..40, max_bytes in 4_u64..12,
+        ) {
+            let files = Files::new();
+            let cut = cut.min(text.len());
+            files.write(text.as_bytes().get(..cut).unwrap(), b"");
+            let mut pieces = files.read_on(Stream::Stdout, 0, max_bytes);
+            let seen = pieces.concat().len();
+            prop_assert_eq!(seen, text.floor_char_boundary(cut));
+            files.write(text.as_bytes(), b"");
+            files.end();
+            pieces.extend(files.read_on(Stream::Stdout, seen as u64, max_bytes));
+            prop_assert_eq!(pieces.concat(), text.as_bytes());
+            for piece in pieces {
+                prop_assert!(str::from_utf8(&piece).is_ok(), "{piece:?}");
+            }
+        }
+
+        #[test]
+        fn bytes_that_are_no_text_are_read_once_each(
+            bytes in proptest::collection::vec(
+                prop_oneof![Just(b'a'), Just(0x80), Just(0xc3), Just(0xe2), Just(0xf0), any::<u8>()],
+                0..16,
+            ),
+            max_bytes in 4_u64..8,
+        ) {
+            let files = Files::new();
+            files.write(&bytes, b"");
+            let running = files.read_on(Stream::Stdout, 0, max_bytes).concat();
+            prop_assert!(bytes.len() - running.len() < 4);
+            files.end();
+            prop_assert_eq!(files.read_on(Stream::Stdout, 0, max_bytes).concat(), bytes);
+        }
+
+        #[test]
+        fn both_streams_have_one_order_for_every_reader(
+            steps in proptest::collection::vec(("[aé]{0,3}", "[x€]{0,3}", any::<bool>()), 1..5),
+            max_bytes in 4_u64..9,
+        ) {
+            let files = Files::new();
+            let (mut out, mut err) = (String::new(), String::new());
+            let mut expected = String::new();
+            let (mut seen_out, mut seen_err) = (0, 0);
+            let last = steps.len() - 1;
+            for (index, (more_out, more_err, looked_at)) in steps.into_iter().enumerate() {
+                out += &more_out;
+                err += &more_err;
+                files.write(out.as_bytes(), err.as_bytes());
+                if looked_at || index == last {
+                    files.read(Stream::Both, 0, 4);
+                    expected += out.get(seen_out..).unwrap();
+                    expected += err.get(seen_err..).unwrap();
+                    (seen_out, seen_err) = (out.len(), err.len());
+                }
+            }
+            prop_assert_eq!(files.read_on(Stream::Both, 0, max_bytes).concat(), expected.as_bytes());
+            files.end();
+            prop_assert_eq!(files.read_on(Stream::Both, 0, 1000).concat(), expected.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Calling the function that runs scripts: the one file here that performs I/O.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use js_sys::{Function, Object, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::AbortSignal;
+
+use super::answer::{Answer, NoAnswer};
+use super::location::ProcessId;
+use super::script::{Nonce, Script};
+use crate::abort::Abort;
+use crate::arguments;
+use crate::error::{Error, Result};
+use crate::request::excerpt;
+
+/// Something with a shell.
+#[derive(Clone, Debug)]
+pub(super) struct Runtime {
+    run: Function,
+}
+
+/// What a script is for: for error messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Purpose<'a> {
+    pub(super) operation: &'static str,
+    pub(super) id: Option<&'a ProcessId>,
+}
+
+impl Purpose<'_> {
+    pub(super) fn failed(self, problem: impl Into<String>, output: &str) -> Error {
+        Error::Background {
+            operation: self.operation,
+            problem: problem.into(),
+            output: output.to_owned(),
+            id: self.id.map(|id| id.as_str().to_owned()),
+            cause: JsValue::UNDEFINED,
+        }
+    }
+
+    /// A failure after the process may have been started: its id is what is needed to ask again.
+    pub(super) fn lost(self, error: Error) -> Error {
+        let Error::Thrown(cause) = &error else {
+            return error;
+        };
+        let id = self.id.map(|id| id.as_str().to_owned());
+        let named = id.as_deref().unwrap_or_default();
+        Error::Background {
+            operation: self.operation,
+            problem: format!("the target can't be asked any more: process {named} may still run"),
+            output: String::new(),
+            id,
+            cause: cause.clone(),
+        }
+    }
+
+    /// An answer that is not what the script would have said.
+    pub(super) fn unreadable(self, output: &str) -> Error {
+        let excerpt = excerpt(output.trim().as_bytes());
+        self.failed(format!("the target's answer can't be read: {excerpt}"), &excerpt)
+    }
+}
+
+impl Runtime {
+    pub(super) fn read(run: &JsValue) -> Result<Self> {
+        Ok(Self { run: arguments::function(run, "runtime.run")? })
+    }
+
+    /// Runs one script, once, and takes what is wanted out of its answer with `read`, which gives None
+    /// where that is not there.
+    pub(super) async fn ask<T>(
+        &self,
+        purpose: Purpose<'_>,
+        script: &Script,
+        read: impl FnOnce(&Answer<'_>) -> Option<T>,
+    ) -> Result<T> {
+        let nonce = Nonce::random();
+        let output = self.call(purpose, &script.render(&nonce), None).await?;
+        interpret(purpose, &output, &nonce, read)
+    }
+
+    /// The same, until a signal is aborted: then it fails with the signal's reason.
+    pub(super) async fn ask_until<T>(
+        &self,
+        purpose: Purpose<'_>,
+        script: &Script,
+        signal: Option<&AbortSignal>,
+        read: impl FnOnce(&Answer<'_>) -> Option<T>,
+    ) -> Result<T> {
+        let Some(signal) = signal else {
+            return self.ask(purpose, script, read).await;
+        };
+        let mut abort = Abort::listen(signal.clone());
+        if let Some(reason) = abort.aborted_before() {
+            return Err(Error::Thrown(reason));
+        }
+        let nonce = Nonce::random();
+        let text = script.render(&nonce);
+        let calling = pin!(self.call(purpose, &text, Some(signal)));
+        let aborted = pin!(abort.aborted());
+        match select(aborted, calling).await {
+            Either::Left((reason, _)) => Err(Error::Thrown(reason)),
+            Either::Right((output, _)) => interpret(purpose, &output?, &nonce, read),
+        }
+    }
+
+    async fn call(
+        &self,
+        purpose: Purpose<'_>,
+        script: &str,
+        signal: Option<&AbortSignal>,
+    ) -> Result<Output> {
+        let options = Object::new();
+        if let Some(signal) = signal {
+            Reflect::set(&options, &"signal".into(), signal).map_err(Error::Thrown)?;
+        }
+        let promise =
+            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(Error::Thrown)?;
+        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(Error::Thrown)?;
+        let field = |name: &str| Reflect::get(&result, &name.into()).ok();
+        let exit_code = field("exitCode").and_then(|code| code.as_f64());
+        let output = field("output").and_then(|output| output.as_string());
+        match (exit_code, output) {
+            (Some(exit_code), Some(output)) => Ok(Output { exit_code, text: output }),
+            _ => {
+                Err(purpose
+                    .failed("the runtime resolved something else than { exitCode, output }", ""))
+            }
+        }
+    }
+}
+
+struct Output {
+    exit_code: f64,
+    text: String,
+}
+
+fn interpret<T>(
+    purpose: Purpose<'_>,
+    output: &Output,
+    nonce: &Nonce,
+    read: impl FnOnce(&Answer<'_>) -> Option<T>,
+) -> Result<T> {
+    match Answer::find(&output.text, nonce) {
+        Ok(answer) => read(&answer).ok_or_else(|| purpose.unreadable(&output.text)),
+        Err(NoAnswer::Missing) => {
+            let id = purpose.id.map_or("", ProcessId::as_str);
+            Err(Error::NotFound { operation: purpose.operation, id: id.to_owned() })
+        }
+        Err(NoAnswer::Failed(message)) => Err(purpose.failed(message.clone(), &message)),
+        Err(NoAnswer::Incomplete) => {
+            let excerpt = excerpt(output.text.trim().as_bytes());
+            // The runtime's own codes are small.
+            #[allow(clippy::cast_possible_truncation)]
+            let code = output.exit_code as i32;
+            Err(purpose.failed(
+                format!(
+                    "the target's shell ended with exit code {code} before it had answered: {excerpt}"
+                ),
+                &excerpt,
+            ))
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Scripts for the target: one is one round trip, and gives one answer.
+
+use uuid::Uuid;
+
+use crate::shell_quote::shell_quote;
+
+/// What a script's answer stands between. Nothing that was printed before it was made can have it.
+#[derive(Clone, Debug)]
+pub(super) struct Nonce(String);
+
+impl Nonce {
+    /// A new one, of the system's cryptographic randomness.
+    pub(super) fn random() -> Self {
+        Self(Uuid::new_v4().simple().to_string())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A script in the making: settings, then parts that make use of them.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    body: String,
+    inputs: Vec<String>,
+}
+
+impl Script {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a variable to a text.
+    pub(super) fn text(self, name: &str, value: &str) -> Self {
+        self.word(name, &shell_quote(value))
+    }
+
+    /// Sets a variable to a word in the shell's own language.
+    pub(super) fn word(mut self, name: &str, word: &str) -> Self {
+        self.body.extend([name, "=", word, "\n"]);
+        self
+    }
+
+    /// Appends a part of it, without its comments.
+    pub(super) fn part(mut self, source: &str) -> Self {
+        for line in source.lines().filter(|line| !line.trim_start().starts_with('#')) {
+            self.body += line;
+            self.body.push('\n');
+        }
+        self
+    }
+
+    /// A text of any size for it to read: the first is on descriptor 3, the next on 4, and so on. Its
+    /// last line is always finished.
+    pub(super) fn input(mut self, text: String) -> Self {
+        self.inputs.push(text);
+        self
+    }
+
+    /// What was put together so far, to be part of something else.
+    pub(super) fn into_body(self) -> String {
+        self.body
+    }
+
+    /// The whole text for the runtime.
+    ///
+    /// A shell of its own runs it, bash where bash reads this, so that nothing that is set in the
+    /// runtime's shell (options, aliases, functions, traps) matters to it, nor it to them. The nonce is
+    /// there in two halves: a shell that prints what it reads must not be taken for one that answers.
+    pub(super) fn render(&self, nonce: &Nonce) -> String {
+        let nonce = nonce.as_str();
+        let (first, second) = nonce.split_at_checked(nonce.len() / 2).unwrap_or_default();
+        let answer = Self::new()
+            .text("nonce", first)
+            .text("nonce2", second)
+            .part(include_str!("sh/answer.sh"))
+            .into_body();
+        let body = shell_quote(&format!("{answer}{}section end\n", self.body));
+        let mut text = format!("command \"${{BASH:-sh}}\" -c {body} sandpipe </dev/null");
+        let inputs = || (3..).map(|descriptor: u32| descriptor.to_string()).zip(&self.inputs);
+        for (descriptor, _) in inputs() {
+            text.extend([" ", &descriptor, "<<'", first, "-", &descriptor, "'"]);
+        }
+        text.push('\n');
+        for (descriptor, input) in inputs() {
+            let end = if input.ends_with('\n') { "" } else { "\n" };
+            text.extend([input, end, first, "-", &descriptor, "\n"]);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run(script: &Script, nonce: &Nonce) -> String {
+        let output = Command::new("sh").args(["-c", &script.render(nonce)]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn inputs_arrive_as_they_are(first in "[^\0\n]{0,9}|[ '\"$`\\\\\n]{0,9}", second in "[^\0]{0,20}") {
+            let script = Script::new().part("cat <&3; section then; cat <&4").input(first.clone()).input(second.clone());
+            let nonce = Nonce::random();
+            let finished = |text: String| if text.ends_with('\n') { text } else { text + "\n" };
+            let [first, second] = [first, second].map(finished);
+            let mark = nonce.as_str();
+            prop_assert_eq!(run(&script, &nonce), format!("{first}\n{mark}:then\n{second}\n{mark}:end\n"));
+        }
+    }
+
+    #[test]
+    fn its_text_has_no_mark_of_an_answer() {
+        let nonce = Nonce::random();
+        let text = Script::new().text("a", "b").input(String::new()).render(&nonce);
+        assert!(!text.contains(nonce.as_str()));
+    }
+
+    #[test]
+    fn comments_stay_at_home() {
+        let body = Script::new().part("# why\n  # why\necho '#'\n").into_body();
+        assert_eq!(body, "echo '#'\n");
+    }
+}

@@ -1,0 +1,26 @@
+case $base in
+  /*) ;;
+  *) base=$PWD/$base ;;
+esac
+home=$base/$workspace
+
+# Another user must not be able to say what runs here, or what is killed.
+trusted() {
+  [ ! -h "$1" ] || fail failed "$1 is a symbolic link: name the directory that it stands for"
+  [ -d "$1" ] || fail failed "$1 is not a directory"
+  [ -O "$1" ] || fail failed "$1 belongs to another user: name a directory of your own as baseDir"
+}
+
+# False where nothing has ever been run.
+open_home() {
+  [ -e "$base" ] || [ -h "$base" ] || return 1
+  trusted "$base"
+  [ -e "$home" ] || [ -h "$home" ] || return 1
+  trusted "$home"
+}
+
+make_home() {
+  open_home && return
+  message=$(umask 077 && mkdir -p -- "$base" "$home" 2>&1) || fail failed "$message"
+  open_home
+}

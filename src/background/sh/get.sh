@@ -1,0 +1,3 @@
+find_process
+inspect
+report

@@ -1,0 +1,11 @@
+find_process
+inspect
+while [ "$life" = alive ] && [ "$elapsed" -lt "$wait" ]; do
+  pause
+  inspect
+done
+if [ "$life" = alive ] && [ -z "$last" ]; then
+  section waiting
+else
+  report
+fi

@@ -1,0 +1,209 @@
+use std::collections::BTreeMap;
+
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+
+use super::location::{Location, ProcessId, path};
+use super::process::{Process, Record};
+use super::runtime::{Purpose, Runtime};
+use super::script::Script;
+use super::terminate::{GRACE_MS, whole_milliseconds};
+use super::{Background, promise};
+use crate::arguments::{Fields, milliseconds, shell_text, string};
+use crate::error::{Error, Result};
+use crate::shell_quote::{quote_path, shell_quote};
+use crate::value::to_js;
+
+#[wasm_bindgen]
+impl Background {
+    /// Starts a script. Resolves the process.
+    pub fn spawn(&self, script: &JsValue, options: &JsValue) -> Promise {
+        let order = Order::read(script, options);
+        let Self { runtime, location } = self.clone();
+        promise(async move {
+            let id = ProcessId::random();
+            to_js(&spawn(&runtime, &location, &id, order?).await?)
+        })
+    }
+}
+
+/// What is to be started.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) script: String,
+    pub(super) name: Option<String>,
+    pub(super) cwd: Option<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) timeout_ms: Option<f64>,
+    pub(super) output: Output,
+    /// Whether the exit code is written down.
+    pub(super) keeps_code: bool,
+}
+
+/// Where the output goes.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// stdout and stderr to a file each.
+    Apart,
+    /// Both to one, in order of arrival: that of stdout, or another, which stands in its place.
+    Joined { file: Option<String> },
+}
+
+impl Order {
+    fn read(script: &JsValue, options: &JsValue) -> Result<Self> {
+        let fields = Fields::of_optional(options, "options")?;
+        fields.only(&["name", "cwd", "env", "timeoutMs"])?;
+        Ok(Self {
+            script: shell_text(script, "script")?,
+            name: fields.optional("name", string)?,
+            cwd: fields.optional("cwd", path)?,
+            env: fields.optional("env", environment)?.unwrap_or_default(),
+            timeout_ms: fields.optional("timeoutMs", milliseconds)?.filter(|ms| ms.is_finite()),
+            output: Output::Apart,
+            keeps_code: true,
+        })
+    }
+
+    fn record(&self, id: &ProcessId) -> Record {
+        Record {
+            id: id.as_str().to_owned(),
+            name: self.name.clone(),
+            cwd: self.cwd.clone(),
+            script: self.script.clone(),
+        }
+    }
+}
+
+/// Variables, by names that a shell can have (POSIX, 3.231 Name).
+fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
+    let fields = Fields::of(value, name)?;
+    let mut variables = BTreeMap::new();
+    for key in fields.names() {
+        if !is_variable_name(&key) {
+            return Err(Error::InvalidArgument {
+                name: name.to_owned(),
+                expected: "an object whose keys are names of variables: letters, digits and `_`"
+                    .to_owned(),
+                actual: format!("one with {key:?}"),
+            });
+        }
+        let text = fields.required(&key, shell_text)?;
+        variables.insert(key, text);
+    }
+    Ok(variables)
+}
+
+fn is_variable_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Starts it, in one round trip.
+pub(super) async fn spawn(
+    runtime: &Runtime,
+    location: &Location,
+    id: &ProcessId,
+    order: Order,
+) -> Result<Process> {
+    let purpose = Purpose { operation: "spawn process", id: None };
+    let record = order.record(id);
+    let rest = serde_json::to_string(&record)
+        .map_err(|error| purpose.failed(format!("its meta.json can't be written: {error}"), ""))?;
+    let script = spawn_script(location, id, &order, &rest);
+    runtime
+        .ask(purpose, &script, |answer| {
+            Process::started(answer.section("home")?, answer.section("head")?, record)
+        })
+        .await
+}
+
+fn spawn_script(location: &Location, id: &ProcessId, order: &Order, record: &str) -> Script {
+    let output_file = match &order.output {
+        Output::Joined { file: Some(file) } => quote_path(file),
+        Output::Joined { file: None } | Output::Apart => String::new(),
+    };
+    location
+        .script()
+        .text("id", id.as_str())
+        .word("keeps_code", keeps_code(order))
+        .word("output_file", &output_file)
+        .part(include_str!("sh/look.sh"))
+        .part(include_str!("sh/conclude.sh"))
+        .part(include_str!("sh/spawn.sh"))
+        // The shell has written the first line of meta.json up to the comma.
+        .input(record.replacen('{', "", 1))
+        .input(order.script.clone())
+        .input(supervising_script(id, order))
+}
+
+/// The script of the shell that leads the process group, waits for the user's script and writes down
+/// what became of it. It is read to its end before any of it is done: then its file is removed.
+fn supervising_script(id: &ProcessId, order: &Order) -> String {
+    let mut settings = Script::new()
+        .text("id", id.as_str())
+        .word("keeps_code", keeps_code(order))
+        .word("grace", &whole_milliseconds(GRACE_MS).to_string());
+    if let Some(cwd) = &order.cwd {
+        settings = settings.word("cwd", &quote_path(cwd));
+    }
+    let (timeout, whole_timeout) = order.timeout_ms.map(seconds).unwrap_or_default();
+    let body = settings
+        .word("timeout", &timeout)
+        .word("whole_timeout", &whole_timeout)
+        .part(include_str!("sh/look.sh"))
+        .part(include_str!("sh/pause.sh"))
+        .part(include_str!("sh/conclude.sh"))
+        .into_body();
+    let supervise = Script::new().part(include_str!("sh/supervise.sh")).into_body();
+    format!("{{\n{body}{}{supervise}exit\n}}\n", run_script(order))
+}
+
+fn run_script(order: &Order) -> String {
+    let to_stderr = match order.output {
+        Output::Apart => r#"2>>"$dir/stderr.log""#,
+        Output::Joined { .. } => "2>&1",
+    };
+    let mut program = "exec ".to_owned();
+    if !order.env.is_empty() {
+        program += "env ";
+        for (name, value) in &order.env {
+            program.extend([name, "=", &shell_quote(value), " "]);
+        }
+    }
+    format!(
+        "run_script() {{\n(umask \"$mask\"\n{program}\"$shell\" \"$dir/script\") \
+         >>\"$dir/stdout.log\" {to_stderr}\n}}\n"
+    )
+}
+
+fn keeps_code(order: &Order) -> &'static str {
+    if order.keeps_code { "1" } else { "" }
+}
+
+/// A duration as `sleep` takes it, and in whole seconds, for one that takes nothing else.
+fn seconds(milliseconds: f64) -> (String, String) {
+    let milliseconds = whole_milliseconds(milliseconds);
+    let (whole, rest) = (milliseconds / 1000, milliseconds % 1000);
+    (format!("{whole}.{rest:03}"), milliseconds.div_ceil(1000).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_never_rounded_down() {
+        let strings = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(seconds(0.0), strings("0.000", "0"));
+        assert_eq!(seconds(0.5), strings("0.001", "1"));
+        assert_eq!(seconds(1500.0), strings("1.500", "2"));
+        assert_eq!(seconds(2000.0), strings("2.000", "2"));
+    }
+
+    #[test]
+    fn names_of_variables_are_what_a_shell_takes_for_one() {
+        assert!(["A", "_", "a1_B"].into_iter().all(is_variable_name));
+        assert!(!["", "1A", "A-B", "A=B", "é", "A B"].into_iter().any(is_variable_name));
+    }
+}

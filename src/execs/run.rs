@@ -1,0 +1,121 @@
+use js_sys::Promise;
+use sandpipe_protocol::CreateExecRequest;
+use wasm_bindgen::prelude::*;
+
+use super::delete::delete;
+use super::exec::{Arguments, exec};
+use super::input::Input;
+use super::promise;
+use super::wait_options::WaitOptions;
+use crate::arguments::{Fields, abort_signal, shell_text};
+use crate::error::Result;
+use crate::sandbox::Sandbox;
+use crate::shell_quote::shell_quote;
+
+/// The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end).
+const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
+
+#[wasm_bindgen]
+impl Sandbox {
+    /// Runs a script with `sh` to its end. Resolves `{ exitCode, output }`.
+    pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
+        let arguments = read_arguments(script, options);
+        let transport = self.transport.clone();
+        promise(async move {
+            let (_, outcome) = exec(&transport, arguments?).await?;
+            Ok(outcome)
+        })
+    }
+
+    /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
+    #[wasm_bindgen(js_name = runAndForget)]
+    pub fn run_and_forget(&self, script: &JsValue, options: &JsValue) -> Promise {
+        let arguments = read_arguments(script, options);
+        let transport = self.transport.clone();
+        promise(async move {
+            let (id, outcome) = exec(&transport, arguments?).await?;
+            // What it gave is true all the same if its record stays.
+            delete(&transport, &id).await.unwrap_or_default();
+            Ok(outcome)
+        })
+    }
+}
+
+fn read_arguments(script: &JsValue, options: &JsValue) -> Result<Arguments> {
+    let script = shell_text(script, "script")?;
+    let fields = Fields::of_optional(options, "options")?;
+    fields.only(&["signal"])?;
+    let signal = fields.optional("signal", abort_signal)?;
+    let (args, input) = carry(script);
+    let request = CreateExecRequest {
+        command: "sh".to_owned(),
+        args,
+        autostart: Some(true),
+        interactive: Some(input.is_some()),
+        ..CreateExecRequest::default()
+    };
+    Ok(Arguments { request, input: input.map(Input::Endless), options: WaitOptions::until(signal) })
+}
+
+/// How a shell gets a script: the shell's arguments, and what it reads.
+///
+/// One that is too long for an argument comes on stdin, quoted as a whole: of one that is cut nothing is
+/// run, and no end of the input is needed. The script itself has nothing to read either way.
+fn carry(script: String) -> (Vec<String>, Option<String>) {
+    if script.len() <= LONGEST_ARGUMENT {
+        return (vec!["-c".to_owned(), script], None);
+    }
+    (Vec::new(), Some(format!("eval {} </dev/null\nexit\n", shell_quote(&script))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// What `sh` makes of a script: all that it prints, and its exit code.
+    fn carried_out(script: &str) -> (String, Option<i32>) {
+        let (args, input) = carry(script.to_owned());
+        let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+        let mut shell =
+            Command::new("sh").args(args).stdin(stdin).stdout(Stdio::piped()).spawn().unwrap();
+        let stdin = shell.stdin.take().zip(input).map(|(mut stdin, input)| {
+            stdin.write_all(input.as_bytes()).unwrap();
+            stdin
+        });
+        // The end of the input comes only after the shell has ended.
+        let output = shell.wait_with_output().unwrap();
+        drop(stdin);
+        (String::from_utf8(output.stdout).unwrap(), output.status.code())
+    }
+
+    #[test]
+    fn a_script_of_any_length_is_run_as_it_is() {
+        let padding = "# it's \"long\" é😀\n".repeat(10_000);
+        for padding in ["", padding.as_str()] {
+            let script = format!("{padding}cat; echo 'it'\"'\"'s'; exit 42 # the end");
+            assert_eq!(carried_out(&script), ("it's\n".to_owned(), Some(42)));
+        }
+    }
+
+    #[test]
+    fn of_a_script_that_is_cut_nothing_is_run() {
+        let script = format!("echo begun\n{}", "echo on\n".repeat(20_000));
+        let (args, input) = carry(script);
+        assert_eq!(args, Vec::<String>::new());
+        let input = input.unwrap();
+        for end in [10, 1000, input.len() / 2, input.len() - 30] {
+            let mut shell = Command::new("sh")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            shell.stdin.take().unwrap().write_all(&input.as_bytes()[..end]).unwrap();
+            let output = shell.wait_with_output().unwrap();
+            assert_eq!((output.stdout.len(), output.status.success()), (0, false), "{end}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use js_sys::Promise;
+use sandpipe_protocol::CreateExecRequest;
+use wasm_bindgen::prelude::*;
+
+use super::markers::{Markers, Nonce};
+use super::shell::{Shell, State};
+use super::turns::Turns;
+use super::{Inner, Session, Sessions, script};
+use crate::arguments::{Fields, string, string_map, wrong};
+use crate::error::{Error, Result};
+use crate::execs::create::create;
+use crate::execs::delete::delete;
+use crate::execs::input::feed_on;
+use crate::execs::output_reader::OutputReader;
+use crate::execs::promise;
+use crate::request::{ExecId, excerpt};
+use crate::sleep::sleep;
+
+/// How long a shell may take to be ready, in milliseconds. What is no shell never is.
+const PATIENCE: f64 = 30_000.0;
+
+#[wasm_bindgen]
+impl Sessions {
+    /// Starts a shell and waits until it is ready. Resolves a [`Session`].
+    pub fn create(&self, options: &JsValue) -> Promise {
+        let request = read_options(options);
+        let sessions = self.clone();
+        promise(async move { Ok(sessions.begin(request?).await?.into()) })
+    }
+}
+
+fn read_options(value: &JsValue) -> Result<CreateExecRequest> {
+    let fields = Fields::of_optional(value, "options")?;
+    fields.only(&["cwd", "env", "user", "shell"])?;
+    let shell = fields.optional("shell", program)?.unwrap_or_else(|| "bash".to_owned());
+    let mut env: BTreeMap<String, String> = fields.optional("env", string_map)?.unwrap_or_default();
+    // An interactive shell reads the file that it names (POSIX, sh, ENV).
+    env.entry("ENV".to_owned()).or_default();
+    Ok(CreateExecRequest {
+        args: script::arguments(&shell),
+        command: shell,
+        interactive: Some(true),
+        cwd: fields.optional("cwd", string)?,
+        env: Some(env),
+        user: fields.optional("user", string)?,
+        ..CreateExecRequest::default()
+    })
+}
+
+fn program(value: &JsValue, name: &str) -> Result<String> {
+    let shell = string(value, name)?;
+    if shell.is_empty() {
+        return Err(wrong(name, "the name or path of a shell", value));
+    }
+    Ok(shell)
+}
+
+impl Sessions {
+    async fn begin(&self, request: CreateExecRequest) -> Result<Session> {
+        let outer = self.transport.clone();
+        if outer.in_flight.is_closed() {
+            return Err(Error::Closed);
+        }
+        let exec = create(&outer, &request).await?;
+        let pid = exec.pid;
+        let id = ExecId::of(exec)?;
+        let transport = outer.part();
+        let mut shell = Box::new(Shell {
+            reader: OutputReader::new(transport.clone(), id.clone(), 0),
+            transport: transport.clone(),
+            id: id.clone(),
+            pid,
+            user: request.user,
+            unread: Vec::new(),
+            last_exit_code: 0,
+        });
+        let opened = match select(pin!(shell.open()), pin!(sleep(PATIENCE))).await {
+            Either::Left((opened, _)) => opened,
+            Either::Right(_) => {
+                Err(Refusal::Said(format!("gave no answer within {} s", PATIENCE / 1000.0)))
+            }
+        };
+        if let Err(refusal) = opened {
+            // Best effort: the reason why there is no session is the one to be told.
+            let forgotten = delete(&outer.apart(), &id).await;
+            return Err(match (refusal, forgotten) {
+                (Refusal::Failed(error), _) => error,
+                (Refusal::Said(what), _) => Error::Session {
+                    exec_id: id.as_str().to_owned(),
+                    reason: format!("the shell {:?} {what}", request.command),
+                },
+            });
+        }
+        let session = Session(Rc::new(Inner {
+            id,
+            transport,
+            outer,
+            turns: Turns::default(),
+            state: RefCell::new(State::Ready(shell)),
+            closing: RefCell::default(),
+            siblings: self.open.clone(),
+        }));
+        self.open.borrow_mut().push(session.clone());
+        Ok(session)
+    }
+}
+
+/// Why a shell is not ready.
+enum Refusal {
+    Failed(Error),
+    Said(String),
+}
+
+impl Shell {
+    /// Prepares the shell. What it says until it is ready is nobody's output.
+    async fn open(&mut self) -> std::result::Result<(), Refusal> {
+        let nonce = Nonce::new();
+        let mut markers = Markers::new(&nonce);
+        feed_on(&self.transport, &self.id, &script::opening(&nonce))
+            .await
+            .map_err(Refusal::Failed)?;
+        let mut said = String::new();
+        while let Some(events) = self.reader.read().await.map_err(Refusal::Failed)? {
+            let mut events = events.into_iter();
+            for event in events.by_ref() {
+                said.push_str(&markers.feed(event.kind, &event.output));
+                if markers.over() {
+                    self.unread = events.collect();
+                    self.reader.suspend();
+                    return Ok(());
+                }
+            }
+        }
+        let exit_code = self.reader.exit_code().unwrap_or_default();
+        let said = excerpt(said.trim().as_bytes());
+        Err(Refusal::Said(match exit_code {
+            126 | 127 => format!("could not be started ({exit_code}): {said}"),
+            _ => format!("ended with exit code {exit_code} before it was ready: {said}"),
+        }))
+    }
+}

@@ -1,0 +1,93 @@
+//! What is written to a session's shell.
+//!
+//! The shell is interactive, without a terminal: only such a shell survives a syntax error, an unset
+//! variable under `set -u` and SIGINT, which bring it back to where it reads its next line. What it
+//! says between scripts goes by in markers (`markers.rs`): each has the nonce of its run, and is
+//! written with `\036` for the character that it begins and ends with, so that a shell that prints
+//! its own lines (`set -v`, `set -x`) does not print a marker.
+//!
+//! Descriptors 8 and 9 are the session's output, whatever a script does: it sees neither of them,
+//! and what it does to 0, 1, 2, 8 and 9 is undone at its end.
+
+use super::markers::Nonce;
+
+/// The arguments that make a shell of this name an interactive one that reads no file of its user's.
+pub(super) fn arguments(shell: &str) -> Vec<String> {
+    let name = shell.rsplit('/').next().unwrap_or(shell);
+    let arguments: &[&str] = match name {
+        // `--noediting`: it would echo what it reads. `+H`: `!` is nothing special in a script.
+        "bash" => &["--noprofile", "--norc", "--noediting", "+H", "+o", "history", "-i"],
+        _ => &["-i"],
+    };
+    arguments.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+/// Prepares the shell: no prompts, nothing that it says or does by itself (a session that is idle is
+/// not to end by `TMOUT`), and the descriptors: only scripts have the session's output, so that prompts
+/// which a script sets are not in it.
+pub(super) fn opening(nonce: &Nonce) -> String {
+    let end = end(nonce, 0);
+    format!(
+        "PS1= PS2=; unset PROMPT_COMMAND ENV HISTFILE MAIL MAILPATH MAILCHECK TMOUT; \
+         exec 8>&1 9>&2 >/dev/null 2>&1{end}"
+    )
+}
+
+/// Runs a script.
+///
+/// The shell reads all of it before it does anything, so that nothing of it is left in stdin if it
+/// is interrupted. `.` and not `eval`: bash then leaves out what is meant for a person (the numbers
+/// of jobs, `exit`), `return` ends the script, and an unfinished `$(` does not crash bash 5.2. The
+/// first line says that the script begins, so not before it has arrived, and gives back the `$?` of
+/// the run before.
+pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
+    let begin = marker(nonce, "b", "", 1);
+    // In quotes: the script may have set IFS.
+    let result = marker(nonce, "x%d", r#""$?""#, 8);
+    let last = match last_exit_code {
+        0 => String::new(),
+        // Not where it can be left out: a trap for ERR takes it for a failure. What that prints is not
+        // the script's.
+        code => format!("; {{ (exit {code}); }} >/dev/null 2>&1"),
+    };
+    let delimiter = nonce.as_str();
+    format!(
+        ". /dev/fd/7 </dev/null >&8 2>&9 8>&- 9>&- 7<<\\{delimiter}; \
+         {{ {result}; }} >/dev/null 2>&1\n\
+         {{ {begin}; \\command exec 7<&-; }} 2>/dev/null{last}\n\
+         {script}\n\
+         {delimiter}\n"
+    )
+}
+
+/// Marks on both streams that the shell has come this far, and how the script ended if it was left
+/// half way.
+///
+/// It is a line of its own, which the shell reads whatever became of the line before. The newline
+/// before it is what a shell loses that is interrupted just then; there are no quotes, so that the
+/// rest of a line that is lost in part means nothing. `set -e` does not outlive the script: it would
+/// end the session with the first failure of the next one.
+pub(super) fn end(nonce: &Nonce, serial: u32) -> String {
+    let stdout = marker(nonce, &format!("e{serial},%d"), "$?", 8);
+    let stderr = marker(nonce, &format!("e{serial},0"), "", 9);
+    format!("\n{{ {stdout}; {stderr}; set +e; }} >/dev/null 2>&1\n")
+}
+
+/// Prints a marker. `command` and the backslashes: whatever functions and aliases there are.
+fn marker(nonce: &Nonce, payload: &str, argument: &str, descriptor: u8) -> String {
+    format!(r"\command \printf \\036{}:{payload}\\036 {argument} >&{descriptor}", nonce.as_str())
+}
+
+/// Kills every process of a session but its shell, whose number is the session's or at least the
+/// group's, and interrupts what the shell goes on with. Behind the name in `/proc/PID/stat`, which
+/// may hold anything, come state, parent, group and session.
+pub(super) const KILL_OTHERS: &str = r#"for file in /proc/[0-9]*/stat; do
+    { read -r line <"$file"; } 2>/dev/null || continue
+    pid=${line%% *} fields=${line##*) }
+    set -- "$1" $fields
+    [ "$pid" != "$1" ] || continue
+    [ "$4" = "$1" ] || [ "$5" = "$1" ] || continue
+    kill -KILL "$pid" 2>/dev/null
+done
+kill -INT "-$1"
+kill -CONT "-$1""#;

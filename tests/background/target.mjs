@@ -1,0 +1,80 @@
+// @ts-check
+// What the tests see of a target, which is this machine, past the runtime.
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** A new directory. */
+export function temporaryDirectory() {
+  return mkdtempSync(join(tmpdir(), "sandpipe-background-test-"));
+}
+
+/**
+ * The ids of the living processes of a process group.
+ *
+ * @param {number} group
+ */
+export function groupMembers(group) {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      // Behind the name, which may hold anything: state, parent, group.
+      const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ");
+      return fields?.[2] === String(group) && fields[0] !== "Z";
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * A shell that finds just these programs.
+ *
+ * @param {string} directory where to put it
+ * @param {Record<string, string>} programs the programs by name
+ * @param {string} shell one of their names
+ */
+export function shellWith(directory, programs, shell) {
+  for (const [name, program] of Object.entries(programs)) {
+    symlinkSync(program, join(directory, name));
+  }
+  const path = join(directory, "the shell");
+  writeFileSync(path, `#!/bin/sh\nPATH='${directory}' exec '${join(directory, shell)}' "$@"\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/**
+ * A shell of a system that has nothing but busybox.
+ *
+ * @param {string} directory where to put it
+ */
+export function busyboxShell(directory) {
+  const applets = execFileSync("busybox", ["--list"], { encoding: "utf8" }).trim().split("\n");
+  const busybox = execFileSync("sh", ["-c", "command -v busybox"], { encoding: "utf8" }).trim();
+  return shellWith(directory, Object.fromEntries(applets.map((name) => [name, busybox])), "ash");
+}
+
+/**
+ * All programs of this machine but some, by name.
+ *
+ * @param {readonly string[]} left which to leave out
+ */
+export function programsWithout(left) {
+  /** @type {Record<string, string>} */
+  const programs = {};
+  for (const directory of ["/bin", "/usr/bin"]) {
+    for (const name of readdirSync(directory)) {
+      if (!left.includes(name)) programs[name] = join(directory, name);
+    }
+  }
+  return programs;
+}

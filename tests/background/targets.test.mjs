@@ -1,0 +1,339 @@
+// @ts-check
+// Targets that lack something, and clients that come and go.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { background, BackgroundError } from "sandpipe";
+import { localRuntime } from "sandpipe/node";
+
+import { until } from "../processes.mjs";
+import { groupMembers, programsWithout, shellWith, temporaryDirectory } from "./target.mjs";
+
+/** @import { Runtime } from "sandpipe" */
+
+describe("background processes", () => {
+  /** @type {string} */
+  let directory;
+  before(() => {
+    directory = temporaryDirectory();
+  });
+  after(() => rmSync(directory, { recursive: true }));
+
+  const local = localRuntime();
+  const isRoot = process.getuid?.() === 0;
+
+  /** @param {string} name */
+  const subdirectory = (name) => {
+    const path = join(directory, name);
+    mkdirSync(path);
+    return path;
+  };
+
+  /** @param {() => Promise<unknown>} call @param {RegExp} message */
+  const fails = (call, message) =>
+    assert.rejects(call, (error) => {
+      assert.ok(error instanceof BackgroundError, String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+
+  it("are found, read from the start and terminated by another client than the one that died", async () => {
+    const baseDir = join(directory, "orphaned");
+    const script = "echo begun; while :; do echo on; sleep 0.02; done";
+    const program = fileURLToPath(new URL("client.mjs", import.meta.url));
+    const client = spawn(process.execPath, [program, baseDir, script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [id] = await once(createInterface({ input: client.stdout }), "line");
+    client.kill("SIGKILL");
+    await once(client, "exit");
+
+    const another = background(local, { baseDir });
+    const [found, ...others] = await another.list();
+    assert.deepEqual([found?.id, found?.status, others], [id, "running", []]);
+    const { output, nextOffset } = await another.readOutput(id);
+    assert.match(output, /^begun\n(on\n)*$/);
+    const more = await another.readOutput(id, { offset: nextOffset, waitMs: 30_000 });
+    assert.match(more.output, /^(on\n)+$/);
+    const { status, exitCode, pid } = await another.terminate(id);
+    assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 143, []]);
+  });
+
+  it("are listed in one round trip, 200 in less than a second", async (t) => {
+    let calls = 0;
+    /** @type {Runtime} */
+    const counting = { run: (script, opts) => ((calls += 1), local.run(script, opts)) };
+    const processes = background(counting, { baseDir: join(directory, "many") });
+    // Some run, some have ended.
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          processes.spawn(index < 2 ? "sleep 600" : "exit 5"),
+        ),
+      );
+    }
+    for (const { id, status } of await processes.list()) {
+      if (status === "running" && (await processes.get(id)).script !== "sleep 600") {
+        await processes.wait(id);
+      }
+    }
+    calls = 0;
+    const begin = performance.now();
+    const listed = await processes.list();
+    const time = performance.now() - begin;
+    t.diagnostic(`${time.toFixed(0)} ms`);
+    assert.equal(calls, 1);
+    assert.ok(time < 1000, `${time} ms`);
+    const running = listed.filter(({ status }) => status === "running");
+    assert.deepEqual([listed.length, running.length], [200, 20]);
+    assert.equal(listed.filter(({ exitCode }) => exitCode === 5).length, 180);
+    await Promise.all(running.map(({ id }) => processes.terminate(id)));
+  });
+
+  it("fail with a reason where baseDir can't be had", async () => {
+    const file = join(directory, "file");
+    writeFileSync(file, "");
+    const link = join(directory, "link");
+    symlinkSync(subdirectory("linked"), link);
+    const script = "true";
+    await fails(() => background(local, { baseDir: file }).spawn(script), /not a directory/);
+    await fails(
+      () => background(local, { baseDir: join(file, "x") }).spawn(script),
+      /Not a directory/i,
+    );
+    for (const baseDir of [link, `${link}/`]) {
+      await fails(() => background(local, { baseDir }).spawn(script), /symbolic link/);
+      await fails(() => background(local, { baseDir }).list(), /symbolic link/);
+    }
+    await fails(() => background(local, { baseDir: "/proc" }).spawn(script), /proc/);
+  });
+
+  it("trust no directory of another user", { skip: !isRoot }, async () => {
+    const foreign = subdirectory("foreign");
+    execFileSync("chown", ["nobody", foreign]);
+    await fails(() => background(local, { baseDir: foreign }).spawn("true"), /another user/);
+    await fails(() => background(local, { baseDir: foreign }).list(), /another user/);
+    const baseDir = subdirectory("own");
+    execFileSync("chown", ["nobody", subdirectory("own/default")]);
+    await fails(() => background(local, { baseDir }).list(), /another user/);
+  });
+
+  it("are for their owner's eyes alone", async () => {
+    const baseDir = join(directory, "private", "base");
+    const processes = background(local, { baseDir });
+    const { id, outputDir } = await processes.spawn("umask");
+    await processes.wait(id);
+    const modes = execFileSync("stat", ["-c", "%a", baseDir, outputDir], { encoding: "utf8" });
+    assert.equal(modes, "700\n700\n");
+    // Not so what they make.
+    const { output } = await local.run("umask");
+    assert.equal((await processes.readOutput(id)).output, output);
+    // The script that leads it had the environment in it.
+    assert.equal(existsSync(join(outputDir, "supervise")), false);
+  });
+
+  it(
+    "survive a disk that they have filled, and say when there is no room",
+    { skip: !isRoot },
+    async () => {
+      const disk = subdirectory("disk");
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
+      try {
+        const processes = background(local, { baseDir: join(disk, "base") });
+        const running = await processes.spawn("echo begun; sleep 600");
+        const { id } = await processes.spawn("echo begun; cat /dev/zero; exit 6");
+        const { status, exitCode } = await processes.wait(id);
+        // The last bit of it.
+        const rest = join(disk, "rest");
+        assert.throws(() => writeFileSync(rest, Buffer.alloc(256 * 1024)), { code: "ENOSPC" });
+        assert.deepEqual([status, exitCode], ["exited", 6]);
+        const { output } = await processes.readOutput(id, { stream: "stdout", maxBytes: 6 });
+        assert.equal(output, "begun\n");
+        assert.equal((await processes.readOutput(id, { maxBytes: 6 })).output, "begun\n");
+        await fails(() => processes.spawn("true"), /No space left/);
+        assert.equal((await processes.list()).length, 2);
+
+        await fails(() => processes.readOutput(running.id), /order can.t be written.*one by one/);
+        const stdout = await processes.readOutput(running.id, { stream: "stdout" });
+        assert.equal(stdout.output, "begun\n");
+        assert.equal((await processes.terminate(running.id)).exitCode, 143);
+        assert.equal((await processes.readOutput(running.id)).output, "begun\n");
+        await processes.remove(id);
+        assert.equal((await processes.run("echo room")).output, "room\n");
+      } finally {
+        execFileSync("umount", ["--lazy", disk]);
+      }
+    },
+  );
+
+  it("need no setsid where the shell has job control", async () => {
+    const shell = shellWith(subdirectory("no setsid"), programsWithout(["setsid"]), "bash");
+    const processes = background(localRuntime({ shell }), { baseDir: join(directory, "a") });
+    await startsAndStops(processes);
+  });
+
+  it("borrow bash for it where they find one", async () => {
+    const shell = shellWith(subdirectory("bash"), programsWithout(["setsid"]), "dash");
+    const processes = background(localRuntime({ shell }), { baseDir: join(directory, "b") });
+    await startsAndStops(processes);
+  });
+
+  it("say that there is no process group to be had", async () => {
+    const programs = programsWithout(["setsid", "bash", "rbash"]);
+    const shell = shellWith(subdirectory("neither"), programs, "dash");
+    const processes = background(localRuntime({ shell }), { baseDir: join(directory, "c") });
+    await fails(() => processes.spawn("true"), /neither setsid nor a shell with job control/);
+    assert.deepEqual(await processes.list(), []);
+  });
+
+  it("need no /proc", async () => {
+    // What ps tells comes from there, so it can't be taken away altogether.
+    const hidden = /** @type {Runtime} */ ({
+      run: (script, opts) => local.run(script.replaceAll("/proc/", "/no proc/"), opts),
+    });
+    const processes = background(hidden, { baseDir: join(directory, "d") });
+    await startsAndStops(processes);
+    const { id, pid } = await processes.spawn("trap '' TERM; sleep 600", { timeoutMs: 100 });
+    await processes.terminate(id, { graceMs: 0 });
+    assert.deepEqual(groupMembers(pid), []);
+  });
+
+  it("need no sleep that knows fractions of a second", async () => {
+    const place = subdirectory("old sleep");
+    const programs = programsWithout(["sleep"]);
+    const sleep = join(place, "sleep");
+    writeFileSync(sleep, `#!/bin/sh\ncase $1 in *.*) exit 1 ;; esac\nexec /bin/sleep "$1"\n`);
+    chmodSync(sleep, 0o755);
+    const shell = shellWith(place, programs, "dash");
+    const processes = background(localRuntime({ shell }), { baseDir: join(directory, "e") });
+    const idle = await processes.spawn("sleep 600");
+    assert.equal((await processes.readOutput(idle.id, { waitMs: 500 })).output, "");
+    await processes.terminate(idle.id);
+    const script = "sleep 1; echo in time; sleep 600";
+    const { id, pid } = await processes.spawn(script, { timeoutMs: 1700 });
+    const { status, exitCode } = await processes.wait(id);
+    assert.deepEqual([status, exitCode], ["killed", 124]);
+    assert.equal((await processes.readOutput(id, { stream: "stdout" })).output, "in time\n");
+    await until(() => groupMembers(pid).length === 0);
+  });
+
+  it("have failed when nothing is left of them", async () => {
+    const processes = background(local, { baseDir: join(directory, "killed") });
+    const { id, pid } = await processes.spawn("echo begun; sleep 600");
+    await processes.readOutput(id, { waitMs: 30_000 });
+    process.kill(-pid, "SIGKILL");
+    await until(() => groupMembers(pid).length === 0);
+    const { status, exitCode } = await processes.wait(id);
+    assert.deepEqual([status, exitCode], ["failed", undefined]);
+    assert.equal((await processes.readOutput(id)).output, "begun\n");
+    assert.equal((await processes.terminate(id)).status, "failed");
+
+    const running = processes.run("echo $PPID; sleep 600");
+    await until(async () => (await processes.list()).length === 2);
+    const { pid: leader } =
+      (await processes.list()).find(({ status }) => status === "running") ?? {};
+    process.kill(-(leader ?? 0), "SIGKILL");
+    await fails(() => running, /left no exit code/);
+  });
+
+  it("hear an answer amid noise", async () => {
+    const noisy = /** @type {Runtime} */ ({
+      async run(script, opts) {
+        const { exitCode, output } = await local.run(`set -v; ${script}`, opts);
+        return { exitCode, output: `Welcome!\r\n${script}${output}Goodbye.` };
+      },
+    });
+    const processes = background(noisy, { baseDir: join(directory, "noise") });
+    const { output, exitCode } = await processes.run("printf 'no end'; exit 3");
+    assert.deepEqual([output, exitCode], ["no end", 3]);
+  });
+
+  it("are not disturbed by what the runtime's shell has set", async () => {
+    for (const shell of ["dash", "bash"]) {
+      const plain = localRuntime({ shell });
+      const odd = /** @type {Runtime} */ ({
+        run: (script, opts) =>
+          plain.run(
+            `set -efuC; export SHELLOPTS; IFS=abcdef; CDPATH=/usr; cat() { echo no; }
+            trap 'echo trapped' EXIT; command() { "$@"; }; ${script}`,
+            opts,
+          ),
+      });
+      const processes = background(odd, { baseDir: join(directory, "odd") });
+      assert.deepEqual(await processes.run("echo a b"), { output: "a b\n", exitCode: 0 });
+      const { id } = await processes.spawn("sleep 600", { timeoutMs: 100 });
+      assert.equal((await processes.wait(id)).exitCode, 124);
+      assert.equal((await processes.terminate(id)).exitCode, 124);
+      assert.deepEqual(
+        (await processes.list()).map((process) => process.id),
+        [id],
+      );
+      await processes.remove(id);
+    }
+  });
+
+  it("hold nothing open of what the runtime's shell has open", async () => {
+    const log = join(directory, "open");
+    const holding = /** @type {Runtime} */ ({
+      run: (script, opts) => local.run(`exec 3>'${log}' 5>&3 9>&3; ${script}`, opts),
+    });
+    const processes = background(holding, { baseDir: join(directory, "held") });
+    const { id, pid } = await processes.spawn("sleep 600", { timeoutMs: 600_000 });
+    await until(() => groupMembers(pid).length >= 4);
+    for (const member of groupMembers(pid)) {
+      const open = readdirSync(`/proc/${member}/fd`).map((fd) =>
+        readlinkSync(`/proc/${member}/fd/${fd}`),
+      );
+      assert.ok(!open.includes(log), open.join());
+    }
+    await processes.terminate(id);
+  });
+
+  it("tell what a shell said that did not answer", async () => {
+    /** @param {unknown} result */
+    const answering = (result) =>
+      background({ run: () => Promise.resolve(/** @type {any} */ (result)) });
+    await fails(
+      () => answering({ exitCode: 127, output: "sh: not found" }).list(),
+      /exit code 127 before it had answered: sh: not found/,
+    );
+    await fails(() => answering({ exitCode: 0 }).list(), /something else than/);
+    await fails(() => answering(undefined).list(), /something else than/);
+    const broken = new Error("connection lost");
+    await assert.rejects(
+      background({ run: () => Promise.reject(broken) }).list(),
+      (error) => error === broken,
+    );
+  });
+
+  it("do not know ~ where there is no home", async () => {
+    const homeless = /** @type {Runtime} */ ({
+      run: (script, opts) => local.run(`unset HOME; ${script}`, opts),
+    });
+    await fails(() => background(homeless, { baseDir: "~/x" }).list(), /HOME.*is not set/);
+  });
+
+  /** @param {import("sandpipe").Background} processes */
+  async function startsAndStops(processes) {
+    assert.deepEqual(await processes.run("kill -INT $$"), { output: "", exitCode: 130 });
+    const { id, pid } = await processes.spawn("sleep 600 & sleep 600");
+    assert.equal((await processes.get(id)).status, "running");
+    const { status, exitCode } = await processes.terminate(id);
+    assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 143, []]);
+  }
+});

@@ -1,0 +1,355 @@
+// A machine over SSH: a real server on a loopback port, and the system's client.
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import {
+  ClosedError,
+  InterruptedError,
+  InvalidArgumentError,
+  isSandpipeError,
+  SandpipeError,
+  SshError,
+} from "sandpipe";
+import { sshRuntime } from "sandpipe/node";
+
+// No part of the package's interface.
+import { RemoteOutput } from "../../dist/node/ssh/remote-script.js";
+import { marked, until } from "../processes.mjs";
+import { startSshd } from "../sshd.mjs";
+
+/** @typedef {Awaited<ReturnType<typeof startSshd>>} Sshd */
+
+/** @param {Promise<unknown>} running */
+const failure = (running) =>
+  running.then(
+    (result) => assert.fail(`it ended with ${JSON.stringify(result)}`),
+    (error) => error,
+  );
+
+/** What marks the processes of a script: a line that sets a variable for all it starts. */
+const mark = () => {
+  const name = `MARK_${crypto.randomUUID().replaceAll("-", "")}`;
+  return { line: `export ${name}=1\n`, env: { [name]: "1" } };
+};
+
+/** The private folders of runtimes. */
+const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("sandpipe-ssh-"));
+
+describe("a machine over SSH", () => {
+  /** @type {Sshd} */
+  let sshd;
+  /** @type {import("sandpipe/node").SshRuntime} */
+  let ssh;
+
+  before(async () => {
+    sshd = await startSshd();
+    ssh = sshRuntime(sshd.options);
+  });
+  after(async () => {
+    await ssh.close();
+    await sshd.stop();
+  });
+
+  it("gives the true exit code and the whole output", async () => {
+    assert.deepEqual(await ssh.run("echo out; echo err >&2; printf end; exit 3"), {
+      exitCode: 3,
+      output: "out\nerr\nend",
+    });
+    assert.deepEqual(await ssh.run(""), { exitCode: 0, output: "" });
+    // The code that the client of OpenSSH has for its own failures.
+    assert.deepEqual(await ssh.run("exit 255"), { exitCode: 255, output: "" });
+    assert.equal((await ssh.run("kill -KILL $(sh -c 'echo $PPID')")).exitCode, 137);
+    assert.equal((await ssh.run("exec sh -c 'exit 9'")).exitCode, 9);
+    assert.equal((await ssh.run("nonexistent_command_xyz")).exitCode, 127);
+    const { output } = await ssh.run("seq 1 300000");
+    assert.equal(output.length, 1_988_895);
+    assert.ok(output.endsWith("\n299999\n300000\n"));
+  });
+
+  it("takes any script", async () => {
+    const text = "é'\\\n$`\"!".repeat(250_000);
+    const { output } = await ssh.run(`wc -c <<'EOF'\n${text}\nEOF`);
+    assert.equal(Number(output), Buffer.byteLength(text) + 1);
+    assert.equal((await ssh.run("echo a # a comment")).output, "a\n");
+    assert.equal((await ssh.run("read line || echo no stdin")).output, "no stdin\n");
+    const broken = await ssh.run("echo 'unbalanced");
+    assert.equal(broken.exitCode, 2);
+    assert.notEqual(broken.output, "");
+    assert.ok((await failure(ssh.run("a\0b"))) instanceof InvalidArgumentError);
+  });
+
+  it("is not fooled by what looks like its markers, and hides them", async () => {
+    const fake = `printf '\\036%s:e0\\036' 00000000000000000000000000000000; printf '\\036'
+      set; env; cat /proc/$$/cmdline | tr '\\0' ' '; exit 4`;
+    const { exitCode, output } = await ssh.run(fake);
+    assert.equal(exitCode, 4);
+    assert.ok(output.startsWith(`\x1e${"0".repeat(32)}:e0\x1e\x1e`));
+    assert.doesNotMatch(output.slice(40), /[0-9a-f]{32}:/);
+  });
+
+  it("is not held up by a job in the background", async () => {
+    const { line, env } = mark();
+    const { output, exitCode } = await ssh.run(`${line}sleep 1000 & echo started`);
+    assert.deepEqual([output, exitCode], ["started\n", 0]);
+    const [pid] = marked(env);
+    assert.ok(pid !== undefined, "it goes on");
+    process.kill(Number(pid), "SIGKILL");
+  });
+
+  it("shares a connection, and makes more for many scripts at once", async () => {
+    const own = sshRuntime(sshd.options);
+    const before = sshd.connections().length;
+    await own.run("true");
+    await own.run("true");
+    assert.equal(sshd.connections().length, before + 1);
+    const numbers = Array.from({ length: 30 }, (_, number) => number);
+    const results = await Promise.all(
+      numbers.map((number) => own.run(`sleep 0.1; echo ${number}`)),
+    );
+    assert.deepEqual(
+      results.map(({ output }) => Number(output)),
+      numbers,
+    );
+    assert.ok(sshd.connections().length <= before + 4, "eight scripts to a connection");
+    await own.close();
+    await until(() => sshd.connections().length === before);
+  });
+
+  it("keeps its sockets in a folder for its user alone, up to its end", async () => {
+    const before = folders();
+    const own = sshRuntime(sshd.options);
+    await own.run("true");
+    const [folder] = folders().filter((name) => !before.includes(name));
+    assert.equal(statSync(join(tmpdir(), folder ?? "")).mode & 0o777, 0o700);
+    await Promise.all([own.close(), own.close()]);
+    assert.deepEqual(folders(), before);
+    assert.ok((await failure(own.run("true"))) instanceof ClosedError);
+  });
+
+  it("stops a script that is aborted, with all that it started", async () => {
+    const { line, env } = mark();
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const script = `${line}trap 'echo bye; exit' TERM; sleep 1000 & sleep 1000`;
+    const running = failure(ssh.run(script, { signal: stop.signal }));
+    await until(() => marked(env).length >= 2);
+    stop.abort(reason);
+    const error = await running;
+    assert.ok(error instanceof InterruptedError);
+    assert.deepEqual([error.exitCode, error.forced, error.cause], [130, false, reason]);
+    assert.match(error.output, /bye\n$/);
+    assert.deepEqual(marked(env), []);
+    assert.equal((await ssh.run("echo on")).output, "on\n");
+  });
+
+  it("kills a script that ignores SIGTERM", { timeout: 60_000 }, async () => {
+    const { line, env } = mark();
+    const stop = new AbortController();
+    const script = `${line}trap '' TERM; while :; do sleep 0.1; done`;
+    const running = failure(ssh.run(script, { signal: stop.signal }));
+    await until(() => marked(env).length >= 1);
+    stop.abort();
+    const error = await running;
+    assert.ok(error instanceof InterruptedError);
+    assert.equal(error.forced, true);
+    assert.deepEqual(marked(env), []);
+  });
+
+  it("runs nothing when the signal has been aborted before", async () => {
+    const error = await failure(ssh.run("echo ran", { signal: AbortSignal.abort("no") }));
+    assert.ok(error instanceof InterruptedError);
+    assert.deepEqual([error.output, error.cause], ["", "no"]);
+  });
+
+  it("stops what is under way when it is closed", async () => {
+    const { line, env } = mark();
+    const own = sshRuntime(sshd.options);
+    const running = failure(own.run(`${line}sleep 1000`));
+    await until(() => marked(env).length >= 1);
+    await own.close();
+    assert.ok((await running) instanceof InterruptedError);
+    assert.deepEqual(marked(env), []);
+  });
+
+  it("goes on over a new connection when the one before is gone", async () => {
+    const own = sshRuntime(sshd.options);
+    const others = sshd.connections();
+    await own.run("true");
+    for (let round = 0; round < 2; round += 1) {
+      for (const pid of sshd.connections()) {
+        if (!others.includes(pid)) process.kill(pid, "SIGKILL");
+      }
+      assert.equal((await own.run("echo on")).output, "on\n");
+    }
+    // The client's end: a master that is killed leaves its socket.
+    const masters = readdirSync("/proc").filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(sshd.options.identityFile);
+      } catch {
+        return false;
+      }
+    });
+    assert.ok(masters.length > 0);
+    for (const pid of masters) process.kill(Number(pid), "SIGKILL");
+    assert.equal((await own.run("echo on")).output, "on\n");
+    assert.equal((await ssh.run("echo on")).output, "on\n");
+    await own.close();
+  });
+
+  it("a script that may have begun is never run again", async () => {
+    const own = sshRuntime(sshd.options);
+    const others = sshd.connections();
+    const file = join(sshd.folder, "runs");
+    const running = failure(own.run(`echo ran >>${file}; echo begun; sleep 2`));
+    const ran = () => readdirSync(sshd.folder).includes("runs");
+    await until(ran);
+    for (const pid of sshd.connections()) {
+      if (!others.includes(pid)) process.kill(pid, "SIGKILL");
+    }
+    const error = await running;
+    assert.ok(error instanceof SshError && error instanceof SandpipeError);
+    assert.ok(isSandpipeError(error, "ssh"));
+    assert.deepEqual([error.mayHaveRun, error.output, error.host], [true, "begun\n", "127.0.0.1"]);
+    assert.match(error.message, /connection .* was lost: what became of the script is not known/);
+    assert.equal((await own.run(`cat ${file}`)).output, "ran\n");
+    await own.close();
+  });
+
+  it("says why it can't get in, and what to do", async () => {
+    /** @param {Partial<import("sandpipe/node").SshRuntimeOptions>} options */
+    const refused = async (options) => {
+      const own = sshRuntime({ ...sshd.options, ...options });
+      const error = await failure(own.run("echo ran"));
+      await own.close();
+      assert.ok(error instanceof SshError);
+      assert.equal(error.mayHaveRun, false);
+      return error;
+    };
+    const stranger = await refused({ identityFile: sshd.makeKey("stranger_key") });
+    assert.match(stranger.message, /Permission denied .*Check `user` and `identityFile`/);
+
+    const unknown = join(sshd.folder, "nobody_known");
+    writeFileSync(unknown, "");
+    const unknownHost = await refused({ knownHostsFile: unknown });
+    assert.match(unknownHost.message, /key is not known: connect once by hand/);
+    assert.equal(readFileSync(unknown, "utf8"), "", "it is not taken for known from now on");
+
+    const changed = join(sshd.folder, "changed_hosts");
+    copyFileSync(join(sshd.folder, "known_hosts"), changed);
+    const other = readFileSync(join(sshd.folder, "stranger_key.pub"), "utf8");
+    writeFileSync(changed, `[127.0.0.1]:${sshd.port} ${other}`);
+    const changedHost = await refused({ knownHostsFile: changed });
+    assert.match(changedHost.message, /not the known one: somebody may be in between/);
+    assert.ok(changedHost.hint && changedHost.message.endsWith(changedHost.hint));
+
+    const away = await startSshd();
+    await away.stop();
+    const nobody = await refused({ port: away.port });
+    assert.match(nobody.message, /Connection refused.* Check `host` and `port`/);
+  });
+
+  it("says when there is no ssh", async () => {
+    const path = process.env["PATH"];
+    process.env["PATH"] = "/nonexistent";
+    try {
+      const own = sshRuntime(sshd.options);
+      const error = await failure(own.run("true"));
+      await own.close();
+      assert.ok(error instanceof SshError);
+      assert.match(error.message, /ssh could not be run: .*Install OpenSSH/);
+    } finally {
+      process.env["PATH"] = path;
+    }
+  });
+
+  it("refuses options that are wrong, or would be options of ssh", () => {
+    for (const wrong of [
+      { host: "-oProxyCommand=touch /tmp/x" },
+      { host: "" },
+      { host: "a b" },
+      { host: "a\nb" },
+      { user: "-l" },
+      { port: 0 },
+      { port: 65_536 },
+      { port: "22" },
+      { identityFile: "" },
+      { identityFile: 'a"b' },
+      { password: "secret" },
+    ]) {
+      assert.throws(
+        // @ts-expect-error They are wrong.
+        () => sshRuntime({ ...sshd.options, ...wrong }),
+        (error) => error instanceof InvalidArgumentError && error.message.includes("`options"),
+        JSON.stringify(wrong),
+      );
+    }
+  });
+});
+
+describe("a machine over SSH whose connection breaks before a script begins", () => {
+  /** @param {string} when whether it breaks, in the words of a shell */
+  const startBreaking = (when) =>
+    startSshd({
+      settings: [`ForceCommand if ${when}; then kill -KILL $PPID; fi; eval $SSH_ORIGINAL_COMMAND`],
+    });
+
+  it("tries once more", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+    const once = join(folder, "once");
+    const sshd = await startBreaking(`mkdir ${once} 2>/dev/null`);
+    const ssh = sshRuntime(sshd.options);
+    assert.deepEqual(await ssh.run("echo a; exit 3"), { exitCode: 3, output: "a\n" });
+    assert.ok(existsSync(once), "it broke once");
+    await ssh.close();
+    await sshd.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("says so when it breaks again, and that nothing has run", async () => {
+    const sshd = await startBreaking("true");
+    const ssh = sshRuntime(sshd.options);
+    const error = await failure(ssh.run("echo a"));
+    assert.ok(error instanceof SshError);
+    assert.deepEqual([error.mayHaveRun, error.output], [false, ""]);
+    await ssh.close();
+    await sshd.stop();
+  });
+});
+
+describe("a machine over SSH that has something to say first", () => {
+  it("runs scripts all the same", async () => {
+    const sshd = await startSshd({
+      settings: ["ForceCommand echo 'a banner: \\036'; eval $SSH_ORIGINAL_COMMAND"],
+    });
+    const ssh = sshRuntime(sshd.options);
+    assert.deepEqual(await ssh.run("echo a; exit 3"), { exitCode: 3, output: "a\n" });
+    await ssh.close();
+    await sshd.stop();
+  });
+});
+
+it("what a remote shell says is understood wherever it is cut", () => {
+  const nonce = "0123456789abcdef";
+  const said = `banner \x1e\x1e${nonce}:b42\x1eout\x1e${nonce}:no\x1e€ put\x1e${nonce}:e7\x1elate`;
+  for (const size of [1, 2, 3, 5, 7, 11, 1000]) {
+    const remote = new RemoteOutput(nonce);
+    for (let at = 0; at < said.length; at += size) remote.feed(said.slice(at, at + size));
+    assert.deepEqual(
+      [remote.pid, remote.exitCode, remote.output],
+      [42, 7, `out\x1e${nonce}:no\x1e€ put`],
+      `in pieces of ${size}`,
+    );
+  }
+});

@@ -1,0 +1,115 @@
+// @ts-check
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+
+/** An SSH server of the tests' own on a loopback port, with its own keys, for this user. */
+export class Sshd {
+  /** @param {string} folder @param {number} port @param {import("node:child_process").ChildProcess} child */
+  constructor(folder, port, child) {
+    this.folder = folder;
+    this.port = port;
+    this.child = child;
+  }
+
+  /** What `sshRuntime` needs to get in. */
+  get options() {
+    return {
+      host: "127.0.0.1",
+      port: this.port,
+      user: userInfo().username,
+      identityFile: join(this.folder, "user_key"),
+      knownHostsFile: join(this.folder, "known_hosts"),
+      configFile: "none",
+    };
+  }
+
+  /** Makes a pair of keys beside the server's and gives the path of the private one. @param {string} name */
+  makeKey(name) {
+    const file = join(this.folder, name);
+    execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", file]);
+    return file;
+  }
+
+  /** The processes that serve its connections. */
+  connections() {
+    return childrenOf(this.child.pid);
+  }
+
+  async stop() {
+    for (const pid of this.connections()) process.kill(pid, "SIGKILL");
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill("SIGKILL");
+      await once(this.child, "exit");
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** @param {{ settings?: readonly string[] }} [options] `settings`: more lines of its configuration */
+export async function startSshd({ settings = [] } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "sandpipe-sshd-"));
+  const port = await freePort();
+  const file = (/** @type {string} */ name) => join(folder, name);
+  const server = new Sshd(folder, port, /** @type {any} */ (undefined));
+  const hostKey = server.makeKey("host_key");
+  server.makeKey("user_key");
+  writeFileSync(file("authorized_keys"), readFileSync(file("user_key.pub")));
+  const known = readFileSync(`${hostKey}.pub`, "utf8");
+  writeFileSync(file("known_hosts"), `[127.0.0.1]:${port} ${known}`);
+  writeFileSync(
+    file("sshd_config"),
+    [
+      `ListenAddress 127.0.0.1:${port}`,
+      `HostKey ${hostKey}`,
+      `AuthorizedKeysFile ${file("authorized_keys")}`,
+      "PidFile none",
+      "StrictModes no",
+      "UsePAM no",
+      "PasswordAuthentication no",
+      "KbdInteractiveAuthentication no",
+      "PermitRootLogin yes",
+      ...settings,
+      "",
+    ].join("\n"),
+  );
+  // Where it gives up its rights: the package makes it when the system's own server starts.
+  if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true });
+  const child = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", file("sshd_config")], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  server.child = child;
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
+  for await (const _ of untilListens(() => said)) {
+    if (child.exitCode !== null) throw new Error(`sshd did not start: ${said}`);
+  }
+  return server;
+}
+
+/** @param {() => string} said */
+async function* untilListens(said) {
+  while (!said().includes("Server listening on")) {
+    yield;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A port that was free a moment ago: sshd can't choose one itself. */
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** @param {number | undefined} pid */
+function childrenOf(pid) {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return children.split(" ").filter(Boolean).map(Number);
+}
