@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -13,10 +13,13 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
     sync::{OwnedSemaphorePermit, watch},
-    time::sleep,
+    time::{Sleep, sleep},
 };
 
 use super::{exchange::Exchange, refusal::refusal};
+
+/// How long a client may go on sending after the last answer of its connection.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// The connections of all clients: how many are open, and whether one of them gets on. A connection
 /// that has become a WebSocket, which the HTTP server forgets, counts like another.
@@ -30,6 +33,12 @@ struct Shared {
     written: AtomicU64,
 }
 
+impl Shared {
+    fn close_one(&self) {
+        self.open.send_modify(|open| *open -= 1);
+    }
+}
+
 impl Connections {
     /// Counts one more.
     pub(super) fn open(
@@ -40,7 +49,7 @@ impl Connections {
     ) -> Connection {
         let shared = Arc::clone(&self.0);
         shared.open.send_modify(|open| *open += 1);
-        Connection { stream, shared, exchange, refusal: None, _slot: slot }
+        Connection { stream, shared, exchange, refusal: None, lingering: None, _slot: slot }
     }
 
     /// Waits until none is open; says whether that came true. It gives up when for `patience` no
@@ -73,6 +82,9 @@ pub(super) struct Connection {
     exchange: Exchange,
     /// What is still to be written of the answer to a request that the HTTP server can't read.
     refusal: Option<Vec<u8>>,
+    /// Ends the wait for a client that goes on sending. It no longer counts as open then: it has had
+    /// all there was for it.
+    lingering: Option<Pin<Box<Sleep>>>,
     /// Its place among the connections that there may be. It is kept here since what becomes a
     /// WebSocket takes only the connection along.
     _slot: OwnedSemaphorePermit,
@@ -113,7 +125,9 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.shared.open.send_modify(|open| *open -= 1);
+        if self.lingering.is_none() {
+            self.shared.close_one();
+        }
     }
 }
 
@@ -164,7 +178,25 @@ impl AsyncWrite for Connection {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
+    /// Closes in stages (RFC 9112, 9.6): says that nothing more will be written, then reads what the
+    /// client still sends. If the connection were closed over it, the client's system would throw the
+    /// answer away with it.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let Connection { stream, shared, lingering, .. } = &mut *self;
+        if lingering.is_none() {
+            ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+            shared.close_one();
+        }
+        let lingering = lingering.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        let mut unread = [0; 8192];
+        while lingering.as_mut().poll(context).is_pending() {
+            let mut unread = ReadBuf::new(&mut unread);
+            match ready!(Pin::new(&mut *stream).poll_read(context, &mut unread)) {
+                Ok(()) if !unread.filled().is_empty() => {}
+                // The client has closed too, or is gone.
+                _ => break,
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }

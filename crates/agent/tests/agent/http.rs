@@ -114,6 +114,26 @@ async fn a_request_that_cant_be_read_is_told_so_in_json() {
 }
 
 #[tokio::test]
+async fn an_answer_is_not_lost_on_a_client_that_is_still_sending() {
+    let agent = Agent::start();
+    let address = agent.url.trim_start_matches("http://");
+    let create = format!("POST /api/v1/execs HTTP/1.1\r\nHost: {address}\r\n");
+    let chunked = format!("{create}Transfer-Encoding: chunked\r\n\r\n4000\r\n");
+    for (status, head) in [(400, "nonsense\r\n"), (401, chunked.as_str())] {
+        let mut stream = BufReader::new(TcpStream::connect(address).unwrap());
+        stream.get_mut().write_all(head.as_bytes()).unwrap();
+        // What is sent after the answer is what would make the system forget the answer.
+        stream.fill_buf().unwrap();
+        for _ in 0..64 {
+            stream.get_mut().write_all(&[b'x'; 16_384]).unwrap();
+        }
+        let (head, _) = read_answer(&mut stream);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+        assert!(stream.fill_buf().unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn requests_need_a_token() {
     let agent = Agent::start();
     let exec = agent.sh("true").await;
