@@ -1,4 +1,4 @@
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{os::fd::AsRawFd, pin::pin, sync::Arc, time::Duration};
 
 use axum::{Router, serve::Listener};
 use hyper::{server::conn::http1, service::Service};
@@ -6,6 +6,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
+use nix::sys::socket::{Shutdown, shutdown};
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -39,7 +40,14 @@ pub(crate) async fn serve(
             Some((slot, stream))
         };
         let (slot, stream) = tokio::select! {
-            () = &mut closed => return,
+            () = &mut closed => {
+                // A child whose program is still being executed has the socket too: it would go on
+                // taking connections that nobody serves.
+                if let Err(error) = shutdown(listener.as_raw_fd(), Shutdown::Both) {
+                    tracing::debug!(%error, "the end of listening");
+                }
+                return;
+            }
             accepted = accept => match accepted {
                 Some(accepted) => accepted,
                 None => return,
