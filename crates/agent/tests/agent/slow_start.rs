@@ -106,6 +106,24 @@ async fn a_program_that_is_slow_to_be_executed_holds_up_no_end_and_does_not_outl
 }
 
 #[tokio::test]
+async fn a_client_that_goes_away_during_a_create_leaves_an_exec_that_is_known() {
+    let agent = Agent::start();
+    let leased = Leased::program();
+    let body = json!({ "command": &*leased.path, "args": ["0"] });
+    let create = agent.request(Method::POST, "/api/v1/execs").json(&body).send();
+    let create = tokio::spawn(create);
+    until("it is being executed", async || leased.is_wanted()).await;
+    create.abort();
+    assert!(create.await.unwrap_err().is_cancelled());
+    leased.give_back();
+    until("it has ended", async || {
+        let [exec] = agent.list().await.try_into().expect("it is the only one");
+        (exec.status, exec.exit_code) == (ExecStatus::Exited, 0)
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn many_programs_that_are_slow_to_be_executed_hold_up_nothing_but_each_other() {
     // More than the threads on which the agent waits for the file system.
     const COUNT: usize = 550;
