@@ -23,6 +23,8 @@ pub(crate) enum Feature {
     StdinEof,
     /// A WebSocket whose output is numbered and whose input is answered.
     Attach,
+    /// A create that is answered with the stream of the output.
+    CreateStream,
 }
 
 impl Feature {
@@ -32,6 +34,7 @@ impl Feature {
             Self::Signal => "signal",
             Self::StdinEof => "stdin-eof",
             Self::Attach => "attach",
+            Self::CreateStream => "create-stream",
         }
     }
 }

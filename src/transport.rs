@@ -1,5 +1,6 @@
 //! The one file that touches `fetch`.
 
+use std::mem;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -194,7 +195,8 @@ impl Transport {
         let status = answer.http_status().map_err(no_answer)?;
         let reader = answer.reader().map_err(no_answer)?;
         let transport = self.clone();
-        let mut body = Body { transport, operation, reader, cancel, chunk: Vec::new() };
+        let mut body =
+            Body { transport, operation, reader, cancel, chunk: Vec::new(), unread: Vec::new() };
         if !(200..300).contains(&status) {
             let text = body.read_up_to(MAX_ERROR_BODY).await?;
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -261,6 +263,8 @@ pub(crate) struct Body {
     cancel: Cancel,
     /// The newest chunk; its memory serves the next one.
     chunk: Vec<u8>,
+    /// What was given back; it comes first.
+    unread: Vec<u8>,
 }
 
 impl Body {
@@ -269,6 +273,10 @@ impl Body {
     /// # Errors
     /// The connection broke.
     pub(crate) async fn read(&mut self) -> Result<Option<&[u8]>> {
+        if !self.unread.is_empty() {
+            self.chunk = mem::take(&mut self.unread);
+            return Ok(Some(&self.chunk));
+        }
         let Some(reader) = &self.reader else {
             return Ok(None);
         };
@@ -300,6 +308,16 @@ impl Body {
         }
     }
 
+    /// Gives back what was read: it is what the next read gives.
+    pub(crate) fn unread(&mut self, bytes: Vec<u8>) {
+        self.unread = bytes;
+    }
+
+    /// The error of an answer that is not as long as it has to be.
+    pub(crate) fn cut(&self, reason: &str) -> Error {
+        self.transport.no_answer(self.operation, &self.cancel, reason.into())
+    }
+
     async fn read_to_end(&mut self) -> Result<Vec<u8>> {
         let whole = self.read_up_to(MAX_BODY).await?;
         if whole.len() < MAX_BODY {
@@ -317,8 +335,7 @@ impl Body {
         let mut bytes = Vec::new();
         while bytes.len() < limit {
             let Ok(chunk) = self.read_unless_silent().await else {
-                let silence = "the rest of the answer did not come within 45 s".into();
-                return Err(self.transport.no_answer(self.operation, &self.cancel, silence));
+                return Err(self.cut("the rest of the answer did not come within 45 s"));
             };
             let Some(chunk) = chunk? else {
                 break;

@@ -1,4 +1,5 @@
 use js_sys::Promise;
+use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use uuid::Uuid;
 use wasm_bindgen::prelude::*;
@@ -8,8 +9,8 @@ use crate::arguments::{Fields, boolean, string, string_map, strings};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
-use crate::request::{Request, read_json};
-use crate::transport::Transport;
+use crate::request::{Accept, Request, read_json};
+use crate::transport::{Body, Transport};
 use crate::value::to_js;
 
 #[wasm_bindgen]
@@ -26,7 +27,16 @@ const OPERATION: Operation = Operation::CreateExec;
 
 /// Creates an exec, at most once.
 pub(crate) async fn create(transport: &Transport, exec: &CreateExecRequest) -> Result<ExecItem> {
-    Creation::prepare(transport, exec).await?.carry_out(transport).await
+    let creation = Creation::prepare(transport, exec, Accept::Json).await?;
+    Ok(creation.carry_out(transport).await?.exec)
+}
+
+/// What a create gives.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub(crate) exec: ExecItem,
+    /// The stream of its output from the first event on, where that came with the answer.
+    pub(crate) output: Option<Body>,
 }
 
 /// A create that is ready to be sent, and has not been.
@@ -39,7 +49,14 @@ pub(crate) struct Creation {
 
 impl Creation {
     /// Asks the agent for what it takes to create an exec. Nothing is created.
-    pub(crate) async fn prepare(transport: &Transport, exec: &CreateExecRequest) -> Result<Self> {
+    ///
+    /// An event stream as the answer brings the output along; an agent that gives none answers with
+    /// the exec alone.
+    pub(crate) async fn prepare(
+        transport: &Transport,
+        exec: &CreateExecRequest,
+        answer: Accept,
+    ) -> Result<Self> {
         if transport.in_flight.is_closed() {
             // Nothing has been sent, and nothing will be.
             return Err(Error::Closed);
@@ -50,6 +67,10 @@ impl Creation {
         let known_by_key = offered.map_err(|error| error.of(OPERATION))?;
         if known_by_key {
             request.idempotency_key = Some(Uuid::new_v4().to_string());
+            // The answer takes as long as the command: the key makes up for one that is cut.
+            if answer == Accept::EventStream && transport.offers(Feature::CreateStream).await? {
+                request.accept = answer;
+            }
         }
         Ok(Self { command: exec.command.clone(), request, known_by_key })
     }
@@ -59,17 +80,20 @@ impl Creation {
     ///
     /// # Errors
     /// [`Error::CreateUnknown`] where it may have been created.
-    pub(crate) async fn carry_out(&self, transport: &Transport) -> Result<ExecItem> {
+    pub(crate) async fn carry_out(&self, transport: &Transport) -> Result<Created> {
         let mut may_exist = false;
         let attempt = async || {
-            let answer = transport.send_once(&self.request).await;
-            let answer = answer.and_then(|body| {
-                // It has been created, and the answer was cut or is not well said; unless a page was
-                // the answer, and nothing shows that an agent is there.
-                let is_page = body.trim_ascii_start().starts_with(b"<");
-                let created = !is_page || transport.is_known();
-                read_json(OPERATION, &body).inspect_err(|_| may_exist |= created)
-            });
+            let answer = match self.request.accept {
+                Accept::EventStream => self.stream(transport).await,
+                Accept::Json => transport.send_once(&self.request).await.and_then(|body| {
+                    // It has been created, and the answer was cut or is not well said; unless a page
+                    // was the answer, and nothing shows that an agent is there.
+                    let is_page = body.trim_ascii_start().starts_with(b"<");
+                    let created = !is_page || transport.is_known();
+                    let exec = read_json(OPERATION, &body).inspect_err(|_| may_exist |= created)?;
+                    Ok(Created { exec, output: None })
+                }),
+            };
             may_exist |= answer.as_ref().is_err_and(|error| match error {
                 Error::Protocol { .. } => transport.is_known(),
                 error => self.leaves_open(error),
@@ -81,6 +105,35 @@ impl Creation {
             let proven = self.known_by_key && proves_refusal(&error);
             if may_exist && !proven { self.unknown(error) } else { error }
         })
+    }
+
+    /// Makes the request once; the answer is a stream that begins with the exec.
+    async fn stream(&self, transport: &Transport) -> Result<Created> {
+        let mut output = transport.open(&self.request).await?;
+        let mut decoder = Decoder::default();
+        let mut head = Vec::new();
+        let mut exec = None;
+        let exec = loop {
+            if let Some(exec) = exec {
+                break exec?;
+            }
+            let Ok(chunk) = output.read_unless_silent().await else {
+                return Err(output.cut("the answer did not say within 45 s what was created"));
+            };
+            let Some(chunk) = chunk? else {
+                return Err(output.cut("the answer ended before it said what was created"));
+            };
+            head.extend_from_slice(chunk);
+            let fed = decoder.feed(chunk, |event| {
+                if event.name == "exec" && exec.is_none() {
+                    exec = Some(read_json(OPERATION, event.data));
+                }
+            });
+            fed.map_err(|too_large| output.cut(&too_large.to_string()))?;
+        };
+        // The events of the output that came with it are still to be read.
+        output.unread(head);
+        Ok(Created { exec, output: Some(output) })
     }
 
     /// The error that says that it may have been created.

@@ -1,10 +1,10 @@
 use sandpipe_protocol::CreateExecRequest;
 
-use super::create::create;
+use super::create::Creation;
 use super::delete::delete;
 use super::output_reader::OutputReader;
 use crate::error::Result;
-use crate::request::ExecId;
+use crate::request::{Accept, ExecId};
 use crate::transport::Transport;
 
 /// Runs a short command of the core's own and forgets it.
@@ -12,9 +12,11 @@ pub(crate) async fn errand(
     transport: &Transport,
     request: &CreateExecRequest,
 ) -> Result<(Option<i32>, String)> {
-    let id = ExecId::of(create(transport, request).await?)?;
+    let creation = Creation::prepare(transport, request, Accept::EventStream).await?;
+    let created = creation.carry_out(transport).await?;
+    let id = ExecId::of(created.exec)?;
     let mut output = String::new();
-    let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
+    let mut reader = OutputReader::of(transport.clone(), id.clone(), created.output);
     while let Some(events) = reader.read().await? {
         output.extend(events.into_iter().map(|event| event.output));
     }

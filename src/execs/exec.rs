@@ -8,9 +8,10 @@ use sandpipe_protocol::CreateExecRequest;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
-use super::create::{Creation, SETTINGS, read_settings};
+use super::create::{Created, Creation, SETTINGS, read_settings};
 use super::input::{Input, check_end, feed};
 use super::ladder::Push;
+use super::output_reader::OutputReader;
 use super::stop::KILL_PATIENCE;
 use super::stop_requests::{StopRequest, StopRequests};
 use super::wait::wait;
@@ -18,7 +19,7 @@ use super::wait_options::WaitOptions;
 use super::{Execs, promise};
 use crate::arguments::{Fields, string, strings, wrong};
 use crate::error::{Error, Result};
-use crate::request::ExecId;
+use crate::request::{Accept, ExecId};
 use crate::sleep::sleep;
 use crate::transport::Transport;
 
@@ -72,13 +73,15 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
         if let Some(Input::ToItsEnd(_)) = input {
             check_end(transport).await?;
         }
-        Creation::prepare(transport, &request).await
+        Creation::prepare(transport, &request, Accept::EventStream).await
     };
     let creation = match select(pin!(preparing), pin!(options.stops.next())).await {
         Either::Left((creation, _)) => creation?,
         Either::Right((asked, _)) => return Err(asked.never_ran()),
     };
-    let (id, asked) = begin(transport, &creation, &mut options.stops).await?;
+    let (created, asked) = begin(transport, &creation, &mut options.stops).await?;
+    let id = ExecId::of(created.exec)?;
+    let reader = OutputReader::of(transport.clone(), id.clone(), created.output);
     let has_asked = async {
         match (asked, input) {
             (Some(asked), _) => asked,
@@ -86,7 +89,7 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
             (None, None) => pending().await,
         }
     };
-    let outcome = wait(transport, &id, options, has_asked).await;
+    let outcome = wait(transport, reader, options, has_asked).await;
     outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| lost_sight(&id, error))
 }
 
@@ -113,10 +116,10 @@ async fn begin(
     transport: &Transport,
     creation: &Creation,
     stops: &mut StopRequests,
-) -> Result<(ExecId, Option<StopRequest>)> {
+) -> Result<(Created, Option<StopRequest>)> {
     let creating = pin!(creation.carry_out(transport));
     let (mut creating, mut asked) = match select(creating, pin!(stops.next())).await {
-        Either::Left((exec, _)) => return Ok((ExecId::of(exec?)?, None)),
+        Either::Left((created, _)) => return Ok((created?, None)),
         Either::Right((asked, creating)) => (creating, asked),
     };
     // It may have begun to run. Its id is needed to stop it, however great the hurry.
@@ -124,7 +127,7 @@ async fn begin(
     loop {
         let hurry = pin!(stops.next());
         match select(creating.as_mut(), select(hurry, patience.as_mut())).await {
-            Either::Left((Ok(exec), _)) => return Ok((ExecId::of(exec)?, Some(asked))),
+            Either::Left((Ok(created), _)) => return Ok((created, Some(asked))),
             Either::Left((Err(error), _)) if error.is_answer() => return Err(asked.never_ran()),
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
             Either::Right((Either::Left(_), _)) => asked.push = Push::Force,

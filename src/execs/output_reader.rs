@@ -76,6 +76,13 @@ impl OutputReader {
         Self { line: Some(line), ..Self::new(transport, id, last_sequence) }
     }
 
+    /// Reads all events, beginning with a connection that there is already.
+    pub(crate) fn of(transport: Transport, id: ExecId, output: Option<Body>) -> Self {
+        let connected = output.is_some();
+        let state = output.map_or(State::Idle, State::Open);
+        Self { connected, state, ..Self::new(transport, id, 0) }
+    }
+
     /// Closes the connection; the next read goes on where this one was.
     pub(crate) fn suspend(&mut self) {
         if matches!(self.state, State::Open(_)) {
@@ -87,6 +94,11 @@ impl OutputReader {
     pub(super) fn skip_to_newest(&mut self) {
         self.follower = Follower::after(-1);
         self.state = State::Idle;
+    }
+
+    /// The exec whose output it is.
+    pub(crate) fn id(&self) -> &ExecId {
+        &self.id
     }
 
     /// The exit code, once it is known.

@@ -30,20 +30,21 @@ impl Execs {
         let transport = self.transport.clone();
         promise(async move {
             let (id, options) = arguments?;
-            wait(&transport, &id, options, pending()).await
+            let reader = OutputReader::new(transport.clone(), id, 0);
+            wait(&transport, reader, options, pending()).await
         })
     }
 }
 
-/// Follows an exec to its end; stops it when the options ask for that, or `asked` does.
+/// Follows an exec from its first event to its end; stops it when the options ask for that, or `asked` does.
 pub(crate) async fn wait(
     transport: &Transport,
-    id: &ExecId,
+    mut reader: OutputReader,
     options: WaitOptions,
     asked: impl Future<Output = StopRequest>,
 ) -> Result<JsValue> {
     let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
-    let mut reader = OutputReader::new(transport.clone(), id.clone(), 0);
+    let id = &reader.id().clone();
     let mut record = Record {
         transcript: Transcript::new(id, max_output_bytes),
         listener: on_output.map(|function| (function, EventList::default())),

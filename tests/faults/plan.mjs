@@ -2,10 +2,12 @@
 import { STREAM_FAULTS } from "./stream-faults.mjs";
 
 /**
- * @typedef {"health" | "create" | "get" | "signal" | "stream" | "other"} Kind
+ * @typedef {"health" | "create" | "create-stream" | "get" | "signal" | "stream" | "other"} Kind
+ * `create-stream`: the stream that a create is answered with
  *
  * @typedef {object} Asked what is known of a request when it arrives
  * @property {Kind} kind
+ * @property {boolean} streams it is to be answered with a stream
  * @property {number} lastSequence of a stream
  *
  * @typedef {"refused" | "answer not awaited" | "answer lost" | "answer cut" | "502 page, not forwarded"
@@ -80,7 +82,7 @@ export class Plan {
    * @param {Asked} asked
    * @returns {Fault | undefined}
    */
-  next({ kind, lastSequence }) {
+  next({ kind, streams, lastSequence }) {
     if (kind === "stream") {
       if (lastSequence > this.#furthest) {
         this.#furthest = lastSequence;
@@ -99,7 +101,8 @@ export class Plan {
     this.#left -= 1;
     this.#inARow.set(together, inARow + 1);
     if (together === "follow") this.#sinceStream += 1;
-    return kind === "stream" ? this.#ofStream() : answerFault(this.#random.pick(ANSWER_FAULTS));
+    if (kind === "stream" || (streams && this.#random.chance(0.5))) return this.#ofStream();
+    return answerFault(this.#random.pick(ANSWER_FAULTS));
   }
 
   /** @returns {Fault} */

@@ -93,9 +93,12 @@ export class Proxy {
     const what = `${request.method} ${url.pathname}`;
     const kind = KINDS.find(([pattern]) => pattern.test(what))?.[1] ?? "other";
     const lastSequence = Number(url.searchParams.get("lastSequence") ?? 0);
-    const fault = this.#plan.next({ kind, lastSequence });
+    const streams = request.headers.accept === "text/event-stream";
+    const fault = this.#plan.next({ kind, streams, lastSequence });
     const strike = (/** @type {boolean} */ forwarded) => {
-      if (fault !== undefined) this.struck.push({ kind, name: fault.name, forwarded });
+      if (fault === undefined) return;
+      const befell = kind === "create" && fault.carry !== undefined ? "create-stream" : kind;
+      this.struck.push({ kind: befell, name: fault.name, forwarded });
     };
 
     switch (fault?.answer) {

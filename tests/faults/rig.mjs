@@ -8,7 +8,17 @@ import { startAgent } from "sandpipe/node";
 import { temporaryFolder } from "../installed-package.mjs";
 import { writeText } from "./texts.mjs";
 
-/** @typedef {"full" | "plain"} AgentKind with its extensions, or without any */
+/**
+ * @typedef {"full" | "apart" | "plain"} AgentKind with its extensions; without `create-stream`, so that
+ * creates and streams are requests apart; or without any
+ */
+
+/** @type {Record<AgentKind, string[]>} */
+const AGENT_ARGS = {
+  full: [],
+  apart: ["--without", "create-stream"],
+  plain: ["--without", "all"],
+};
 
 export class Rig {
   /** @type {Map<import("./texts.mjs").Size, Promise<import("./texts.mjs").Text>>} */
@@ -29,7 +39,7 @@ export class Rig {
 
   /** @param {AgentKind} kind */
   static async start(kind) {
-    const agent = await startAgent({ args: kind === "plain" ? ["--without", "all"] : [] });
+    const agent = await startAgent({ args: AGENT_ARGS[kind] });
     const { execs } = await connect(agent);
     return new Rig(kind, agent, execs, await temporaryFolder());
   }

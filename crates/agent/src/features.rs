@@ -13,11 +13,19 @@ pub enum Feature {
     Gap,
     /// A WebSocket's output is numbered, and its input is answered.
     Attach,
+    /// A create can be answered with the stream of the output.
+    CreateStream,
 }
 
 impl Feature {
-    const ALL: [Self; 5] =
-        [Self::IdempotencyKey, Self::Signal, Self::StdinEof, Self::Gap, Self::Attach];
+    const ALL: [Self; 6] = [
+        Self::IdempotencyKey,
+        Self::Signal,
+        Self::StdinEof,
+        Self::Gap,
+        Self::Attach,
+        Self::CreateStream,
+    ];
 
     /// Its name in `/health`.
     pub(crate) fn name(self) -> &'static str {
@@ -27,6 +35,7 @@ impl Feature {
             Self::StdinEof => "stdin-eof",
             Self::Gap => "gap",
             Self::Attach => "attach",
+            Self::CreateStream => "create-stream",
         }
     }
 }
@@ -86,8 +95,11 @@ mod tests {
             let off: Vec<_> = off.iter().map(|name| name.parse().unwrap()).collect();
             Features::without(&off).names()
         };
-        assert_eq!(names(&[]), ["idempotency-key", "signal", "stdin-eof", "gap", "attach"]);
-        assert_eq!(names(&["signal", "gap"]), ["idempotency-key", "stdin-eof", "attach"]);
+        assert_eq!(names(&[]), Feature::ALL.map(Feature::name));
+        assert_eq!(
+            names(&["signal", "gap"]),
+            ["idempotency-key", "stdin-eof", "attach", "create-stream"]
+        );
         assert_eq!(names(&["all"]), [] as [&str; 0]);
         assert!("nonsense".parse::<Without>().unwrap_err().contains("stdin-eof"));
     }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use sandpipe_protocol::{CreateExecRequest, ExecItem};
+use sandpipe_protocol::CreateExecRequest;
 use tokio::task::spawn_blocking;
 
 use super::{
@@ -49,9 +49,9 @@ pub(crate) enum CreateError {
 /// The exec that a create gives.
 #[derive(Debug)]
 pub(crate) enum Created {
-    New(ExecItem),
-    /// It was created before with the same key; this is what has become of it.
-    Before(ExecItem),
+    New(Arc<Exec>),
+    /// It was created before with the same key.
+    Before(Arc<Exec>),
 }
 
 impl Registry {
@@ -71,11 +71,11 @@ impl Registry {
         let claim = self.keys().claim(&creation).await?;
         if let Some(id) = claim.exec() {
             let exec = self.get(id).ok_or_else(|| CreateError::Deleted(id.into()))?;
-            return Ok(Created::Before(exec.item()));
+            return Ok(Created::Before(exec));
         }
-        let item = self.create_new(request, Some(creation.clone())).await?;
-        claim.settle(&item.id);
-        Ok(Created::New(item))
+        let exec = self.create_new(request, Some(creation.clone())).await?;
+        claim.settle(&exec.id);
+        Ok(Created::New(exec))
     }
 
     /// Creates an exec and starts it, unless it is to wait. One that can't be started is not kept.
@@ -83,7 +83,7 @@ impl Registry {
         self: &Arc<Self>,
         request: CreateExecRequest,
         creation: Option<Creation>,
-    ) -> Result<ExecItem, CreateError> {
+    ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let registry = Arc::clone(self);
         let launch =
@@ -105,7 +105,7 @@ impl Registry {
             spawn_blocking(move || exec.remove_directory()).await?;
             return Err(error.into());
         }
-        Ok(exec.item())
+        Ok(exec)
     }
 }
 

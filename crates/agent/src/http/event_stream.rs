@@ -23,10 +23,16 @@ pub(super) trait Source: Send + 'static {
 }
 
 /// Answers with an event stream: a comment at once, so that the headers go out, then what the source
-/// gives, and a comment wherever there was silence. An error of the source cuts the connection, so
-/// that the client does not take it for an end.
+/// gives.
 pub(super) fn respond(source: impl Source) -> Response {
-    let first: Result<Bytes, std::io::Error> = Ok(comment("sandpipe"));
+    respond_with(comment("sandpipe"), source)
+}
+
+/// Answers with an event stream: these bytes at once, then what the source gives, and a comment
+/// wherever there was silence. An error of the source cuts the connection, so that the client does not
+/// take it for an end.
+pub(super) fn respond_with(first: Bytes, source: impl Source) -> Response {
+    let first: Result<Bytes, std::io::Error> = Ok(first);
     let rest = stream::unfold(Some(source), |source| async {
         let mut source = source?;
         match timeout(SILENCE, source.next()).await {

@@ -262,6 +262,10 @@ impl Events {
     pub(crate) async fn of(agent: &Agent, path: &str) -> Self {
         let response = within(agent.request(Method::GET, path).send()).await.unwrap();
         assert_eq!(response.status(), 200);
+        Self::in_answer(response)
+    }
+
+    pub(crate) fn in_answer(response: Response) -> Self {
         Self { response, decoder: Decoder::default(), decoded: [].into() }
     }
 

@@ -1,15 +1,23 @@
 use std::sync::Arc;
 
-use axum::{Json, extract::State, http::StatusCode};
-use sandpipe_protocol::{CreateExecRequest, ErrorBody, ExecItem};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, StatusCode, header::ACCEPT},
+    response::{IntoResponse, Response},
+};
+use sandpipe_protocol::{CreateExecRequest, ErrorBody, ExecItem, ExecStdout, sse::encode_event};
 
 use super::{
     idempotency_key::KeyHeader,
     responses::{ApiErrors, Failed, NotJson, Stopping, TooLarge},
+    stream_output::Output,
 };
 use crate::{
     execs::Created,
-    http::{App, body::JsonBody, error::ApiError},
+    features::Feature,
+    http::{App, body::JsonBody, error::ApiError, event_stream},
+    output::StartAfter,
 };
 
 /// Create an exec, and start it unless `autostart` is false.
@@ -19,6 +27,9 @@ use crate::{
 ///
 /// With the feature `idempotency-key` a create can be repeated with the same key and the same body
 /// without running the command twice.
+///
+/// With the feature `create-stream` and `Accept: text/event-stream` the answer goes on with the output: an
+/// event named `exec` with the `ExecItem`, then the events of the exec's stream.
 #[utoipa::path(
     post,
     path = "/api/v1/execs",
@@ -30,8 +41,14 @@ use crate::{
     )),
     request_body = CreateExecRequest,
     responses(
-        (status = 200, description = "It was created before with this key", body = ExecItem),
-        (status = 201, description = "The exec was created", body = ExecItem),
+        (
+            status = 200, description = "It was created before with this key",
+            content((ExecItem = "application/json"), (ExecStdout = "text/event-stream"))
+        ),
+        (
+            status = 201, description = "The exec was created",
+            content((ExecItem = "application/json"), (ExecStdout = "text/event-stream"))
+        ),
         (
             status = 409, description = "It was created before with this key, and deleted since",
             body = ErrorBody
@@ -43,13 +60,33 @@ use crate::{
 pub(crate) async fn create_exec(
     State(app): State<App>,
     KeyHeader(key): KeyHeader,
+    headers: HeaderMap,
     JsonBody(request): JsonBody<CreateExecRequest>,
-) -> Result<(StatusCode, Json<ExecItem>), ApiError> {
+) -> Result<Response, ApiError> {
     let registry = Arc::clone(&app.registry);
     // A client that goes away drops this future: half a create would be a process that nobody knows.
     let create = tokio::spawn(async move { registry.create(request, key).await });
-    Ok(match create.await.map_err(ApiError::internal)?? {
-        Created::New(item) => (StatusCode::CREATED, Json(item)),
-        Created::Before(item) => (StatusCode::OK, Json(item)),
+    let (status, exec) = match create.await.map_err(ApiError::internal)?? {
+        Created::New(exec) => (StatusCode::CREATED, exec),
+        Created::Before(exec) => (StatusCode::OK, exec),
+    };
+    let item = exec.item();
+    if !app.features.has(Feature::CreateStream) || !accepts_events(&headers) {
+        return Ok((status, Json(item)).into_response());
+    }
+    let mut first = Vec::new();
+    let item = serde_json::to_string(&item).map_err(ApiError::internal)?;
+    encode_event(&mut first, "exec", &item);
+    let output = Output::of(&app, &exec, StartAfter(0));
+    Ok((status, event_stream::respond_with(first.into(), output)).into_response())
+}
+
+/// Whether `Accept` names event streams (RFC 9110, 12.5.1). That anything will do is not enough.
+fn accepts_events(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut ranges = values.flat_map(|value| value.split(','));
+    ranges.any(|range| {
+        let media_type = range.split(';').next().unwrap_or_default();
+        media_type.trim().eq_ignore_ascii_case("text/event-stream")
     })
 }

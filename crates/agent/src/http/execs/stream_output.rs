@@ -8,6 +8,7 @@ use super::{
     responses::{ApiErrors, NoExec},
 };
 use crate::{
+    execs::Exec,
     features::Feature,
     http::{
         App,
@@ -46,15 +47,20 @@ pub(crate) async fn stream_exec_output(
     ExecPath(exec): ExecPath,
     start: StartAfter,
 ) -> Response {
-    event_stream::respond(Output {
-        reader: Reader::follow(exec.spool(), start),
-        tells_gaps: app.features.has(Feature::Gap),
-    })
+    event_stream::respond(Output::of(&app, &exec, start))
 }
 
-struct Output {
+/// The events of one exec's output.
+pub(super) struct Output {
     reader: Reader,
     tells_gaps: bool,
+}
+
+impl Output {
+    pub(super) fn of(app: &App, exec: &Exec, start: StartAfter) -> Self {
+        let reader = Reader::follow(exec.spool(), start);
+        Self { reader, tells_gaps: app.features.has(Feature::Gap) }
+    }
 }
 
 impl Source for Output {

@@ -1,0 +1,66 @@
+// exec() over an agent that answers a create with the stream of the output, and over one that does not.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { connect } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+/** @type {[title: string, args: string[], requests: string[]][]} */
+const AGENTS = [
+  ["with the output in the answer", [], ["POST /api/v1/execs"]],
+  [
+    "with a stream by itself",
+    ["--without", "create-stream"],
+    ["POST /api/v1/execs", "GET /api/v1/stream/execs/ID/io?lastSequence=0"],
+  ],
+  [
+    "with no key for the create",
+    ["--without", "idempotency-key"],
+    ["POST /api/v1/execs", "GET /api/v1/stream/execs/ID/io?lastSequence=0"],
+  ],
+];
+
+for (const [title, args, expected] of AGENTS) {
+  describe(`exec ${title}`, () => {
+    /** @type {Awaited<ReturnType<typeof startAgent>>} */
+    let agent;
+    before(async () => {
+      agent = await startAgent({ args });
+    });
+    after(() => agent.stop());
+
+    it("takes no request that it could do without", async () => {
+      /** @type {string[]} */
+      const requests = [];
+      const { execs } = await connect({
+        ...agent,
+        fetch: (url, init) => {
+          const path = String(url).slice(agent.url.length);
+          requests.push(`${init?.method} ${path.replace(/[0-9a-f]{32}/, "ID")}`);
+          return fetch(url, init);
+        },
+      });
+      const script = "echo one; sleep 0.05; echo two >&2; exit 7";
+      for (const asked of [["GET /health"], []]) {
+        const result = await execs.exec("sh", ["-c", script]);
+        assert.deepEqual(result, { exitCode: 7, output: "one\ntwo\n" });
+        assert.deepEqual(requests.splice(0), [...asked, ...expected]);
+      }
+    });
+
+    it("hands over output while the command runs", async () => {
+      const { execs } = await connect(agent);
+      /** @type {Promise<void> | undefined} */
+      let stopped;
+      const result = await execs.exec("sh", ["-c", "echo ready; exec sleep 1000"], {
+        onOutput: ({ output }) => {
+          if (output === "ready\n") {
+            stopped = execs.list().then(([exec]) => execs.kill(exec?.id ?? "", "SIGINT"));
+          }
+        },
+      });
+      await stopped;
+      assert.deepEqual(result, { exitCode: 130, output: "ready\n" });
+    });
+  });
+}
