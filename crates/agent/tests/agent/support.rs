@@ -269,16 +269,20 @@ impl Events {
         Self { response, decoder: Decoder::default(), decoded: [].into() }
     }
 
-    /// The next event's data; `None` at the end of the stream.
+    /// The next event's data; `None` at the end of the stream. A stream that is merely kept awake takes
+    /// too long.
     pub(crate) async fn next(&mut self) -> Option<String> {
-        while self.decoded.is_empty() {
-            let chunk = within(self.response.chunk()).await.unwrap()?;
-            let decoded = &mut self.decoded;
-            self.decoder
-                .feed(&chunk, |event| decoded.push_back(event.text().into_owned()))
-                .unwrap();
-        }
-        self.decoded.pop_front()
+        let next = async {
+            while self.decoded.is_empty() {
+                let chunk = self.response.chunk().await.unwrap()?;
+                let decoded = &mut self.decoded;
+                self.decoder
+                    .feed(&chunk, |event| decoded.push_back(event.text().into_owned()))
+                    .unwrap();
+            }
+            self.decoded.pop_front()
+        };
+        within(next).await
     }
 
     pub(crate) async fn next_output(&mut self) -> Option<ExecStdout> {
