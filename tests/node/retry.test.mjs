@@ -222,7 +222,8 @@ for (const [kind, args] of /** @type {const} */ ([
       const { execs } = await troubled(async (path, send) =>
         path.includes("/stream/") ? answer(502) : send(),
       );
-      await assert.rejects(execs.exec("true"), (error) => {
+      const { id } = await execs.create({ command: "true", args: [] });
+      await assert.rejects(execs.wait(id), (error) => {
         assert.ok(error instanceof ExitCodeMissingError);
         assert.ok(error.cause instanceof HttpError && error.cause.status === 502);
         return true;
