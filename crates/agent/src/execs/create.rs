@@ -97,8 +97,7 @@ impl Registry {
             .insert(|number| Exec::new(id, number, launch, records, self))
             .ok_or(CreateError::Stopping)?;
         // Before it is started: an agent that dies at any later moment has it written down.
-        let written = Arc::clone(&exec);
-        spawn_blocking(move || written.write_record()).await?;
+        exec.write_record().await?;
         if autostart && let Err(error) = start(&exec).await {
             self.remove(&exec);
             exec.spool().close();

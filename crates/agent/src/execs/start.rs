@@ -68,8 +68,7 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
             let output = set_running(exec, process);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
-            let written = Arc::clone(exec);
-            spawn_blocking(move || written.write_record()).await?;
+            exec.write_record().await?;
             tokio::spawn(output);
         }
         Spawned::CannotRun { exit_code, reason } => {
