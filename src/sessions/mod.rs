@@ -3,8 +3,10 @@
 
 mod close;
 mod create;
+mod ending;
 mod interrupt;
 mod markers;
+mod output;
 mod run;
 mod script;
 mod shell;
