@@ -97,7 +97,9 @@ impl End {
                 Some(format!("a script could not be delivered, and its shell was killed: {error}"))
             }
             Self::Unstoppable => {
-                Some("a script could not be interrupted, and its shell was killed".to_owned())
+                let reason = "a script could not be interrupted: its shell traps SIGINT, or runs \
+                              nothing any more (`set -n`), and was killed";
+                Some(reason.to_owned())
             }
         }
     }

@@ -44,6 +44,23 @@ testSessions("the end of sessions", (place) => {
     }
   });
 
+  it("is over when its shell can't read a script any more", () =>
+    place.inSession(async (session) => {
+      await session.run(`ulimit -n ${place.shell === "bash" ? 10 : 15}`);
+      const error = await failure(session.run("echo it ran"));
+      assert.ok(error instanceof SessionError);
+      assert.match(error.message, /could not read a script: .*Too many open files/);
+      assert.doesNotMatch(error.message, /it ran/);
+      if (place.shell === "bash") {
+        await place.inSession(async (session) => {
+          await session.run("set -r");
+          const error = await failure(session.run("echo it ran"));
+          assert.ok(error instanceof SessionError);
+          assert.match(error.message, /could not read a script: .*restricted/);
+        });
+      }
+    }));
+
   it("a run whose shell has ended meanwhile did not run", () =>
     place.inSession(async (session) => {
       const { output } = await session.run("(sleep 0.1; kill -KILL $$) & echo $$");

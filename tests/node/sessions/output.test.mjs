@@ -45,6 +45,10 @@ testSessions("the output of sessions", (place) => {
       for (const [ifs, code] of Object.entries({ 1: 1, "0123456789": 37, 3: 130, 7: 127 })) {
         assert.equal((await session.run(`IFS=${ifs}; (exit ${code})`)).exitCode, code);
         assert.equal((await session.run(`(exit ${code})`)).exitCode, code);
+        // The script is left half way.
+        const { exitCode } = await session.run("unset IFS; : ${nonexistent?}");
+        const again = await session.run(`IFS=${ifs}${exitCode}; : \${nonexistent?}`);
+        assert.deepEqual([again.exitCode, again.exitCode > 0], [exitCode, true]);
       }
     }));
 
@@ -66,7 +70,7 @@ testSessions("the output of sessions", (place) => {
   it("hides its markers from the script", () =>
     place.inSession(async (session) => {
       const look = `set; env; cat /proc/$$/cmdline /proc/$$/environ | tr '\\0' '\\n'
-        ls -l /proc/self/fd | sed 's/.* \\([0-9]*\\) ->.*/fd \\1/'; read line || echo 'no stdin'`;
+        ls -l /proc/self/fd /proc/$$/fd | sed 's/.* \\([0-9]*\\) ->.*/fd \\1/'; read line || echo 'no stdin'`;
       const { output } = await session.run(look);
       assert.match(output, /no stdin/);
       assert.doesNotMatch(output, /[0-9a-f]{32}:|^fd [789]$/m);

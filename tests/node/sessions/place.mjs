@@ -11,7 +11,7 @@ import { marked, marker } from "../../processes.mjs";
  * Where sessions are tested; agent and sandbox are there while tests run.
  *
  * @typedef {{
- *   shell: string,
+ *   shell: "bash" | "dash",
  *   agent: Awaited<ReturnType<typeof startAgent>>,
  *   sandbox: import("sandpipe").Sandbox,
  *   inSession: typeof inSession,

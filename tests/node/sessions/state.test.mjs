@@ -60,6 +60,21 @@ testSessions("what sessions remember", (place) => {
       assert.equal(output, "$KEPT \"'\n");
     }));
 
+  it("gets along with functions and aliases named like a shell's own commands", () =>
+    place.inSession(async (session) => {
+      const definitions = ["printf() { :; }; alias command=false unset=false", "command() { :; }"];
+      if (place.shell === "bash") {
+        definitions.push("function . { :; }", "exec() { :; }; set() { :; }; unset() { :; }");
+      }
+      for (const definition of definitions) {
+        const first = await session.run(`${definition}; (exit 23)`);
+        assert.deepEqual(first, { exitCode: 23, output: "" }, definition);
+        const second = await session.run("echo $?; (exit 42)");
+        assert.deepEqual(second, { exitCode: 42, output: "23\n" }, definition);
+      }
+      assert.equal((await session.run("printf hidden; unalias unset")).output, "");
+    }));
+
   it("takes a script of 2 MB, and none with NUL", () =>
     place.inSession(async (session) => {
       const text = "é'\\\n".repeat(500_000);

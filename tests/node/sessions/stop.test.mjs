@@ -82,7 +82,19 @@ testSessions("stopping runs of sessions", (place) => {
       assert.deepEqual([error.forced, error.output], [true, "begun\n"]);
       const next = await failure(session.run("echo on"));
       assert.ok(next instanceof SessionError);
-      assert.match(next.message, /could not be interrupted, and its shell was killed/);
+      assert.match(next.message, /could not be interrupted: its shell traps SIGINT.* was killed/);
+    }));
+
+  it("is over when its shell runs nothing any more", () =>
+    place.inSession(async (session) => {
+      const nothing = { bash: "shopt -s extdebug; trap false DEBUG", dash: "set -n" };
+      const script = `echo begun\n${nothing[place.shell]}`;
+      const error = await failure(session.run(script, { timeoutMs: 200, graceMs: 50 }));
+      assert.ok(error instanceof TimeoutError);
+      assert.deepEqual([error.forced, error.output], [true, "begun\n"]);
+      const next = await failure(session.run("echo on"));
+      assert.ok(next instanceof SessionError);
+      assert.match(next.message, /runs nothing any more \(`set -n`\), and was killed/);
     }));
 
   it("stops a script whose output is too long, or whose listener throws", () =>
