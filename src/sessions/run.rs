@@ -9,21 +9,23 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
 use super::ending::{Asked, End};
+use super::in_order::InOrder;
 use super::interrupt::Interruption;
 use super::markers::{Markers, Nonce};
 use super::output::Output;
 use super::shell::{Shell, State};
 use super::turns::Turn;
-use super::{Session, over, script};
+use super::{Session, script};
 use crate::arguments::string;
 use crate::error::{Error, Result, Unstopped};
 use crate::execs::delete::delete;
-use crate::execs::input::feed_on;
+use crate::execs::input::{PIECE, feed_on};
 use crate::execs::ladder::Push;
 use crate::execs::promise;
 use crate::execs::stop_requests::StopRequests;
 use crate::execs::transcript::Transcript;
 use crate::execs::wait_options::WaitOptions;
+use crate::sleep::sleep;
 
 #[wasm_bindgen]
 impl Session {
@@ -101,19 +103,20 @@ impl Shell {
             listener: on_output,
         };
         let forced = Cell::new(false);
-        let (mut end, asked) = {
+        let (end, asked) = {
             let (announce, begun) = oneshot::channel();
             let (fail, failed) = oneshot::channel();
             let begun = begun.shared();
             let Self { transport, id, pid, user, reader, unread, .. } = &mut *self;
             let following = output.follow(reader, unread, Some(announce), Some(fail));
-            let talking = async {
+            let (transport, id) = (&*transport, &*id);
+            let in_order = InOrder::new(async {
                 feed_on(transport, id, &line).await?;
                 has_begun(begun.clone()).await;
                 feed_on(transport, id, &script::end(&nonce, 0)).await
-            };
+            });
             // In a box: it is polled in two places, and would be compiled into both.
-            let mut conversation = converse(following, talking).boxed_local();
+            let mut conversation = converse(following, in_order.settled()).boxed_local();
             let asked = {
                 let asking = pin!(ask(&mut stops, failed));
                 match select(&mut conversation, asking).await {
@@ -135,32 +138,32 @@ impl Shell {
                         user: user.as_deref(),
                         nonce: &nonce,
                         markers: &output.markers,
+                        in_order: &in_order,
                         forced: &forced,
                     };
                     let interrupting =
                         interruption.climb(has_begun(begun.clone()), first, grace_ms, &mut stops);
                     let end = match select(conversation, pin!(interrupting)).await {
                         Either::Left((end, _)) => end,
-                        Either::Right(((), _)) => End::Unstoppable,
+                        Either::Right((Ok(()), _)) => End::Unstoppable,
+                        Either::Right((Err(Error::Closed), _)) => End::Lost(Error::Closed),
+                        Either::Right((Err(error), _)) => End::InputLost(error),
                     };
                     (end, Some(asked))
                 }
             }
         };
         let begun = output.markers.borrow().begun();
-        if let End::Shell(exit_code) = end
-            && !begun
-        {
-            let reason = format!("its shell ended with exit code {exit_code} before this run");
-            end = End::Lost(over(&self.id, &reason));
-        }
+        let end = end.of_run(&self.id, begun, line.len() <= PIECE);
         let reason = end.over();
         let unstopped = match end {
             End::InputLost(_) | End::Unstoppable => self.kill().await.err(),
-            End::Ready | End::Shell(_) | End::Lost(_) => None,
+            _ => None,
         };
-        if matches!(end, End::Ready) {
-            self.last_exit_code = output.exit_code().unwrap_or_default();
+        match end {
+            End::Ready => self.last_exit_code = output.exit_code().unwrap_or_default(),
+            End::NeverSent(_) => self.reader.suspend(),
+            _ => {}
         }
         let forced = forced.get() || matches!(end, End::Unstoppable);
         (output.result(end, asked, forced, unstopped), reason)
@@ -171,6 +174,9 @@ impl Shell {
         delete(&self.transport, &self.id).await.map_err(Unstopped::Undelivered)
     }
 }
+
+/// How long the answer to a script may take, in milliseconds, once its output has been lost.
+const REFUSAL: f64 = 500.0;
 
 /// Resolves when the script has begun.
 async fn has_begun(begun: Shared<oneshot::Receiver<()>>) {
@@ -192,6 +198,13 @@ async fn converse(
         }
     };
     match select(pin!(following), pin!(talking)).await {
+        // What became of the script says more, and may be on its way.
+        Either::Left((lost @ End::Lost(Error::ExitCodeMissing { .. }), talking)) => {
+            match select(talking, pin!(sleep(REFUSAL))).await {
+                Either::Left((error, _)) => End::InputLost(error),
+                Either::Right(_) => lost,
+            }
+        }
         Either::Left((end, _)) => end,
         Either::Right((Error::Closed, _)) => End::Lost(Error::Closed),
         Either::Right((error, _)) => End::InputLost(error),
