@@ -48,6 +48,7 @@ impl<'a> InOrder<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::pin::pin;
 
     use futures_channel::oneshot;
@@ -68,8 +69,13 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_after_a_failure() {
+        let sent = Cell::new(false);
         let in_order = InOrder::new(async { Err(Error::Closed) });
-        let second = in_order.then(async { unreachable!("it must not be sent") });
+        let second = in_order.then(async {
+            sent.set(true);
+            Ok(())
+        });
         assert!(second.now_or_never().unwrap().is_err());
+        assert!(!sent.get());
     }
 }

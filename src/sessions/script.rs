@@ -131,18 +131,18 @@ mod tests {
     fn an_end_that_is_lost_in_part_does_not_hold_up_those_behind_it() {
         let nonce = Nonce::new();
         let line = end(&nonce, 0);
-        let lines: Vec<String> = (1..line.len())
-            .map(|from| {
-                let serial = u32::try_from(from).unwrap() * 10;
-                let next: String = (0..3).map(|ask| end(&nonce, serial + ask)).collect();
-                format!("{}{next}", &line[from..])
+        let rests = || (1..line.len()).map(|from| line.split_at(from).1);
+        let third = |rest: &str| u32::try_from(rest.len()).unwrap() * 3;
+        let lines: String = rests()
+            .flat_map(|rest| {
+                let next = [2, 1, 0].map(|before| end(&nonce, third(rest) - before));
+                std::iter::once(rest.to_owned()).chain(next)
             })
             .collect();
         // Others drop all that they have read.
-        let said = carried_out("bash", &nonce, &lines.concat());
-        for from in 1..line.len() {
-            let third = format!(":e{},", from * 10 + 2);
-            assert!(said.contains(&third), "{:?}", &line[from..]);
+        let said = carried_out("bash", &nonce, &lines);
+        for rest in rests() {
+            assert!(said.contains(&format!(":e{},", third(rest))), "{rest:?}");
         }
     }
 }
