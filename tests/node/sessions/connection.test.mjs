@@ -85,6 +85,24 @@ testSessions("the connections of sessions", (place) => {
     await session.close();
   });
 
+  it("what was never sent is sent again", async () => {
+    let refused = 0;
+    const refusing = await connect({
+      ...place.agent,
+      retry: { baseDelayMs: 1 },
+      async fetch(input, init) {
+        refused += 1;
+        if (!String(input).endsWith("/io") || refused % 2 === 0) return fetch(input, init);
+        throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+      },
+    });
+    const session = await refusing.sessions.create({ shell: place.shell });
+    for (let run = 0; run < 10; run += 1) {
+      assert.deepEqual(await session.run("echo on"), { exitCode: 0, output: "on\n" });
+    }
+    await session.close();
+  });
+
   it("a script that was never sent leaves the session as it is", async () => {
     let away = false;
     const missing = await connect({
