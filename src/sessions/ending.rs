@@ -18,7 +18,8 @@ pub(super) enum End {
     Lost(Error),
     /// The agent does not show it any more.
     OutOfSight { refusal: Error, script: &'static str },
-    /// The fate of a piece of the script is not known: sent again, it could be run twice.
+    /// Whether a piece of the script, or what was to interrupt it, has arrived is not known: sent again,
+    /// it could be carried out twice.
     InputLost(Error),
     /// Nothing of the script can have arrived.
     NeverSent(Error),

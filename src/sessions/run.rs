@@ -27,6 +27,9 @@ use crate::execs::transcript::Transcript;
 use crate::execs::wait_options::WaitOptions;
 use crate::sleep::sleep;
 
+/// How long the answer to a script may take, in milliseconds, once its output has been lost.
+const REFUSAL: f64 = 500.0;
+
 #[wasm_bindgen]
 impl Session {
     /// Runs a script when those before it are done. Resolves `{ exitCode, output }`.
@@ -174,9 +177,6 @@ impl Shell {
         delete(&self.transport, &self.id).await.map_err(Unstopped::Undelivered)
     }
 }
-
-/// How long the answer to a script may take, in milliseconds, once its output has been lost.
-const REFUSAL: f64 = 500.0;
 
 /// Resolves when the script has begun.
 async fn has_begun(begun: Shared<oneshot::Receiver<()>>) {
