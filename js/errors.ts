@@ -272,10 +272,13 @@ export class SessionError extends SandpipeError {
   override readonly code = "session";
   /** The exec that is, or was, the shell. */
   readonly execId: string;
+  /** What the script had written, if it had begun. */
+  readonly output: string;
 
-  constructor(message: string, details: SandpipeErrorDetails & { execId: string }) {
+  constructor(message: string, details: SandpipeErrorDetails & { execId: string; output: string }) {
     super("session", message, details);
     this.execId = details.execId;
+    this.output = details.output;
   }
 }
 

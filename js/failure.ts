@@ -36,7 +36,7 @@ type Fields =
       forced: boolean;
     }
   | { code: "still_there"; execId: string }
-  | { code: "session"; execId: string }
+  | { code: "session"; execId: string; output: string }
   | { code: "unsupported"; feature: string }
   | { code: "invalid_argument" }
   | { code: "background"; operation: string; output: string; id?: string }
@@ -90,8 +90,10 @@ function toError(failure: Failure): SandpipeError {
     }
     case "still_there":
       return new StillThereError(message, { ...details, execId: failure.execId });
-    case "session":
-      return new SessionError(message, { ...details, execId: failure.execId });
+    case "session": {
+      const { execId, output } = failure;
+      return new SessionError(message, { ...details, execId, output });
+    }
     case "unsupported":
       return new UnsupportedError(message, { ...details, feature: failure.feature });
     case "exit_code_missing": {

@@ -50,12 +50,14 @@ export class Session implements AsyncDisposable {
    * @throws {InterruptedError} `signal` or `forceSignal` was aborted.
    * @throws {TimeoutError} `timeoutMs` passed, the time in the queue included.
    * @throws {SessionError} The session is over: it was closed, or its shell has ended (by `exit`,
-   * `exec`, or a failure under `set -e`).
+   * `exec`, or a failure under `set -e`), or the agent does not show it any more. The message says
+   * whether the script had begun.
    * @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
    * The script is interrupted.
    * @throws {OutputLostError} The agent no longer had some of the output; the session is over.
    * @throws {ExitCodeMissingError} The exit code can't be had: the shell can't be reached any more,
    * or a piece of the script may not have arrived. The session is over.
+   * @throws {HttpError} There was no connection: the script did not run, and the session goes on.
    * @throws {InvalidArgumentError} An argument or option is wrong.
    * @throws What `onOutput` throws; the script is interrupted.
    */

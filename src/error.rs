@@ -45,7 +45,7 @@ pub(crate) enum Error {
         exec_id: String,
         output: JsValue,
         /// What ended it, if that is known.
-        cause: JsValue,
+        cause: Option<Box<Error>>,
     },
     #[error(
         "events {from} to {to} of exec {exec_id} are lost: the agent does not have them any more"
@@ -68,7 +68,12 @@ pub(crate) enum Error {
     #[error("`{name}` must be {expected}, but is {actual}")]
     InvalidArgument { name: String, expected: String, actual: String },
     #[error("{reason}")]
-    Session { exec_id: String, reason: String },
+    Session {
+        exec_id: String,
+        reason: String,
+        /// What the script had written.
+        output: JsValue,
+    },
     /// The target of a background process could not do it, or did not say what it did.
     #[error("{operation}: {problem}")]
     Background {
@@ -278,7 +283,7 @@ impl Error {
             Self::ExitCodeMissing { exec_id, output, cause } => vec![
                 ("execId", exec_id.into()),
                 ("output", output.clone()),
-                ("cause", cause.clone()),
+                ("cause", cause.as_deref().map_or(JsValue::UNDEFINED, Self::to_js)),
             ],
             Self::OutputLost { exec_id, from, to } => {
                 vec![("execId", exec_id.into()), ("from", to_number(*from)), ("to", to_number(*to))]
@@ -289,9 +294,10 @@ impl Error {
                 ("cause", unstopped.as_deref().map_or(JsValue::UNDEFINED, Unstopped::cause)),
             ],
             Self::Stopped(stopped) => stopped.fields(),
-            Self::Session { exec_id, .. } | Self::StillThere(exec_id) => {
-                vec![("execId", exec_id.into())]
+            Self::Session { exec_id, output, .. } => {
+                vec![("execId", exec_id.into()), ("output", output.clone())]
             }
+            Self::StillThere(exec_id) => vec![("execId", exec_id.into())],
             Self::Unsupported { feature, .. } => vec![("feature", (*feature).into())],
             Self::Background { operation, output, id, cause, .. } => vec![
                 ("operation", (*operation).into()),

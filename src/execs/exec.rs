@@ -144,6 +144,6 @@ fn lost_sight(id: &ExecId, error: Error) -> Error {
     Error::ExitCodeMissing {
         exec_id: id.as_str().to_owned(),
         output: "".into(),
-        cause: error.to_js(),
+        cause: Some(Box::new(error)),
     }
 }

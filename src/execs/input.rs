@@ -55,7 +55,10 @@ async fn send(
     bodies: impl Iterator<Item = ExecStdin>,
 ) -> Result<()> {
     for body in bodies {
-        match send_stdin(transport, id, &body).await {
+        // What may have arrived is not repeated: the process could read it twice.
+        let may_repeat = |error: &Error| !error.leaves_open();
+        let attempt = async || send_stdin(transport, id, &body).await;
+        match transport.repeat_while(Operation::SendStdin, may_repeat, attempt).await {
             Ok(_) => {}
             // It has ended, or closed its standard input.
             Err(Error::Http { status: 400, message: Some(_), .. }) => return Ok(()),

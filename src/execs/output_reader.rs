@@ -4,7 +4,6 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use js_sys::Math;
 use sandpipe_protocol::{ExecItem, ExecStdout, OutputEvent};
-use wasm_bindgen::prelude::*;
 
 use super::follow::{Follower, written};
 use super::get_output;
@@ -318,7 +317,7 @@ impl OutputReader {
         Error::ExitCodeMissing {
             exec_id: self.id.as_str().to_owned(),
             output: "".into(),
-            cause: cause.map_or(JsValue::UNDEFINED, JsValue::from),
+            cause: cause.map(Box::new),
         }
     }
 }

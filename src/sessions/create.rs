@@ -94,6 +94,7 @@ impl Sessions {
                 (Refusal::Said(what), _) => Error::Session {
                     exec_id: id.as_str().to_owned(),
                     reason: format!("the shell {:?} {what}", request.command),
+                    output: "".into(),
                 },
             });
         }

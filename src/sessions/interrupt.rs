@@ -2,12 +2,13 @@
 //! shell. The rungs are those of the stop ladder.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::pin;
 
-use futures_util::future::{Either, FutureExt, select};
+use futures_util::future::{Either, select};
 use sandpipe_protocol::CreateExecRequest;
 
+use super::in_order::{InOrder, Sending};
 use super::markers::{Markers, Nonce};
 use super::script;
 use crate::error::{Error, Result};
@@ -17,48 +18,62 @@ use crate::execs::ladder::{Ladder, Push, Rung};
 use crate::execs::signal::Target;
 use crate::execs::stop::next_push;
 use crate::execs::stop_requests::StopRequests;
+use crate::operation::Operation;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
 
+/// How long a script may take to arrive and to begin, in milliseconds, once it is to be stopped.
+const BEGINNING: f64 = 30_000.0;
+
 /// How long the shell may take to say that it is ready before it is asked again, in milliseconds: a
-/// shell that reads ahead loses what it has read with the signal.
+/// shell that reads ahead loses what it has read with the signal. Each time it may take longer than
+/// the time before, so that its answer comes in time however long the way is.
 const ANSWER: f64 = 500.0;
 
-/// How long it is tried to kill all but the shell, in milliseconds. A shell that traps SIGINT, or
-/// goes round a loop of its own commands, is not helped by it.
+/// The same where all but the shell is killed: a script may go on to something else.
+const ANSWER_TO_KILL: f64 = 20.0;
+
+/// How long it is tried to kill all but the shell, in milliseconds, from the first time on. A shell that
+/// traps SIGINT, or goes round a loop of its own commands, is not helped by it.
 const PATIENCE: f64 = 3000.0;
 
 /// A run that is to be interrupted.
-pub(super) struct Interruption<'a> {
-    pub(super) transport: &'a Transport,
-    pub(super) id: &'a ExecId,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interruption<'a, 'run> {
+    pub(super) transport: &'run Transport,
+    pub(super) id: &'run ExecId,
     pub(super) pid: u32,
     pub(super) user: Option<&'a str>,
-    pub(super) nonce: &'a Nonce,
+    pub(super) nonce: &'run Nonce,
     pub(super) markers: &'a RefCell<Markers>,
+    pub(super) in_order: &'a InOrder<'run>,
     /// It took SIGKILL.
     pub(super) forced: &'a Cell<bool>,
 }
 
-impl Interruption<'_> {
+impl<'run> Interruption<'_, 'run> {
     /// Makes the script end. That it has ended is in the output: who reads that drops this. It
     /// resolves only where nothing helped.
+    ///
+    /// # Errors
+    /// What was sent to the shell may have arrived or not.
     pub(super) async fn climb(
         &self,
         begun: impl Future<Output = ()>,
         first: Push,
         grace_ms: f64,
         requests: &mut StopRequests,
-    ) {
-        let begun = begun.shared();
+    ) -> Result<()> {
+        // Before that the shell still reads: it would drop the first half of the script and run the
+        // second.
+        if let Either::Right(_) = select(pin!(begun), pin!(sleep(BEGINNING))).await {
+            return Ok(());
+        }
         let mut ladder = Ladder::default();
         let mut next = ladder.push(first);
         while let Some(rung) = next {
             let acting = async {
-                // Before that the shell still reads: it would drop the first half of the script and
-                // run the second.
-                begun.clone().await;
                 match rung {
                     Rung::Terminate => self.interrupt().await,
                     Rung::Kill => self.kill_others().await,
@@ -67,42 +82,66 @@ impl Interruption<'_> {
             let pushing = async {
                 match rung {
                     Rung::Terminate => next_push(rung, grace_ms, requests).await,
-                    Rung::Kill => {
-                        sleep(PATIENCE).await;
-                        Push::GraceOver
-                    }
+                    Rung::Kill => pending().await,
                 }
             };
             next = match select(pin!(acting), pin!(pushing)).await {
-                Either::Left((_failed, _)) => ladder.push(Push::GraceOver),
+                Either::Left((acted, _)) => {
+                    acted?;
+                    ladder.push(Push::GraceOver)
+                }
                 Either::Right((push, _)) => ladder.push(push),
             };
         }
+        Ok(())
     }
 
-    /// Sends SIGINT once; it is a script's to act upon. Gives the reason why that is not possible.
-    async fn interrupt(&self) -> Error {
+    /// Sends SIGINT once; it is a script's to act upon.
+    async fn interrupt(&self) -> Result<()> {
         // From now on the end that was asked for before is not the end of the run: the next one is
         // not to begin while a signal is under way.
         let mut serial = self.await_another();
-        let sent = async {
-            let target = Target::find(self.transport, self.id).await?;
-            target.signal(self.transport, "SIGINT").await
+        let (transport, id) = (self.transport, self.id);
+        let signalling = async move {
+            let target = Target::find(transport, id).await?;
+            let attempt = async || target.signal(transport, "SIGINT").await;
+            // A second one may hit something else.
+            let may_repeat = |error: &Error| !error.leaves_open();
+            transport.repeat_while(Operation::SignalExec, may_repeat, attempt).await.map(drop)
         };
-        if let Err(error) = sent.await {
-            return error;
-        }
+        self.in_order.then(signalling).await?;
+        let mut pause = ANSWER;
         loop {
-            if let Err(error) = self.ask(serial).await {
-                return error;
-            }
-            sleep(ANSWER).await;
+            self.ask(serial).await?;
+            sleep(pause).await;
+            pause *= 2.0;
             serial = self.await_another();
         }
     }
 
     /// Kills what the shell waits for, again and again: a script may go on to something else.
-    async fn kill_others(&self) -> Error {
+    async fn kill_others(&self) -> Result<()> {
+        self.forced.set(true);
+        let serial = self.await_another();
+        self.kill_others_once().await?;
+        let killing = async {
+            self.ask(serial).await?;
+            let mut pause = ANSWER_TO_KILL;
+            loop {
+                sleep(pause).await;
+                pause *= 2.0;
+                let serial = self.await_another();
+                self.kill_others_once().await?;
+                self.ask(serial).await?;
+            }
+        };
+        match select(pin!(killing), pin!(sleep(PATIENCE))).await {
+            Either::Left((failed, _)) => failed,
+            Either::Right(_) => Ok(()),
+        }
+    }
+
+    async fn kill_others_once(&self) -> Result<()> {
         let request = CreateExecRequest {
             command: "sh".to_owned(),
             args: ["-c", script::KILL_OTHERS, "sh", &self.pid.to_string()]
@@ -112,28 +151,15 @@ impl Interruption<'_> {
             user: self.user.map(str::to_owned),
             ..CreateExecRequest::default()
         };
-        self.forced.set(true);
-        let mut pause = 20.0;
-        loop {
-            let serial = self.await_another();
-            let killed = errand(self.transport, &request).await.map(|_| ());
-            let asked = match killed {
-                Ok(()) => self.ask(serial).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = asked {
-                return error;
-            }
-            sleep(pause).await;
-            pause = (pause * 2.0).min(ANSWER);
-        }
+        errand(self.transport, &request).await.map(drop)
     }
 
     fn await_another(&self) -> u32 {
         self.markers.borrow_mut().await_another()
     }
 
-    async fn ask(&self, serial: u32) -> Result<()> {
-        feed_on(self.transport, self.id, &script::end(self.nonce, serial)).await
+    fn ask(&self, serial: u32) -> Sending<'run> {
+        let Self { transport, id, nonce, .. } = *self;
+        self.in_order.then(async move { feed_on(transport, id, &script::end(nonce, serial)).await })
     }
 }

@@ -1,10 +1,13 @@
-//! Sessions: shells that remember. One operation a file; `markers.rs`, `script.rs` and `turns.rs`
-//! decide, the others carry out.
+//! Sessions: shells that remember. One operation a file; `markers.rs`, `script.rs`, `in_order.rs` and
+//! `turns.rs` decide, the others carry out.
 
 mod close;
 mod create;
+mod ending;
+mod in_order;
 mod interrupt;
 mod markers;
+mod output;
 mod run;
 mod script;
 mod shell;
@@ -94,5 +97,6 @@ fn over(id: &ExecId, reason: &str) -> Error {
     Error::Session {
         exec_id: id.as_str().to_owned(),
         reason: format!("this session is over: {reason}"),
+        output: "".into(),
     }
 }

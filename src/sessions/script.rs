@@ -39,11 +39,11 @@ pub(super) fn opening(nonce: &Nonce) -> String {
 /// is interrupted. `.` and not `eval`: bash then leaves out what is meant for a person (the numbers
 /// of jobs, `exit`), `return` ends the script, and an unfinished `$(` does not crash bash 5.2. The
 /// first line says that the script begins, so not before it has arrived, and gives back the `$?` of
-/// the run before.
+/// the run before; where it can't say so, the script does not begin. Where the shell can't read it
+/// (`set -r`), only its result comes: dash takes that for the end of the whole line, but for `command`.
 pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
     let begin = marker(nonce, "b", "", 1);
-    // In quotes: the script may have set IFS.
-    let result = marker(nonce, "x%d", r#""$?""#, 8);
+    let result = marker(nonce, "x%d", STATUS, 8);
     let last = match last_exit_code {
         0 => String::new(),
         // Not where it can be left out: a trap for ERR takes it for a failure. What that prints is not
@@ -52,9 +52,9 @@ pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
     };
     let delimiter = nonce.as_str();
     format!(
-        ". /dev/fd/7 </dev/null >&8 2>&9 8>&- 9>&- 7<<\\{delimiter}; \
-         {{ {result}; }} >/dev/null 2>&1\n\
-         {{ {begin}; \\command exec 7<&-; }} 2>/dev/null{last}\n\
+        "\\command . /dev/fd/7 </dev/null >&8 2>&9 8>&- 9>&- 7<<\\{delimiter}; \
+         {{ {KEEP_STATUS}; {result}; }}\n\
+         {{ {begin}; \\command exec 7<&-; }} 2>/dev/null || \\command return{last}\n\
          {script}\n\
          {delimiter}\n"
     )
@@ -64,14 +64,27 @@ pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
 /// half way.
 ///
 /// It is a line of its own, which the shell reads whatever became of the line before. The newline
-/// before it is what a shell loses that is interrupted just then; there are no quotes, so that the
-/// rest of a line that is lost in part means nothing. `set -e` does not outlive the script: it would
-/// end the session with the first failure of the next one.
+/// before it is what a shell loses that is interrupted just then; the rest of a line that is lost in
+/// part means nothing: its `}` is a syntax error. `set -e` does not outlive the script: it would end
+/// the session with the first failure of the next one.
 pub(super) fn end(nonce: &Nonce, serial: u32) -> String {
-    let stdout = marker(nonce, &format!("e{serial},%d"), "$?", 8);
+    let stdout = marker(nonce, &format!("e{serial},%d"), STATUS, 8);
     let stderr = marker(nonce, &format!("e{serial},0"), "", 9);
-    format!("\n{{ {stdout}; {stderr}; set +e; }} >/dev/null 2>&1\n")
+    format!(
+        "\n{{ {KEEP_STATUS}; {stdout}; {stderr}; \\command set +e; \\command unset sandpipe_status; \
+         \\command : {END_QUOTES}; }}\n"
+    )
 }
+
+/// Keeps `$?`, and makes `command` the shell's own again. No script sees the variable: it is there
+/// between scripts.
+const KEEP_STATUS: &str = r"sandpipe_status=$?; \unset -f command";
+
+/// A word that ends the quotes which the rest of a line has opened, and opens none.
+const END_QUOTES: &str = r#"'"'\'"#;
+
+/// In quotes: the script may have set IFS.
+const STATUS: &str = r#""$sandpipe_status""#;
 
 /// Prints a marker. `command` and the backslashes: whatever functions and aliases there are.
 fn marker(nonce: &Nonce, payload: &str, argument: &str, descriptor: u8) -> String {
@@ -91,3 +104,45 @@ pub(super) const KILL_OTHERS: &str = r#"for file in /proc/[0-9]*/stat; do
 done
 kill -INT "-$1"
 kill -CONT "-$1""#;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// What a session's shell of this name prints when it is given some lines.
+    fn carried_out(shell: &str, nonce: &Nonce, lines: &str) -> String {
+        let mut shell = Command::new(shell)
+            .args(arguments(shell))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdin = shell.stdin.take().unwrap();
+        write!(stdin, "{}{lines}", opening(nonce)).unwrap();
+        drop(stdin);
+        String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn an_end_that_is_lost_in_part_does_not_hold_up_those_behind_it() {
+        let nonce = Nonce::new();
+        let line = end(&nonce, 0);
+        let rests = || (1..line.len()).map(|from| line.split_at(from).1);
+        let third = |rest: &str| u32::try_from(rest.len()).unwrap() * 3;
+        let lines: String = rests()
+            .flat_map(|rest| {
+                let next = [2, 1, 0].map(|before| end(&nonce, third(rest) - before));
+                std::iter::once(rest.to_owned()).chain(next)
+            })
+            .collect();
+        // Others drop all that they have read.
+        let said = carried_out("bash", &nonce, &lines);
+        for rest in rests() {
+            assert!(said.contains(&format!(":e{},", third(rest))), "{rest:?}");
+        }
+    }
+}

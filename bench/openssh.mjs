@@ -1,0 +1,31 @@
+// @ts-check
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { startSshd } from "../tests/sshd.mjs";
+
+/**
+ * A server on this machine and a connection to it that others share: `command` and a script of a remote
+ * shell run it over that.
+ */
+export async function openSsh() {
+  const server = await startSshd({ settings: ["MaxSessions 200"] });
+  const { host, port, user, identityFile, knownHostsFile } = server.options;
+  const shared = ["-F", "none", "-o", `ControlPath=${join(server.folder, "control")}`];
+  const command = ["ssh", ...shared, `${user}@${host}`];
+  const [program = "", ...to] = command;
+  const settings = [
+    `UserKnownHostsFile=${knownHostsFile}`,
+    "ControlMaster=yes",
+    "ControlPersist=yes",
+  ];
+  execFileSync(program, [
+    ...["-p", String(port), "-i", identityFile],
+    ...settings.flatMap((setting) => ["-o", setting]),
+    ...[...to, "true"],
+  ]);
+  const stop = async () => {
+    execFileSync(program, ["-O", "exit", ...to], { stdio: "ignore" });
+    await server.stop();
+  };
+  return { command, stop };
+}

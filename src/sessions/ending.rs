@@ -1,0 +1,160 @@
+//! How a run ends, and what its caller is told.
+
+use wasm_bindgen::JsValue;
+
+use super::output::Output;
+use super::over;
+use crate::error::{Error, OutputLimit, Result, Stopped, Unstopped, Why};
+use crate::execs::stop_requests::StopRequest;
+use crate::request::ExecId;
+
+/// How a run came to its end.
+pub(super) enum End {
+    /// The shell is ready for the next one.
+    Ready,
+    /// The shell itself ended.
+    Shell(i32),
+    /// It can't be followed any further.
+    Lost(Error),
+    /// The agent does not show it any more.
+    OutOfSight { refusal: Error, script: &'static str },
+    /// Whether a piece of the script, or what was to interrupt it, has arrived is not known: sent again,
+    /// it could be carried out twice.
+    InputLost(Error),
+    /// Nothing of the script can have arrived.
+    NeverSent(Error),
+    /// The script went on whatever was done.
+    Unstoppable,
+}
+
+/// What is known of a script that had begun, in an agent's shell that is out of sight.
+const BEGAN: &str = "the script had begun, and may still run";
+
+/// What asks for a script to be stopped.
+pub(super) enum Asked {
+    By(StopRequest),
+    /// More output than is allowed, or the caller's function threw.
+    Failure(Error),
+}
+
+impl Output {
+    /// What the caller is told.
+    pub(super) fn result(
+        &self,
+        end: End,
+        asked: Option<Asked>,
+        forced: bool,
+        unstopped: Option<Unstopped>,
+    ) -> Result<JsValue> {
+        let output = self.transcript.borrow_mut().text();
+        let unstopped = unstopped.map(Box::new);
+        let stopped = |why, unstopped, incomplete: Option<Error>| {
+            Err(Error::Stopped(Box::new(Stopped {
+                exec_id: Some(self.id.as_str().to_owned()),
+                why,
+                output: output.clone(),
+                forced,
+                unstopped,
+                incomplete: incomplete.map(Box::new),
+            })))
+        };
+        match (asked, end) {
+            (_, End::Lost(Error::Closed)) => Err(Error::Closed),
+            (
+                Some(Asked::By(request)),
+                End::Lost(error) | End::InputLost(error) | End::OutOfSight { refusal: error, .. },
+            ) => stopped(request.why, unstopped, Some(error)),
+            (Some(Asked::By(request)), _) => stopped(request.why, unstopped, None),
+            (Some(Asked::Failure(error)), _) => Err(match error {
+                Error::OutputLimit {
+                    exec_id,
+                    limit: limit @ OutputLimit::Bytes(_),
+                    output,
+                    ..
+                } => Error::OutputLimit { exec_id, limit, output, unstopped },
+                error => error,
+            }),
+            (None, End::OutOfSight { refusal, script }) => Err(Error::Session {
+                exec_id: self.id.as_str().to_owned(),
+                reason: format!("this session is over: {}; {script}", out_of_sight(&refusal)),
+                output,
+            }),
+            (None, End::Ready | End::Unstoppable) => match self.exit_code() {
+                Some(exit_code) => self.transcript.borrow_mut().outcome(Some(exit_code)),
+                None => Err(over(&self.id, "its shell did not say how the script ended")),
+            },
+            (None, End::Shell(exit_code)) => self.transcript.borrow_mut().outcome(Some(exit_code)),
+            (None, End::InputLost(error)) => {
+                stopped(Why::InputLost { error: Box::new(error) }, unstopped, None)
+            }
+            (None, End::Lost(Error::ExitCodeMissing { exec_id, cause, .. })) => {
+                Err(Error::ExitCodeMissing { exec_id, output, cause })
+            }
+            (None, End::Lost(error) | End::NeverSent(error)) => Err(error),
+        }
+    }
+}
+
+impl End {
+    /// The same, said as exactly as it is known once it is clear whether the script began. `whole`: it
+    /// was sent as one piece.
+    pub(super) fn of_run(self, id: &ExecId, begun: bool, whole: bool) -> Self {
+        match self {
+            Self::Shell(exit_code) if !begun => {
+                let reason = format!("its shell ended with exit code {exit_code} before this run");
+                Self::Lost(over(id, &reason))
+            }
+            Self::InputLost(error) if is_refusal(&error) => Self::OutOfSight {
+                refusal: error,
+                script: if begun { BEGAN } else { "the script did not run" },
+            },
+            Self::InputLost(error @ Error::Network { never_sent: true, .. }) if whole && !begun => {
+                Self::NeverSent(error)
+            }
+            Self::Lost(Error::ExitCodeMissing { cause: Some(error), .. }) if is_refusal(&error) => {
+                Self::OutOfSight {
+                    refusal: *error,
+                    script: if begun { BEGAN } else { "whether the script ran is not known" },
+                }
+            }
+            end => end,
+        }
+    }
+
+    /// Why the session is over, if it is.
+    pub(super) fn over(&self) -> Option<String> {
+        match self {
+            Self::Ready | Self::NeverSent(_) => None,
+            Self::Shell(exit_code) => Some(format!(
+                "its shell ended with exit code {exit_code} in a run before: by `exit`, `exec`, a \
+                 signal, or a failure under `set -e`"
+            )),
+            Self::Lost(Error::Session { reason, .. }) => {
+                Some(reason.trim_start_matches("this session is over: ").to_owned())
+            }
+            Self::Lost(error) => Some(format!("its output could not be followed: {error}")),
+            Self::OutOfSight { refusal, .. } => Some(out_of_sight(refusal)),
+            Self::InputLost(error) => Some(format!(
+                "what was sent to its shell may not have arrived, and it was killed: {error}"
+            )),
+            Self::Unstoppable => {
+                let reason = "a script could not be interrupted: its shell traps SIGINT, or runs \
+                              nothing any more (`set -n`), and was killed";
+                Some(reason.to_owned())
+            }
+        }
+    }
+}
+
+/// Whether the agent says that it does not know the shell, as after a restart, or that it is not for
+/// the caller, as with a new token.
+fn is_refusal(error: &Error) -> bool {
+    matches!(error.status(), Some(401 | 403 | 404))
+}
+
+fn out_of_sight(refusal: &Error) -> String {
+    match refusal.status() {
+        Some(404) => format!("the agent does not know its shell any more: {refusal}"),
+        _ => format!("the agent does not give access to its shell: {refusal}"),
+    }
+}

@@ -1,0 +1,132 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { it } from "node:test";
+
+import { InterruptedError, OutputLimitError, SessionError, TimeoutError } from "sandpipe";
+
+import { failure, testSessions } from "./place.mjs";
+
+testSessions("stopping runs of sessions", (place) => {
+  it("interrupts a run whose time is over, and goes on", () =>
+    place.inSession(async (session) => {
+      await session.run("cd /; KEPT=yes");
+      for (const script of [
+        "echo begun; sleep 1000; echo not reached",
+        "echo begun; while :; do :; done",
+        "echo begun; for i in 1 2 3; do sleep 1000; done; echo not reached",
+        "echo begun; (sleep 1000 | cat | cat); echo not reached",
+      ]) {
+        const error = await failure(session.run(script, { timeoutMs: 200 }));
+        assert.ok(error instanceof TimeoutError, script);
+        assert.deepEqual([error.exitCode, error.forced], [124, false], script);
+        // A shell moves to a new line.
+        assert.match(error.output, /^begun\n\n?$/);
+        assert.equal((await session.run("pwd; echo $KEPT")).output, "/\nyes\n", script);
+      }
+    }));
+
+  it("no part of a script is run that was interrupted while it was sent", () =>
+    place.inSession(async (session) => {
+      const { output } = await session.run('FILE=$(mktemp -u); echo "$FILE"');
+      // As commands these lines would make the file; as the script has them they do not.
+      const script = `cat >/dev/null <<'EOF'\n${'touch "$FILE"\n'.repeat(150_000)}EOF\nsleep 1000`;
+      for (const timeoutMs of [0, 5, 10, 20, 40, 80]) {
+        const error = await failure(session.run(script, { timeoutMs }));
+        assert.ok(error instanceof TimeoutError);
+        assert.equal((await session.run("echo on")).output, "on\n");
+      }
+      assert.equal(existsSync(output.trim()), false);
+    }));
+
+  it("interrupts a run that is aborted, with its reason", () =>
+    place.inSession(async (session) => {
+      const stop = new AbortController();
+      const reason = new Error("enough");
+      const running = session.run("echo begun; sleep 1000", {
+        signal: stop.signal,
+        onOutput: () => stop.abort(reason),
+      });
+      const error = await failure(running);
+      assert.ok(error instanceof InterruptedError);
+      assert.deepEqual([error.name, error.exitCode, error.forced], ["AbortError", 130, false]);
+      assert.equal(error.cause, reason);
+      assert.equal((await session.run("echo on")).output, "on\n");
+    }));
+
+  it("kills what ignores SIGINT, but not the shell", () =>
+    place.inSession(async (session) => {
+      await session.run("KEPT=yes");
+      const stubborn = `sh -c "trap '' INT; echo begun; while :; do sleep 0.05; done"`;
+      const late = await failure(session.run(stubborn, { timeoutMs: 200, graceMs: 100 }));
+      assert.ok(late instanceof TimeoutError);
+      assert.equal(late.forced, true);
+      assert.equal((await session.run("echo $KEPT")).output, "yes\n");
+
+      const force = new AbortController();
+      const running = session.run(stubborn, {
+        forceSignal: force.signal,
+        onOutput: () => force.abort(),
+      });
+      const forced = await failure(running);
+      assert.ok(forced instanceof InterruptedError);
+      assert.deepEqual([forced.exitCode, forced.forced], [130, true]);
+      assert.equal((await session.run("echo $KEPT")).output, "yes\n");
+    }));
+
+  it("is over when its shell itself can't be interrupted", () =>
+    place.inSession(async (session) => {
+      const script = "trap '' INT; echo begun; while :; do :; done";
+      const error = await failure(session.run(script, { timeoutMs: 200, graceMs: 50 }));
+      assert.ok(error instanceof TimeoutError);
+      assert.deepEqual([error.forced, error.output], [true, "begun\n"]);
+      const next = await failure(session.run("echo on"));
+      assert.ok(next instanceof SessionError);
+      assert.match(next.message, /could not be interrupted: its shell traps SIGINT.* was killed/);
+    }));
+
+  it("is over when its shell runs nothing any more", () =>
+    place.inSession(async (session) => {
+      const nothing = { bash: "shopt -s extdebug; trap false DEBUG", dash: "set -n" };
+      const script = `echo begun\n${nothing[place.shell]}`;
+      const error = await failure(session.run(script, { timeoutMs: 200, graceMs: 50 }));
+      assert.ok(error instanceof TimeoutError);
+      assert.deepEqual([error.forced, error.output], [true, "begun\n"]);
+      const next = await failure(session.run("echo on"));
+      assert.ok(next instanceof SessionError);
+      assert.match(next.message, /runs nothing any more \(`set -n`\), and was killed/);
+    }));
+
+  it("stops a script whose output is too long, or whose listener throws", () =>
+    place.inSession(async (session) => {
+      const error = await failure(session.run("yes", { maxOutputBytes: 5 }));
+      assert.ok(error instanceof OutputLimitError);
+      assert.equal(error.output, "y\ny\ny");
+      const thrown = new Error("mine");
+      const running = session.run("echo a; sleep 1000", {
+        onOutput() {
+          throw thrown;
+        },
+      });
+      assert.equal(await failure(running), thrown);
+      assert.equal((await session.run("echo on")).output, "on\n");
+    }));
+
+  it("a run that is aborted in the queue never runs", () =>
+    place.inSession(async (session) => {
+      const stop = new AbortController();
+      const first = session.run("sleep 0.3; echo first");
+      const second = session.run("SECOND=ran", { signal: stop.signal });
+      const late = session.run("SECOND=ran", { timeoutMs: 50 });
+      const third = session.run('echo "${SECOND-not run}"');
+      stop.abort();
+      const error = await failure(second);
+      assert.ok(error instanceof InterruptedError);
+      assert.deepEqual([error.execId, error.output], [undefined, ""]);
+      assert.ok((await failure(late)) instanceof TimeoutError);
+      const before = session.run("SECOND=ran", { signal: AbortSignal.abort() });
+      assert.ok((await failure(before)) instanceof InterruptedError);
+      assert.equal((await first).output, "first\n");
+      assert.equal((await third).output, "not run\n");
+    }));
+});
