@@ -1,12 +1,17 @@
 // @ts-check
-/** `node agent.mjs wc|read|exec FILE` or `idle COUNT`: one measurement as one line of JSON. */
+/**
+ * `node agent.mjs wc|read|exec FILE`, `ssh FILE PROGRAM ARGUMENT…` or `idle COUNT`: one measurement as one
+ * line of JSON.
+ */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-const [what, argument] = /** @type {[string, string]} */ (process.argv.slice(2));
+const [what, argument, program, ...args] = /** @type {[string, string, string, ...string[]]} */ (
+  process.argv.slice(2)
+);
 const agent = await startAgent();
 const { execs } = await connect(agent);
 await execs.exec("true");
@@ -16,6 +21,13 @@ const before = cpuMs();
 const start = performance.now();
 if (what === "wc") {
   execFileSync("sh", ["-c", 'cat "$0" | wc -c', argument]);
+} else if (what === "ssh") {
+  const child = spawn(program, [...args, `cat ${argument}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  child.stdout.setEncoding("utf8");
+  const output = (await child.stdout.toArray()).join("");
+  output.charCodeAt(output.length >> 1);
 } else if (what === "exec") {
   const { output } = await execs.exec("cat", [argument]);
   output.charCodeAt(output.length >> 1);
@@ -29,7 +41,9 @@ if (what === "wc") {
   for (let i = 0; i < Number(argument); i++) await execs.create({ command: "cat", args: [] });
 }
 const ms = performance.now() - start;
-const result = what === "wc" ? { ms } : { ms, cpuMs: cpuMs() - before, rssMb: memoryMb() };
+const result = ["wc", "ssh"].includes(what)
+  ? { ms }
+  : { ms, cpuMs: cpuMs() - before, rssMb: memoryMb() };
 await agent.stop();
 console.log(JSON.stringify(result));
 

@@ -1,14 +1,14 @@
 // @ts-check
-/** `node latency.mjs spawn|sandpipe warm|burst|cold`: one measurement as one line of JSON. */
+/** `node latency.mjs spawn|sandpipe|openssh warm|burst|cold [PROGRAM ARGUMENT…]`: one measurement as one line of JSON. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-const [how, what] = process.argv.slice(2);
+const [how, what, program = "true", ...args] = process.argv.slice(2);
 
-/** Runs `true` as a local child and collects what it prints. */
+/** Runs a program as a local child and collects what it prints. */
 async function local() {
-  const child = spawn("true", { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   child.stdout.on("data", (text) => (output += text));
   child.stderr.on("data", (text) => (output += text));

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { measured } from "../child.mjs";
+import { openSsh } from "../openssh.mjs";
 import { WORKLOADS } from "../workloads.mjs";
 
 /** @returns {AsyncGenerator<import("../main.mjs").Row>} */
@@ -17,6 +18,7 @@ export async function* agentRows() {
       "",
     ),
   );
+  const ssh = await openSsh();
   yield {
     name: "agent",
     title: "100 MB out of `cat`, the agent's CPU and memory",
@@ -25,7 +27,9 @@ export async function* agentRows() {
       "cat to wc": () => measured("agent.mjs", ["wc", file]),
       "agent, bare read": () => measured("agent.mjs", ["read", file]),
       "agent, exec": () => measured("agent.mjs", ["exec", file]),
+      "OpenSSH, shared connection": () => measured("agent.mjs", ["ssh", file, ...ssh.command]),
     },
+    end: ssh.stop,
   };
   yield {
     name: "idle",
