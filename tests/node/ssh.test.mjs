@@ -1,11 +1,8 @@
 // A machine over SSH: a real server on a loopback port, and the system's client.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   chmodSync,
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,7 +12,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -32,31 +28,31 @@ import {
 import { sshRuntime } from "sandpipe/node";
 
 // No part of the package's interface.
-import { RemoteOutput, stopScript } from "../../dist/node/ssh/remote-script.js";
-import { groupMembers, programsWithout, shellWith } from "../background/target.mjs";
+import { RemoteOutput } from "../../dist/node/ssh/remote-script.js";
 import { marked, until } from "../processes.mjs";
 import { startSshd } from "../sshd.mjs";
+import { failure, mark } from "./scripts.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof startSshd>>} Sshd */
 
-/** @param {Promise<unknown>} running */
-const failure = (running) =>
-  running.then(
-    (result) => assert.fail(`it ended with ${JSON.stringify(result)}`),
-    (error) => error,
-  );
-
-const isRoot = process.getuid?.() === 0;
-
-/** What marks the processes of a script: a line that sets a variable for all it starts. */
-const mark = () => {
-  const name = `MARK_${crypto.randomUUID().replaceAll("-", "")}`;
-  return { line: `export ${name}=1\n`, env: { [name]: "1" } };
-};
-
-/** Where the sockets of connections are. */
-const socketFolder = join(tmpdir(), `sandpipe-ssh-${process.geteuid?.()}`);
-const sockets = (folder = socketFolder) => (existsSync(folder) ? readdirSync(folder) : []);
+/**
+ * Has sockets in a folder of the test's own, which it gets.
+ *
+ * @param {(sockets: string) => Promise<void>} test
+ */
+async function withOwnSockets(test) {
+  // Short: the path of a socket has little room.
+  const temporary = mkdtempSync(join(tmpdir(), "sandpipe-t-"));
+  const usual = process.env["TMPDIR"];
+  process.env["TMPDIR"] = temporary;
+  try {
+    await test(join(temporary, `sandpipe-ssh-${process.geteuid?.()}`));
+  } finally {
+    if (usual === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = usual;
+    rmSync(temporary, { recursive: true });
+  }
+}
 
 describe("a machine over SSH", () => {
   /** @type {Sshd} */
@@ -139,43 +135,38 @@ describe("a machine over SSH", () => {
   });
 
   it("keeps its sockets in a folder for its user alone, and removes them at its end", async () => {
-    const before = sockets();
-    const own = sshRuntime(sshd.options);
-    await own.run("true");
-    assert.equal(sockets().length, before.length + 1);
-    assert.equal(statSync(socketFolder).mode & 0o777, 0o700);
-    await Promise.all([own.close(), own.close()]);
-    assert.deepEqual(sockets(), before);
-    assert.ok((await failure(own.run("true"))) instanceof ClosedError);
+    await withOwnSockets(async (sockets) => {
+      const own = sshRuntime(sshd.options);
+      const another = sshRuntime(sshd.options);
+      await Promise.all([own.run("true"), another.run("true")]);
+      assert.equal(statSync(sockets).mode & 0o777, 0o700);
+      assert.equal(readdirSync(sockets).length, 2);
+      await Promise.all([own.close(), own.close()]);
+      assert.equal(readdirSync(sockets).length, 1);
+      assert.ok((await failure(own.run("true"))) instanceof ClosedError);
+      await another.close();
+      assert.deepEqual(readdirSync(sockets), []);
+    });
   });
 
   it("refuses a folder for its sockets that is not its user's alone", async () => {
-    const temporary = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
-    const folder = join(temporary, `sandpipe-ssh-${process.geteuid?.()}`);
-    const elsewhere = join(temporary, "elsewhere");
-    mkdirSync(elsewhere, { mode: 0o700 });
-    const wrong = [
-      () => symlinkSync(elsewhere, folder),
-      () => writeFileSync(folder, ""),
-      () => (mkdirSync(folder), chmodSync(folder, 0o750)),
-    ];
-    const usual = process.env["TMPDIR"];
-    process.env["TMPDIR"] = temporary;
-    try {
-      for (const make of wrong) {
+    await withOwnSockets(async (sockets) => {
+      const elsewhere = `${sockets}-elsewhere`;
+      mkdirSync(elsewhere, { mode: 0o700 });
+      for (const make of [
+        () => symlinkSync(elsewhere, sockets),
+        () => writeFileSync(sockets, ""),
+        () => (mkdirSync(sockets), chmodSync(sockets, 0o750)),
+      ]) {
         make();
         const own = sshRuntime(sshd.options);
         const error = await failure(own.run("true"));
         assert.ok(error instanceof SshError);
         assert.match(error.message, /it is not this user's alone\. Remove it, or set TMPDIR/);
         await own.close();
-        rmSync(folder, { recursive: true });
+        rmSync(sockets, { recursive: true });
       }
-    } finally {
-      if (usual === undefined) delete process.env["TMPDIR"];
-      else process.env["TMPDIR"] = usual;
-      rmSync(temporary, { recursive: true });
-    }
+    });
   });
 
   it("is not held up by what an aborted script moved to another session", async () => {
@@ -384,199 +375,6 @@ describe("a machine over SSH that gives no shell", () => {
       rmSync(folder, { recursive: true });
     });
   }
-});
-
-describe("a machine over SSH whose shell leads no process group", () => {
-  /** @param {string} shell @param {(ssh: import("sandpipe/node").SshRuntime) => Promise<void>} test */
-  async function behindWrapper(shell, test) {
-    const sshd = await startSshd({ settings: [`ForceCommand ${shell} -c 'exec sh'; true`] });
-    const ssh = sshRuntime(sshd.options);
-    assert.deepEqual(await ssh.run("echo a; exit 3"), { exitCode: 3, output: "a\n" });
-    await test(ssh);
-    await ssh.close();
-    await sshd.stop();
-  }
-
-  /** @param {import("sandpipe/node").SshRuntime} ssh */
-  async function aborted(ssh) {
-    const { line, env } = mark();
-    const stop = new AbortController();
-    const running = failure(ssh.run(`${line}sleep 600 & sleep 600`, stop));
-    await until(() => marked(env).length >= 2);
-    stop.abort();
-    const error = await running;
-    assert.ok(error instanceof InterruptedError);
-    return { error, left: marked(env) };
-  }
-
-  it("stops a script with all that it started", async () => {
-    await behindWrapper("sh", async (ssh) => {
-      const { error, left } = await aborted(ssh);
-      assert.deepEqual([error.message, error.forced, left], ["interrupted", false, []]);
-    });
-  });
-
-  it("says that a script may still run where no other group can be made", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
-    const shell = shellWith(directory, programsWithout(["setsid"]), "sh");
-    await behindWrapper(`'${shell}'`, async (ssh) => {
-      const { error, left } = await aborted(ssh);
-      assert.match(error.message, /it may still run/);
-      assert.ok(left.length > 0);
-      for (const pid of left) process.kill(Number(pid), "SIGKILL");
-    });
-    rmSync(directory, { recursive: true });
-  });
-});
-
-describe("the script that stops others", () => {
-  const shells = [["dash"], ["bash"], ["busybox", "sh"]];
-  for (const [shell = "", ...args] of shells) {
-    /** @param {number} group @param {import("node:child_process").SpawnOptions} [options] */
-    const stopping = async (group, options) => {
-      const script = stopScript(group, 300, 300);
-      const child = spawn(shell, [...args, "-c", script], {
-        ...options,
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      let said = "";
-      child.stdout?.setEncoding("utf8").on("data", (text) => (said += text));
-      await once(child, "close");
-      return said;
-    };
-
-    /** @param {string} script @param {(group: number) => Promise<void>} test */
-    const withGroup = async (script, test) => {
-      const child = spawn("sh", ["-c", script], {
-        detached: true,
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      await once(child.stdout, "data");
-      const ended = once(child, "exit");
-      await test(child.pid ?? 0);
-      child.kill("SIGKILL");
-      await ended;
-    };
-
-    it(`waits for a group to go, with ${shell}`, async () => {
-      const script = "trap 'sleep 0.2; exit' TERM; echo up; while :; do sleep 0.01; done";
-      await withGroup(script, async (group) => {
-        assert.equal(await stopping(group), "");
-        assert.deepEqual(groupMembers(group), []);
-      });
-    });
-
-    it(`says that it took SIGKILL, with ${shell}`, async () => {
-      const script = "trap '' TERM; echo up; while :; do sleep 0.01; done";
-      await withGroup(script, async (group) => {
-        assert.equal(await stopping(group), "forced\n");
-      });
-    });
-
-    it(`takes no other user's for gone, with ${shell}`, { skip: !isRoot }, async () => {
-      await withGroup("echo up; exec sleep 600", async (group) => {
-        assert.equal(await stopping(group, { uid: 65_534, gid: 65_534 }), "forced\nleft\n");
-      });
-    });
-  }
-});
-
-describe("a machine that does not answer", () => {
-  /** @type {import("node:net").Server} */
-  let server;
-  /** @type {Set<import("node:net").Socket>} */
-  const connections = new Set();
-  /** @type {import("sandpipe/node").SshRuntimeOptions} */
-  let options;
-
-  before(async () => {
-    server = createServer((socket) => connections.add(socket.on("error", () => undefined)));
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-    options = { host: "127.0.0.1", port, configFile: "none" };
-  });
-  after(() => {
-    for (const socket of connections) socket.destroy();
-    server.close();
-  });
-
-  // Far less than it takes to give up connecting.
-  const timeout = 10_000;
-
-  it("is not waited for when a script is aborted", { timeout }, async () => {
-    const ssh = sshRuntime(options);
-    const [one, other] = [new AbortController(), new AbortController()];
-    const reason = new Error("enough");
-    const first = failure(ssh.run("true", one));
-    const second = failure(ssh.run("true", other));
-    await until(() => connections.size === 1);
-    const [socket] = connections;
-    one.abort(reason);
-    const error = await first;
-    assert.ok(error instanceof InterruptedError);
-    assert.equal(error.cause, reason);
-    assert.equal(socket?.readableEnded, false, "the other script still waits");
-    const ended = once(/** @type {any} */ (socket?.resume()), "close");
-    other.abort();
-    assert.ok((await second) instanceof InterruptedError);
-    await ended;
-    await ssh.close();
-  });
-
-  it("is not waited for when the runtime is closed", { timeout }, async () => {
-    const ssh = sshRuntime(options);
-    const known = connections.size;
-    const running = failure(ssh.run("true"));
-    await until(() => connections.size > known);
-    await ssh.close();
-    assert.ok((await running) instanceof InterruptedError);
-  });
-});
-
-describe("a machine over SSH whose connection is dead", () => {
-  /**
-   * A script runs, and no process of its connection does any more.
-   *
-   * @param {import("node:test").TestContext} t
-   * @param {boolean} all nor one that could make another connection
-   */
-  async function dead(t, all) {
-    const sshd = await startSshd();
-    const ssh = sshRuntime(sshd.options);
-    const { line, env } = mark();
-    const stop = new AbortController();
-    const running = failure(ssh.run(`${line}echo begun; sleep 600`, stop));
-    await until(() => marked(env).length >= 1);
-    const frozen = sshd.connections();
-    if (all) frozen.push(/** @type {number} */ (sshd.child.pid));
-    for (const pid of frozen) process.kill(pid, "SIGSTOP");
-    t.after(async () => {
-      for (const pid of frozen) process.kill(pid, "SIGCONT");
-      await ssh.close();
-      await sshd.stop();
-    });
-    return { ssh, stop, running, env };
-  }
-
-  it("stops an aborted script over another one", { timeout: 60_000 }, async (t) => {
-    const { stop, running, env } = await dead(t, false);
-    stop.abort();
-    const error = await running;
-    assert.ok(error instanceof InterruptedError);
-    assert.equal(error.message, "interrupted");
-    assert.deepEqual(marked(env), []);
-  });
-
-  it("says that a script may still run when there is no other", { timeout: 60_000 }, async (t) => {
-    const { ssh, running, env } = await dead(t, true);
-    await ssh.close();
-    const error = await running;
-    assert.ok(error instanceof InterruptedError);
-    assert.match(error.message, /it may still run/);
-    const left = marked(env);
-    assert.ok(left.length > 0);
-    for (const pid of left) process.kill(Number(pid), "SIGKILL");
-  });
 });
 
 describe("a machine over SSH that has something to say first", () => {
