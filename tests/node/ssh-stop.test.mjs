@@ -88,6 +88,31 @@ describe("a machine over SSH whose shell leads no process group", () => {
   });
 });
 
+it("Ctrl+C at a terminal reaches the caller alone", async (t) => {
+  const sshd = await startSshd();
+  t.after(() => sshd.stop());
+  const { line, env } = mark();
+  const file = join(sshd.folder, "interrupted");
+  const script = `${line}sh -c 'until [ -e ${file} ]; do sleep 0.02; done'; echo on`;
+  const source = `import { sshRuntime } from ${JSON.stringify(import.meta.resolve("sandpipe/node"))};
+    import { writeFileSync } from "node:fs";
+    process.on("SIGINT", () => writeFileSync(${JSON.stringify(file)}, ""));
+    const ssh = sshRuntime(${JSON.stringify(sshd.options)});
+    console.log((await ssh.run(${JSON.stringify(script)})).output);
+    await ssh.close();`;
+  // It leads a process group, as a terminal's foreground job does.
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    detached: true,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
+  await until(() => marked(env).length > 0);
+  process.kill(-(/** @type {number} */ (child.pid)), "SIGINT");
+  await once(child, "close");
+  assert.equal(said, "on\n\n");
+});
+
 describe("the script that stops others", () => {
   const shells = [["dash"], ["bash"], ["busybox", "sh"]];
   for (const [shell = "", ...args] of shells) {
