@@ -1,7 +1,7 @@
 // So that the types compile for users whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -186,18 +186,27 @@ class RemoteShell {
   /** Why `ssh` could not be run. */
   #failure: unknown;
   readonly #nonce = randomBytes(16).toString("hex");
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: ChildProcess;
 
   constructor(sshArguments: readonly string[]) {
     this.said = new RemoteOutput(this.#nonce);
     // Ctrl+C is the caller's, and nobody is asked for a password.
-    const child = spawn("ssh", [...sshArguments, "exec sh"], { detached: true, stdio: "pipe" });
-    this.#child = child;
+    this.#child = spawn("ssh", [...sshArguments, "exec sh"], { detached: true, stdio: "pipe" });
     let greet: (there: boolean) => void;
     let end: () => void;
     this.greeted = new Promise((resolve) => (greet = resolve));
     this.ended = new Promise((resolve) => (end = resolve));
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const gone = (): void => {
+      greet(false);
+      end();
+    };
+    this.#child.once("close", gone).once("error", (error) => {
+      this.#failure = error;
+      gone();
+    });
+    // One that could not be started may have no pipes.
+    const { stdin, stdout, stderr } = this.#child;
+    stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.said.feed(text);
       if (this.said.pid !== undefined) greet(true);
       if (this.said.cut) end();
@@ -207,19 +216,11 @@ class RemoteShell {
         this.kill();
       }
     });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.errors += text;
     });
     // A shell that has ended takes no more; its end is what counts.
-    child.stdin.on("error", () => undefined);
-    child.once("error", (error) => {
-      this.#failure = error;
-    });
-    child.once("close", () => {
-      greet(false);
-      end();
-    });
-    child.stdin.write(greeting(this.#nonce));
+    stdin?.on("error", () => undefined).write(greeting(this.#nonce));
   }
 
   /** Why there is no shell. */
@@ -232,14 +233,14 @@ class RemoteShell {
   }
 
   send(script: string): void {
-    this.#child.stdin.end(wrapped(this.#nonce, script));
+    this.#child.stdin?.end(wrapped(this.#nonce, script));
   }
 
   /** Ends `ssh`. What runs at the other end is not told. */
   kill(): void {
     this.#child.kill("SIGKILL");
     // A master that is there has this open, too: without an end the child would never be closed.
-    this.#child.stdout.destroy();
-    this.#child.stderr.destroy();
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
   }
 }

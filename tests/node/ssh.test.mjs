@@ -1,5 +1,6 @@
 // A machine over SSH: a real server on a loopback port, and the system's client.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -325,6 +326,20 @@ describe("a machine over SSH", () => {
     } finally {
       process.env["PATH"] = path;
     }
+  });
+
+  it("says when the system has no room for one more script", async () => {
+    const source = `import { sshRuntime } from ${JSON.stringify(import.meta.resolve("sandpipe/node"))};
+      const ssh = sshRuntime(${JSON.stringify(sshd.options)});
+      await ssh.run("true");
+      const all = await Promise.allSettled(Array.from({ length: 40 }, () => ssh.run("echo a")));
+      const failed = all.filter(({ status }) => status === "rejected");
+      console.log(failed.length > 0, failed.every(({ reason }) => /spawn ssh EMFILE/.test(reason.message)));
+      console.log((await ssh.run("echo on")).output);
+      await ssh.close();`;
+    const limited = 'ulimit -n 60; exec "$0" --input-type=module --eval "$1"';
+    const said = execFileSync("sh", ["-c", limited, process.execPath, source]);
+    assert.equal(String(said), "true true\non\n\n");
   });
 
   it("refuses options that are wrong, or would be options of ssh", () => {

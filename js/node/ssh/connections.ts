@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { lstat, mkdir, rm } from "node:fs/promises";
@@ -140,13 +140,15 @@ export class Connections {
   /** Resolves when the master is connected and in the background. */
   async #startMaster(socket: string, signal: AbortSignal): Promise<void> {
     const args = ["-f", "-N", ...this.#control(socket, "yes"), ...this.#arguments];
-    const child = spawn("ssh", args, {
+    const child: ChildProcess = spawn("ssh", args, {
       // Ctrl+C is the caller's: it does not end connections, and nobody is asked for a password.
       ...{ detached: true, stdio: ["ignore", "ignore", "pipe"] },
       ...{ signal, killSignal: "SIGKILL" },
     });
     let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    // One that could not be started may have no pipe.
+    const { stderr } = child;
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
     try {
@@ -154,12 +156,12 @@ export class Connections {
         throw notRun(error);
       });
       if (child.exitCode !== 0) {
-        if (!child.stderr.closed) await once(child.stderr, "close");
+        if (stderr?.closed === false) await once(stderr, "close");
         throw refusal(this.#host, said);
       }
     } finally {
       // The master itself may still hold it.
-      child.stderr.destroy();
+      stderr?.destroy();
     }
   }
 

@@ -98,10 +98,11 @@ export function noFolder(folder: string, cause: unknown): SshError {
   });
 }
 
-/** The error of a system without `ssh`. */
+/** The error of a system without `ssh`, or without room for one more process. */
 export function notRun(cause: unknown): SshError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const advice = "Install OpenSSH's client.";
+  const absent = (cause as NodeJS.ErrnoException).code === "ENOENT";
+  const advice = absent ? "Install OpenSSH's client." : "Run less at once, or raise `ulimit`.";
   return new SshError(`ssh could not be run: ${reason}. ${advice}`, {
     hint: advice,
     cause,
