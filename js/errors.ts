@@ -206,7 +206,7 @@ export class TimeoutError extends SandpipeError {
 export class OutputLimitError extends SandpipeError {
   override readonly name = "OutputLimitError";
   override readonly code = "output_limit";
-  /** The exec that it is about. */
+  /** The exec that it is about; empty for a script of a runtime that has no execs. */
   readonly execId: string;
   /** The first part of the output. */
   readonly output: string;

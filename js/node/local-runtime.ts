@@ -1,11 +1,18 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { constants } from "node:os";
-import { setImmediate as turn, setTimeout } from "node:timers/promises";
+import { StringDecoder } from "node:string_decoder";
+import { setImmediate as turn } from "node:timers/promises";
 
+import { InterruptedError, InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
+import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
+import { stopProcessGroup } from "./process-group.js";
+import { checkScript } from "./script.js";
+import { outputLimit, Transcript } from "./transcript.js";
 import { taskkill } from "./windows/taskkill.js";
 
 /** How to run scripts on this machine. */
@@ -14,58 +21,84 @@ export interface LocalRuntimeOptions {
   shell?: string;
 }
 
-/** How long a script that is stopped may take to end after SIGTERM. */
-const GRACE_MS = 10_000;
-
-/** How long a group is looked at after SIGKILL: where nobody reaps orphans, its zombies stay. */
-const KILL_PATIENCE_MS = 5_000;
-
-/** How often a group is looked at that is to end. */
-const POLL_MS = 20;
-
 /** The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end). */
 const LONGEST_ARGUMENT = 128 * 1024 - 1;
 
+/** More than a pipe holds, in bytes: with Node.js it is a pair of sockets. */
+const PIPE = 1024 * 1024;
+
 /**
- * This machine as a runtime: each script is a child of this process, in a session of its own.
+ * This machine as a runtime: each script is a child of this process, in a session of its own. Its `run`
+ * resolves when the shell has ended. What that left behind goes on; it has no stdout any more.
  *
  * A script that is aborted is stopped with its whole process group: SIGTERM, 10 s for it to end, then
- * SIGKILL. When nothing of it is left, its `run` rejects with the signal's reason. One that can't be
- * started rejects with the system's error.
+ * SIGKILL. When nothing of it is left, its `run` rejects with the signal's reason. If something is left
+ * even so, as another user's may be, it rejects 5 s after SIGKILL with an {@link InterruptedError} that
+ * says it. A script that can't be started rejects with the system's error. One that says more than a
+ * string can hold is stopped, too: {@link OutputLimitError}.
  *
  * On Windows, with Git Bash as the shell, `taskkill` ends the script; that was not run.
+ *
+ * @throws {InvalidArgumentError} `shell` is wrong. Of `run`: the script or an option is wrong.
  */
 export function localRuntime({ shell = "sh" }: LocalRuntimeOptions = {}): Runtime {
+  checkShell(shell);
   return {
-    async run(script, { signal } = {}) {
+    async run(script, opts) {
+      checkScript(script);
+      const signal = checkSignal(opts);
       signal?.throwIfAborted();
-      const { args, input } = carry(script);
-      const child = spawn(shell, args, { detached: true, stdio: ["pipe", "pipe", "pipe"] });
-      let stopped: Promise<void> | undefined;
-      const onAbort = (): void => {
-        stopped = stop(child);
-      };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      try {
-        const result = await runToEnd(child, input);
-        await stopped;
-        signal?.throwIfAborted();
-        return result;
-      } finally {
-        signal?.removeEventListener("abort", onAbort);
-      }
+      return await runInShell(shell, script, signal);
     },
   };
 }
 
+async function runInShell(
+  shell: string,
+  script: string,
+  signal: AbortSignal | undefined,
+): Promise<ExecResult> {
+  const { args, input } = carry(shell, script);
+  const child: ChildProcess = spawn(shell, args, { detached: true, stdio: "pipe" });
+  const halting = new AbortController();
+  const halt = (): void => {
+    halting.abort();
+  };
+  const stopped = once(halting.signal, "abort").then(() => stop(child));
+  signal?.addEventListener("abort", halt, { once: true });
+  try {
+    const collected = collect(child, halt);
+    // The shell may have ended without reading all of it.
+    child.stdin?.on("error", () => undefined).end(input);
+    await Promise.race([once(child, "exit"), stopped]);
+    await drain(child);
+    const output = collected();
+    const left = halting.signal.aborted && !(await stopped);
+    if (output.cut) throw outputLimit(output.text, left);
+    if (left) throw leftBehind(signal, output.text);
+    signal?.throwIfAborted();
+    return { exitCode: exitCodeOf(child), output: output.text };
+  } finally {
+    signal?.removeEventListener("abort", halt);
+    // What can't be ended, or holds them open, is not to hold up this process.
+    child.unref();
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+  }
+}
+
+// Both have the script write to a single pipe, since what comes from two is in no order, and show it no
+// arguments.
+
+/** Runs its argument. */
+const RUN_ARGUMENT = 'exec 2>&1; eval "set --; $1"';
+
 /** Takes what comes on stdin for a script, unless it was cut before the mark at its end. */
 const RUN_STDIN = [
+  "exec 2>&1",
   'set -- "$(cat)" "$1"',
   "case $1 in",
-  // The script is to see no arguments.
-  '*"$2") eval "set --',
-  '${1%"$2"}" </dev/null ;;',
-  "*) echo 'the script was cut on its way to the shell' >&2; exit 125 ;;",
+  '*"$2") eval "set --; ${1%"$2"}" </dev/null ;;',
+  "*) echo 'the script was cut on its way to the shell'; exit 125 ;;",
   "esac",
 ].join("\n");
 
@@ -74,65 +107,73 @@ const RUN_STDIN = [
  * nothing is run. `cat` reads it: bash would take it byte by byte. The script itself has nothing to read
  * either way.
  */
-function carry(script: string): { args: string[]; input: string } {
-  if (Buffer.byteLength(script) <= LONGEST_ARGUMENT) return { args: ["-c", script], input: "" };
+function carry(shell: string, script: string): { args: string[]; input: string } {
+  if (Buffer.byteLength(script) <= LONGEST_ARGUMENT) {
+    return { args: ["-c", RUN_ARGUMENT, shell, script], input: "" };
+  }
   const mark = randomUUID();
-  return { args: ["-c", RUN_STDIN, "sh", mark], input: script + mark };
+  return { args: ["-c", RUN_STDIN, shell, mark], input: script + mark };
 }
 
-/** Resolves when the shell has ended, though what it left behind may still have its output open. */
-async function runToEnd(child: ChildProcess, input: string): Promise<ExecResult> {
-  const pieces: Buffer[] = [];
+/** Collects what a shell and its script write, up to the call of the function that it gives. */
+function collect(child: ChildProcess, tooMuch: () => void): () => Transcript {
+  const transcript = new Transcript();
+  const decoder = new StringDecoder("utf8");
+  const append = (text: string): void => {
+    transcript.append(text);
+    if (transcript.cut) tooMuch();
+  };
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", (piece: Buffer) => pieces.push(piece));
+    stream?.on("data", (piece: Buffer) => {
+      append(decoder.write(piece));
+    });
   }
-  // The shell may have ended without reading all of it.
-  child.stdin?.on("error", () => undefined).end(input);
-  const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
-  await drain(pieces);
-  for (const stream of child.stdio) stream?.destroy();
-  return {
-    // As a shell has it.
-    exitCode: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
-    output: Buffer.concat(pieces).toString("utf8"),
+  return () => {
+    append(decoder.end());
+    return transcript;
   };
 }
 
-/** What was written before the end is in the pipes: it is all there when a turn brings no more. */
-async function drain(pieces: readonly Buffer[]): Promise<void> {
+/**
+ * What was written before the shell's end is in the pipe: it is all there when a turn brings no more.
+ * Something that was left behind may go on writing: what comes after a pipe's content is its alone.
+ */
+async function drain({ stdout }: ChildProcess): Promise<void> {
+  const bytesRead = (): number => (stdout as Socket).bytesRead;
+  const end = bytesRead() + PIPE;
   let before;
   do {
-    before = pieces.length;
+    before = bytesRead();
     await turn();
     await turn();
-  } while (pieces.length > before);
+  } while (bytesRead() > before && bytesRead() < end);
 }
 
-/** Stops a process with its group, and resolves when nothing of it is left. */
-async function stop(child: ChildProcess): Promise<void> {
-  const { pid } = child;
-  if (pid === undefined) return;
-  if (process.platform === "win32") {
-    const [command, args] = taskkill(pid, { force: true });
-    await once(spawn(command, args, { stdio: "ignore" }), "exit");
-    return;
-  }
-  const deadline = performance.now() + GRACE_MS;
-  let there = signalGroup(pid, "SIGTERM");
-  // One that is suspended takes it only when it goes on.
-  signalGroup(pid, "SIGCONT");
-  while (there && performance.now() < deadline + KILL_PATIENCE_MS) {
-    await setTimeout(POLL_MS);
-    there = signalGroup(pid, performance.now() < deadline ? 0 : "SIGKILL");
-  }
+/** Stops a shell with all that it started; resolves whether that is certain. */
+async function stop({ pid }: ChildProcess): Promise<boolean> {
+  if (pid === undefined) return true;
+  if (process.platform !== "win32") return await stopProcessGroup(pid);
+  const [command, args] = taskkill(pid);
+  const [code] = (await once(spawn(command, args, { stdio: "ignore" }), "exit")) as [number | null];
+  return code === 0;
 }
 
-/** Says whether there is anything left that it could be sent to. */
-function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    process.kill(-pid, signal);
-    return true;
-  } catch {
-    return false;
-  }
+/** As a shell has it. */
+function exitCodeOf({ exitCode, signalCode }: ChildProcess): number {
+  return exitCode ?? 128 + (signalCode === null ? 0 : constants.signals[signalCode]);
+}
+
+function leftBehind(signal: AbortSignal | undefined, output: string): InterruptedError {
+  return new InterruptedError("interrupted, but some of its processes could not be ended", {
+    cause: signal?.reason as unknown,
+    output,
+    exitCode: 130,
+    forced: true,
+  });
+}
+
+function checkShell(shell: unknown): void {
+  if (typeof shell === "string" && shell !== "" && !shell.includes("\0")) return;
+  const shown = typeof shell === "string" ? JSON.stringify(shell) : typeof shell;
+  throw new InvalidArgumentError(`\`options.shell\` must be a path or a name, but is ${shown}`);
 }

@@ -1,24 +1,32 @@
 // So that the types compile for users whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { ClosedError, InterruptedError, InvalidArgumentError, SshError } from "../errors.js";
+import { ClosedError, type SshError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
 import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
+import { checkScript } from "./script.js";
 import { Connections } from "./ssh/connections.js";
-import { lost, notRun, refusal } from "./ssh/failures.js";
+import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";
 import { sshArguments, type SshRuntimeOptions } from "./ssh/options.js";
 import { greeting, RemoteOutput, stopScript, wrapped } from "./ssh/remote-script.js";
+import { outputLimit } from "./transcript.js";
 
 /** How long a script may take to end after SIGTERM, in milliseconds. */
 const GRACE_MS = 10_000;
 
-/** How long the last words of a script that was stopped may be on their way, in milliseconds. */
-const LAST_WORDS_MS = 5000;
+/** How long it may take to go after SIGKILL, in milliseconds. */
+const KILL_PATIENCE_MS = 5_000;
+
+/** How long a shell that is to stop a script may take to be there, in milliseconds. */
+const REACH_MS = 10_000;
+
+/** How long what was said already may be on its way, in milliseconds. */
+const ON_THE_WAY_MS = 5_000;
 
 /**
  * A machine that is reached over SSH: scripts run there with its `sh`. It uses the system's OpenSSH,
@@ -34,8 +42,9 @@ export function sshRuntime(options: SshRuntimeOptions): SshRuntime {
 export class SshRuntime implements Runtime, AsyncDisposable {
   readonly #connections: Connections;
   readonly #host: string;
-  readonly #closing = new AbortController();
-  readonly #underWay = new Set<Promise<unknown>>();
+  #closed = false;
+  /** What stops each script that is under way. */
+  readonly #underWay = new Map<Promise<unknown>, AbortController>();
 
   /** @internal */
   constructor(options: SshRuntimeOptions) {
@@ -45,35 +54,44 @@ export class SshRuntime implements Runtime, AsyncDisposable {
 
   /**
    * Runs a script with the machine's `sh`, in the user's home directory. Its stdin is empty.
-   * A connection that has ended meanwhile is made anew; a script that may have begun is never
-   * repeated. Jobs in the background go on and do not hold it up; they have no stdout any more.
+   * A connection that has ended meanwhile is made anew; a script is never repeated. Jobs in the
+   * background go on and do not hold it up; they have no stdout any more.
    *
    * @param opts `signal`: aborted, its process group is stopped: SIGTERM, 10 s, SIGKILL.
    * @throws {SshError} The machine can't be reached, or the connection was lost before the end:
    * `mayHaveRun` says which.
-   * @throws {InterruptedError} `signal` was aborted, or this runtime closed.
+   * @throws {InterruptedError} `signal` was aborted, or this runtime closed. The message says so if the
+   * script may still run, since the machine could not be reached any more, say.
+   * @throws {OutputLimitError} The output is longer than a string can be; the script was stopped.
    * @throws {ClosedError} This runtime has been closed.
    * @throws {InvalidArgumentError} The script or an option is wrong.
    */
   async run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
     checkScript(script);
     const signal = checkSignal(opts);
-    if (this.#closing.signal.aborted) throw new ClosedError("this SSH runtime is closed");
-    if (signal?.aborted === true) throw interrupted(signal);
-    const stop = AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]);
-    const running = this.#runOnce(script, stop);
-    this.#underWay.add(running);
+    if (this.#closed) throw new ClosedError("this SSH runtime is closed");
+    const stop = new AbortController();
+    const abort = (): void => {
+      stop.abort(signal?.reason);
+    };
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    const running = this.#runOnce(script, stop.signal);
+    this.#underWay.set(running, stop);
     try {
       return await running;
     } finally {
       this.#underWay.delete(running);
+      signal?.removeEventListener("abort", abort);
     }
   }
 
   /** Stops the scripts that are under way and ends the connection, also when it is called again. */
   async close(): Promise<void> {
-    this.#closing.abort(new ClosedError("this SSH runtime was closed"));
-    await Promise.allSettled(this.#underWay);
+    this.#closed = true;
+    const reason = new ClosedError("this SSH runtime was closed");
+    for (const stop of this.#underWay.values()) stop.abort(reason);
+    await Promise.allSettled(this.#underWay.keys());
     await this.#connections.close();
   }
 
@@ -82,67 +100,78 @@ export class SshRuntime implements Runtime, AsyncDisposable {
     return this.close();
   }
 
-  async #runOnce(script: string, stop: AbortSignal): Promise<ExecResult> {
-    let result = await this.#attempt(script, stop);
-    if (result instanceof SshError) {
-      // It never began: the connection broke before. If there is none to be had, that shows now.
-      this.#connections.renew();
-      result = await this.#attempt(script, stop);
-    }
-    if (result instanceof SshError) throw result;
-    return result;
-  }
-
-  /** Runs a script, or gives the reason why it never began over a connection that was there. */
-  #attempt(script: string, stop: AbortSignal): Promise<ExecResult | SshError> {
-    return this.#connections.use(async (sshArguments) => {
-      if (isAborted(stop)) throw interrupted(stop);
-      const remote = new RemoteShell([...sshArguments, "exec sh"]);
-      const stops: Promise<Stopped>[] = [];
+  #runOnce(script: string, stop: AbortSignal): Promise<ExecResult> {
+    return this.#withShell(stop, async (remote) => {
+      let stopping: Promise<Stopped> | undefined;
       const act = (): void => {
-        stops.push(this.#stop(remote));
+        stopping = this.#stop(remote);
       };
       stop.addEventListener("abort", act, { once: true });
-      if ((await remote.greeted) && !isAborted(stop)) remote.send(script);
+      remote.send(script);
       await remote.ended;
       stop.removeEventListener("abort", act);
-      const [stopped] = await Promise.all(stops);
+      const { cut } = remote.said;
+      if (cut) stopping ??= this.#stop(remote);
+      const stopped = await stopping;
       const { output, exitCode } = remote.said;
+      if (cut) throw outputLimit(output, stopped?.left === true, stopped?.cause);
       if (stopped !== undefined) throw interrupted(stop, output, stopped);
-      if (exitCode !== undefined) return { exitCode, output };
-      if (remote.failure !== undefined) throw notRun(remote.failure);
-      if (remote.sent) throw lost(this.#host, remote.errors, output);
-      return refusal(this.#host, remote.errors);
+      if (exitCode === undefined) throw lost(this.#host, remote.errors, output);
+      return { exitCode, output };
     });
   }
 
-  /** Stops the remote process group. */
+  /** Does something with a shell over there. Up to then, `signal` ends the attempt. */
+  #withShell<T>(signal: AbortSignal, act: (remote: RemoteShell) => Promise<T>): Promise<T> {
+    return this.#connections.use(signal, async (sshArguments) => {
+      const remote = new RemoteShell(sshArguments);
+      const kill = (): void => {
+        remote.kill();
+      };
+      signal.addEventListener("abort", kill, { once: true });
+      const there = await remote.greeted;
+      signal.removeEventListener("abort", kill);
+      if (signal.aborted) throw interrupted(signal);
+      if (!there) throw remote.refused(this.#host);
+      return act(remote);
+    });
+  }
+
+  /** Stops the process group of a script. */
   async #stop(remote: RemoteShell): Promise<Stopped> {
-    const { pid } = remote.said;
-    if (pid === undefined || !remote.sent) {
-      remote.kill();
-      return { forced: false };
-    }
+    const { pid, leads } = remote.said;
     try {
-      const never = new AbortController().signal;
-      const { output } = await this.#runOnce(stopScript(pid, GRACE_MS), never);
+      if (pid === undefined || !leads) {
+        return { forced: false, left: true, cause: new Error("it leads no process group") };
+      }
+      const script = stopScript(pid, GRACE_MS, KILL_PATIENCE_MS);
+      const output = await this.#tell(script).catch(() => {
+        // Perhaps it is the connection alone that does not answer any more.
+        this.#connections.renew();
+        return this.#tell(script);
+      });
       // A process that left the group may hold the stream open for ever.
-      await Promise.race([remote.ended, pause(LAST_WORDS_MS, undefined, { ref: false })]);
+      await Promise.race([remote.ended, pause(ON_THE_WAY_MS, undefined, { ref: false })]);
       return { forced: output.includes("forced"), left: output.includes("left") };
-    } catch (error) {
-      return { forced: false, left: true, cause: error };
+    } catch (cause) {
+      return { forced: false, left: true, cause };
     } finally {
       remote.kill();
     }
   }
-}
 
-/** What became of a stop. */
-interface Stopped {
-  forced: boolean;
-  /** Something may still run. */
-  left?: boolean;
-  cause?: unknown;
+  /** Runs a script that stops another; gives what it said. */
+  #tell(script: string): Promise<string> {
+    return this.#withShell(AbortSignal.timeout(REACH_MS), async (remote) => {
+      remote.send(script);
+      const longest = GRACE_MS + KILL_PATIENCE_MS + ON_THE_WAY_MS;
+      await Promise.race([remote.ended, pause(longest, undefined, { ref: false })]);
+      remote.kill();
+      const { exitCode, output } = remote.said;
+      if (exitCode === undefined) throw lost(this.#host, remote.errors, output);
+      return output;
+    });
+  }
 }
 
 /** A remote `sh` and the `ssh` that leads to it. */
@@ -150,83 +179,68 @@ class RemoteShell {
   readonly said: RemoteOutput;
   /** Resolves when the shell is there; false where it will never be. */
   readonly greeted: Promise<boolean>;
-  /** Resolves when the script has ended, or nothing more can come. */
+  /** Resolves when the script has ended, or nothing more can come or be kept. */
   readonly ended: Promise<void>;
-  /** The script is on its way. */
-  sent = false;
   /** What `ssh` itself said. */
   errors = "";
   /** Why `ssh` could not be run. */
-  failure: unknown;
+  #failure: unknown;
   readonly #nonce = randomBytes(16).toString("hex");
-  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #child: ChildProcess;
 
   constructor(sshArguments: readonly string[]) {
     this.said = new RemoteOutput(this.#nonce);
-    const child = spawn("ssh", sshArguments, { stdio: "pipe" });
-    this.#child = child;
+    // Ctrl+C is the caller's, and nobody is asked for a password.
+    this.#child = spawn("ssh", [...sshArguments, "exec sh"], { detached: true, stdio: "pipe" });
     let greet: (there: boolean) => void;
     let end: () => void;
     this.greeted = new Promise((resolve) => (greet = resolve));
     this.ended = new Promise((resolve) => (end = resolve));
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    const gone = (): void => {
+      greet(false);
+      end();
+    };
+    this.#child.once("close", gone).once("error", (error) => {
+      this.#failure = error;
+      gone();
+    });
+    // One that could not be started may have no pipes.
+    const { stdin, stdout, stderr } = this.#child;
+    stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.said.feed(text);
       if (this.said.pid !== undefined) greet(true);
+      if (this.said.cut) end();
       if (this.said.exitCode !== undefined) {
         end();
         // What the script left in the background may hold the stream open for ever.
         this.kill();
       }
     });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.errors += text;
     });
     // A shell that has ended takes no more; its end is what counts.
-    child.stdin.on("error", () => undefined);
-    child.once("error", (error) => {
-      this.failure = error;
-    });
-    child.once("close", () => {
-      greet(false);
-      end();
-    });
-    child.stdin.write(greeting(this.#nonce));
+    stdin?.on("error", () => undefined).write(greeting(this.#nonce));
+  }
+
+  /** Why there is no shell. */
+  refused(host: string): SshError {
+    if (this.#failure !== undefined) return notRun(this.#failure);
+    const { exitCode } = this.#child;
+    // OpenSSH's own failures are 255 (ssh, EXIT STATUS); so may be what it ran.
+    if (exitCode === null || exitCode === 255) return refusal(host, this.errors);
+    return noShell(host, exitCode, `${this.said.before}\n${this.errors}`);
   }
 
   send(script: string): void {
-    this.sent = true;
-    this.#child.stdin.end(wrapped(this.#nonce, script));
+    this.#child.stdin?.end(wrapped(this.#nonce, script));
   }
 
   /** Ends `ssh`. What runs at the other end is not told. */
   kill(): void {
     this.#child.kill("SIGKILL");
     // A master that is there has this open, too: without an end the child would never be closed.
-    this.#child.stdout.destroy();
-    this.#child.stderr.destroy();
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
   }
-}
-
-/** In a function: an abort comes while others are awaited, which the compiler does not see. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
-}
-
-function checkScript(script: unknown): void {
-  if (typeof script !== "string") {
-    throw new InvalidArgumentError(`\`script\` must be a string, but is ${typeof script}`);
-  }
-  if (script.includes("\0")) {
-    throw new InvalidArgumentError("`script` must be text without NUL, which no shell can read");
-  }
-}
-
-function interrupted(signal: AbortSignal, output = "", stopped?: Stopped): InterruptedError {
-  const left = stopped?.left === true ? "; it may still run" : "";
-  return new InterruptedError(`interrupted${left}`, {
-    cause: stopped?.cause ?? (signal.reason as unknown),
-    output,
-    exitCode: 130,
-    forced: stopped?.forced ?? false,
-  });
 }

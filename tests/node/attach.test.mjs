@@ -27,6 +27,9 @@ const WAYS = [
 
 const RealWebSocket = globalThis.WebSocket;
 
+/** @param {WebSocket} socket */
+const isClosed = (socket) => socket.readyState === RealWebSocket.CLOSED;
+
 for (const { name, sockets, args, own } of WAYS) {
   describe(`attach over ${name}`, () => {
     /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -52,15 +55,21 @@ for (const { name, sockets, args, own } of WAYS) {
       relay = new Relay(agent.url);
       sandbox = await connect({ ...agent, ...own, url: await relay.listen() });
     });
-    afterEach(async () => {
-      relay.breakAfter = Infinity;
-      assert.equal(made.length > 0, sockets, "whether WebSockets were used");
-      // Before the execs go: the agent would close what the client has left open.
-      for (const terminal of terminals) terminal.close();
-      await until(() => made.every((socket) => socket.readyState === WebSocket.CLOSED));
-      [made, terminals] = [[], []];
-      for (const exec of await sandbox.execs.list()) await sandbox.execs.delete(exec.id);
-    });
+    // A connection that stays is a failure of one test, and hangs no others.
+    const timeout = 10_000;
+    afterEach(
+      async () => {
+        relay.breakAfter = Infinity;
+        const [opened, used] = [made, terminals];
+        [made, terminals] = [[], []];
+        assert.equal(opened.length > 0, sockets, "whether WebSockets were used");
+        // Before the execs go: the agent would close what the client has left open.
+        for (const terminal of used) terminal.close();
+        await until(() => opened.every(isClosed));
+        for (const exec of await sandbox.execs.list()) await sandbox.execs.delete(exec.id);
+      },
+      { timeout },
+    );
     after(async () => {
       sandbox.close();
       await relay.close();
@@ -188,7 +197,7 @@ for (const { name, sockets, args, own } of WAYS) {
         assert.equal(event.output, "here\n");
         break;
       }
-      await until(() => made.every((socket) => socket.readyState === WebSocket.CLOSED));
+      await until(() => made.every(isClosed));
       await terminal.write("\n");
       assert.equal(await terminal.exited, 6);
     });
@@ -205,15 +214,19 @@ for (const { name, sockets, args, own } of WAYS) {
       assert.equal((await sandbox.execs.list())[0]?.status, "RUNNING");
     });
 
-    it("close ends a connection that nobody reads, also while a text waits", async () => {
-      const terminal = await attached("echo here; exec sleep 60");
-      await readUntil(terminal, "here\n");
-      const writing = terminal.write("x".repeat(1_000_000));
-      terminal.close();
-      await assert.rejects(writing, ClosedError);
-      await until(() => made.every((socket) => socket.readyState === WebSocket.CLOSED));
-      await assert.rejects(terminal.write("x"), ClosedError);
-    });
+    it(
+      "close ends a connection that nobody reads, also while a text waits",
+      { timeout },
+      async () => {
+        const terminal = await attached("echo here; exec sleep 60");
+        await readUntil(terminal, "here\n");
+        const writing = terminal.write("x".repeat(1_000_000));
+        terminal.close();
+        await assert.rejects(writing, ClosedError);
+        await until(() => made.every(isClosed));
+        await assert.rejects(terminal.write("x"), ClosedError);
+      },
+    );
 
     it("leaving the loop lets a text arrive that is on its way", async () => {
       const terminal = await attached(
@@ -225,7 +238,7 @@ for (const { name, sockets, args, own } of WAYS) {
       await writing;
     });
 
-    it("a text arrives however much output is left unread", async () => {
+    it("a text arrives however much output is left unread", { timeout }, async () => {
       const terminal = await attached("seq 1 500000; head -c 1000000 | wc -c; seq 1 9");
       await terminal.output.next();
       await terminal.write("x".repeat(1_000_000));
@@ -241,7 +254,7 @@ for (const { name, sockets, args, own } of WAYS) {
       let length = (await terminal.output.next()).value?.output.length ?? 0;
       await until(async () => (await sandbox.execs.get(id)).exitCode === 0);
       // More has come than is kept.
-      await until(() => made.every((socket) => socket.readyState === WebSocket.CLOSED));
+      await until(() => made.every(isClosed));
       for await (const { output } of terminal) length += output.length;
       impatient.close();
       assert.equal(length, 4_088_895);
@@ -274,7 +287,7 @@ for (const { name, sockets, args, own } of WAYS) {
       const { id } = /** @type {import("sandpipe").ExecItem} */ ((await sandbox.execs.list())[0]);
       await until(async () => (await sandbox.execs.get(id)).exitCode === 2);
       // A WebSocket can't be told to wait: it is closed, and another one brings the rest.
-      await until(() => made.every((socket) => socket.readyState === WebSocket.CLOSED));
+      await until(() => made.every(isClosed));
       let length = first.value?.output.length ?? 0;
       for await (const { output } of terminal) length += output.length;
       assert.equal(length, 30_000_000);

@@ -1,13 +1,16 @@
 // A machine over SSH: a real server on a loopback port, and the system's client.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   copyFileSync,
-  existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,6 +22,7 @@ import {
   InterruptedError,
   InvalidArgumentError,
   isSandpipeError,
+  OutputLimitError,
   SandpipeError,
   SshError,
 } from "sandpipe";
@@ -28,24 +32,28 @@ import { sshRuntime } from "sandpipe/node";
 import { RemoteOutput } from "../../dist/node/ssh/remote-script.js";
 import { marked, until } from "../processes.mjs";
 import { startSshd } from "../sshd.mjs";
+import { failure, mark } from "./scripts.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof startSshd>>} Sshd */
 
-/** @param {Promise<unknown>} running */
-const failure = (running) =>
-  running.then(
-    (result) => assert.fail(`it ended with ${JSON.stringify(result)}`),
-    (error) => error,
-  );
-
-/** What marks the processes of a script: a line that sets a variable for all it starts. */
-const mark = () => {
-  const name = `MARK_${crypto.randomUUID().replaceAll("-", "")}`;
-  return { line: `export ${name}=1\n`, env: { [name]: "1" } };
-};
-
-/** The private folders of runtimes. */
-const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("sandpipe-ssh-"));
+/**
+ * Has sockets in a folder of the test's own, which it gets.
+ *
+ * @param {(sockets: string) => Promise<void>} test
+ */
+async function withOwnSockets(test) {
+  // Short: the path of a socket has little room.
+  const temporary = mkdtempSync(join(tmpdir(), "sandpipe-t-"));
+  const usual = process.env["TMPDIR"];
+  process.env["TMPDIR"] = temporary;
+  try {
+    await test(join(temporary, `sandpipe-ssh-${process.geteuid?.()}`));
+  } finally {
+    if (usual === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = usual;
+    rmSync(temporary, { recursive: true });
+  }
+}
 
 describe("a machine over SSH", () => {
   /** @type {Sshd} */
@@ -127,15 +135,61 @@ describe("a machine over SSH", () => {
     await until(() => sshd.connections().length === before);
   });
 
-  it("keeps its sockets in a folder for its user alone, up to its end", async () => {
-    const before = folders();
-    const own = sshRuntime(sshd.options);
-    await own.run("true");
-    const [folder] = folders().filter((name) => !before.includes(name));
-    assert.equal(statSync(join(tmpdir(), folder ?? "")).mode & 0o777, 0o700);
-    await Promise.all([own.close(), own.close()]);
-    assert.deepEqual(folders(), before);
-    assert.ok((await failure(own.run("true"))) instanceof ClosedError);
+  it("keeps its sockets in a folder for its user alone, and removes them at its end", async () => {
+    await withOwnSockets(async (sockets) => {
+      const own = sshRuntime(sshd.options);
+      const another = sshRuntime(sshd.options);
+      await Promise.all([own.run("true"), another.run("true")]);
+      assert.equal(statSync(sockets).mode & 0o777, 0o700);
+      assert.equal(readdirSync(sockets).length, 2);
+      await Promise.all([own.close(), own.close()]);
+      assert.equal(readdirSync(sockets).length, 1);
+      assert.ok((await failure(own.run("true"))) instanceof ClosedError);
+      await another.close();
+      assert.deepEqual(readdirSync(sockets), []);
+    });
+  });
+
+  it("refuses a folder for its sockets that is not its user's alone", async () => {
+    await withOwnSockets(async (sockets) => {
+      const elsewhere = `${sockets}-elsewhere`;
+      mkdirSync(elsewhere, { mode: 0o700 });
+      for (const make of [
+        () => symlinkSync(elsewhere, sockets),
+        () => writeFileSync(sockets, ""),
+        () => (mkdirSync(sockets), chmodSync(sockets, 0o750)),
+      ]) {
+        make();
+        const own = sshRuntime(sshd.options);
+        const error = await failure(own.run("true"));
+        assert.ok(error instanceof SshError);
+        assert.match(error.message, /it is not this user's alone\. Remove it, or set TMPDIR/);
+        await own.close();
+        rmSync(sockets, { recursive: true });
+      }
+    });
+  });
+
+  it("is not held up by what an aborted script moved to another session", async () => {
+    const { line, env } = mark();
+    const stop = new AbortController();
+    const running = failure(ssh.run(`${line}setsid sleep 600 & sleep 600`, stop));
+    await until(() => marked(env).length >= 2);
+    stop.abort();
+    assert.ok((await running) instanceof InterruptedError);
+    const left = marked(env);
+    assert.equal(left.length, 1, "it is in no group of the script's");
+    process.kill(Number(left[0]), "SIGKILL");
+  });
+
+  it("refuses more output than a string can hold, and stops the script", async () => {
+    const { line, env } = mark();
+    const error = await failure(ssh.run(`${line}tr '\\0' x </dev/zero`));
+    assert.ok(error instanceof OutputLimitError);
+    assert.match(error.message, /longer than a string can be \(\d+ characters\); it was stopped/);
+    assert.equal(error.output.length, 2 ** 29 - 24);
+    assert.deepEqual(marked(env), []);
+    assert.equal((await ssh.run("echo on")).output, "on\n");
   });
 
   it("stops a script that is aborted, with all that it started", async () => {
@@ -274,6 +328,20 @@ describe("a machine over SSH", () => {
     }
   });
 
+  it("says when the system has no room for one more script", async () => {
+    const source = `import { sshRuntime } from ${JSON.stringify(import.meta.resolve("sandpipe/node"))};
+      const ssh = sshRuntime(${JSON.stringify(sshd.options)});
+      await ssh.run("true");
+      const all = await Promise.allSettled(Array.from({ length: 40 }, () => ssh.run("echo a")));
+      const failed = all.filter(({ status }) => status === "rejected");
+      console.log(failed.length > 0, failed.every(({ reason }) => /spawn ssh EMFILE/.test(reason.message)));
+      console.log((await ssh.run("echo on")).output);
+      await ssh.close();`;
+    const limited = 'ulimit -n 60; exec "$0" --input-type=module --eval "$1"';
+    const said = execFileSync("sh", ["-c", limited, process.execPath, source]);
+    assert.equal(String(said), "true true\non\n\n");
+  });
+
   it("refuses options that are wrong, or would be options of ssh", () => {
     for (const wrong of [
       { host: "-oProxyCommand=touch /tmp/x" },
@@ -298,34 +366,30 @@ describe("a machine over SSH", () => {
   });
 });
 
-describe("a machine over SSH whose connection breaks before a script begins", () => {
-  /** @param {string} when whether it breaks, in the words of a shell */
-  const startBreaking = (when) =>
-    startSshd({
-      settings: [`ForceCommand if ${when}; then kill -KILL $PPID; fi; eval $SSH_ORIGINAL_COMMAND`],
+describe("a machine over SSH that gives no shell", () => {
+  for (const [how, message] of [
+    [
+      "echo go away; exit 7",
+      /gave no shell, but ended with 7: go away\. Check that no ForceCommand/,
+    ],
+    ["exit 255", /can't be reached over SSH/],
+    ["kill -KILL $PPID", /can't be reached over SSH/],
+  ]) {
+    it(`is asked once and no more: ${how}`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+      const runs = join(folder, "runs");
+      const sshd = await startSshd({ settings: [`ForceCommand echo ran >>${runs}; ${how}`] });
+      const ssh = sshRuntime(sshd.options);
+      const error = await failure(ssh.run(`echo script >>${runs}`));
+      assert.ok(error instanceof SshError);
+      assert.deepEqual([error.mayHaveRun, error.output], [false, ""]);
+      assert.match(error.message, /** @type {RegExp} */ (message));
+      assert.equal(readFileSync(runs, "utf8"), "ran\n");
+      await ssh.close();
+      await sshd.stop();
+      rmSync(folder, { recursive: true });
     });
-
-  it("tries once more", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
-    const once = join(folder, "once");
-    const sshd = await startBreaking(`mkdir ${once} 2>/dev/null`);
-    const ssh = sshRuntime(sshd.options);
-    assert.deepEqual(await ssh.run("echo a; exit 3"), { exitCode: 3, output: "a\n" });
-    assert.ok(existsSync(once), "it broke once");
-    await ssh.close();
-    await sshd.stop();
-    rmSync(folder, { recursive: true });
-  });
-
-  it("says so when it breaks again, and that nothing has run", async () => {
-    const sshd = await startBreaking("true");
-    const ssh = sshRuntime(sshd.options);
-    const error = await failure(ssh.run("echo a"));
-    assert.ok(error instanceof SshError);
-    assert.deepEqual([error.mayHaveRun, error.output], [false, ""]);
-    await ssh.close();
-    await sshd.stop();
-  });
+  }
 });
 
 describe("a machine over SSH that has something to say first", () => {

@@ -24,7 +24,7 @@ test("has exactly these files", () => {
     ...["background", "browser", "connect", "edge", "errors", "execs", "failure", "load", "node"],
     ...["public", "runtime", "sandbox", "sessions", "signal", "stream", "terminal", "types"],
     ...["core/sandpipe", "node/index", "node/local-runtime", "node/ssh-runtime"],
-    ...["node/start-agent"],
+    ...["process-group", "script", "start-agent", "transcript"].map((name) => `node/${name}`),
     ...["connections", "failures", "options", "remote-script"].map((name) => `node/ssh/${name}`),
     ...["paths", "taskkill"].map((name) => `node/windows/${name}`),
     ...[

@@ -13,7 +13,14 @@ import {
   type Sandbox,
   type Session,
 } from "sandpipe";
-import { localRuntime, sshRuntime, startAgent, type SshRuntime } from "sandpipe/node";
+import {
+  localRuntime,
+  sshRuntime,
+  startAgent,
+  toGitBashPath,
+  toWindowsPath,
+  type SshRuntime,
+} from "sandpipe/node";
 import module from "sandpipe/sandpipe.wasm";
 
 export async function embedded() {
@@ -89,6 +96,8 @@ export async function processes(sandbox: Sandbox) {
   expectTypeOf(sandbox).toExtend<Runtime>();
   expectTypeOf(sandbox.background).toEqualTypeOf<Background>();
   expectTypeOf(localRuntime({ shell: "bash" })).toEqualTypeOf<Runtime>();
+  expectTypeOf(toGitBashPath("C:\\a")).toEqualTypeOf<string>();
+  expectTypeOf(toWindowsPath("/c/a")).toEqualTypeOf<string>();
   const { exitCode, output } = await sandbox.run("true", { signal: AbortSignal.timeout(1) });
   expectTypeOf(exitCode).toEqualTypeOf<number>();
   expectTypeOf(output).toEqualTypeOf<string>();

@@ -1,33 +1,48 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { lstat, mkdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { notRun, refusal } from "./failures.js";
+import { interrupted, noFolder, notRun, refusal } from "./failures.js";
 import { quotePath, setting } from "./options.js";
 
 /** How many sessions share a connection. OpenSSH's servers allow ten (`MaxSessions`). */
 const SESSIONS = 8;
 
-/** How long a connection that nobody uses is kept, in seconds: it outlives this process by that. */
+/**
+ * How long a connection that nobody uses is kept, in seconds. One that was not closed outlives this
+ * process by that; it takes its socket with it.
+ */
 const PERSIST = 60;
+
+/** How long a master may take to end when it is told to, in milliseconds. */
+const EXIT_MS = 5_000;
 
 /** A connection that is made, or being made. */
 interface Connection {
   socket: string;
   sessions: number;
+  /** Rejects where there is none to be had. */
   ready: Promise<void>;
+  made: boolean;
+  /** Gives up making it. */
+  making: AbortController;
 }
 
-/** The connections to one host. Each is a master of OpenSSH's, at a socket in a private folder. */
+/** The connections to one host. Each is a master of OpenSSH's, at a socket in the user's folder. */
 export class Connections {
   readonly #arguments: readonly string[];
   readonly #host: string;
-  #folder: Promise<string> | undefined;
-  #all: Connection[] = [];
-  #made = 0;
+  /** What the names of its sockets begin with, unlike those of others. */
+  readonly #name = randomBytes(4).toString("hex");
+  /** Those that new sessions may use. */
+  #usable: Connection[] = [];
+  /** All that there may still be. */
+  readonly #all = new Set<Connection>();
+  #count = 0;
 
   constructor(sshArguments: readonly string[]) {
     this.#arguments = sshArguments;
@@ -37,10 +52,11 @@ export class Connections {
   /**
    * Does something with a connection, of which it gets the arguments for `ssh`.
    *
+   * @throws {InterruptedError} `signal` was aborted before there was one.
    * @throws {SshError} There is none to be had.
    */
-  async use<T>(act: (sshArguments: string[]) => Promise<T>): Promise<T> {
-    const connection = await this.#take();
+  async use<T>(signal: AbortSignal, act: (sshArguments: string[]) => Promise<T>): Promise<T> {
+    const connection = await this.#take(signal);
     try {
       // Where the connection breaks just now, `ssh` makes one for this session alone.
       return await act([...this.#control(connection.socket, "no"), ...this.#arguments]);
@@ -49,78 +65,104 @@ export class Connections {
     }
   }
 
-  /** Forgets the connections: the next session makes a new one. Those that work go on. */
+  /** The next session gets a new connection. Those that there are go on. */
   renew(): void {
-    this.#all = [];
+    this.#usable = [];
   }
 
   /** Ends all connections and what is under way over them. */
   async close(): Promise<void> {
-    const folder = await this.#folder;
-    this.#folder = undefined;
-    this.#all = [];
-    if (folder === undefined) return;
-    const sockets = Array.from({ length: this.#made }, (_, index) => join(folder, String(index)));
-    await Promise.all(
-      sockets.map((socket) => {
-        const args = ["-O", "exit", ...this.#control(socket, "no"), ...this.#arguments];
-        const child = spawn("ssh", args, { stdio: "ignore" });
-        // One that has ended before is as good.
-        return once(child, "exit").catch(() => undefined);
-      }),
-    );
-    await rm(folder, { recursive: true, force: true });
+    const all = [...this.#all];
+    for (const connection of all) this.#forget(connection);
+    await Promise.all(all.map((connection) => this.#end(connection)));
   }
 
-  async #take(): Promise<Connection> {
+  async #take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
-      const connection = this.#all.find(({ sessions }) => sessions < SESSIONS) ?? this.#open();
+      if (signal.aborted) throw interrupted(signal);
+      const connection = this.#usable.find(({ sessions }) => sessions < SESSIONS) ?? this.#make();
       connection.sessions += 1;
+      let works = false;
       try {
-        await connection.ready;
-        if (await listens(connection.socket)) return connection;
-      } catch (error) {
-        this.#drop(connection);
-        throw error;
+        await unlessAborted(signal, connection.ready);
+        works = await listens(connection.socket);
+        if (works) return connection;
+      } finally {
+        if (!works) connection.sessions -= 1;
+        if (!connection.made && connection.sessions === 0) this.#forget(connection);
       }
-      connection.sessions -= 1;
-      this.#drop(connection);
+      // The master has ended. One that was killed has left its socket.
+      this.#forget(connection);
+      await rm(connection.socket, { force: true });
     }
   }
 
-  #drop(connection: Connection): void {
-    this.#all = this.#all.filter((other) => other !== connection);
-  }
-
-  #open(): Connection {
-    this.#folder ??= privateFolder();
-    const name = String(this.#made++);
-    const connection: Connection = { socket: "", sessions: 0, ready: Promise.resolve() };
-    connection.ready = this.#folder.then((folder) => {
-      connection.socket = join(folder, name);
-      return this.#startMaster(connection.socket);
-    });
-    this.#all.push(connection);
+  #make(): Connection {
+    const making = new AbortController();
+    const connection: Connection = {
+      ...{ socket: "", sessions: 0, made: false, making },
+      ready: Promise.resolve(),
+    };
+    const name = `${this.#name}-${this.#count++}`;
+    const make = async (): Promise<void> => {
+      connection.socket = join(await privateFolder(), name);
+      await this.#startMaster(connection.socket, making.signal);
+      connection.made = true;
+    };
+    connection.ready = make();
+    // Perhaps nobody waits for it any more.
+    connection.ready.catch(() => undefined);
+    this.#usable.push(connection);
+    this.#all.add(connection);
     return connection;
   }
 
+  /** One that is being made is given up. */
+  #forget(connection: Connection): void {
+    connection.making.abort();
+    this.#all.delete(connection);
+    this.#usable = this.#usable.filter((other) => other !== connection);
+  }
+
+  async #end(connection: Connection): Promise<void> {
+    await connection.ready.catch(() => undefined);
+    if (!connection.made) return;
+    const args = ["-O", "exit", ...this.#control(connection.socket, "no"), ...this.#arguments];
+    const child = spawn("ssh", args, {
+      ...{ detached: true, stdio: "ignore" },
+      ...{ timeout: EXIT_MS, killSignal: "SIGKILL" },
+    });
+    // One that has ended before is as good.
+    await once(child, "exit").catch(() => undefined);
+    await rm(connection.socket, { force: true });
+  }
+
   /** Resolves when the master is connected and in the background. */
-  async #startMaster(socket: string): Promise<void> {
+  async #startMaster(socket: string, signal: AbortSignal): Promise<void> {
     const args = ["-f", "-N", ...this.#control(socket, "yes"), ...this.#arguments];
-    const child = spawn("ssh", args, { stdio: ["ignore", "ignore", "pipe"] });
+    const child: ChildProcess = spawn("ssh", args, {
+      // Ctrl+C is the caller's: it does not end connections, and nobody is asked for a password.
+      ...{ detached: true, stdio: ["ignore", "ignore", "pipe"] },
+      ...{ signal, killSignal: "SIGKILL" },
+    });
     let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    // One that could not be started may have no pipe.
+    const { stderr } = child;
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
-    await once(child, "exit").catch((error: unknown) => {
-      throw notRun(error);
-    });
-    if (child.exitCode !== 0) {
-      if (!child.stderr.closed) await once(child.stderr, "close");
-      throw refusal(this.#host, said);
+    try {
+      await once(child, "exit").catch((error: unknown) => {
+        throw notRun(error);
+      });
+      if (child.exitCode !== 0) {
+        if (stderr?.closed === false) await once(stderr, "close");
+        throw refusal(this.#host, said);
+      }
+    } finally {
+      // The master itself may still hold it.
+      stderr?.destroy();
     }
-    // The master itself may still hold it.
-    child.stderr.destroy();
   }
 
   #control(socket: string, master: "yes" | "no"): string[] {
@@ -132,12 +174,42 @@ export class Connections {
   }
 }
 
-/** A folder for this user alone, whose path leaves room: that of a socket has 104 bytes at most. */
+/**
+ * A folder of the user's, shared by all processes: nothing is left of one that is killed but a socket,
+ * and that its master removes. Its path leaves room: that of a socket has 104 bytes at most.
+ */
 async function privateFolder(): Promise<string> {
   const parent = tmpdir();
-  // OpenSSH puts 18 characters behind the name while it makes the socket.
-  const fits = Buffer.byteLength(parent) <= 60 && !/["$\\]/.test(parent);
-  return mkdtemp(join(fits ? parent : "/tmp", "sandpipe-ssh-"));
+  // OpenSSH puts 17 characters behind the name while it makes the socket.
+  const fits = Buffer.byteLength(parent) <= 49 && !/["$\\]/.test(parent);
+  const user = process.geteuid?.() ?? 0;
+  const folder = join(fits ? parent : "/tmp", `sandpipe-ssh-${user}`);
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw noFolder(folder, error);
+  }
+  const found = await lstat(folder);
+  if (!found.isDirectory() || found.uid !== user || (found.mode & 0o077) !== 0) {
+    throw noFolder(folder, "it is not this user's alone");
+  }
+  return folder;
+}
+
+/** Waits for something, but no longer than until a signal is aborted. */
+async function unlessAborted(signal: AbortSignal, waiting: Promise<void>): Promise<void> {
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => {
+      reject(interrupted(signal));
+    };
+  });
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await Promise.race([waiting, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 /** Whether there is a master at the socket: one that was killed leaves the file. */

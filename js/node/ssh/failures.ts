@@ -1,5 +1,5 @@
 // What `ssh` says when it fails, and what to do about it.
-import { SshError } from "../../errors.js";
+import { InterruptedError, SshError } from "../../errors.js";
 
 const HINTS: [pattern: RegExp, hint: string][] = [
   [
@@ -47,10 +47,62 @@ export function lost(host: string, said: string, output: string): SshError {
   });
 }
 
-/** The error of a system without `ssh`. */
+/** The error of a host that let us in and ran something else than a shell. The script was not run. */
+export function noShell(host: string, exitCode: number, said: string): SshError {
+  const advice = "Check that no ForceCommand or login shell of the host keeps `sh` from being run.";
+  const what = `${host} gave no shell, but ended with ${exitCode}`;
+  return new SshError(explain(what, said.slice(0, 1000), advice), {
+    hint: advice,
+    host,
+    mayHaveRun: false,
+    output: "",
+  });
+}
+
+/** The error of a script that was stopped. */
+export function interrupted(
+  signal: AbortSignal,
+  output = "",
+  stopped: Stopped = { forced: false },
+): InterruptedError {
+  const { forced, left = false, cause } = stopped;
+  return new InterruptedError(`interrupted${left ? "; it may still run" : ""}`, {
+    cause: cause ?? (signal.reason as unknown),
+    output,
+    exitCode: 130,
+    forced,
+  });
+}
+
+/** What became of a stop. */
+export interface Stopped {
+  /** It took SIGKILL. */
+  forced: boolean;
+  /** Something may still run. */
+  left?: boolean;
+  /** Why it may. */
+  cause?: unknown;
+}
+
+/** The error of a system where a socket can't be put. */
+export function noFolder(folder: string, cause: unknown): SshError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const advice =
+    "Remove it, or set TMPDIR to another folder with a short path that can be written.";
+  return new SshError(`${folder} can't have the socket of a connection: ${reason}. ${advice}`, {
+    hint: advice,
+    cause,
+    host: "",
+    mayHaveRun: false,
+    output: "",
+  });
+}
+
+/** The error of a system without `ssh`, or without room for one more process. */
 export function notRun(cause: unknown): SshError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const advice = "Install OpenSSH's client.";
+  const absent = (cause as NodeJS.ErrnoException).code === "ENOENT";
+  const advice = absent ? "Install OpenSSH's client." : "Run less at once, or raise `ulimit`.";
   return new SshError(`ssh could not be run: ${reason}. ${advice}`, {
     hint: advice,
     cause,

@@ -7,8 +7,8 @@ import { InvalidArgumentError } from "../../errors.js";
  *
  * It was not run on Windows.
  *
- * @throws {InvalidArgumentError} The path depends on a drive's current directory (`C:a`), or on the
- * current drive (`\a`): Git Bash knows neither.
+ * @throws {InvalidArgumentError} The path depends on a drive's current directory (`C:`, `C:a`), or on
+ * the current drive (`\a`): Git Bash knows neither.
  */
 export function toGitBashPath(path: string): string {
   // Paths that Windows takes as they are: `\\?\C:\a` and `\\?\UNC\server\share`.
@@ -16,8 +16,8 @@ export function toGitBashPath(path: string): string {
   const slashed = plain.replaceAll("\\", "/");
   const [, drive, rest = ""] = /^([a-z]):(.*)$/is.exec(slashed) ?? [];
   if (drive !== undefined) {
-    if (rest !== "" && !rest.startsWith("/")) throw dependent(path, "a directory of its drive");
-    return `/${drive.toLowerCase()}${rest === "" ? "/" : rest}`;
+    if (!rest.startsWith("/")) throw dependent(path, "its drive's current directory");
+    return `/${drive.toLowerCase()}${rest}`;
   }
   if (slashed.startsWith("/") && !slashed.startsWith("//")) {
     // With forward slashes it is one of Git Bash's own.

@@ -3,17 +3,17 @@
 import { InvalidArgumentError } from "../../errors.js";
 
 /**
- * The program and the arguments that end a process and its descendants (`/T`). Windows has no
- * signals: without `force` a console program is asked to close, which it may refuse.
+ * The program and the arguments that end a process and its descendants (`/T`), by force (`/F`): Windows
+ * has no signals, and a console program that is asked to close may refuse.
  *
  * To be run without a shell: Git Bash would take `/PID` for a path.
  *
  * It was not run on Windows.
  */
-export function taskkill(pid: number, { force }: { force: boolean }): [string, string[]] {
+export function taskkill(pid: number): [command: string, args: string[]] {
   // 0 is the system's idle process.
   if (!Number.isSafeInteger(pid) || pid <= 0) {
     throw new InvalidArgumentError(`\`pid\` must be a process id, but is ${pid}`);
   }
-  return ["taskkill", ["/PID", String(pid), "/T", ...(force ? ["/F"] : [])]];
+  return ["taskkill", ["/PID", String(pid), "/T", "/F"]];
 }

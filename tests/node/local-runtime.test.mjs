@@ -1,0 +1,189 @@
+// @ts-check
+// This machine as a runtime, where things go wrong.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { getEventListeners, once } from "node:events";
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { InvalidArgumentError, OutputLimitError } from "sandpipe";
+import { localRuntime } from "sandpipe/node";
+
+import { marked, marker, until } from "../processes.mjs";
+
+/** A user who may signal none of root's processes: `nobody`. */
+const NOBODY = 65_534;
+
+const isRoot = process.getuid?.() === 0;
+
+/** @type {string} */
+let directory;
+before(() => {
+  directory = mkdtempSync(join(tmpdir(), "sandpipe-local-test-"));
+  chmodSync(directory, 0o755);
+});
+after(() => rmSync(directory, { recursive: true }));
+
+/** Runs a module in a Node.js of its own; resolves what it printed when it has ended by itself. */
+async function inNode(/** @type {string} */ source, /** @type {number} */ uid = 0) {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    stdio: ["ignore", "pipe", "inherit"],
+    ...(uid === 0 ? {} : { uid, gid: uid }),
+  });
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
+  const [code] = await once(child, "close");
+  assert.equal(code, 0, said);
+  return said;
+}
+
+/** The address of the package, for a module that is in no folder. */
+const PACKAGE = JSON.stringify(import.meta.resolve("sandpipe/node"));
+
+describe("localRuntime", () => {
+  const local = localRuntime();
+
+  it("gives stdout and stderr in the order in which they were written", async () => {
+    for (const shell of ["dash", "bash"]) {
+      const script = "for i in 1 2 3; do echo out; echo err >&2; done";
+      const { output } = await localRuntime({ shell }).run(script);
+      assert.equal(output, "out\nerr\n".repeat(3), shell);
+    }
+  });
+
+  it("ends with the shell, though what it left behind writes on and on", async () => {
+    const mark = marker();
+    const [name = ""] = Object.keys(mark);
+    const flood = "cat /dev/zero & cat /dev/zero & cat /dev/zero & cat /dev/zero &";
+    const { exitCode } = await local.run(`export ${name}=1; ${flood} sleep 0.2; exit 3`);
+    assert.equal(exitCode, 3);
+    // Nobody reads what it writes.
+    await until(() => marked(mark).length === 0);
+  });
+
+  it("takes a character that is cut at the end for what it is", async () => {
+    const { output } = await local.run("printf 'é\\303'");
+    assert.equal(output, "é\ufffd");
+  });
+
+  it("refuses more output than a string can hold, and stops the script", async () => {
+    const mark = marker();
+    const [name = ""] = Object.keys(mark);
+    const running = local.run(`export ${name}=1; tr '\\0' x </dev/zero`);
+    await assert.rejects(running, (error) => {
+      assert.ok(error instanceof OutputLimitError);
+      assert.match(error.message, /longer than a string can be \(\d+ characters\); it was stopped/);
+      assert.equal(error.output.length, 2 ** 29 - 24);
+      return true;
+    });
+    assert.deepEqual(marked(mark), []);
+  });
+
+  it("says when a script that was aborted can't be ended", { skip: !isRoot }, async () => {
+    const setpriv = join(directory, "setpriv");
+    copyFileSync(execFileSync("which", ["setpriv"], { encoding: "utf8" }).trim(), setpriv);
+    chmodSync(setpriv, 0o4755);
+    const mark = marker();
+    const [name = ""] = Object.keys(mark);
+    const script = `echo begun; export ${name}=1; exec '${setpriv}' --reuid=0 sleep 600`;
+    // Its `run` rejects, and nothing holds that process up.
+    const said = await inNode(
+      `import { localRuntime } from ${PACKAGE};
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(new Error("enough")), 1000);
+      const error = await localRuntime().run(${JSON.stringify(script)}, { signal: stop.signal })
+        .catch((error) => error);
+      console.log(error.code, error.name, error.output, error.cause.message, error.message);`,
+      NOBODY,
+    );
+    const message = "interrupted, but some of its processes could not be ended";
+    assert.equal(said, `interrupted AbortError begun\n enough ${message}\n`);
+    const left = marked(mark);
+    assert.equal(left.length, 1);
+    for (const pid of left) process.kill(Number(pid), "SIGKILL");
+  });
+
+  it("does not wait for zombies that nobody reaps", { skip: !isRoot }, async () => {
+    // Node.js as a container's first process: it reaps its own children alone.
+    const source = `import { localRuntime } from ${PACKAGE};
+      const stop = new AbortController();
+      setTimeout(() => stop.abort(new Error("enough")), 1000);
+      const begun = performance.now();
+      const error = await localRuntime().run("sleep 600 & sleep 600", { signal: stop.signal })
+        .catch((error) => error);
+      console.log(process.pid, error.message, performance.now() - begun < 9000);`;
+    const said = execFileSync(
+      "unshare",
+      ["--pid", "--fork", "--mount-proc", process.execPath, "--input-type=module", "-e", source],
+      { encoding: "utf8" },
+    );
+    assert.equal(said, "1 enough true\n");
+  });
+
+  it("leaves nothing open, however a script ends", async () => {
+    const mark = marker();
+    const [name = ""] = Object.keys(mark);
+    const open = () => readdirSync("/proc/self/fd").length;
+    const signal = new AbortController().signal;
+    const none = localRuntime({ shell: join(directory, "none") });
+    const long = `# ${"x".repeat(2_000_000)}\n`;
+    await local.run("true");
+    const before = open();
+    for (let round = 0; round < 5; round += 1) {
+      const stop = new AbortController();
+      const aborted = local.run("sleep 600", { signal: stop.signal });
+      stop.abort();
+      await Promise.all([
+        local.run(`${long}exit 0`, { signal }),
+        local.run(`export ${name}=1; sleep 600 & exit 3`, { signal }),
+        assert.rejects(aborted, { name: "AbortError" }),
+        assert.rejects(none.run("true", { signal }), { code: "ENOENT" }),
+        assert.rejects(none.run(`${long}exit 0`, { signal }), { code: "ENOENT" }),
+      ]);
+    }
+    await until(() => open() <= before);
+    for (const pid of marked(mark)) process.kill(Number(pid), "SIGKILL");
+    assert.deepEqual(getEventListeners(signal, "abort"), []);
+  });
+
+  it("says when the system has no room for one more script", async () => {
+    const source = `import { localRuntime } from ${PACKAGE};
+      const local = localRuntime();
+      const all = await Promise.allSettled(Array.from({ length: 40 }, () => local.run("echo a")));
+      const failed = all.filter(({ status }) => status === "rejected");
+      console.log(failed.length > 0, [...new Set(failed.map(({ reason }) => reason.code))]);
+      console.log((await local.run("echo on")).output);`;
+    const limited = 'ulimit -n 60; exec "$0" --input-type=module --eval "$1"';
+    const said = execFileSync("sh", ["-c", limited, process.execPath, source]);
+    assert.equal(String(said), "true [ 'EMFILE' ]\non\n\n");
+  });
+
+  it("says what is wrong with an argument", async () => {
+    for (const shell of ["", 5, null, "a\0b"]) {
+      assert.throws(() => localRuntime(/** @type {any} */ ({ shell })), InvalidArgumentError);
+    }
+    for (const call of [
+      () => local.run(/** @type {any} */ (undefined)),
+      () => local.run("a\0b"),
+      () => local.run(`${"x".repeat(200_000)}\0b`),
+      () => local.run("true", /** @type {any} */ ({ signal: 1 })),
+    ]) {
+      await assert.rejects(call, InvalidArgumentError);
+    }
+  });
+
+  it("rejects with the reason of a signal that is aborted before, and twice", async () => {
+    const file = join(directory, "ran");
+    const reason = new Error("no");
+    const run = local.run(`: >'${file}'`, { signal: AbortSignal.abort(reason) });
+    await assert.rejects(run, (error) => error === reason);
+    const stop = new AbortController();
+    const running = local.run("echo begun; sleep 600", { signal: stop.signal });
+    stop.abort(reason);
+    stop.abort(new Error("another"));
+    await assert.rejects(running, (error) => error === reason);
+    assert.ok(!readdirSync(directory).includes("ran"));
+  });
+});
