@@ -74,7 +74,7 @@ pub(super) async fn read_output(
 }
 
 fn read_window(answer: &Answer<'_>) -> Option<Window> {
-    let state = State::read(answer.section("states")?)?;
+    let state = State::read(answer.section("state")?)?;
     let mut numbers = answer.section("window")?.split_ascii_whitespace().map(str::parse);
     let mut next = || numbers.next()?.ok();
     let (from, to, size): (u64, u64, u64) = (next()?, next()?, next()?);

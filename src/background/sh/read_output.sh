@@ -145,7 +145,7 @@ while [ "$to" -le "$from" ] && [ "$life" = alive ] && [ "$elapsed" -lt "$wait" ]
   pause
   window
 done
-section states
+section state
 tell
 section window
 printf '%s %s %s\n' "$from" "$to" "$size"

@@ -33,6 +33,10 @@ export function testArguments(subject) {
         [/`script`/, () => subject.processes.spawn("a\0b")],
         [/`options.env`/, () => subject.processes.spawn("true", { env: { "A-B": "" } })],
         [/`options.env.A`/, () => subject.processes.spawn("true", { env: { A: "\0" } })],
+        [
+          /`options.env.A`.*131071/,
+          () => subject.processes.spawn("true", { env: { A: "x".repeat(128 * 1024 - 2) } }),
+        ],
         [/`options.cwd`/, () => subject.processes.spawn("true", { cwd: "" })],
         [/`options.timeoutMs`/, () => subject.processes.spawn("true", { timeoutMs: -1 })],
         [/`options.filter`.*\(/, () => subject.processes.readOutput("x", { filter: "(" })],

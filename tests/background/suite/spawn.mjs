@@ -2,14 +2,14 @@
 // How processes are started, and what becomes of them.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { constants, homedir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { background, BackgroundError } from "sandpipe";
 
 import { until } from "../../processes.mjs";
-import { groupMembers } from "../target.mjs";
+import { groupMembers, offspring } from "../target.mjs";
 
 /** @import { Subject } from "./subject.mjs" */
 
@@ -78,6 +78,21 @@ export function testSpawn(subject) {
       );
     });
 
+    it("outlives every signal that it can, and tells by which one the script ended", async () => {
+      const signals = ["ABRT", "BUS", "FPE", "ILL", "IO", "PROF"];
+      signals.push("SEGV", "SYS", "TRAP", "VTALRM", "XCPU", "XFSZ");
+      const numbers = signals.map(
+        (signal) => constants.signals[/** @type {NodeJS.Signals} */ (`SIG${signal}`)],
+      );
+      const endings = await Promise.all(
+        numbers.map((number) => subject.ending(`ulimit -c 0; kill -${number} 0`)),
+      );
+      assert.deepEqual(
+        endings.map(({ status, exitCode }) => [status, exitCode]),
+        numbers.map((number) => ["exited", 128 + number]),
+      );
+    });
+
     it("tells that a script is none", async () => {
       const { id, status, exitCode } = await subject.ending("echo begun\nif true; then (");
       assert.equal(status, "exited");
@@ -104,6 +119,13 @@ export function testSpawn(subject) {
       }
     });
 
+    it("adds nothing to a script", async () => {
+      for (const script of ["true\\", "true\\\n", "true # é"]) {
+        const { outputDir } = await subject.processes.spawn(script);
+        assert.equal(readFileSync(join(outputDir, "script"), "utf8"), script);
+      }
+    });
+
     it("runs where and with what it is told", async () => {
       const odd = join(subject.directory, `-a 'b' "c" $d\n\`e\``);
       mkdirSync(odd);
@@ -122,6 +144,12 @@ export function testSpawn(subject) {
         await subject.text((await subject.ending("pwd", { cwd: "." })).id),
         `${there}\n`,
       );
+    });
+
+    it("hands over variables as long as the system takes them", async () => {
+      const A = "x".repeat(128 * 1024 - "A=".length - 1);
+      const { id, exitCode } = await subject.ending('printf %s "${#A}"', { env: { A } });
+      assert.deepEqual([exitCode, await subject.text(id)], [0, String(A.length)]);
     });
 
     it("refuses a directory that is not there", async () => {
@@ -165,18 +193,26 @@ export function testSpawn(subject) {
         "sleep 600",
         "sleep 600 & sleep 600",
         "trap 'exit 0' TERM; sleep 600 & wait",
+        "kill -STOP 0; sleep 600",
       ];
       for (const script of scripts) {
         const { id, pid } = await subject.processes.spawn(script, { timeoutMs: 150 });
         const { status, exitCode } = await subject.processes.wait(id);
         assert.deepEqual([status, exitCode], ["killed", 124], script);
-        await until(() => groupMembers(pid).length === 0);
+        assert.deepEqual(
+          groupMembers(pid).filter((member) => Number(member) !== pid),
+          [],
+        );
+        await until(() => offspring(id).length === 0);
         assert.equal((await subject.processes.readOutput(id)).status, "killed");
       }
       const inTime = await subject.processes.spawn("exit 124", { timeoutMs: 600_000 });
       const { status, exitCode } = await subject.processes.wait(inTime.id);
       assert.deepEqual([status, exitCode], ["exited", 124]);
-      await until(() => groupMembers(inTime.pid).length === 0);
+      await until(() => offspring(inTime.id).length === 0);
+      const killed = await subject.processes.spawn("sleep 600", { timeoutMs: 600_000 });
+      process.kill(-killed.pid, "SIGKILL");
+      await until(() => offspring(killed.id).length === 0);
     });
   });
 }
