@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use super::answer::Answer;
 use super::location::{Location, ProcessId};
 use super::process::{Ending, State, Status};
-use super::read_options::ReadOptions;
+use super::read_options::{Filter, ReadOptions, Start};
 use super::runtime::{Purpose, Runtime};
 use super::terminate::whole_milliseconds;
 use super::wait::Slice;
@@ -22,10 +22,7 @@ impl Background {
         let Self { runtime, location } = self.clone();
         promise(async move {
             let (id, options) = arguments?;
-            let Window { chunk, .. } = read_output(&runtime, &location, &id, &options).await?;
-            let filter = options.filter.as_ref();
-            let output = filter.map(|filter| filter.apply(&chunk.output));
-            to_js(&Chunk { output: output.unwrap_or(chunk.output), ..chunk })
+            to_js(&read_output(&runtime, &location, &id, &options).await?.chunk)
         })
     }
 }
@@ -60,25 +57,33 @@ pub(super) async fn read_output(
 ) -> Result<Window> {
     let purpose = Purpose { operation: "read output", id: Some(id) };
     let deadline = Date::now() + options.wait_ms;
+    let mut start = options.start;
     loop {
         let slice = Slice::until(deadline - Date::now());
         let wait_ms = whole_milliseconds(slice.milliseconds);
-        let script = options.script(location.script_of(id), wait_ms);
-        let window = runtime.ask(purpose, &script, read_window).await?;
+        let script = options.script(location.script_of(id), start, wait_ms);
+        let filter = options.filter.as_ref();
+        let window = runtime.ask(purpose, &script, |answer| read_window(answer, filter)).await?;
         let Window { chunk, from, .. } = &window;
         let over = chunk.ending.status != Status::Running;
         if chunk.next_offset > *from || over || slice.is_last {
             return Ok(window);
         }
+        // The end that a tail is counted from is that of the first look.
+        start = Start::Offset(*from);
     }
 }
 
-fn read_window(answer: &Answer<'_>) -> Option<Window> {
+fn read_window(answer: &Answer<'_>, filter: Option<&Filter>) -> Option<Window> {
     let state = State::read(answer.section("state")?)?;
     let mut numbers = answer.section("window")?.split_ascii_whitespace().map(str::parse);
     let mut next = || numbers.next()?.ok();
     let (from, to, size): (u64, u64, u64) = (next()?, next()?, next()?);
-    let output = answer.section("output")?.to_owned();
+    let pieces = answer.sections(&["stdout", "stderr"]);
+    let output = match filter {
+        Some(filter) => filter.apply(&pieces.collect::<Vec<_>>()),
+        None => pieces.map(|(_, text)| text).collect(),
+    };
     Some(Window { chunk: Chunk { output, next_offset: to, ending: state.ending() }, from, size })
 }
 
@@ -134,11 +139,12 @@ mod tests {
             options.stream = stream;
             let location = Location::at(self.base.to_str().unwrap());
             let nonce = Nonce::random();
-            let script = options.script(location.script_of(&self.id), 0).render(&nonce);
+            let script = options.script(location.script_of(&self.id), options.start, 0);
+            let script = script.render(&nonce);
             let output = Command::new("sh").args(["-c", &script]).output().unwrap().stdout;
             // Each byte as a character, so that those that are no text are seen, too.
             let text: String = output.iter().copied().map(char::from).collect();
-            let window = read_window(&Answer::find(&text, &nonce).unwrap()).unwrap();
+            let window = read_window(&Answer::find(&text, &nonce).unwrap(), None).unwrap();
             let bytes = window.chunk.output.chars().map(|c| u8::try_from(c).unwrap()).collect();
             (bytes, window.chunk.next_offset)
         }

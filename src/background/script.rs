@@ -77,7 +77,7 @@ impl Script {
             .part(include_str!("sh/answer.sh"))
             .into_body();
         let body = shell_quote(&format!("{answer}{}section end\n", self.body));
-        let mut text = format!("command \"${{BASH:-sh}}\" -c {body} sandpipe </dev/null");
+        let mut text = format!("command \"${{BASH:-sh}}\" -c {body} sandpipe </dev/null 2>&1");
         let inputs = || (3..).map(|descriptor: u32| descriptor.to_string()).zip(&self.inputs);
         for (descriptor, _) in inputs() {
             text.extend([" ", &descriptor, "<<'", first, "-", &descriptor, "'"]);

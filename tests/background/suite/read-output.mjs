@@ -150,5 +150,87 @@ export function testReadOutput(subject) {
       assert.deepEqual([status, exitCode], ["exited", 6]);
       assert.ok(performance.now() - begin < LONG_MS);
     });
+
+    it("judges lines whole, whatever the other stream says in the middle of one", async () => {
+      const [out, err, end] = [subject.path(), subject.path(), subject.path()];
+      const { id } = await subject.processes.spawn(
+        `printf 'one\\ntw'; until [ -e '${err}' ]; do sleep 0.02; done
+        printf 'three\\nfo' >&2; until [ -e '${out}' ]; do sleep 0.02; done
+        printf 'o\\nfi'; printf 'ur\\nsi' >&2; until [ -e '${end}' ]; do sleep 0.02; done
+        printf ve; printf x >&2`,
+      );
+      const options = { filter: "^(one|two|three|four|five|six)$" };
+      /** @param {string} text The order of the streams is that of the looks. */
+      const sorted = (text) => text.split("\n").sort();
+      /** @param {number} offset @param {string} output */
+      const reads = async (offset, output) => {
+        const read = await subject.processes.readOutput(id, {
+          ...options,
+          offset,
+          waitMs: LONG_MS,
+        });
+        assert.deepEqual(sorted(read.output), sorted(output));
+        return read.nextOffset;
+      };
+      // Who reads without a filter sees the beginning of a line, and where it came.
+      assert.equal(await subject.text(id, { waitMs: LONG_MS }), "one\ntw");
+      let offset = await reads(0, "one\n");
+      writeFileSync(err, "");
+      await subject.processes.readOutput(id, { offset: 6, waitMs: LONG_MS });
+      assert.equal(await subject.text(id, { ...options, offset }), "");
+      writeFileSync(out, "");
+      offset = await reads(offset, "three\ntwo\nfour\n");
+      assert.equal(await subject.text(id, { ...options, offset }), "");
+      writeFileSync(end, "");
+      await subject.processes.wait(id);
+      await reads(0, "one\nthree\ntwo\nfour\nfive\nsix");
+      assert.equal(await subject.text(id, { ...options, exclude: true }), "");
+    });
+
+    it("follows the lines of a stream while another has an unfinished one", async () => {
+      const { id } = await subject.processes.spawn("printf 'name? '; echo oops >&2; sleep 600");
+      const options = { filter: "^", waitMs: LONG_MS };
+      const { output, nextOffset } = await subject.processes.readOutput(id, options);
+      assert.deepEqual([output, nextOffset], ["oops\n", 5]);
+      await subject.processes.terminate(id);
+      assert.equal(await subject.text(id, { ...options, offset: nextOffset }), "name? ");
+    });
+
+    it("gets past a line around which the other stream says more than may be read", async () => {
+      const { id } = await subject.ending(
+        "printf 'a\nend'; i=0; while [ $i -lt 9 ]; do i=$((i + 1)); echo $i >&2; done",
+      );
+      let [offset, output] = [0, ""];
+      for (;;) {
+        const read = await subject.processes.readOutput(id, {
+          filter: "^(end|.)$",
+          maxBytes: 8,
+          offset,
+        });
+        if (read.nextOffset === offset) break;
+        assert.ok(read.nextOffset - offset <= 8);
+        output += read.output.endsWith("\n") ? read.output : `${read.output}\n`;
+        offset = read.nextOffset;
+      }
+      assert.deepEqual(output.trimEnd().split("\n").sort(), [..."123456789", "a", "end"]);
+    });
+
+    it("counts what it begins with before the end from its first look on", async () => {
+      const { id } = await subject.processes.spawn("while :; do echo line; sleep 0.02; done");
+      const read = { tailBytes: 0, waitMs: LONG_MS };
+      for (const options of [{}, { stream: /** @type {const} */ ("stdout") }, { filter: "^" }]) {
+        assert.match(await subject.text(id, { ...read, ...options }), /^(line\n)+$/);
+      }
+      await subject.processes.terminate(id);
+    });
+
+    it("takes no rest of a line before the end for a whole one", async () => {
+      const { id } = await subject.ending("printf 'one\ntwo\nthree\n'; printf 'four\n' >&2");
+      const stdout = /** @type {const} */ ({ stream: "stdout", filter: "^" });
+      assert.equal(await subject.text(id, { ...stdout, tailBytes: 8 }), "three\n");
+      assert.equal(await subject.text(id, { ...stdout, tailBytes: 6 }), "three\n");
+      assert.equal(await subject.text(id, { ...stdout, tailBytes: 14 }), "one\ntwo\nthree\n");
+      assert.equal(await subject.text(id, { filter: "^", tailBytes: 8 }), "four\n");
+    });
   });
 }
