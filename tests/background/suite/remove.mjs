@@ -25,5 +25,17 @@ export function testRemove(subject) {
         (error) => error instanceof NotFoundError && error.id === id,
       );
     });
+
+    it("removes nothing of which something is still running", async () => {
+      const { id, outputDir } = await subject.processes.spawn("sleep 600 & exit 3");
+      await subject.processes.wait(id);
+      await assert.rejects(
+        subject.processes.remove(id),
+        (error) => error instanceof BackgroundError && /terminate it first/.test(error.message),
+      );
+      assert.ok(existsSync(outputDir));
+      await subject.processes.terminate(id);
+      await subject.processes.remove(id);
+    });
   });
 }
