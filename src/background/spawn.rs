@@ -187,6 +187,12 @@ fn watching_script(timeout_ms: f64) -> String {
         .into_body()
 }
 
+/// Signals that come before there is a shell for the script are felt by the supervising one alone.
+const TOLD_TO_STOP: &str = r#"if [ -e "$dir/terminated" ] || [ -e "$dir/timed_out" ]; then
+exec "$shell" -c 'kill -TERM $$'
+fi
+"#;
+
 fn run_script(order: &Order) -> String {
     let to_stderr = match order.output {
         Output::Apart => r#"2>>"$dir/stderr.log""#,
@@ -200,7 +206,7 @@ fn run_script(order: &Order) -> String {
         }
     }
     format!(
-        "run_script() {{\n(umask \"$mask\"\n{program}\"$shell\" \"$dir/script\") \
+        "run_script() {{\n(umask \"$mask\"\n{TOLD_TO_STOP}{program}\"$shell\" \"$dir/script\") \
          >>\"$dir/stdout.log\" {to_stderr} 3<&- 6<&-\n}}\n"
     )
 }

@@ -402,6 +402,21 @@ describe("background processes", () => {
     await fails(() => running, /left no exit code/);
   });
 
+  it("end at once when they are terminated before their script has begun", async () => {
+    for (const shell of ["dash", "bash"]) {
+      const plain = localRuntime({ shell });
+      const slow = /** @type {Runtime} */ ({
+        run: (script, opts) =>
+          plain.run(script.replace("\nrun_script\n", "\nsleep 600\nrun_script\n"), opts),
+      });
+      const processes = background(slow, { baseDir: join(directory, "slow") });
+      const { id } = await processes.spawn("echo begun; sleep 600");
+      const { status, exitCode } = await processes.terminate(id, { graceMs: 60_000 });
+      assert.deepEqual([status, exitCode], ["killed", 143]);
+      assert.equal((await processes.readOutput(id)).output, "");
+    }
+  });
+
   it("hear an answer amid noise", async () => {
     const noisy = /** @type {Runtime} */ ({
       async run(script, opts) {

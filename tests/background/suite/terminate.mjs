@@ -33,7 +33,9 @@ export function testTerminate(subject) {
       const { status, exitCode } = await subject.processes.terminate(id, { graceMs: 300 });
       assert.ok(performance.now() - begin >= 290);
       assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 137, []]);
-      assert.equal((await subject.processes.get(id)).exitCode, 137);
+      const { exitCode: kept, exitedAt, outputDir } = await subject.processes.get(id);
+      assert.deepEqual([kept, exitedAt !== undefined], [137, true]);
+      assert.equal(readFileSync(join(outputDir, "exit_code"), "utf8").trim(), "137");
     });
 
     it("lets a script clean up, and takes its code", async () => {
