@@ -215,6 +215,33 @@ export function testReadOutput(subject) {
       assert.deepEqual(output.trimEnd().split("\n").sort(), [..."123456789", "a", "end"]);
     });
 
+    it("cuts no line because of an unfinished one around which there is too much", async () => {
+      const [err, out] = [subject.path(), subject.path()];
+      const { id } = await subject.processes.spawn(
+        `printf ab; until [ -e '${err}' ]; do sleep 0.02; done
+        printf '111\\n222\\n333\\n' >&2; until [ -e '${out}' ]; do sleep 0.02; done; echo cd`,
+      );
+      for (const [offset, go] of /** @type {const} */ ([
+        [0, err],
+        [2, out],
+      ])) {
+        assert.notEqual(await subject.text(id, { offset, waitMs: LONG_MS }), "");
+        writeFileSync(go, "");
+      }
+      await subject.processes.wait(id);
+      let [offset, output] = [0, ""];
+      for (;;) {
+        const read = await subject.processes.readOutput(id, {
+          ...{ filter: "^(ab|cd|111|222|333)$", maxBytes: 8 },
+          offset,
+        });
+        if (read.nextOffset === offset) break;
+        output += `${read.output}\n`;
+        offset = read.nextOffset;
+      }
+      assert.deepEqual(output.match(/.+/g)?.sort(), ["111", "222", "333", "ab", "cd"]);
+    });
+
     it("counts what it begins with before the end from its first look on", async () => {
       const { id } = await subject.processes.spawn("while :; do echo line; sleep 0.02; done");
       const read = { tailBytes: 0, waitMs: LONG_MS };
