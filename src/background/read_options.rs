@@ -46,6 +46,12 @@ pub(super) struct Filter {
 }
 
 impl Filter {
+    /// One that is not asked.
+    #[cfg(test)]
+    pub(super) fn of_nothing() -> Self {
+        Self { expression: JsValue::UNDEFINED.unchecked_into(), exclude: false }
+    }
+
     /// The lines that are wanted, of pieces of streams.
     pub(super) fn apply(&self, pieces: &[(&str, &str)]) -> String {
         choose_lines(pieces, |line| self.expression.test(line) != self.exclude)
