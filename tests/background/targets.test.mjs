@@ -502,5 +502,8 @@ describe("background processes", () => {
     assert.equal((await processes.get(id)).status, "running");
     const { status, exitCode } = await processes.terminate(id);
     assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 143, []]);
+    const suspended = await processes.spawn("kill -STOP 0; sleep 600", { timeoutMs: 100 });
+    assert.equal((await processes.wait(suspended.id)).exitCode, 124);
+    await until(() => offspring(suspended.id).length === 0);
   }
 });
