@@ -21,11 +21,11 @@ export interface SpawnOptions {
   name?: string;
   /** The directory that it runs in; `~` and `~/` stand for the home directory. Default: the runtime's. */
   cwd?: string;
-  /** Environment variables on top of the runtime's. */
+  /** Environment variables on top of the runtime's, up to 128 KiB each. */
   env?: Record<string, string>;
   /**
    * After so many milliseconds the target itself stops it, whether anybody looks or not: SIGTERM to its
-   * process group, 10 s, SIGKILL. It is then `killed` with exit code 124.
+   * process group, 10 s, SIGKILL. It is then `killed` with exit code 124. More than 68 years is for ever.
    */
   timeoutMs?: number;
 }
@@ -49,7 +49,7 @@ export interface BackgroundProcess {
   status: BackgroundStatus;
   /** Its exit code, 128 + N after death by signal N. */
   exitCode?: number;
-  /** The script. */
+  /** The script; in a list, of a long one, the first 1024 bytes. */
   script: string;
   /** When it was started, by the target's clock: ISO 8601. */
   startedAt: string;
@@ -74,11 +74,15 @@ export interface ReadOutputOptions {
   offset?: number;
   /** The most to read, in bytes, at least 4. Default: 1 MiB. */
   maxBytes?: number;
-  /** Begin so many bytes before the end instead. */
+  /**
+   * Begin so many bytes before the end instead, as it is at the first look. With `filter`, a line that
+   * this cuts is left out.
+   */
   tailBytes?: number;
   /**
-   * A regular expression of JavaScript: only the lines in which it finds something. A line that is not
-   * finished yet is left for a later read; one that is longer than `maxBytes` is read in parts.
+   * A regular expression of JavaScript: only the lines in which it finds something. A line is one of its
+   * stream, and comes where it ends. One that is not finished yet is left for a later read; one that is
+   * longer than `maxBytes` is read in parts.
    */
   filter?: string;
   /** Only the lines in which `filter` finds nothing. */
@@ -163,13 +167,17 @@ export class Background {
    * does not end it.
    *
    * @throws {InvalidArgumentError} An argument or option is wrong.
+   * @throws {BackgroundError} It could not be started; or there is no answer, and {@link get} tells of its
+   * `id` whether it was.
    */
   async spawn(script: string, opts?: SpawnOptions): Promise<BackgroundProcess> {
     const core = await this.#core();
     return settle(core.spawn(script, opts));
   }
 
-  /** All processes, newest first, in one round trip. */
+  /**
+   * All processes, newest first, in one round trip. What has no readable `meta.json` is left out.
+   */
   async list(): Promise<BackgroundProcess[]> {
     const core = await this.#core();
     return settle(core.list());
@@ -188,7 +196,7 @@ export class Background {
   /**
    * Removes a process that has ended, with its output.
    *
-   * @throws {BackgroundError} It is still running.
+   * @throws {BackgroundError} It is still running, or something that it started.
    * @throws {NotFoundError} There is none of that id.
    */
   async remove(id: string): Promise<void> {
@@ -237,7 +245,8 @@ export class Background {
    * Runs a command in the background and waits for its end, however long that takes. Its files are
    * removed at its end, unless there is more in them than was handed over.
    *
-   * @throws {BackgroundError} It is gone and has left no exit code.
+   * @throws {BackgroundError} It is gone and has left no exit code; or the runtime failed, which is the
+   * `cause`, and the command may still run as the process `id`.
    */
   async run(command: string, opts?: BackgroundRunOptions): Promise<BackgroundRunResult> {
     const core = await this.#core();

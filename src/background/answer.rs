@@ -45,7 +45,15 @@ impl<'a> Answer<'a> {
 
     /// The text of a section, if there is one of that name.
     pub(super) fn section(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+        self.sections(&[name]).next().map(|(_, text)| text)
+    }
+
+    /// The sections of these names, in order, with their texts.
+    pub(super) fn sections<'b>(
+        &'b self,
+        names: &'b [&str],
+    ) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a, 'b> {
+        self.0.iter().copied().filter(|(name, _)| names.contains(name))
     }
 }
 

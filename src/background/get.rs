@@ -27,7 +27,5 @@ pub(super) async fn get(runtime: &Runtime, location: &Location, id: &ProcessId) 
 
 /// The one process that a script reports.
 pub(super) fn read_report(answer: &Answer<'_>) -> Option<Process> {
-    let [home, states, metas] =
-        ["home", "states", "metas"].map(|name| answer.section(name).unwrap_or_default());
-    Process::read_all(home, states, metas)?.pop()
+    Process::read(answer.section("home")?, answer.section("state")?, answer.section("meta")?)
 }

@@ -20,7 +20,7 @@ impl Background {
                 .part(include_str!("sh/list.sh"));
             let processes = runtime.ask(purpose, &script, |answer| {
                 let section = |name| answer.section(name).unwrap_or_default();
-                Process::read_all(section("home"), section("states"), section("metas"))
+                Some(Process::read_all(section("home"), section("states"), section("metas")))
             });
             to_js(&processes.await?)
         })

@@ -1,5 +1,7 @@
 //! What the target tells of a process.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A background process, as callers see it.
@@ -47,9 +49,11 @@ pub(super) struct Meta {
     started_at: String,
     #[serde(flatten)]
     record: Record,
+    /// Not there where a list leaves it out.
+    script: Option<String>,
 }
 
-/// The part of meta.json that is known before there is a process.
+/// The part of meta.json that is known before there is a process, but for the script.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record {
@@ -58,7 +62,30 @@ pub(super) struct Record {
     pub(super) name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cwd: Option<String>,
-    pub(super) script: String,
+    /// The beginning of a long script, for lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) excerpt: Option<String>,
+}
+
+/// The longest script that a list has the whole of, in bytes.
+const LISTED_SCRIPT: usize = 1024;
+
+impl Record {
+    /// That of a process whose script is `script`.
+    pub(super) fn new(id: String, name: Option<String>, cwd: Option<String>, script: &str) -> Self {
+        let end = script.floor_char_boundary(LISTED_SCRIPT);
+        let excerpt = script.get(..end).filter(|excerpt| excerpt.len() < script.len());
+        Self { id, name, cwd, excerpt: excerpt.map(str::to_owned) }
+    }
+
+    /// The lines of meta.json that follow the first: one, or two where the script is long, so that a
+    /// list need not read it.
+    pub(super) fn to_lines(&self, script: &str) -> serde_json::Result<String> {
+        let fields = serde_json::to_string(self)?;
+        let fields = fields.trim_start_matches('{').trim_end_matches('}');
+        let line_end = if self.excerpt.is_some() { "\n" } else { "" };
+        Ok(format!("{fields},{line_end}\"script\":{}}}\n", serde_json::to_string(script)?))
+    }
 }
 
 /// A line of the section `states`: `id life code exitedAt`, with `-` for what there is not.
@@ -111,7 +138,7 @@ impl<'a> State<'a> {
 
 impl Process {
     fn new(home: &str, meta: Meta, state: &State<'_>) -> Self {
-        let Meta { pid, started_at, record } = meta;
+        let Meta { pid, started_at, record, script } = meta;
         let output_dir = format!("{home}/{}", record.id);
         Self {
             pid,
@@ -123,28 +150,33 @@ impl Process {
             output_dir,
             id: record.id,
             name: record.name,
-            script: record.script,
+            script: script.or(record.excerpt).unwrap_or_default(),
         }
     }
 
-    /// The processes below `home` that both sections know, newest first: others were being started or
-    /// removed. None where a section can't be read.
-    pub(super) fn read_all(home: &str, states: &str, metas: &str) -> Option<Vec<Self>> {
-        let states: Option<Vec<State<'_>>> = states.lines().map(State::read).collect();
-        let states = states?;
-        let mut processes = Vec::new();
-        for meta in serde_json::Deserializer::from_str(metas).into_iter::<Meta>() {
-            let meta = meta.ok()?;
-            if let Some(state) = states.iter().find(|state| state.id == meta.record.id) {
-                processes.push(Self::new(home, meta, state));
-            }
-        }
+    /// The process below `home` that a line of `states` and its meta.json tell of.
+    pub(super) fn read(home: &str, state: &str, meta: &str) -> Option<Self> {
+        Some(Self::new(home, serde_json::from_str(meta).ok()?, &State::read(state)?))
+    }
+
+    /// The processes below `home` that both sections know, newest first: others were being removed. Each
+    /// has a line in both; one that can't be read is nobody's process, and left out.
+    pub(super) fn read_all(home: &str, states: &str, metas: &str) -> Vec<Self> {
+        let states: HashMap<&str, State<'_>> =
+            states.lines().filter_map(State::read).map(|state| (state.id, state)).collect();
+        let metas = metas.lines().filter_map(|line| serde_json::from_str::<Meta>(line).ok());
+        let mut processes: Vec<Self> = metas
+            .filter_map(|meta| {
+                let state = states.get(meta.record.id.as_str())?;
+                Some(Self::new(home, meta, state))
+            })
+            .collect();
         processes.sort_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));
-        Some(processes)
+        processes
     }
 
     /// A process that has just been started; `head` is the first line of its meta.json.
-    pub(super) fn started(home: &str, head: &str, record: Record) -> Option<Self> {
+    pub(super) fn started(home: &str, head: &str, record: Record, script: String) -> Option<Self> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Head {
@@ -154,7 +186,7 @@ impl Process {
         let head = head.trim_end().trim_end_matches(',');
         let Head { pid, started_at } = serde_json::from_str(&format!("{head}}}")).ok()?;
         let state = State { id: "", life: Life::Alive, code: None, exited_at: None };
-        Some(Self::new(home, Meta { pid, started_at, record }, &state))
+        Some(Self::new(home, Meta { pid, started_at, record, script: Some(script) }, &state))
     }
 }
 
@@ -187,21 +219,44 @@ mod tests {
         }
     }
 
+    fn meta(id: &str, time: &str, script: &str) -> String {
+        let lines = Record::new(id.to_owned(), None, None, script).to_lines(script).unwrap();
+        format!("{{\"pid\":7,\"startTime\":\"1@b\",\"startedAt\":\"{time}\",\n{lines}")
+    }
+
+    /// As the target lists it.
+    fn listed(meta: &str) -> String {
+        let lines: Vec<_> = meta.lines().take(2).collect();
+        let line = lines.concat();
+        line.strip_suffix(',').map_or(line.clone(), |line| format!("{line}}}")) + "\n"
+    }
+
     #[test]
-    fn a_process_that_only_one_section_knows_is_left_out() {
-        let meta = |id: &str, time: &str| {
-            format!(
-                "{{\"pid\":7,\"startTime\":\"1@b\",\"startedAt\":\"{time}\",\n\"id\":\"{id}\",\
-                 \"script\":\"true\\n\"}}\n"
-            )
-        };
-        let metas = [meta("a", "1"), meta("b", "2"), meta("c", "3")].concat();
-        let states = "a dead 0 -\nc alive - -\nd alive - -\n";
-        let processes = Process::read_all("/home", states, &metas).unwrap();
+    fn what_only_one_section_knows_or_nobody_can_read_is_left_out() {
+        let metas = [
+            listed(&meta("a", "1", "true\n")),
+            listed(&meta("b", "2", "")),
+            "{\"pid\":1\n\n".to_owned(),
+            listed(&meta("c", "3", "")),
+        ]
+        .concat();
+        let states = "a dead 0 -\nan odd name dead - -\nc alive - -\nd alive - -\n";
+        let processes = Process::read_all("/home", states, &metas);
         let ids: Vec<_> = processes.iter().map(|process| process.id.as_str()).collect();
         assert_eq!(ids, ["c", "a"]);
         assert_eq!(processes[0].stderr_path, "/home/c/stderr.log");
-        assert_eq!(processes[0].script, "true\n");
-        assert_eq!(Process::read_all("/home", states, "{\"pid\":1"), None);
+        assert_eq!(processes[1].script, "true\n");
+    }
+
+    #[test]
+    fn a_list_has_the_beginning_of_a_long_script() {
+        let script = "é\n".repeat(LISTED_SCRIPT);
+        let meta = meta("a", "1", &script);
+        let [short] = &Process::read_all("/home", "a alive - -\n", &listed(&meta))[..] else {
+            panic!("no process");
+        };
+        assert!(script.starts_with(&short.script));
+        assert_eq!(short.script.len(), LISTED_SCRIPT - 1);
+        assert_eq!(Process::read("/home", "a alive - -\n", &meta).unwrap().script, script);
     }
 }

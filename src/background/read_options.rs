@@ -17,7 +17,7 @@ const LONGEST_CHARACTER: u64 = 4;
 #[derive(Debug)]
 pub(super) struct ReadOptions {
     pub(super) stream: Stream,
-    start: Start,
+    pub(super) start: Start,
     max_bytes: u64,
     pub(super) filter: Option<Filter>,
     pub(super) wait_ms: f64,
@@ -31,7 +31,7 @@ pub(super) enum Stream {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
+pub(super) enum Start {
     Offset(u64),
     /// So many bytes before the end.
     Tail(u64),
@@ -46,9 +46,15 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// The lines of `text` that are wanted.
-    pub(super) fn apply(&self, text: &str) -> String {
-        choose_lines(text, |line| self.expression.test(line) != self.exclude)
+    /// One that is not asked.
+    #[cfg(test)]
+    pub(super) fn of_nothing() -> Self {
+        Self { expression: JsValue::UNDEFINED.unchecked_into(), exclude: false }
+    }
+
+    /// The lines that are wanted, of pieces of streams.
+    pub(super) fn apply(&self, pieces: &[(&str, &str)]) -> String {
+        choose_lines(pieces, |line| self.expression.test(line) != self.exclude)
     }
 }
 
@@ -86,9 +92,9 @@ impl ReadOptions {
         })
     }
 
-    /// The script that reads so, of a process, waiting so long at most.
-    pub(super) fn script(&self, process: Script, wait_ms: u32) -> Script {
-        let (offset, tail) = match self.start {
+    /// The script that reads so, of a process, from a place on, waiting so long at most.
+    pub(super) fn script(&self, process: Script, start: Start, wait_ms: u32) -> Script {
+        let (offset, tail) = match start {
             Start::Offset(offset) => (offset, String::new()),
             Start::Tail(bytes) => (0, bytes.to_string()),
         };

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use super::answer::Answer;
 use super::location::{Location, ProcessId};
 use super::process::{Ending, State, Status};
-use super::read_options::ReadOptions;
+use super::read_options::{Filter, ReadOptions, Start};
 use super::runtime::{Purpose, Runtime};
 use super::terminate::whole_milliseconds;
 use super::wait::Slice;
@@ -22,10 +22,7 @@ impl Background {
         let Self { runtime, location } = self.clone();
         promise(async move {
             let (id, options) = arguments?;
-            let Window { chunk, .. } = read_output(&runtime, &location, &id, &options).await?;
-            let filter = options.filter.as_ref();
-            let output = filter.map(|filter| filter.apply(&chunk.output));
-            to_js(&Chunk { output: output.unwrap_or(chunk.output), ..chunk })
+            to_js(&read_output(&runtime, &location, &id, &options).await?.chunk)
         })
     }
 }
@@ -60,25 +57,33 @@ pub(super) async fn read_output(
 ) -> Result<Window> {
     let purpose = Purpose { operation: "read output", id: Some(id) };
     let deadline = Date::now() + options.wait_ms;
+    let mut start = options.start;
     loop {
         let slice = Slice::until(deadline - Date::now());
         let wait_ms = whole_milliseconds(slice.milliseconds);
-        let script = options.script(location.script_of(id), wait_ms);
-        let window = runtime.ask(purpose, &script, read_window).await?;
+        let script = options.script(location.script_of(id), start, wait_ms);
+        let filter = options.filter.as_ref();
+        let window = runtime.ask(purpose, &script, |answer| read_window(answer, filter)).await?;
         let Window { chunk, from, .. } = &window;
         let over = chunk.ending.status != Status::Running;
         if chunk.next_offset > *from || over || slice.is_last {
             return Ok(window);
         }
+        // The end that a tail is counted from is that of the first look.
+        start = Start::Offset(*from);
     }
 }
 
-fn read_window(answer: &Answer<'_>) -> Option<Window> {
-    let state = State::read(answer.section("states")?)?;
+fn read_window(answer: &Answer<'_>, filter: Option<&Filter>) -> Option<Window> {
+    let state = State::read(answer.section("state")?)?;
     let mut numbers = answer.section("window")?.split_ascii_whitespace().map(str::parse);
     let mut next = || numbers.next()?.ok();
     let (from, to, size): (u64, u64, u64) = (next()?, next()?, next()?);
-    let output = answer.section("output")?.to_owned();
+    let pieces = answer.sections(&["stdout", "stderr"]);
+    let output = match filter {
+        Some(filter) => filter.apply(&pieces.collect::<Vec<_>>()),
+        None => pieces.map(|(_, text)| text).collect(),
+    };
     Some(Window { chunk: Chunk { output, next_offset: to, ending: state.ending() }, from, size })
 }
 
@@ -90,6 +95,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::lines::choose_lines;
     use super::super::read_options::Stream;
     use super::super::script::Nonce;
     use super::*;
@@ -132,15 +138,34 @@ mod tests {
         fn read(&self, stream: Stream, offset: u64, max_bytes: u64) -> (Vec<u8>, u64) {
             let mut options = ReadOptions::stdout_from(offset, max_bytes);
             options.stream = stream;
-            let location = Location::at(self.base.to_str().unwrap());
-            let nonce = Nonce::random();
-            let script = options.script(location.script_of(&self.id), 0).render(&nonce);
-            let output = Command::new("sh").args(["-c", &script]).output().unwrap().stdout;
+            let (output, nonce) = self.run(&options);
             // Each byte as a character, so that those that are no text are seen, too.
             let text: String = output.iter().copied().map(char::from).collect();
-            let window = read_window(&Answer::find(&text, &nonce).unwrap()).unwrap();
+            let window = read_window(&Answer::find(&text, &nonce).unwrap(), None).unwrap();
             let bytes = window.chunk.output.chars().map(|c| u8::try_from(c).unwrap()).collect();
             (bytes, window.chunk.next_offset)
+        }
+
+        /// The lines of both streams that a read by line gives, and where the next begins.
+        fn read_lines(&self, offset: u64, max_bytes: u64) -> (Vec<String>, u64) {
+            let mut options = ReadOptions::stdout_from(offset, max_bytes);
+            options.stream = Stream::Both;
+            options.filter = Some(Filter::of_nothing());
+            let (output, nonce) = self.run(&options);
+            let text = String::from_utf8(output).unwrap();
+            let answer = Answer::find(&text, &nonce).unwrap();
+            let pieces: Vec<_> = answer.sections(&["stdout", "stderr"]).collect();
+            let lines = choose_lines(&pieces, |_| true);
+            let next_offset = read_window(&answer, None).unwrap().chunk.next_offset;
+            (lines.lines().map(str::to_owned).collect(), next_offset)
+        }
+
+        fn run(&self, options: &ReadOptions) -> (Vec<u8>, Nonce) {
+            let location = Location::at(self.base.to_str().unwrap());
+            let nonce = Nonce::random();
+            let script = options.script(location.script_of(&self.id), options.start, 0);
+            let script = script.render(&nonce);
+            (Command::new("sh").args(["-c", &script]).output().unwrap().stdout, nonce)
         }
 
         /// Reads from a place on until there is no more.
@@ -227,6 +252,47 @@ mod tests {
             prop_assert_eq!(files.read_on(Stream::Both, 0, max_bytes).concat(), expected.as_bytes());
             files.end();
             prop_assert_eq!(files.read_on(Stream::Both, 0, 1000).concat(), expected.as_bytes());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn lines_are_read_whole_whoever_looked_in_the_middle_of_one(
+            steps in proptest::collection::vec(
+                ("[aé\n]{0,4}", "[x€\n]{0,4}", any::<bool>(), any::<bool>()), 1..6,
+            ),
+        ) {
+            let files = Files::new();
+            let (mut out, mut err) = (String::new(), String::new());
+            let (mut read, mut offset) = (Vec::new(), 0);
+            let mut read_on = |files: &Files| {
+                let (lines, next_offset) = files.read_lines(offset, 1000);
+                read.extend(lines);
+                offset = next_offset;
+            };
+            for (more_out, more_err, looked_at, read_by_line) in steps {
+                out += &more_out;
+                err += &more_err;
+                files.write(out.as_bytes(), err.as_bytes());
+                if looked_at {
+                    files.read(Stream::Both, 0, 4);
+                }
+                if read_by_line {
+                    read_on(&files);
+                }
+            }
+            files.end();
+            read_on(&files);
+            // Each stream has letters of its own, and its lines are in order.
+            let of = |letters: &str, lines: &[String]| -> Vec<String> {
+                lines.iter().filter(|line| line.contains(|c| letters.contains(c))).cloned().collect()
+            };
+            let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+            prop_assert_eq!(of("aé", &read), of("aé", &lines(&out)));
+            prop_assert_eq!(of("x€", &read), of("x€", &lines(&err)));
+            prop_assert_eq!(read.len(), lines(&out).len() + lines(&err).len());
         }
     }
 }

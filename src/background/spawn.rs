@@ -27,6 +27,11 @@ impl Background {
     }
 }
 
+/// The longest timeout, in milliseconds: 68 years, which every `sleep` can count to. More is for ever.
+const LONGEST_TIMEOUT_MS: f64 = i32::MAX as f64 * 1000.0;
+/// The longest variable that Linux hands to a program, in bytes (`MAX_ARG_STRLEN` without the NUL).
+const LONGEST_VARIABLE: usize = 128 * 1024 - 1;
+
 /// What is to be started.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -58,19 +63,17 @@ impl Order {
             name: fields.optional("name", string)?,
             cwd: fields.optional("cwd", path)?,
             env: fields.optional("env", environment)?.unwrap_or_default(),
-            timeout_ms: fields.optional("timeoutMs", milliseconds)?.filter(|ms| ms.is_finite()),
+            timeout_ms: fields
+                .optional("timeoutMs", milliseconds)?
+                .filter(|milliseconds| *milliseconds <= LONGEST_TIMEOUT_MS),
             output: Output::Apart,
             keeps_code: true,
         })
     }
 
     fn record(&self, id: &ProcessId) -> Record {
-        Record {
-            id: id.as_str().to_owned(),
-            name: self.name.clone(),
-            cwd: self.cwd.clone(),
-            script: self.script.clone(),
-        }
+        let (name, cwd) = (self.name.clone(), self.cwd.clone());
+        Record::new(id.as_str().to_owned(), name, cwd, &self.script)
     }
 }
 
@@ -88,6 +91,16 @@ fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> 
             });
         }
         let text = fields.required(&key, shell_text)?;
+        if key.len() + "=".len() + text.len() > LONGEST_VARIABLE {
+            return Err(Error::InvalidArgument {
+                name: format!("{name}.{key}"),
+                expected: format!(
+                    "a variable of up to {LONGEST_VARIABLE} bytes, with its name: no system is sure \
+                     to start a program with a longer one"
+                ),
+                actual: format!("a value of {} bytes", text.len()),
+            });
+        }
         variables.insert(key, text);
     }
     Ok(variables)
@@ -106,19 +119,21 @@ pub(super) async fn spawn(
     id: &ProcessId,
     order: Order,
 ) -> Result<Process> {
-    let purpose = Purpose { operation: "spawn process", id: None };
+    // It may be there although no answer is.
+    let purpose = Purpose { operation: "spawn process", id: Some(id) };
     let record = order.record(id);
-    let rest = serde_json::to_string(&record)
+    let lines = record
+        .to_lines(&order.script)
         .map_err(|error| purpose.failed(format!("its meta.json can't be written: {error}"), ""))?;
-    let script = spawn_script(location, id, &order, &rest);
+    let script = spawn_script(location, id, &order, lines);
     runtime
         .ask(purpose, &script, |answer| {
-            Process::started(answer.section("home")?, answer.section("head")?, record)
+            Process::started(answer.section("home")?, answer.section("head")?, record, order.script)
         })
         .await
 }
 
-fn spawn_script(location: &Location, id: &ProcessId, order: &Order, record: &str) -> Script {
+fn spawn_script(location: &Location, id: &ProcessId, order: &Order, meta: String) -> Script {
     let output_file = match &order.output {
         Output::Joined { file: Some(file) } => quote_path(file),
         Output::Joined { file: None } | Output::Apart => String::new(),
@@ -128,11 +143,13 @@ fn spawn_script(location: &Location, id: &ProcessId, order: &Order, record: &str
         .text("id", id.as_str())
         .word("keeps_code", keeps_code(order))
         .word("output_file", &output_file)
+        // An empty one becomes an empty line: not every `head` takes 0.
+        .word("script_size", &order.script.len().max(1).to_string())
         .part(include_str!("sh/look.sh"))
+        .part(include_str!("sh/lead.sh"))
         .part(include_str!("sh/conclude.sh"))
         .part(include_str!("sh/spawn.sh"))
-        // The shell has written the first line of meta.json up to the comma.
-        .input(record.replacen('{', "", 1))
+        .input(meta)
         .input(order.script.clone())
         .input(supervising_script(id, order))
 }
@@ -143,21 +160,38 @@ fn supervising_script(id: &ProcessId, order: &Order) -> String {
     let mut settings = Script::new()
         .text("id", id.as_str())
         .word("keeps_code", keeps_code(order))
-        .word("grace", &whole_milliseconds(GRACE_MS).to_string());
+        .text("watch", &order.timeout_ms.map(watching_script).unwrap_or_default());
     if let Some(cwd) = &order.cwd {
         settings = settings.word("cwd", &quote_path(cwd));
     }
-    let (timeout, whole_timeout) = order.timeout_ms.map(seconds).unwrap_or_default();
     let body = settings
-        .word("timeout", &timeout)
-        .word("whole_timeout", &whole_timeout)
         .part(include_str!("sh/look.sh"))
-        .part(include_str!("sh/pause.sh"))
+        .part(include_str!("sh/lead.sh"))
         .part(include_str!("sh/conclude.sh"))
         .into_body();
     let supervise = Script::new().part(include_str!("sh/supervise.sh")).into_body();
     format!("{{\n{body}{}{supervise}exit\n}}\n", run_script(order))
 }
+
+/// The script that stops the process group when its time is over.
+fn watching_script(timeout_ms: f64) -> String {
+    let (timeout, whole_timeout) = seconds(timeout_ms);
+    Script::new()
+        .word("timeout", &timeout)
+        .word("whole_timeout", &whole_timeout)
+        .word("grace", &whole_milliseconds(GRACE_MS).to_string())
+        .part(include_str!("sh/look.sh"))
+        .part(include_str!("sh/lead.sh"))
+        .part(include_str!("sh/pause.sh"))
+        .part(include_str!("sh/watch.sh"))
+        .into_body()
+}
+
+/// Signals that come before there is a shell for the script are felt by the supervising one alone.
+const TOLD_TO_STOP: &str = r#"if [ -e "$dir/terminated" ] || [ -e "$dir/timed_out" ]; then
+exec "$shell" -c 'kill -TERM $$'
+fi
+"#;
 
 fn run_script(order: &Order) -> String {
     let to_stderr = match order.output {
@@ -172,8 +206,8 @@ fn run_script(order: &Order) -> String {
         }
     }
     format!(
-        "run_script() {{\n(umask \"$mask\"\n{program}\"$shell\" \"$dir/script\") \
-         >>\"$dir/stdout.log\" {to_stderr}\n}}\n"
+        "run_script() {{\n(umask \"$mask\"\n{TOLD_TO_STOP}{program}\"$shell\" \"$dir/script\") \
+         >>\"$dir/stdout.log\" {to_stderr} 3<&- 6<&-\n}}\n"
     )
 }
 
@@ -183,7 +217,9 @@ fn keeps_code(order: &Order) -> &'static str {
 
 /// A duration as `sleep` takes it, and in whole seconds, for one that takes nothing else.
 fn seconds(milliseconds: f64) -> (String, String) {
-    let milliseconds = whole_milliseconds(milliseconds);
+    // The cast keeps to the range.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let milliseconds = milliseconds.ceil() as u64;
     let (whole, rest) = (milliseconds / 1000, milliseconds % 1000);
     (format!("{whole}.{rest:03}"), milliseconds.div_ceil(1000).to_string())
 }
@@ -199,6 +235,8 @@ mod tests {
         assert_eq!(seconds(0.5), strings("0.001", "1"));
         assert_eq!(seconds(1500.0), strings("1.500", "2"));
         assert_eq!(seconds(2000.0), strings("2.000", "2"));
+        let thirty_days = 30.0 * 24.0 * 3600.0 * 1000.0;
+        assert_eq!(seconds(thirty_days), strings("2592000.000", "2592000"));
     }
 
     #[test]

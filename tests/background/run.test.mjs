@@ -5,7 +5,14 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { connect, InterruptedError, InvalidArgumentError } from "sandpipe";
+import {
+  background,
+  BackgroundError,
+  connect,
+  InterruptedError,
+  InvalidArgumentError,
+  SandpipeError,
+} from "sandpipe";
 import { localRuntime, startAgent } from "sandpipe/node";
 
 import { marked, marker, until } from "../processes.mjs";
@@ -87,6 +94,45 @@ describe("sandbox.run", () => {
     const known = (await sandbox.execs.list()).length;
     assert.deepEqual(await sandbox.background.run("exit 4"), { output: "", exitCode: 4 });
     assert.equal((await sandbox.execs.list()).length, known);
+
+    const baseDir = temporaryDirectory();
+    const processes = background(sandbox, { baseDir });
+    const { id } = await processes.spawn("sleep 600");
+    assert.equal((await processes.list()).length, 1);
+    await processes.readOutput(id, { waitMs: 50 });
+    await processes.terminate(id);
+    await processes.remove(id);
+    assert.equal((await sandbox.execs.list()).length, known);
+    rmSync(baseDir, { recursive: true });
+  });
+
+  it("names the command that it has lost with the agent", async () => {
+    const baseDir = temporaryDirectory();
+    const here = background(localRuntime(), { baseDir });
+    for (const signal of ["SIGTERM", "SIGKILL"]) {
+      const agent = await startAgent();
+      const sandbox = await connect({ ...agent, retry: { baseDelayMs: 1 } });
+      const agentPid = Number((await sandbox.run("echo $PPID")).output);
+      const running = background(sandbox, { baseDir }).run("sleep 600");
+      const lost = assert.rejects(running, (error) => {
+        assert.ok(error instanceof BackgroundError, String(error));
+        assert.match(error.id ?? "", /./);
+        // What is stopped in good order still says so.
+        if (signal === "SIGKILL") assert.ok(error.cause instanceof SandpipeError);
+        id = error.id;
+        return true;
+      });
+      /** @type {string | undefined} */
+      let id;
+      await until(async () => (await here.list()).length === 1);
+      process.kill(agentPid, signal);
+      await lost;
+      await agent.stop();
+      assert.equal((await here.get(id ?? "")).status, "running");
+      await here.terminate(id ?? "");
+      await here.remove(id ?? "");
+    }
+    rmSync(baseDir, { recursive: true });
   });
 });
 

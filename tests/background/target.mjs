@@ -36,6 +36,23 @@ export function groupMembers(group) {
 }
 
 /**
+ * The ids of all that came of the start of a background process, in its group or not.
+ *
+ * @param {string} id
+ */
+export function offspring(id) {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
+      return environment.split("\0").includes(`SANDPIPE_PROCESS=${id}`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
  * A shell that finds just these programs.
  *
  * @param {string} directory where to put it

@@ -5,9 +5,11 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
@@ -18,11 +20,17 @@ import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { background, BackgroundError } from "sandpipe";
+import { background, BackgroundError, NotFoundError } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
 import { until } from "../processes.mjs";
-import { groupMembers, programsWithout, shellWith, temporaryDirectory } from "./target.mjs";
+import {
+  groupMembers,
+  offspring,
+  programsWithout,
+  shellWith,
+  temporaryDirectory,
+} from "./target.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 
@@ -103,6 +111,149 @@ describe("background processes", () => {
     assert.deepEqual([listed.length, running.length], [200, 20]);
     assert.equal(listed.filter(({ exitCode }) => exitCode === 5).length, 180);
     await Promise.all(running.map(({ id }) => processes.terminate(id)));
+  });
+
+  it("are listed when there are more than fit into the arguments of a program", async () => {
+    const baseDir = join(directory, "too many");
+    const processes = background(local, { baseDir });
+    const { id, outputDir } = await processes.spawn("true");
+    await processes.wait(id);
+    const meta = readFileSync(join(outputDir, "meta.json"), "utf8");
+    for (let count = 0; count < 1000; count += 1) {
+      const another = `${count}-${"x".repeat(200)}`;
+      const path = join(baseDir, "default", another);
+      mkdirSync(path);
+      writeFileSync(join(path, "meta.json"), meta.replace(`"id":"${id}"`, `"id":"${another}"`));
+      copyFileSync(join(outputDir, "exit_code"), join(path, "exit_code"));
+    }
+    const narrow = /** @type {Runtime} */ ({
+      run: (script, opts) => local.run(`ulimit -s 256; ${script}`, opts),
+    });
+    await assert.rejects(async () => {
+      const { exitCode, output } = await narrow.run(`cat '${baseDir}'/default/*/exit_code`);
+      assert.equal(exitCode, 0, output);
+    }, /Argument list too long/);
+    const listed = await background(narrow, { baseDir }).list();
+    assert.deepEqual([listed.length, listed.at(-1)?.status], [1001, "exited"]);
+  });
+
+  it("are listed without the rest of a long script", async () => {
+    const processes = background(local, { baseDir: join(directory, "long") });
+    const script = `echo é\n# ${"é".repeat(100_000)}`;
+    const { id } = await processes.spawn(script, { name: "é" });
+    const [listed] = await processes.list();
+    assert.deepEqual([listed?.id, listed?.name], [id, "é"]);
+    assert.equal(Buffer.byteLength(listed?.script ?? ""), 1024);
+    assert.ok(script.startsWith(listed?.script ?? "none"));
+    assert.equal((await processes.wait(id)).script, script);
+  });
+
+  it("are listed whatever else is there", async () => {
+    const baseDir = join(directory, "broken");
+    const processes = background(local, { baseDir });
+    const { id } = await processes.spawn("sleep 600");
+    for (const name of ["half", "an odd name", "empty"]) mkdirSync(join(baseDir, "default", name));
+    writeFileSync(join(baseDir, "default", "half", "meta.json"), '{"pid":1,"sta');
+    writeFileSync(join(baseDir, "default", "an odd name", "meta.json"), "{}\n{}\n");
+    assert.deepEqual(
+      (await processes.list()).map((process) => process.id),
+      [id],
+    );
+    await fails(() => processes.get("half"), /can't be read/);
+    await processes.remove("half");
+    await processes.terminate(id);
+  });
+
+  it("leave nothing behind when they are stopped while they are made", async () => {
+    const baseDir = join(directory, "stopped");
+    const home = join(baseDir, "default");
+    const processes = background(local, { baseDir });
+    await processes.run("true");
+    const place = subdirectory("no start");
+    const started = join(directory, "started");
+    const setsid = join(place, "setsid");
+    writeFileSync(setsid, `#!/bin/sh\n[ "$1" = true ] && exit\n: >'${started}'\nsleep 600\n`);
+    chmodSync(setsid, 0o755);
+    const shell = shellWith(place, programsWithout(["setsid"]), "dash");
+    for (const signal of /** @type {const} */ (["SIGTERM", "SIGKILL"])) {
+      const making = background(
+        {
+          async run(script) {
+            const maker = spawn(shell, ["-c", script], { detached: true, stdio: "ignore" });
+            await until(() => existsSync(started));
+            rmSync(started);
+            assert.equal(readdirSync(home).length, 1);
+            process.kill(-(maker.pid ?? 0), signal);
+            await once(maker, "exit");
+            return { exitCode: 1, output: "" };
+          },
+        },
+        { baseDir },
+      );
+      await fails(() => making.spawn("true"), /before it had answered/);
+      assert.deepEqual(await processes.list(), []);
+      assert.equal(readdirSync(home).length, signal === "SIGTERM" ? 0 : 1);
+    }
+    // The next that is started tidies up, but for those that others are making.
+    const other = `.new.x.${process.pid}`;
+    mkdirSync(join(home, other));
+    mkdirSync(join(home, ".gone.1.x"));
+    const { id } = await processes.spawn("true");
+    assert.deepEqual(readdirSync(home).sort(), [other, id]);
+  });
+
+  it("are gone, and not empty, for who reads while they are removed", async () => {
+    for (const program of ["wc", "tail"]) {
+      const place = subdirectory(`removing ${program}`);
+      const baseDir = join(place, "base");
+      const { id, outputDir } = await background(local, { baseDir }).spawn("echo hello");
+      await background(local, { baseDir }).wait(id);
+      const shell = shellWith(place, programsWithout([program]), "dash");
+      const script = `#!/bin/sh\nrm -rf '${outputDir}'\nexec /usr/bin/${program} "$@"\n`;
+      writeFileSync(join(place, program), script, { mode: 0o755 });
+      for (const stream of /** @type {const} */ (["stdout", "both"])) {
+        await assert.rejects(
+          background(localRuntime({ shell }), { baseDir }).readOutput(id, { stream }),
+          (error) => error instanceof NotFoundError && error.id === id,
+        );
+      }
+    }
+  });
+
+  it("have no words of the target's tools in their output", async () => {
+    const place = subdirectory("noisy");
+    const noisy = ["tail", "head", "od", "wc", "awk", "cat"];
+    const shell = shellWith(place, programsWithout(noisy), "dash");
+    for (const name of noisy) {
+      const script = `#!/bin/sh\necho "${name}: so it is" >&2\nexec /usr/bin/${name} "$@"\n`;
+      writeFileSync(join(place, name), script, { mode: 0o755 });
+    }
+    const baseDir = join(directory, "quiet");
+    const processes = background(localRuntime({ shell }), { baseDir });
+    const { id } = await background(local, { baseDir }).spawn("echo out; echo err >&2");
+    await processes.wait(id);
+    for (const options of [{}, { tailBytes: 100 }, { filter: "" }, { maxBytes: 100 }]) {
+      assert.equal((await processes.readOutput(id, options)).output, "out\nerr\n");
+    }
+    const [listed] = await processes.list();
+    assert.deepEqual(listed, await background(local, { baseDir }).get(id));
+  });
+
+  it("have no exit code that nobody wrote down", async () => {
+    const baseDir = join(directory, "lost");
+    const own = `"${baseDir}/default/$SANDPIPE_PROCESS"`;
+    for (const shell of ["dash", "bash"]) {
+      const processes = background(localRuntime({ shell }), { baseDir });
+      await fails(() => processes.run(`rm ${own}/exit_code.new`), /left no exit code/);
+      const [lost] = await processes.list();
+      assert.deepEqual([lost?.status, lost?.exitCode], ["failed", undefined]);
+      await processes.remove(lost?.id ?? "");
+      // What wants none is to have ended by itself.
+      const none = { captureExitCode: false };
+      await fails(() => processes.run("kill -KILL $PPID", none), /left no exit code/);
+      await fails(() => processes.run(`rm ${own}/exited_at.new`, none), /left no exit code/);
+      for (const { id } of await processes.list()) await processes.remove(id);
+    }
   });
 
   it("fail with a reason where baseDir can't be had", async () => {
@@ -251,6 +402,21 @@ describe("background processes", () => {
     await fails(() => running, /left no exit code/);
   });
 
+  it("end at once when they are terminated before their script has begun", async () => {
+    for (const shell of ["dash", "bash"]) {
+      const plain = localRuntime({ shell });
+      const slow = /** @type {Runtime} */ ({
+        run: (script, opts) =>
+          plain.run(script.replace("\nrun_script\n", "\nsleep 600\nrun_script\n"), opts),
+      });
+      const processes = background(slow, { baseDir: join(directory, "slow") });
+      const { id } = await processes.spawn("echo begun; sleep 600");
+      const { status, exitCode } = await processes.terminate(id, { graceMs: 60_000 });
+      assert.deepEqual([status, exitCode], ["killed", 143]);
+      assert.equal((await processes.readOutput(id)).output, "");
+    }
+  });
+
   it("hear an answer amid noise", async () => {
     const noisy = /** @type {Runtime} */ ({
       async run(script, opts) {
@@ -294,8 +460,9 @@ describe("background processes", () => {
     });
     const processes = background(holding, { baseDir: join(directory, "held") });
     const { id, pid } = await processes.spawn("sleep 600", { timeoutMs: 600_000 });
-    await until(() => groupMembers(pid).length >= 4);
-    for (const member of groupMembers(pid)) {
+    // The shell that leads it, the watchdog and a sleep of each.
+    await until(() => groupMembers(pid).length >= 2 && offspring(id).length >= 5);
+    for (const member of offspring(id)) {
       const open = readdirSync(`/proc/${member}/fd`).map((fd) =>
         readlinkSync(`/proc/${member}/fd/${fd}`),
       );
@@ -335,5 +502,8 @@ describe("background processes", () => {
     assert.equal((await processes.get(id)).status, "running");
     const { status, exitCode } = await processes.terminate(id);
     assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 143, []]);
+    const suspended = await processes.spawn("kill -STOP 0; sleep 600", { timeoutMs: 100 });
+    assert.equal((await processes.wait(suspended.id)).exitCode, 124);
+    await until(() => offspring(suspended.id).length === 0);
   }
 });

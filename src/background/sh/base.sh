@@ -24,3 +24,20 @@ make_home() {
   message=$(umask 077 && mkdir -p -- "$base" "$home" 2>&1) || fail failed "$message"
   open_home
 }
+
+# Removes directory $1. Whoever renames it has it: nobody else sees a part of it.
+discard() {
+  gone=$home/.gone.$$.${1##*/}
+  mv -- "$1" "$gone" && rm -rf -- "$gone"
+}
+
+# Removes what was left by others that were stopped while they made or removed a process.
+sweep() {
+  for left in "$home"/.gone.* "$home"/.new.*; do
+    [ -d "$left" ] || continue
+    case $left in
+      "$home"/.new.*) if look "${left##*.}" && living; then continue; fi ;;
+    esac
+    discard "$left" 2>/dev/null
+  done
+}

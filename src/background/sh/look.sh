@@ -43,3 +43,13 @@ living() {
     [ZX]*) return 1 ;;
   esac
 }
+
+# Sets $others to the living members of group $1 but its leader, and tells whether there are any.
+find_others() {
+  find_members "$1"
+  others=
+  for member in $members; do
+    [ "$member" = "$1" ] || others="$others $member"
+  done
+  [ -n "$others" ]
+}

@@ -52,10 +52,11 @@ tell() {
 report() {
   section home
   printf '%s' "$home"
-  section states
+  section state
   tell
-  section metas
-  cat "$dir/meta.json"
+  section meta
+  # It may have been removed since.
+  cat "$dir/meta.json" 2>/dev/null || fail missing ''
 }
 
 # Whether a living process of the group is this one's. While the leader lives or a member does, nobody

@@ -9,8 +9,8 @@ bytes() {
   [ "$3" -gt "$2" ] || return 0
   case $1 in
     both)
-      slices "$2" "$3" | while read -r name from length; do
-        tail -c "+$((from + 1))" "$dir/$name.log" | head -c "$length"
+      slices "$2" "$3" | while read -r name begin length; do
+        bytes "$name" "$begin" "$((begin + length))"
       done
       ;;
     *) tail -c "+$(($2 + 1))" "$dir/$1.log" | head -c "$(($3 - $2))" ;;
@@ -43,18 +43,69 @@ whole() {
   done
 }
 
-# Sets $to to the end of the last finished line between $from and $to, unless the line fills all that
-# may be read at once.
-finished() {
-  [ "$to" -gt "$from" ] || return 0
-  set -- $(bytes "$stream" "$((to - 1))" "$to" | hex)
-  [ "$1" != 0a ] || return 0
-  set -- $(bytes "$stream" "$from" "$to" | tail -n 1 | wc -c)
-  if [ "$1" -lt "$((to - from))" ]; then
-    to=$((to - $1))
-  elif [ "$1" -lt "$((max - 3))" ]; then
-    to=$from
+# Sets $rest to the length of what stands behind the last line end of stream $1 between $2 and $3.
+unfinished() {
+  set -- $({ bytes "$@" && echo .; } | tail -n 1 | wc -c)
+  rest=$(($1 - 2))
+}
+
+# Sets $to to the end of the last finished line of stream $1 between $2 and $3. A line that fills all that
+# may be read at once counts as finished.
+last_line() {
+  begin=$(($3 - max))
+  [ "$begin" -gt "$2" ] || begin=$2
+  unfinished "$1" "$begin" "$3"
+  to=$3
+  if [ "$rest" -lt "$(($3 - begin))" ]; then
+    to=$(($3 - rest))
+  elif [ "$rest" -lt "$((max - 3))" ]; then
+    to=$2
   fi
+}
+
+# Sets $to to the last place between $from and $to at which no line is unfinished, on either stream, unless
+# one fills all that may be read at once.
+finished() {
+  at=$from good=$from loose=$from open=
+  set -- $(slices "$from" "$to")
+  while [ "$#" -gt 0 ]; do
+    at=$((at + $3))
+    unfinished "$1" "$2" "$(($2 + $3))"
+    # What has ended finishes no more.
+    case "$life $1 $(($2 + $3))" in
+      "dead stdout $out" | "dead stderr $err") rest=0 ;;
+    esac
+    other=
+    for name in $open; do [ "$name" = "$1" ] || other=$name; done
+    if [ "$rest" -lt "$3" ]; then
+      loose=$((at - rest))
+      [ -n "$other" ] || good=$loose
+    fi
+    open=$other
+    [ "$rest" -eq 0 ] || open="$other $1"
+    shift 3
+  done
+  if [ "$good" -gt "$from" ]; then
+    to=$good
+  elif [ "$((to - from))" -lt "$((max - 3))" ]; then
+    to=$from
+  elif [ "$loose" -gt "$from" ]; then
+    to=$loose
+  fi
+}
+
+# Moves $from behind a line that it cuts.
+skip_cut_line() {
+  set -- $(slices "$from" "$size")
+  while [ "$#" -gt 0 ] && [ "$2" -gt 0 ]; do
+    case $(bytes "$1" "$(($2 - 1))" "$2" | hex) in
+      *0a*) return ;;
+    esac
+    skipped=$(bytes "$1" "$2" "$(($2 + $3))" | head -n 1 | wc -c)
+    from=$((from + skipped))
+    [ "$skipped" -eq "$3" ] || return 0
+    shift 3
+  done
 }
 
 # Both streams have one order for all readers, in the file `order`: each line says how far the streams
@@ -65,8 +116,12 @@ order() {
   printf '\n%s\n' "$unwritten"
 }
 
-# The parts of the two files that stand from $1 up to $2 in that order.
+# The parts of the files that stand from $1 up to $2: the stream, where it begins there, its length.
 slices() {
+  if [ "$stream" != both ]; then
+    echo "$stream $1 $(($2 - $1))"
+    return
+  fi
   order | awk -v from="$1" -v to="$2" '
     function stream(name, size,    new, first, last) {
       new = size - seen[name]
@@ -80,6 +135,12 @@ slices() {
     $3 == "." { stream("stdout", $1); stream("stderr", $2) }'
 }
 
+# Sets $to to how far stream $1, which is still written, can be read between $2 and $3.
+readable() {
+  whole "$@"
+  [ -z "$by_line" ] || last_line "$1" "$2" "$to"
+}
+
 # Sets $size to how much of both there is to be read.
 measure_both() {
   measure "$dir/stdout.log"
@@ -90,8 +151,8 @@ measure_both() {
     $3 == "." { if ($1 > out) out = $1; if ($2 > err) err = $2 }
     END { printf "%.0f %.0f", out, err }')
   if [ "$life" = alive ]; then
-    if [ "$out" -gt "$1" ]; then whole stdout "$1" "$out" && out=$to; fi
-    if [ "$err" -gt "$2" ]; then whole stderr "$2" "$err" && err=$to; fi
+    if [ "$out" -gt "$1" ]; then readable stdout "$1" "$out" && out=$to; fi
+    if [ "$err" -gt "$2" ]; then readable stderr "$2" "$err" && err=$to; fi
   fi
   if [ "$out" -gt "$1" ] || [ "$err" -gt "$2" ]; then
     if ! message=$({ printf '\n%s %s .\n' "$out" "$err" >>"$dir/order"; } 2>&1); then
@@ -112,23 +173,13 @@ window() {
   inspect
   case $stream in
     both) measure_both ;;
-    *) measure "$dir/$stream.log" ;;
+    *)
+      measure "$dir/$stream.log"
+      if [ "$life" = alive ]; then readable "$stream" 0 "$size" && size=$to; fi
+      ;;
   esac
-  from=$offset
-  if [ -n "$tail" ]; then
-    from=$((size - tail))
-    if [ "$from" -gt 0 ]; then
-      for byte in $(bytes "$stream" "$from" "$((from + 3))" | hex); do
-        case $byte in
-          [89ab]?) from=$((from + 1)) ;;
-          *) break ;;
-        esac
-      done
-    else
-      from=0
-    fi
-  fi
-  to=$((from + max))
+  [ -z "$tail" ] || start_at_tail
+  from=$offset to=$((offset + max))
   [ "$to" -lt "$size" ] || to=$size
   if [ "$to" -le "$from" ]; then
     to=$from
@@ -138,18 +189,39 @@ window() {
   fi
 }
 
-unwritten=
+# Sets $offset, once, to so many bytes before the end as it is at the first look.
+start_at_tail() {
+  from=$((size - tail)) tail=
+  if [ "$from" -gt 0 ]; then
+    for byte in $(bytes "$stream" "$from" "$((from + 3))" | hex); do
+      case $byte in
+        [89ab]?) from=$((from + 1)) ;;
+        *) break ;;
+      esac
+    done
+    [ -z "$by_line" ] || skip_cut_line
+  else
+    from=0
+  fi
+  offset=$from
+}
+
+unwritten='' out='' err=''
 find_process
 window
 while [ "$to" -le "$from" ] && [ "$life" = alive ] && [ "$elapsed" -lt "$wait" ]; do
   pause
   window
 done
-section states
+section state
 tell
 section window
 printf '%s %s %s\n' "$from" "$to" "$size"
-section output
 # What a tool has to say is no output.
 exec 2>/dev/null
-bytes "$stream" "$from" "$to"
+slices "$from" "$to" | while read -r name begin length; do
+  section "$name"
+  bytes "$name" "$begin" "$((begin + length))"
+done
+# It may have been removed meanwhile.
+[ -e "$dir/meta.json" ] || fail missing ''

@@ -4,5 +4,5 @@ inspect
 if [ "$pid" != none ] && group_lives; then
   fail failed "process $id has ended, but not all that it started: terminate it first"
 fi
-message=$(rm -rf -- "$dir" 2>&1) || fail failed "$message"
+message=$(discard "$dir" 2>&1) || fail failed "$message"
 section removed

@@ -1,4 +1,4 @@
-dir=$1 mask=$2 shell=$3
+dir=$1 final=$2 mask=$3 shell=$4
 # What whoever started this has open is not to stay open as long as the script runs.
 exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-
 # Marks all that comes of the script.
@@ -12,10 +12,7 @@ for signal in ABRT BUS FPE ILL IO PROF SEGV SYS TRAP VTALRM XCPU XFSZ; do
   if (trap : "$signal") 2>/dev/null; then trap : "$signal"; fi
 done
 
-if ! look "$$" || [ "$group" != "$$" ]; then
-  echo 'there is no process group to be had: neither setsid nor a shell with job control is there'
-  exit 1
-fi
+must_lead
 if [ -n "${cwd+given}" ]; then
   case $cwd in
     /*) ;;
@@ -23,71 +20,38 @@ if [ -n "${cwd+given}" ]; then
   esac
   CDPATH='' cd -- "$cwd" || exit 1
 fi
-[ -z "$timeout" ] || mkfifo "$dir/alarm" || exit 1
+if [ -n "$watch" ]; then
+  # Nothing is written there: this shell and the watchdog see each other's end as end-of-file.
+  mkfifo "$dir/leader" "$dir/watchdog" || exit 1
+  exec 3<>"$dir/leader" 4<"$dir/leader" 5<>"$dir/watchdog" 6<"$dir/watchdog"
+  rm -f "$dir/leader" "$dir/watchdog"
+  if ! lead "$shell" -c "$watch" sandpipe "$$" "$final"; then
+    printf '%s\n' "$told"
+    exit 1
+  fi
+  exec 4<&- 5<&-
+fi
+look "$$"
 {
   printf '{"pid":%s,"startTime":"%s","startedAt":"%s",\n' "$$" "$began" "$(now)" &&
     cat "$dir/meta.rest"
-} >"$dir/meta.json.new" || exit 1
-mv "$dir/meta.json.new" "$dir/meta.json" || exit 1
+} >"$dir/meta.json" || exit 1
 # It may have secrets of the environment in it.
 rm -f "$dir/meta.rest" "$dir/supervise"
+# From here on it is there for everybody.
+mv "$dir" "$final" || exit 1
+dir=$final
 echo ready
 exec >/dev/null 2>&1
-
-deaf() { trap '' INT QUIT USR1 USR2 PIPE ALRM TERM; }
-
-# Sets $members to what is in the group beside this shell and the watchdog.
-find_others() {
-  find_members "$$"
-  others=
-  for member in $members; do
-    case $member in
-      "$$" | "$self") ;;
-      *) others="$others $member" ;;
-    esac
-  done
-  [ -n "$others" ]
-}
-
-watch() {
-  deaf
-  self=$(exec "$shell" -c 'echo "$PPID"')
-  # The alarm says nothing: it ends.
-  read -r _ <"$dir/alarm"
-  true >"$dir/timed_out"
-  kill -TERM "-$$"
-  kill -CONT "-$$"
-  while [ "$elapsed" -lt "$grace" ] && find_others; do pause; done
-  # One by one, so that the shell is left to write down the end.
-  while [ "$elapsed" -lt $((grace + 10000)) ] && find_others; do
-    kill -KILL $others
-    pause
-  done
-}
-
-if [ -n "$timeout" ]; then
-  if ! sleep 0.01; then timeout=$whole_timeout; fi
-  (
-    deaf
-    exec sleep "$timeout" >"$dir/alarm"
-  ) &
-  alarm=$!
-  watch &
-  watchdog=$!
-fi
 
 # The script's own exit, exec, syntax error or death is the status of this child.
 run_script
 code=$?
 
-if [ -n "$timeout" ]; then
-  if [ -e "$dir/timed_out" ]; then
-    # As `timeout` of the GNU coreutils has it.
-    code=124
-  else
-    kill -KILL "$watchdog" "$alarm"
-  fi
-  wait "$watchdog"
-  rm -f "$dir/alarm"
+if [ -e "$dir/timed_out" ]; then
+  # As `timeout` of the GNU coreutils has it.
+  code=124
+  # The watchdog ends when it has stopped the others.
+  read -r _ <&6
 fi
 conclude "$code"

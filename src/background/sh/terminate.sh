@@ -4,6 +4,8 @@ inspect
 lived=$life
 if leader_lives; then watched=yes; fi
 if [ "$pid" != none ] && group_lives; then
+  # A script that is only about to begin would not feel the signal.
+  { true >"$dir/terminated"; } 2>/dev/null
   kill -TERM "-$pid" 2>/dev/null
   # What is suspended acts upon it only when it goes on.
   kill -CONT "-$pid" 2>/dev/null
@@ -19,7 +21,7 @@ if [ "$pid" != none ] && group_lives; then
   inspect
 fi
 # Only SIGKILL ends the leader before it has written the code.
-if [ "$lived" = alive ] && [ -z "$code" ]; then
+if [ "$lived" = alive ] && ! read_code; then
   conclude 137
   inspect
 fi

@@ -1,0 +1,91 @@
+// @ts-check
+// How commands are run.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+
+import { background } from "sandpipe";
+
+/** @import { Subject } from "./subject.mjs" */
+
+/** @param {Subject} subject */
+export function testRun(subject) {
+  describe("run", () => {
+    it("gives the true exit code and the output in order of arrival", async () => {
+      assert.deepEqual(await subject.processes.run("echo hello"), {
+        output: "hello\n",
+        exitCode: 0,
+      });
+      assert.deepEqual(await subject.processes.run("echo a; echo b >&2; echo c; exit 42"), {
+        output: "a\nb\nc\n",
+        exitCode: 42,
+      });
+      const { exitCode, output } = await subject.processes.run("nonexistent_command_xyz");
+      assert.equal(exitCode, 127);
+      assert.match(output, /nonexistent_command_xyz/);
+    });
+
+    it("keeps nothing of what it has handed over", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "run" });
+      await own.run("echo hello");
+      assert.deepEqual(await own.list(), []);
+    });
+
+    it("says that a command still runs, which goes on", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "patience" });
+      const result = await own.run("echo begun; sleep 600", { waitTimeoutMs: 300 });
+      assert.deepEqual([result.output, result.exitCode], ["begun\n", 1]);
+      const [running] = await own.list();
+      assert.equal(running?.status, "running");
+      assert.match(result.failureReason ?? "", new RegExp(`after 300 ms.*${running?.id}`));
+      await own.terminate(running?.id ?? "");
+    });
+
+    it("keeps no exit code where none is wanted", async () => {
+      const wanted = { captureExitCode: false };
+      assert.deepEqual(await subject.processes.run("echo x; exit 3", wanted), {
+        output: "x\n",
+        exitCode: 0,
+      });
+      const { exitCode } = await subject.processes.run("sleep 600", {
+        ...wanted,
+        waitTimeoutMs: 50,
+      });
+      assert.equal(exitCode, 1);
+    });
+
+    it("gives the first part of long output", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "head" });
+      const { output } = await own.run("echo abé😀def", { maxOutputBytes: 7 });
+      assert.equal(output, "abé");
+      assert.equal((await own.run("echo abc", { maxOutputBytes: 0 })).output, "");
+      // The rest is there to be read.
+      assert.equal((await own.list()).length, 2);
+      assert.equal((await own.run("echo abc", { maxOutputBytes: 4 })).output, "abc\n");
+    });
+
+    it("gives output that takes several reads", async () => {
+      const { output } = await subject.processes.run("seq 1 400000");
+      assert.equal(output.length, 2_688_895);
+      assert.ok(output.startsWith("1\n2\n") && output.endsWith("399999\n400000\n"));
+    });
+
+    it("leaves the output where it is", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "ignored" });
+      const { output, exitCode } = await own.run("echo hello; exit 2", { ignoreOutput: true });
+      const [process] = await own.list();
+      assert.deepEqual([output, exitCode], [`Output of 6 bytes is in ${process?.stdoutPath}.`, 2]);
+    });
+
+    it("puts the output into a file, and makes its directory", async () => {
+      const outputFile = join(subject.directory, "it's a", "new", "-file");
+      const { output } = await subject.processes.run("echo hello; echo oops >&2", { outputFile });
+      assert.equal(output, "hello\noops\n");
+      assert.equal(readFileSync(outputFile, "utf8"), "hello\noops\n");
+      const note = await subject.processes.run("echo hi", { outputFile, ignoreOutput: true });
+      assert.equal(note.output, `Output of 3 bytes is in ${outputFile}.`);
+      assert.equal(readFileSync(outputFile, "utf8"), "hi\n");
+    });
+  });
+}

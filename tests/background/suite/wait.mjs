@@ -1,0 +1,55 @@
+// @ts-check
+// How the end is waited for.
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { describe, it } from "node:test";
+
+import { background } from "sandpipe";
+
+/** @import { Subject } from "./subject.mjs" */
+
+/** @param {Subject} subject @param {boolean} alone It runs one script at a time */
+export function testWait(subject, alone) {
+  describe("wait", () => {
+    // A session runs one script at a time.
+    const skip = alone && "one wait holds up the other";
+    it("waits on the target, and is not asking all the time", { skip }, async () => {
+      let calls = 0;
+      const counting = background(
+        { run: (script, opts) => ((calls += 1), subject.runtime.run(script, opts)) },
+        { baseDir: subject.baseDir },
+      );
+      const go = subject.path();
+      const { id } = await counting.spawn(`until [ -e '${go}' ]; do sleep 0.02; done; exit 4`);
+      calls = 0;
+      const waiting = counting.wait(id);
+      const begin = performance.now();
+      await counting.wait(id, { timeoutMs: 300 });
+      assert.ok(performance.now() - begin >= 290);
+      writeFileSync(go, "");
+      assert.equal((await waiting).exitCode, 4);
+      assert.equal(calls, 2);
+    });
+
+    it("resolves with the process as it is when the time is over", async () => {
+      const { id } = await subject.processes.spawn("sleep 600");
+      const { status, exitCode } = await subject.processes.wait(id, { timeoutMs: 100 });
+      assert.deepEqual([status, exitCode], ["running", undefined]);
+      assert.equal((await subject.processes.get(id)).status, "running");
+    });
+
+    it("ends when it is aborted, and the process goes on", async () => {
+      const { id } = await subject.processes.spawn("sleep 600");
+      const stop = new AbortController();
+      const reason = new Error("enough");
+      const waiting = subject.processes.wait(id, { signal: stop.signal });
+      stop.abort(reason);
+      await assert.rejects(waiting, (error) => error === reason);
+      await assert.rejects(
+        subject.processes.wait(id, { signal: stop.signal }),
+        (error) => error === reason,
+      );
+      assert.equal((await subject.processes.get(id)).status, "running");
+    });
+  });
+}
