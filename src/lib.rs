@@ -13,6 +13,7 @@ mod closing;
 mod error;
 mod execs;
 mod features;
+mod here_document;
 mod js_string;
 mod operation;
 mod request;

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use crate::here_document::delimiter;
 use crate::shell_quote::shell_quote;
 
 /// What a script's answer stands between. Nothing that was printed before it was made can have it.
@@ -80,7 +81,7 @@ impl Script {
         let mut text = format!("command \"${{BASH:-sh}}\" -c {body} sandpipe </dev/null 2>&1");
         let mut documents = String::new();
         for (descriptor, input) in (3_u32..).zip(&self.inputs) {
-            let delimiter = format!("{}{first}-{descriptor}", beginning_of_no_line(input));
+            let delimiter = delimiter(input, &format!("{first}-{descriptor}"));
             text.extend([" ", &descriptor.to_string(), "<<'", &delimiter, "'"]);
             let end = if input.ends_with('\n') { "" } else { "\n" };
             documents.extend([input, end, &delimiter, "\n"]);
@@ -88,16 +89,6 @@ impl Script {
         text.push('\n');
         text + &documents
     }
-}
-
-/// A character with which no line of `input` begins, if there is one.
-///
-/// dash 0.5.12 loses a byte of a here-document where a line begins like the delimiter and goes on with a
-/// character that is not ASCII.
-fn beginning_of_no_line(input: &str) -> char {
-    let begins_none = |c: &char| input.lines().all(|line| !line.starts_with(*c));
-    let letters = ('0'..='9').chain('A'..='Z').chain('a'..='z');
-    letters.chain("_~^@%+=:,./-".chars()).find(begins_none).unwrap_or('~')
 }
 
 #[cfg(test)]

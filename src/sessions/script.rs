@@ -10,6 +10,7 @@
 //! and what it does to 0, 1, 2, 8 and 9 is undone at its end.
 
 use super::markers::Nonce;
+use crate::here_document::delimiter;
 
 /// The arguments that make a shell of this name an interactive one that reads no file of its user's.
 pub(super) fn arguments(shell: &str) -> Vec<String> {
@@ -50,9 +51,9 @@ pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
         // the script's.
         code => format!("; {{ (exit {code}); }} >/dev/null 2>&1"),
     };
-    let delimiter = nonce.as_str();
+    let delimiter = delimiter(script, nonce.as_str());
     format!(
-        "\\command . /dev/fd/7 </dev/null >&8 2>&9 8>&- 9>&- 7<<\\{delimiter}; \
+        "\\command . /dev/fd/7 </dev/null >&8 2>&9 8>&- 9>&- 7<<'{delimiter}'; \
          {{ {KEEP_STATUS}; {result}; }}\n\
          {{ {begin}; \\command exec 7<&-; }} 2>/dev/null || \\command return{last}\n\
          {script}\n\

@@ -22,6 +22,13 @@ testSessions("the output of sessions", (place) => {
       assert.equal(all.length, 2 * 1_288_895 + 4);
     }));
 
+  it("runs a script whose lines begin in every way, byte for byte", () =>
+    place.inSession(async (session) => {
+      const lines = [..."0123456789abcdefghijklmnopqrstuvwxyz"].map((c) => `${c}é\n${c}${c}é\n`);
+      const { output } = await session.run(`printf %s '\n${lines.join("")}'`);
+      assert.equal(output, `\n${lines.join("")}`);
+    }));
+
   it("has each byte in the output of its own run", () =>
     place.inSession(async (session) => {
       for (let number = 0; number < 30; number += 1) {
