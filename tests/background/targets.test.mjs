@@ -60,6 +60,28 @@ describe("background processes", () => {
       return true;
     });
 
+  it("keep their exit code when a signal to the group comes while it is written", async () => {
+    for (const shell of ["dash", "bash"]) {
+      const place = subdirectory(`late signals to ${shell}`);
+      const programs = programsWithout(["mv", "date"]);
+      for (const name of ["mv", "date"]) {
+        const path = join(place, `${name} that sends signals`);
+        const signals = 'case "$*" in *exit_code | -u*) kill -TERM 0; kill -INT 0 ;; esac';
+        writeFileSync(
+          path,
+          `#!/bin/sh\n[ ! -e '${place}/late' ] || ${signals}\nexec /bin/${name} "$@"\n`,
+        );
+        chmodSync(path, 0o755);
+        programs[name] = path;
+      }
+      const runtime = localRuntime({ shell: shellWith(place, programs, shell) });
+      const processes = background(runtime, { baseDir: join(place, "state") });
+      const { id } = await processes.spawn(`true >'${place}/late'; exit 7`);
+      const { status, exitCode } = await processes.wait(id);
+      assert.deepEqual({ status, exitCode }, { status: "exited", exitCode: 7 }, shell);
+    }
+  });
+
   it("are found, read from the start and terminated by another client than the one that died", async () => {
     const baseDir = join(directory, "orphaned");
     const script = "echo begun; while :; do echo on; sleep 0.02; done";

@@ -39,6 +39,8 @@ message=$({
 
 shell=${BASH:-$(command -v sh)}
 lead "$shell" "$dir/supervise" "$dir" "$final" "$mask" "$shell" || abandon "$told"
+# From here on it is not this script's to discard.
+trap - HUP INT TERM
 dir=$final
 
 section home

@@ -6,11 +6,14 @@ export SANDPIPE_PROCESS="$id"
 # A hangup is for nobody here; every other signal to the group is for the script: this shell lives on to
 # write down what comes of it. In the script they have their default again (POSIX, 2.11).
 trap '' HUP
-trap : INT QUIT USR1 USR2 PIPE ALRM TERM
-# Not every shell knows all of these.
-for signal in ABRT BUS FPE ILL IO PROF SEGV SYS TRAP VTALRM XCPU XFSZ; do
-  if (trap : "$signal") 2>/dev/null; then trap : "$signal"; fi
-done
+at_signals() {
+  trap "$1" INT QUIT USR1 USR2 PIPE ALRM TERM
+  # Not every shell knows all of these.
+  for signal in ABRT BUS FPE ILL IO PROF SEGV SYS TRAP VTALRM XCPU XFSZ; do
+    if (trap "$1" "$signal") 2>/dev/null; then trap "$1" "$signal"; fi
+  done
+}
+at_signals :
 
 must_lead
 if [ -n "${cwd+given}" ]; then
@@ -47,6 +50,8 @@ exec >/dev/null 2>&1
 # The script's own exit, exec, syntax error or death is the status of this child.
 run_script
 code=$?
+# The programs that write the end are in the group as well: they ignore what still comes for the script.
+at_signals ''
 
 if [ -e "$dir/timed_out" ]; then
   # As `timeout` of the GNU coreutils has it.

@@ -12,14 +12,15 @@ if [ "$pid" != none ] && group_lives; then
   while [ "$elapsed" -lt "$grace" ] && group_lives; do pause; done
   elapsed=0 nap=0.02 step=20
   # Who looks between the end and the writing of its code is to know what it was.
-  if group_lives; then true >"$dir/killed"; fi
+  if leader_lives; then true >"$dir/killed"; fi
   while group_lives; do
     [ "$elapsed" -lt 10000 ] || fail failed "processes of $id are still there after SIGKILL"
     kill -KILL "-$pid" 2>/dev/null
     pause
   done
-  inspect
 fi
+# It may have ended by itself meanwhile.
+inspect
 # Only SIGKILL ends the leader before it has written the code.
 if [ "$lived" = alive ] && ! read_code; then
   conclude 137

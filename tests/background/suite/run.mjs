@@ -55,6 +55,18 @@ export function testRun(subject) {
       assert.equal(exitCode, 1);
     });
 
+    it("does not make a death of an end whose code is not kept", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "left" });
+      const script = "(trap '' TERM; while :; do sleep 0.1; done) & echo $!; exit 0";
+      const { exitCode } = await own.run(script, { captureExitCode: false, ignoreOutput: true });
+      assert.equal(exitCode, 0);
+      const [ended] = await own.list();
+      assert.equal(ended?.status, "exited");
+      const { status } = await own.terminate(ended?.id ?? "", { graceMs: 100 });
+      assert.equal(status, "exited");
+      assert.equal((await own.get(ended?.id ?? "")).status, "exited");
+    });
+
     it("gives the first part of long output", async () => {
       const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "head" });
       const { output } = await own.run("echo abé😀def", { maxOutputBytes: 7 });
