@@ -26,20 +26,45 @@ impl Method {
     }
 }
 
+/// The kinds of bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MediaType {
+    Json,
+    EventStream,
+}
+
+impl MediaType {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::EventStream => "text/event-stream",
+        }
+    }
+}
+
 /// The kind of body that an answer is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accept {
     Json,
     EventStream,
+    /// The latter where the agent gives one for this.
+    JsonOrEventStream,
 }
 
 impl Accept {
-    /// The media type, without parameters.
-    pub(crate) fn media_type(self) -> &'static str {
+    /// The media types, without parameters.
+    pub(crate) fn media_types(self) -> &'static [MediaType] {
         match self {
-            Self::Json => "application/json",
-            Self::EventStream => "text/event-stream",
+            Self::Json => &[MediaType::Json],
+            Self::EventStream => &[MediaType::EventStream],
+            Self::JsonOrEventStream => &[MediaType::EventStream, MediaType::Json],
         }
+    }
+
+    /// The header's value.
+    pub(crate) fn header(self) -> String {
+        let names: Vec<_> = self.media_types().iter().map(|media_type| media_type.name()).collect();
+        names.join(", ")
     }
 }
 

@@ -16,7 +16,7 @@ use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
 use crate::features::{Feature, Features};
 use crate::operation::Operation;
-use crate::request::{Accept, Request, excerpt, refusal};
+use crate::request::{MediaType, Request, excerpt, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 use crate::sleep::sleep;
 
@@ -195,8 +195,16 @@ impl Transport {
         let status = answer.http_status().map_err(no_answer)?;
         let reader = answer.reader().map_err(no_answer)?;
         let transport = self.clone();
-        let mut body =
-            Body { transport, operation, reader, cancel, chunk: Vec::new(), unread: Vec::new() };
+        let media_type = MediaType::Json;
+        let mut body = Body {
+            media_type,
+            transport,
+            operation,
+            reader,
+            cancel,
+            chunk: Vec::new(),
+            unread: Vec::new(),
+        };
         if !(200..300).contains(&status) {
             let text = body.read_up_to(MAX_ERROR_BODY).await?;
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -204,14 +212,20 @@ impl Transport {
             return Err(refusal(operation, status, text, retry_after));
         }
         let content_type = answer.header("content-type");
-        let expected = request.accept.media_type();
-        if !content_type.as_deref().is_some_and(|actual| is_media_type(actual, expected)) {
+        let expected = request.accept.media_types();
+        let is_told = |media_type: &&MediaType| {
+            content_type.as_deref().is_some_and(|told| is_media_type(told, media_type.name()))
+        };
+        if let Some(media_type) = expected.iter().find(is_told) {
+            body.media_type = *media_type;
+        } else {
             let beginning = body.read().await?.map(excerpt).unwrap_or_default();
             return Err(Error::Protocol {
                 operation,
                 problem: format!(
-                    "the answer from {url} is {}, not {expected}: {beginning}",
+                    "the answer from {url} is {}, not {}: {beginning}",
                     content_type.as_deref().unwrap_or("of no stated type"),
+                    request.accept.header(),
                 ),
                 excerpt: beginning,
             });
@@ -225,7 +239,7 @@ impl Transport {
         cancel: &Cancel,
     ) -> std::result::Result<RequestInit, JsValue> {
         let headers = Headers::new_with_headers(&self.agent.headers)?;
-        headers.set("accept", request.accept.media_type())?;
+        headers.set("accept", &request.accept.header())?;
         if let Some(key) = &request.idempotency_key {
             headers.set("idempotency-key", key)?;
         }
@@ -233,7 +247,7 @@ impl Transport {
         init.set_method(request.method.as_str());
         init.set_signal(Some(&cancel.signal()));
         if let Some(body) = &request.body {
-            headers.set("content-type", Accept::Json.media_type())?;
+            headers.set("content-type", MediaType::Json.name())?;
             init.set_body(&body.into());
         }
         init.set_headers(&headers);
@@ -256,6 +270,7 @@ impl Transport {
 /// The body of an answer. Dropping it before its end closes the connection.
 #[derive(Debug)]
 pub(crate) struct Body {
+    pub(crate) media_type: MediaType,
     transport: Transport,
     operation: Operation,
     /// None where the answer has no body.
@@ -318,7 +333,7 @@ impl Body {
         self.transport.no_answer(self.operation, &self.cancel, reason.into())
     }
 
-    async fn read_to_end(&mut self) -> Result<Vec<u8>> {
+    pub(crate) async fn read_to_end(&mut self) -> Result<Vec<u8>> {
         let whole = self.read_up_to(MAX_BODY).await?;
         if whole.len() < MAX_BODY {
             return Ok(whole);

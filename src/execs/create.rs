@@ -1,3 +1,5 @@
+use std::mem;
+
 use js_sys::Promise;
 use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{CreateExecRequest, ExecItem};
@@ -9,7 +11,7 @@ use crate::arguments::{Fields, boolean, string, string_map, strings};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
-use crate::request::{Accept, Request, read_json};
+use crate::request::{Accept, MediaType, Request, read_json};
 use crate::transport::{Body, Transport};
 use crate::value::to_js;
 
@@ -27,7 +29,7 @@ const OPERATION: Operation = Operation::CreateExec;
 
 /// Creates an exec, at most once.
 pub(crate) async fn create(transport: &Transport, exec: &CreateExecRequest) -> Result<ExecItem> {
-    let creation = Creation::prepare(transport, exec, Accept::Json).await?;
+    let creation = Creation::prepare(transport, exec, false).await?;
     Ok(creation.carry_out(transport).await?.exec)
 }
 
@@ -45,17 +47,18 @@ pub(crate) struct Creation {
     request: Request,
     /// The agent knows a repeated create for what it is.
     known_by_key: bool,
+    /// The answer may go on with the output.
+    followed: bool,
 }
 
 impl Creation {
     /// Asks the agent for what it takes to create an exec. Nothing is created.
     ///
-    /// An event stream as the answer brings the output along; an agent that gives none answers with
-    /// the exec alone.
+    /// `followed`: the output is wanted as well, and comes with the answer where the agent can do that.
     pub(crate) async fn prepare(
         transport: &Transport,
         exec: &CreateExecRequest,
-        answer: Accept,
+        followed: bool,
     ) -> Result<Self> {
         if transport.in_flight.is_closed() {
             // Nothing has been sent, and nothing will be.
@@ -67,12 +70,10 @@ impl Creation {
         let known_by_key = offered.map_err(|error| error.of(OPERATION))?;
         if known_by_key {
             request.idempotency_key = Some(Uuid::new_v4().to_string());
-            // The answer takes as long as the command: the key makes up for one that is cut.
-            if answer == Accept::EventStream && transport.offers(Feature::CreateStream).await? {
-                request.accept = answer;
-            }
         }
-        Ok(Self { command: exec.command.clone(), request, known_by_key })
+        // The answer takes as long as the command: the key makes up for one that is cut.
+        let followed = followed && known_by_key && transport.offers(Feature::CreateStream).await?;
+        Ok(Self { command: exec.command.clone(), request, known_by_key, followed })
     }
 
     /// Creates the exec, at most once: the request is repeated where the agent knows a repeated
@@ -81,11 +82,33 @@ impl Creation {
     /// # Errors
     /// [`Error::CreateUnknown`] where it may have been created.
     pub(crate) async fn carry_out(&self, transport: &Transport) -> Result<Created> {
-        let mut may_exist = false;
+        self.attempts(transport, self.followed, false).await
+    }
+
+    /// Asks anew for the exec that is being created, where the answer may be held back on its way until
+    /// the command has ended. None where that would be no use, or could run it twice.
+    pub(crate) fn ask_again<'a>(
+        &'a self,
+        transport: &'a Transport,
+    ) -> Option<impl Future<Output = Result<Created>> + 'a> {
+        self.followed.then(|| self.attempts(transport, false, true))
+    }
+
+    /// What can't be followed at the first attempt is asked for by itself at the next ones.
+    async fn attempts(
+        &self,
+        transport: &Transport,
+        mut followed: bool,
+        mut may_exist: bool,
+    ) -> Result<Created> {
         let attempt = async || {
-            let answer = match self.request.accept {
-                Accept::EventStream => self.stream(transport).await,
-                Accept::Json => transport.send_once(&self.request).await.and_then(|body| {
+            let accept =
+                if mem::take(&mut followed) { Accept::JsonOrEventStream } else { Accept::Json };
+            let request = Request { accept, ..self.request.clone() };
+            let answer = match transport.open(&request).await {
+                Err(error) => Err(error),
+                Ok(body) if body.media_type == MediaType::EventStream => read_stream(body).await,
+                Ok(mut body) => body.read_to_end().await.and_then(|body| {
                     // It has been created, and the answer was cut or is not well said; unless a page
                     // was the answer, and nothing shows that an agent is there.
                     let is_page = body.trim_ascii_start().starts_with(b"<");
@@ -107,35 +130,6 @@ impl Creation {
         })
     }
 
-    /// Makes the request once; the answer is a stream that begins with the exec.
-    async fn stream(&self, transport: &Transport) -> Result<Created> {
-        let mut output = transport.open(&self.request).await?;
-        let mut decoder = Decoder::default();
-        let mut head = Vec::new();
-        let mut exec = None;
-        let exec = loop {
-            if let Some(exec) = exec {
-                break exec?;
-            }
-            let Ok(chunk) = output.read_unless_silent().await else {
-                return Err(output.cut("the answer did not say within 45 s what was created"));
-            };
-            let Some(chunk) = chunk? else {
-                return Err(output.cut("the answer ended before it said what was created"));
-            };
-            head.extend_from_slice(chunk);
-            let fed = decoder.feed(chunk, |event| {
-                if event.name == "exec" && exec.is_none() {
-                    exec = Some(read_json(OPERATION, event.data));
-                }
-            });
-            fed.map_err(|too_large| output.cut(&too_large.to_string()))?;
-        };
-        // The events of the output that came with it are still to be read.
-        output.unread(head);
-        Ok(Created { exec, output: Some(output) })
-    }
-
     /// The error that says that it may have been created.
     pub(crate) fn unknown(&self, cause: Error) -> Error {
         match cause {
@@ -154,6 +148,34 @@ impl Creation {
             error => error.leaves_open(),
         }
     }
+}
+
+/// Reads a stream that begins with the exec, as far as that.
+async fn read_stream(mut output: Body) -> Result<Created> {
+    let mut decoder = Decoder::default();
+    let mut head = Vec::new();
+    let mut exec = None;
+    let exec = loop {
+        if let Some(exec) = exec {
+            break exec?;
+        }
+        let Ok(chunk) = output.read_unless_silent().await else {
+            return Err(output.cut("the answer did not say within 45 s what was created"));
+        };
+        let Some(chunk) = chunk? else {
+            return Err(output.cut("the answer ended before it said what was created"));
+        };
+        head.extend_from_slice(chunk);
+        let fed = decoder.feed(chunk, |event| {
+            if event.name == "exec" && exec.is_none() {
+                exec = Some(read_json(OPERATION, event.data));
+            }
+        });
+        fed.map_err(|too_large| output.cut(&too_large.to_string()))?;
+    };
+    // The events of the output that came with it are still to be read.
+    output.unread(head);
+    Ok(Created { exec, output: Some(output) })
 }
 
 /// Whether an answer to a key shows that no create of that key has succeeded: one that had would
@@ -194,7 +216,7 @@ mod tests {
 
     fn creation(known_by_key: bool) -> Creation {
         let request = Request::get(OPERATION, String::new());
-        Creation { command: "x".into(), request, known_by_key }
+        Creation { command: "x".into(), request, known_by_key, followed: false }
     }
 
     fn http(status: u16, message: Option<&str>) -> Error {

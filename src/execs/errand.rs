@@ -10,7 +10,7 @@ use super::delete::delete;
 use super::output_reader::OutputReader;
 use crate::abort::Abort;
 use crate::error::{Error, Result};
-use crate::request::{Accept, ExecId};
+use crate::request::ExecId;
 use crate::transport::Transport;
 
 /// Runs a short command of the core's own and forgets it.
@@ -40,7 +40,7 @@ async fn carry_out(
     transport: &Transport,
     request: &CreateExecRequest,
 ) -> Result<(Option<i32>, String)> {
-    let creation = Creation::prepare(transport, request, Accept::EventStream).await?;
+    let creation = Creation::prepare(transport, request, true).await?;
     let created = creation.carry_out(transport).await?;
     let id = ExecId::of(created.exec)?;
     let reader = OutputReader::of(transport.clone(), id.clone(), created.output);

@@ -19,7 +19,7 @@ use super::wait_options::WaitOptions;
 use super::{Execs, promise};
 use crate::arguments::{Fields, string, strings, wrong};
 use crate::error::{Error, Result};
-use crate::request::{Accept, ExecId};
+use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
 
@@ -73,7 +73,7 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
         if let Some(Input::ToItsEnd(_)) = input {
             check_end(transport).await?;
         }
-        Creation::prepare(transport, &request, Accept::EventStream).await
+        Creation::prepare(transport, &request, true).await
     };
     let creation = match select(pin!(preparing), pin!(options.stops.next())).await {
         Either::Left((creation, _)) => creation?,
@@ -118,11 +118,15 @@ async fn begin(
     stops: &mut StopRequests,
 ) -> Result<(Created, Option<StopRequest>)> {
     let creating = pin!(creation.carry_out(transport));
-    let (mut creating, mut asked) = match select(creating, pin!(stops.next())).await {
+    let (creating, mut asked) = match select(creating, pin!(stops.next())).await {
         Either::Left((created, _)) => return Ok((created?, None)),
         Either::Right((asked, creating)) => (creating, asked),
     };
     // It may have begun to run. Its id is needed to stop it, however great the hurry.
+    let mut creating = pin!(match creation.ask_again(transport) {
+        Some(again) => Either::Left(again),
+        None => Either::Right(creating),
+    });
     let mut patience = pin!(sleep(KILL_PATIENCE));
     loop {
         let hurry = pin!(stops.next());

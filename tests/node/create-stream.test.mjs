@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { connect } from "sandpipe";
+import { connect, InterruptedError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 /** @type {[title: string, args: string[], requests: string[]][]} */
@@ -64,3 +64,48 @@ for (const [title, args, expected] of AGENTS) {
     });
   });
 }
+
+describe("exec whose create is answered in another way than it asked", () => {
+  /** @type {Awaited<ReturnType<typeof startAgent>>} */
+  let agent;
+  before(async () => {
+    agent = await startAgent();
+  });
+  after(() => agent.stop());
+
+  /** @param {(send: (headers?: Headers) => Promise<Response>) => Promise<Response>} answer to a create */
+  const connected = (answer) =>
+    connect({
+      ...agent,
+      fetch: (url, init) =>
+        init?.method === "POST" && String(url).endsWith("/execs")
+          ? answer((headers) => fetch(url, { ...init, ...(headers && { headers }) }))
+          : fetch(url, init),
+    });
+
+  it("takes the exec alone", async () => {
+    const { execs } = await connected((send) =>
+      send(
+        new Headers({ authorization: `Bearer ${agent.token}`, "content-type": "application/json" }),
+      ),
+    );
+    const result = await execs.exec("sh", ["-c", "echo hi; exit 3"]);
+    assert.deepEqual(result, { exitCode: 3, output: "hi\n" });
+  });
+
+  it("stops a command although its output is held back until it is whole", async () => {
+    const stop = new AbortController();
+    const { execs } = await connected(async (send) => {
+      const answer = await send();
+      stop.abort();
+      return new Response(await answer.arrayBuffer(), answer);
+    });
+    await assert.rejects(execs.exec("sleep", ["1000"], { signal: stop.signal }), (error) => {
+      assert.ok(error instanceof InterruptedError);
+      assert.equal(error.exitCode, 130);
+      return true;
+    });
+    const [exec] = await execs.list();
+    assert.deepEqual([exec?.args, exec?.exitCode], [["1000"], 143]);
+  });
+});
