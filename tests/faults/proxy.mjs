@@ -93,7 +93,7 @@ export class Proxy {
     const what = `${request.method} ${url.pathname}`;
     const kind = KINDS.find(([pattern]) => pattern.test(what))?.[1] ?? "other";
     const lastSequence = Number(url.searchParams.get("lastSequence") ?? 0);
-    const streams = request.headers.accept === "text/event-stream";
+    const streams = request.headers.accept?.includes("text/event-stream") ?? false;
     const fault = this.#plan.next({ kind, streams, lastSequence });
     const strike = (/** @type {boolean} */ forwarded) => {
       if (fault === undefined) return;
