@@ -8,7 +8,8 @@ import { startSshd } from "../tests/sshd.mjs";
  * shell run it over that.
  */
 export async function openSsh() {
-  const server = await startSshd({ settings: ["MaxSessions 200"] });
+  // bash takes itself for the first shell of a login otherwise, and reads the user's ~/.bashrc each time.
+  const server = await startSshd({ settings: ["MaxSessions 200", "SetEnv SHLVL=2"] });
   const { host, port, user, identityFile, knownHostsFile } = server.options;
   const shared = ["-F", "none", "-o", `ControlPath=${join(server.folder, "control")}`];
   const command = ["ssh", ...shared, `${user}@${host}`];

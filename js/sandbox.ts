@@ -55,7 +55,8 @@ export class Sandbox implements Runtime {
 
   /**
    * Ends every request and stream that is under way (they reject with {@link ClosedError}) and
-   * refuses new ones. Sessions end; running commands go on.
+   * refuses new ones. Sessions end; running commands go on. What the package has begun to do for itself (a
+   * signal, the deletion of what it has made) is carried out to its end.
    */
   close(): void {
     this.#core.close();
