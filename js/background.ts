@@ -167,8 +167,9 @@ export class Background {
    * does not end it.
    *
    * @throws {InvalidArgumentError} An argument or option is wrong.
-   * @throws {BackgroundError} It could not be started; or there is no answer, and {@link get} tells of its
-   * `id` whether it was.
+   * @throws {BackgroundError} It could not be started; or there is no answer: the runtime failed, which is
+   * the `cause`, and {@link get} tells of its `id` whether it was.
+   * @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.
    */
   async spawn(script: string, opts?: SpawnOptions): Promise<BackgroundProcess> {
     const core = await this.#core();
@@ -247,6 +248,7 @@ export class Background {
    *
    * @throws {BackgroundError} It is gone and has left no exit code; or the runtime failed, which is the
    * `cause`, and the command may still run as the process `id`.
+   * @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.
    */
   async run(command: string, opts?: BackgroundRunOptions): Promise<BackgroundRunResult> {
     const core = await this.#core();

@@ -11,7 +11,8 @@ export const RUN_AND_FORGET = Symbol("sandpipe.runAndForget");
 export interface Runtime {
   /**
    * Runs a script to its end, once. `output` is its stdout and stderr, joined; its stdin is empty. It
-   * resolves whatever the exit code is, and rejects where there is none to be had.
+   * resolves whatever the exit code is, and rejects where there is none to be had. What it rejects with
+   * has `mayHaveRun: false` only where nothing of the script was run.
    *
    * @param opts `signal`: aborted, the script is stopped with all that it started, and the call
    * rejects.

@@ -88,7 +88,7 @@ async fn run(
         keeps_code: options.captures_exit_code,
     };
     let purpose = Purpose { operation: "run command", id: Some(&id) };
-    spawn(runtime, location, &id, order).await.map_err(|error| purpose.lost(error))?;
+    spawn(runtime, location, &id, order).await?;
     let patience = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
     let waited = wait(runtime, location, &id, &patience).await;
     let process = waited.map_err(|error| purpose.lost(error))?;

@@ -63,6 +63,14 @@ impl Purpose<'_> {
     }
 }
 
+/// Whether the runtime says for sure that it has not run the script.
+pub(super) fn not_run(error: &Error) -> bool {
+    let Error::Thrown(thrown) = error else {
+        return false;
+    };
+    Reflect::get(thrown, &"mayHaveRun".into()).is_ok_and(|may| may.as_bool() == Some(false))
+}
+
 impl Runtime {
     pub(super) fn read(run: &JsValue) -> Result<Self> {
         Ok(Self { run: arguments::function(run, "runtime.run")? })

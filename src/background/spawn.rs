@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::location::{Location, ProcessId, path};
 use super::process::{Process, Record};
-use super::runtime::{Purpose, Runtime};
+use super::runtime::{Purpose, Runtime, not_run};
 use super::script::Script;
 use super::terminate::{GRACE_MS, whole_milliseconds};
 use super::{Background, promise};
@@ -131,6 +131,7 @@ pub(super) async fn spawn(
             Process::started(answer.section("home")?, answer.section("head")?, record, order.script)
         })
         .await
+        .map_err(|error| if not_run(&error) { error } else { purpose.lost(error) })
 }
 
 fn spawn_script(location: &Location, id: &ProcessId, order: &Order, meta: String) -> Script {

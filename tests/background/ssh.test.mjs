@@ -1,9 +1,17 @@
 // @ts-check
 // Background processes over SSH.
-import { sshRuntime } from "sandpipe/node";
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { it } from "node:test";
+
+import { background, BackgroundError, SshError } from "sandpipe";
+import { localRuntime, sshRuntime } from "sandpipe/node";
 
 import { startSshd } from "../sshd.mjs";
+import { failure } from "../node/scripts.mjs";
+import { until } from "../processes.mjs";
 import { testBackground } from "./suite.mjs";
+import { temporaryDirectory } from "./target.mjs";
 
 testBackground("a machine over SSH", async () => {
   const server = await startSshd();
@@ -13,4 +21,44 @@ testBackground("a machine over SSH", async () => {
     await server.stop();
   };
   return { runtime, close };
+});
+
+it("tells what was not started from what may have been", { timeout: 60_000 }, async () => {
+  const server = await startSshd();
+  const baseDir = temporaryDirectory();
+  const here = background(localRuntime(), { baseDir });
+  const runtime = sshRuntime(server.options);
+  const there = background(runtime, { baseDir });
+
+  // The connection breaks after the process was started, and before that is told.
+  const breaking = background(
+    {
+      run: async (script) => {
+        const running = runtime.run(`{ ${script}\n} >/dev/null; sleep 600`);
+        await until(async () => (await here.list()).length === 1);
+        for (const pid of server.connections()) process.kill(pid, "SIGKILL");
+        return running;
+      },
+    },
+    { baseDir },
+  );
+  for (const start of [() => breaking.spawn("sleep 600"), () => breaking.run("sleep 600")]) {
+    const error = await failure(start());
+    assert.ok(error instanceof BackgroundError, String(error));
+    assert.ok(error.cause instanceof SshError && error.cause.mayHaveRun);
+    assert.match(error.message, /may still run/);
+    const { id = "" } = error;
+    assert.equal((await here.terminate(id)).status, "killed");
+    await here.remove(id);
+  }
+
+  await server.stop();
+  for (const start of [() => there.spawn("true"), () => there.run("true")]) {
+    const error = await failure(start());
+    assert.ok(error instanceof SshError, String(error));
+    assert.equal(error.mayHaveRun, false);
+  }
+  assert.deepEqual(await here.list(), []);
+  await runtime.close();
+  rmSync(baseDir, { recursive: true });
 });

@@ -328,13 +328,45 @@ describe("a machine over SSH", () => {
     }
   });
 
+  it(
+    "gives up where ssh ends well and has made no connection",
+    { timeout: 20_000 },
+    async (test) => {
+      const folder = mkdtempSync(join(tmpdir(), "sandpipe-t-"));
+      const starts = join(folder, "starts");
+      writeFileSync(join(folder, "ssh"), `#!/bin/sh\necho start >>${starts}\n`, { mode: 0o755 });
+      const path = process.env["PATH"];
+      process.env["PATH"] = `${folder}:${path}`;
+      const own = sshRuntime(sshd.options);
+      test.after(async () => {
+        await own.close();
+        process.env["PATH"] = path;
+        rmSync(folder, { recursive: true });
+      });
+      for (const scripts of [1, 3]) {
+        writeFileSync(starts, "");
+        const running = Array.from({ length: scripts }, () => failure(own.run("true")));
+        for (const error of await Promise.all(running)) {
+          assert.ok(error instanceof SshError);
+          assert.match(
+            error.message,
+            /^127\.0\.0\.1 .*: ssh ended without one\. Check that `ssh` is/,
+          );
+          assert.deepEqual([error.mayHaveRun, error.host], [false, "127.0.0.1"]);
+        }
+        const started = readFileSync(starts, "utf8").length / "start\n".length;
+        assert.ok(started <= scripts, `${started} starts for ${scripts} scripts`);
+      }
+    },
+  );
+
   it("says when the system has no room for one more script", async () => {
     const source = `import { sshRuntime } from ${JSON.stringify(import.meta.resolve("sandpipe/node"))};
       const ssh = sshRuntime(${JSON.stringify(sshd.options)});
       await ssh.run("true");
       const all = await Promise.allSettled(Array.from({ length: 40 }, () => ssh.run("echo a")));
       const failed = all.filter(({ status }) => status === "rejected");
-      console.log(failed.length > 0, failed.every(({ reason }) => /spawn ssh EMFILE/.test(reason.message)));
+      console.log(failed.length > 0, failed.every(({ reason }) => /ssh could not be run: (spawn ssh|connect) EMFILE/.test(reason.message)));
       console.log((await ssh.run("echo on")).output);
       await ssh.close();`;
     const limited = 'ulimit -n 60; exec "$0" --input-type=module --eval "$1"';

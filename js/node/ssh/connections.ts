@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { interrupted, noFolder, notRun, refusal } from "./failures.js";
+import { interrupted, noFolder, noMaster, notRun, refusal } from "./failures.js";
 import { quotePath, setting } from "./options.js";
 
 /** How many sessions share a connection. OpenSSH's servers allow ten (`MaxSessions`). */
@@ -80,7 +80,8 @@ export class Connections {
   async #take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
       if (signal.aborted) throw interrupted(signal);
-      const connection = this.#usable.find(({ sessions }) => sessions < SESSIONS) ?? this.#make();
+      const known = this.#usable.find(({ sessions }) => sessions < SESSIONS);
+      const connection = known ?? this.#make();
       connection.sessions += 1;
       let works = false;
       try {
@@ -94,6 +95,8 @@ export class Connections {
       // The master has ended. One that was killed has left its socket.
       this.#forget(connection);
       await rm(connection.socket, { force: true });
+      // One that was just made would be made again and again.
+      if (known === undefined) throw noMaster(this.#host);
     }
   }
 
@@ -212,16 +215,20 @@ async function unlessAborted(signal: AbortSignal, waiting: Promise<void>): Promi
   }
 }
 
-/** Whether there is a master at the socket: one that was killed leaves the file. */
+/**
+ * Whether there is a master at the socket: one that was killed leaves the file. Rejects where this
+ * process has no room to look.
+ */
 function listens(socket: string): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const connection = connect(socket);
     connection.once("connect", () => {
       connection.destroy();
       resolve(true);
     });
-    connection.once("error", () => {
-      resolve(false);
+    connection.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EMFILE" || error.code === "ENFILE") reject(notRun(error));
+      else resolve(false);
     });
   });
 }

@@ -98,6 +98,18 @@ export function noFolder(folder: string, cause: unknown): SshError {
   });
 }
 
+/** The error of an `ssh` that ended as if it were connected, and is not. */
+export function noMaster(host: string): SshError {
+  const advice =
+    "Check that `ssh` is OpenSSH's client, and that the host does not close connections at once.";
+  return new SshError(`${host} gives no shared connection: ssh ended without one. ${advice}`, {
+    hint: advice,
+    host,
+    mayHaveRun: false,
+    output: "",
+  });
+}
+
 /** The error of a system without `ssh`, or without room for one more process. */
 export function notRun(cause: unknown): SshError {
   const reason = cause instanceof Error ? cause.message : String(cause);
