@@ -147,9 +147,12 @@ impl End {
 }
 
 /// Whether the agent says that it does not know the shell, as after a restart, or that it is not for
-/// the caller, as with a new token.
+/// the caller, as with a new token. A 404 without its message is a gateway's, and may pass.
 fn is_refusal(error: &Error) -> bool {
-    matches!(error.status(), Some(401 | 403 | 404))
+    matches!(
+        error,
+        Error::Http { status: 401 | 403, .. } | Error::Http { status: 404, message: Some(_), .. }
+    )
 }
 
 fn out_of_sight(refusal: &Error) -> String {
