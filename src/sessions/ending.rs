@@ -1,5 +1,7 @@
 //! How a run ends, and what its caller is told.
 
+use std::fmt;
+
 use wasm_bindgen::JsValue;
 
 use super::output::Output;
@@ -17,18 +19,39 @@ pub(super) enum End {
     /// It can't be followed any further.
     Lost(Error),
     /// The agent does not show it any more.
-    OutOfSight { refusal: Error, script: &'static str },
+    OutOfSight { refusal: Error, script: Script },
     /// Whether a piece of the script, or what was to interrupt it, has arrived is not known: sent again,
     /// it could be carried out twice.
     InputLost(Error),
     /// Nothing of the script can have arrived.
     NeverSent(Error),
-    /// The script went on whatever was done.
-    Unstoppable,
+    /// The script went on whatever was done, or was to stop before it had begun, and did not begin.
+    Unstoppable { begun: bool },
 }
 
-/// What is known of a script that had begun, in an agent's shell that is out of sight.
-const BEGAN: &str = "the script had begun, and may still run";
+/// What is known of a script in a shell that is out of sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Script {
+    Began,
+    Unknown,
+    DidNotRun,
+}
+
+impl Script {
+    pub(super) fn may_run(self) -> bool {
+        self != Self::DidNotRun
+    }
+}
+
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Began => "the script had begun, and may still run",
+            Self::Unknown => "whether the script ran is not known",
+            Self::DidNotRun => "the script did not run",
+        })
+    }
+}
 
 /// What asks for a script to be stopped.
 pub(super) enum Asked {
@@ -60,10 +83,9 @@ impl Output {
         };
         match (asked, end) {
             (_, End::Lost(Error::Closed)) => Err(Error::Closed),
-            (
-                Some(Asked::By(request)),
-                End::Lost(error) | End::InputLost(error) | End::OutOfSight { refusal: error, .. },
-            ) => stopped(request.why, unstopped, Some(error)),
+            (Some(Asked::By(request)), End::Lost(error) | End::InputLost(error)) => {
+                stopped(request.why, unstopped, Some(error))
+            }
             (Some(Asked::By(request)), _) => stopped(request.why, unstopped, None),
             (Some(Asked::Failure(error)), _) => Err(match error {
                 Error::OutputLimit {
@@ -79,7 +101,7 @@ impl Output {
                 reason: format!("this session is over: {}; {script}", out_of_sight(&refusal)),
                 output,
             }),
-            (None, End::Ready | End::Unstoppable) => match self.exit_code() {
+            (None, End::Ready | End::Unstoppable { .. }) => match self.exit_code() {
                 Some(exit_code) => self.transcript.borrow_mut().outcome(Some(exit_code)),
                 None => Err(over(&self.id, "its shell did not say how the script ended")),
             },
@@ -96,9 +118,9 @@ impl Output {
 }
 
 impl End {
-    /// The same, said as exactly as it is known once it is clear whether the script began. `whole`: it
-    /// was sent as one piece.
-    pub(super) fn of_run(self, id: &ExecId, begun: bool, whole: bool) -> Self {
+    /// The same, said as exactly as it is known once it is clear whether the script began, and whether
+    /// a piece of it had `arrived`.
+    pub(super) fn of_run(self, id: &ExecId, begun: bool, arrived: bool) -> Self {
         match self {
             Self::Shell(exit_code) if !begun => {
                 let reason = format!("its shell ended with exit code {exit_code} before this run");
@@ -106,15 +128,15 @@ impl End {
             }
             Self::InputLost(error) if is_refusal(&error) => Self::OutOfSight {
                 refusal: error,
-                script: if begun { BEGAN } else { "the script did not run" },
+                script: if begun { Script::Began } else { Script::DidNotRun },
             },
-            Self::InputLost(error @ Error::Network { never_sent: true, .. }) if whole && !begun => {
+            Self::InputLost(error @ Error::Network { never_sent: true, .. }) if !arrived => {
                 Self::NeverSent(error)
             }
             Self::Lost(Error::ExitCodeMissing { cause: Some(error), .. }) if is_refusal(&error) => {
                 Self::OutOfSight {
                     refusal: *error,
-                    script: if begun { BEGAN } else { "whether the script ran is not known" },
+                    script: if begun { Script::Began } else { Script::Unknown },
                 }
             }
             end => end,
@@ -137,9 +159,13 @@ impl End {
             Self::InputLost(error) => Some(format!(
                 "what was sent to its shell may not have arrived, and it was killed: {error}"
             )),
-            Self::Unstoppable => {
-                let reason = "a script could not be interrupted: its shell traps SIGINT, or runs \
-                              nothing any more (`set -n`), and was killed";
+            Self::Unstoppable { begun } => {
+                let reason = if *begun {
+                    "a script could not be interrupted: its shell traps SIGINT, or runs nothing any \
+                     more (`set -n`), and was killed"
+                } else {
+                    "a script was to stop before it had begun, and its shell was killed"
+                };
                 Some(reason.to_owned())
             }
         }
@@ -147,9 +173,12 @@ impl End {
 }
 
 /// Whether the agent says that it does not know the shell, as after a restart, or that it is not for
-/// the caller, as with a new token.
+/// the caller, as with a new token. A 404 without its message is a gateway's, and may pass.
 fn is_refusal(error: &Error) -> bool {
-    matches!(error.status(), Some(401 | 403 | 404))
+    matches!(
+        error,
+        Error::Http { status: 401 | 403, .. } | Error::Http { status: 404, message: Some(_), .. }
+    )
 }
 
 fn out_of_sight(refusal: &Error) -> String {

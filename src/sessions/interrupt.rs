@@ -54,7 +54,7 @@ pub(super) struct Interruption<'a, 'run> {
 
 impl<'run> Interruption<'_, 'run> {
     /// Makes the script end. That it has ended is in the output: who reads that drops this. It
-    /// resolves only where nothing helped.
+    /// resolves only where nothing helped, or nothing but killing the shell would be quick enough.
     ///
     /// # Errors
     /// What was sent to the shell may have arrived or not.
@@ -65,13 +65,23 @@ impl<'run> Interruption<'_, 'run> {
         grace_ms: f64,
         requests: &mut StopRequests,
     ) -> Result<()> {
-        // Before that the shell still reads: it would drop the first half of the script and run the
-        // second.
-        if let Either::Right(_) = select(pin!(begun), pin!(sleep(BEGINNING))).await {
-            return Ok(());
-        }
         let mut ladder = Ladder::default();
         let mut next = ladder.push(first);
+        // Before that the shell still reads: it would drop the first half of the script and run the
+        // second.
+        {
+            let forced = async {
+                let mut push = first;
+                while push != Push::Force {
+                    push = requests.next().await.push;
+                    next = ladder.push(push).or(next);
+                }
+            };
+            let (forced, late) = (pin!(forced), pin!(sleep(BEGINNING)));
+            if let Either::Right(_) = select(pin!(begun), select(forced, late)).await {
+                return Ok(());
+            }
+        }
         while let Some(rung) = next {
             let acting = async {
                 match rung {

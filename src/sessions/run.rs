@@ -19,7 +19,7 @@ use super::{Session, script};
 use crate::arguments::string;
 use crate::error::{Error, Result, Unstopped};
 use crate::execs::delete::delete;
-use crate::execs::input::{PIECE, feed_on};
+use crate::execs::input::{feed_on, pieces};
 use crate::execs::ladder::Push;
 use crate::execs::promise;
 use crate::execs::stop_requests::StopRequests;
@@ -105,7 +105,7 @@ impl Shell {
             transcript: RefCell::new(Transcript::new(&self.id, max_output_bytes)),
             listener: on_output,
         };
-        let forced = Cell::new(false);
+        let (arrived, forced) = (Cell::new(false), Cell::new(false));
         let (end, asked) = {
             let (announce, begun) = oneshot::channel();
             let (fail, failed) = oneshot::channel();
@@ -114,7 +114,10 @@ impl Shell {
             let following = output.follow(reader, unread, Some(announce), Some(fail));
             let (transport, id) = (&*transport, &*id);
             let in_order = InOrder::new(async {
-                feed_on(transport, id, &line).await?;
+                for piece in pieces(&line) {
+                    feed_on(transport, id, piece).await?;
+                    arrived.set(true);
+                }
                 has_begun(begun.clone()).await;
                 feed_on(transport, id, &script::end(&nonce, 0)).await
             });
@@ -148,7 +151,9 @@ impl Shell {
                         interruption.climb(has_begun(begun.clone()), first, grace_ms, &mut stops);
                     let end = match select(conversation, pin!(interrupting)).await {
                         Either::Left((end, _)) => end,
-                        Either::Right((Ok(()), _)) => End::Unstoppable,
+                        Either::Right((Ok(()), _)) => {
+                            End::Unstoppable { begun: output.markers.borrow().begun() }
+                        }
                         Either::Right((Err(Error::Closed), _)) => End::Lost(Error::Closed),
                         Either::Right((Err(error), _)) => End::InputLost(error),
                     };
@@ -157,10 +162,21 @@ impl Shell {
             }
         };
         let begun = output.markers.borrow().begun();
-        let end = end.of_run(&self.id, begun, line.len() <= PIECE);
+        let end = end.of_run(&self.id, begun, arrived.get());
         let reason = end.over();
-        let unstopped = match end {
-            End::InputLost(_) | End::Unstoppable => self.kill().await.err(),
+        let unstopped = match &end {
+            // Nothing of the script runs, or closing ends it.
+            End::Lost(Error::Closed | Error::Session { .. }) => None,
+            // It may end by itself, unless it is to be stopped.
+            End::Lost(_) if asked.is_none() => None,
+            End::Lost(_) | End::InputLost(_) | End::Unstoppable { .. } => {
+                let killed = self.kill().await;
+                forced.set(forced.get() || killed.is_ok());
+                killed.err()
+            }
+            End::OutOfSight { refusal, script } if script.may_run() => {
+                Some(Unstopped::Undelivered(refusal.clone()))
+            }
             _ => None,
         };
         match end {
@@ -168,8 +184,7 @@ impl Shell {
             End::NeverSent(_) => self.reader.suspend(),
             _ => {}
         }
-        let forced = forced.get() || matches!(end, End::Unstoppable);
-        (output.result(end, asked, forced, unstopped), reason)
+        (output.result(end, asked, forced.get(), unstopped), reason)
     }
 
     /// Ends the shell and everything in its group.

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { connect, HttpError, SandpipeError, SessionError } from "sandpipe";
+import {
+  connect,
+  ExitCodeMissingError,
+  HttpError,
+  InterruptedError,
+  SandpipeError,
+  SessionError,
+} from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 import { marked, marker, until } from "../../processes.mjs";
@@ -103,7 +110,7 @@ testSessions("the connections of sessions", (place) => {
     await session.close();
   });
 
-  it("a script that was never sent leaves the session as it is", async () => {
+  it("a script that was never sent leaves the session as it is, however long it is", async () => {
     let away = false;
     const missing = await connect({
       ...place.agent,
@@ -115,13 +122,152 @@ testSessions("the connections of sessions", (place) => {
     });
     const session = await missing.sessions.create({ shell: place.shell });
     await session.run("KEPT=yes");
-    away = true;
-    const error = await failure(session.run("KEPT=no"));
-    assert.ok(error instanceof HttpError);
-    assert.deepEqual([error.code, error.operation], ["network", "send stdin"]);
-    away = false;
-    assert.equal((await session.run("echo $KEPT")).output, "yes\n");
+    for (const script of ["KEPT=no", `KEPT=no; : ${"x".repeat(2_000_000)}`]) {
+      away = true;
+      const error = await failure(session.run(script));
+      assert.ok(error instanceof HttpError, String(error));
+      assert.deepEqual([error.code, error.operation], ["network", "send stdin"]);
+      away = false;
+      assert.equal((await session.run("echo $KEPT")).output, "yes\n");
+    }
     await session.close();
+  });
+
+  it("a script of which only a part was sent ends the session, and nothing of it runs", async () => {
+    let arm = false;
+    let sent = 0;
+    const missing = await connect({
+      ...place.agent,
+      async fetch(input, init) {
+        if (arm && String(input).endsWith("/io")) {
+          sent += 1;
+          if (sent > 1) throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
+        }
+        return fetch(input, init);
+      },
+      retry: { baseDelayMs: 1 },
+    });
+    const mark = marker();
+    const session = await missing.sessions.create({ shell: place.shell, env: mark });
+    arm = true;
+    const error = await failure(session.run(`echo ran; : ${"x".repeat(2_000_000)}`));
+    assert.ok(error instanceof SandpipeError);
+    assert.deepEqual([error.code, sent], ["exit_code_missing", 4]);
+    assert.deepEqual(marked(mark), [], "its shell was killed");
+    assert.ok((await failure(session.run("echo on"))) instanceof SessionError);
+    await session.close();
+  });
+
+  it("a gateway's page for what it does not know says nothing about the shell", async () => {
+    let away = false;
+    const cut = new AbortController();
+    const behind = await connect({
+      ...place.agent,
+      fetch(input, init = {}) {
+        if (away) {
+          const headers = { "content-type": "text/html" };
+          return Promise.resolve(new Response("<html>404</html>", { status: 404, headers }));
+        }
+        if (!String(input).includes("/stream/")) return fetch(input, init);
+        const signals = init.signal ? [init.signal, cut.signal] : [cut.signal];
+        return fetch(input, { ...init, signal: AbortSignal.any(signals) });
+      },
+    });
+    const mark = marker();
+    const session = await behind.sessions.create({ shell: place.shell, env: mark });
+    const running = session.run("echo begun; sleep 1000", {
+      onOutput() {
+        away = true;
+        cut.abort();
+      },
+    });
+    const error = await failure(running);
+    assert.ok(error instanceof ExitCodeMissingError, String(error));
+    assert.equal(error.output, "begun\n");
+    const next = await failure(session.run("echo on"));
+    assert.ok(next instanceof SessionError);
+    assert.doesNotMatch(next.message, /does not know its shell/);
+    away = false;
+    await session.close();
+    assert.deepEqual(marked(mark), []);
+  });
+
+  it("kills what was to stop when its output is lost meanwhile", async () => {
+    let away = false;
+    let own = "";
+    const cut = new AbortController();
+    const losing = await connect({
+      ...place.agent,
+      retry: { baseDelayMs: 1 },
+      async fetch(input, init = {}) {
+        const url = String(input);
+        if (away && url.includes(own) && (init.method ?? "GET") === "GET") {
+          throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+        }
+        if (url.includes("/stream/")) {
+          const signals = init.signal ? [init.signal, cut.signal] : [cut.signal];
+          return fetch(input, { ...init, signal: AbortSignal.any(signals) });
+        }
+        const response = await fetch(input, init);
+        own = /([^/]+)\/io$/.exec(url)?.[1] ?? own;
+        // What is asked of the shell after SIGINT.
+        if (/:e[1-9]/.test(String(init.body))) {
+          away = true;
+          cut.abort();
+        }
+        return response;
+      },
+    });
+    const mark = marker();
+    const session = await losing.sessions.create({ shell: place.shell, env: mark });
+    const stop = new AbortController();
+    const running = session.run("(trap '' INT; echo begun; sleep 1000)", {
+      signal: stop.signal,
+      graceMs: 600_000,
+      onOutput: () => stop.abort(),
+    });
+    const error = await failure(running);
+    assert.ok(error instanceof InterruptedError, String(error));
+    assert.match(error.message, /some of its output is missing/);
+    assert.equal(error.forced, true);
+    assert.deepEqual(marked(mark), [], "it was killed");
+    const next = await failure(session.run("echo on"));
+    assert.ok(next instanceof SessionError);
+    assert.match(next.message, /its output could not be followed/);
+    await session.close();
+  });
+
+  it("says that a script may still run when the agent refuses to stop it", async () => {
+    let refused = false;
+    const changed = await connect({
+      ...place.agent,
+      fetch(input, init = {}) {
+        const headers = new Headers(init.headers);
+        if (refused) headers.set("authorization", "Bearer another");
+        return fetch(input, { ...init, headers });
+      },
+    });
+    for (const how of /** @type {const} */ (["signal", "forceSignal"])) {
+      const mark = marker();
+      const session = await changed.sessions.create({ shell: place.shell, env: mark });
+      const stop = new AbortController();
+      const running = session.run("echo begun; sleep 1000", {
+        [how]: stop.signal,
+        onOutput() {
+          refused = true;
+          stop.abort();
+        },
+      });
+      const error = await failure(running);
+      assert.ok(error instanceof InterruptedError, String(error));
+      assert.match(error.message, /interrupted; it could not be stopped: .* 401/);
+      assert.match(error.message, /It may still run/);
+      assert.equal(error.output, "begun\n");
+      assert.notDeepEqual(marked(mark), []);
+      refused = false;
+      await session.close();
+      assert.deepEqual(marked(mark), []);
+    }
   });
 
   for (const [what, says] of /** @type {const} */ ([

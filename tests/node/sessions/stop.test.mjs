@@ -1,10 +1,11 @@
 // @ts-check
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { it } from "node:test";
 
-import { InterruptedError, OutputLimitError, SessionError, TimeoutError } from "sandpipe";
+import { connect, InterruptedError, OutputLimitError, SessionError, TimeoutError } from "sandpipe";
 
+import { marked, marker, until } from "../../processes.mjs";
 import { failure, testSessions } from "./place.mjs";
 
 testSessions("stopping runs of sessions", (place) => {
@@ -84,6 +85,43 @@ testSessions("stopping runs of sessions", (place) => {
       assert.ok(next instanceof SessionError);
       assert.match(next.message, /could not be interrupted: its shell traps SIGINT.* was killed/);
     }));
+
+  for (const [what, gently] of /** @type {const} */ ([
+    ["is told so at once", false],
+    ["is told so later", true],
+  ])) {
+    it(`forces a run that has not begun, where it ${what}`, { timeout: 20_000 }, async () => {
+      const [stop, force] = [new AbortController(), new AbortController()];
+      let armed = false;
+      const watching = await connect({
+        ...place.agent,
+        async fetch(input, init) {
+          const response = await fetch(input, init);
+          if (!armed || !String(input).endsWith("/io")) return response;
+          armed = false;
+          if (gently) stop.abort();
+          setImmediate(() => force.abort());
+          return response;
+        },
+      });
+      const mark = marker();
+      const session = await watching.sessions.create({ shell: place.shell, env: mark });
+      const pid = (await session.run("echo $$")).output.trim();
+      // What is stopped reads no script.
+      process.kill(Number(pid), "SIGSTOP");
+      await until(() => readFileSync(`/proc/${pid}/stat`, "latin1").includes(") T "));
+      armed = true;
+      const options = { signal: stop.signal, forceSignal: force.signal };
+      const error = await failure(session.run("echo begun", options));
+      assert.ok(error instanceof InterruptedError, String(error));
+      assert.deepEqual([error.forced, error.output], [true, ""]);
+      assert.deepEqual(marked(mark), [], "its shell was killed");
+      const next = await failure(session.run("echo on"));
+      assert.ok(next instanceof SessionError);
+      assert.match(next.message, /was to stop before it had begun, and its shell was killed/);
+      await session.close();
+    });
+  }
 
   it("is over when its shell runs nothing any more", () =>
     place.inSession(async (session) => {
