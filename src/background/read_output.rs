@@ -255,6 +255,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_only_looks_like_the_beginning_of_a_character_is_not_waited_for() {
+        let files = Files::new();
+        let bytes = [0xc3, 0xf0, 0x80, 0x80];
+        files.write(&bytes, b"");
+        assert_eq!(files.read_on(Stream::Stdout, 0, 4).concat(), [0xc3]);
+        files.end();
+        assert_eq!(files.read_on(Stream::Stdout, 0, 4).concat(), bytes);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
 

@@ -184,7 +184,8 @@ window() {
   if [ "$to" -le "$from" ]; then
     to=$from
   elif [ "$to" -lt "$size" ] || [ "$life" = alive ]; then
-    whole "$stream" "$from" "$to"
+    # The size is that of whole characters already.
+    [ "$to" -eq "$size" ] || whole "$stream" "$from" "$to"
     [ -z "$by_line" ] || finished
   fi
 }

@@ -261,7 +261,12 @@ async fn health_says_who_answers() {
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(
         health,
-        json!({ "agent": "sandpipe-agent", "version": version, "features": ["idempotency-key", "signal", "stdin-eof", "gap", "attach"] })
+        json!({
+            "agent": "sandpipe-agent",
+            "version": version,
+            "features":
+                ["idempotency-key", "signal", "stdin-eof", "gap", "attach", "create-stream"],
+        })
     );
 }
 
