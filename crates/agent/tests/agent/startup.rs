@@ -188,7 +188,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
     });
     let health = some.request(reqwest::Method::GET, "/health").send().await.unwrap();
     let health: serde_json::Value = health.json().await.unwrap();
-    assert_eq!(health["features"], serde_json::json!(["idempotency-key", "stdin-eof", "attach"]));
+    let left = serde_json::json!(["idempotency-key", "stdin-eof", "attach", "create-stream"]);
+    assert_eq!(health["features"], left);
     assert!(
         refused(agent_command(&some.state).args(["--without", "nonsense"])).contains("stdin-eof")
     );
