@@ -5,7 +5,7 @@ use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{TextDecoder, TextDecoderOptions};
 
 use crate::error::{Error, Result};
-use crate::text::{Text, Units};
+use sandpipe_text::{Text, Units};
 
 #[wasm_bindgen]
 extern "C" {

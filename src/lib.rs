@@ -24,7 +24,6 @@ mod shell_quote;
 mod sleep;
 mod socket;
 mod terminal;
-mod text;
 mod transport;
 mod value;
 

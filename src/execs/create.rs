@@ -166,7 +166,7 @@ async fn read_stream(mut output: Body) -> Result<Created> {
             return Err(output.cut("the answer ended before it said what was created"));
         };
         head.extend_from_slice(chunk);
-        let fed = decoder.feed(chunk, |event| {
+        let fed = decoder.feed(chunk, &mut |event| {
             if event.name == "exec" && exec.is_none() {
                 exec = Some(read_json(OPERATION, event.data));
             }

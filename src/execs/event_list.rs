@@ -5,7 +5,7 @@ use wasm_bindgen::{JsCast, prelude::*};
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::js_string::to_js_string;
-use crate::text::Text;
+use sandpipe_text::Text;
 
 #[wasm_bindgen]
 extern "C" {

@@ -55,16 +55,16 @@ impl Follower {
     pub(crate) fn feed(
         &mut self,
         chunk: &[u8],
-        mut take: impl FnMut(OutputEvent<'_>),
+        take: &mut dyn FnMut(OutputEvent<'_>),
     ) -> Result<(), Break> {
         let Self { decoder, order, exit_code } = self;
         let mut verdict = Ok(());
-        let fed = decoder.feed(chunk, |event| {
+        let fed = decoder.feed(chunk, &mut |event| {
             if verdict.is_err() || exit_code.is_some() {
                 return;
             }
             verdict = match &*event.name {
-                "" | "message" => order.admit(event.data, |event| {
+                "" | "message" => order.admit(event.data, &mut |event| {
                     *exit_code = event.exit_code;
                     take(event);
                 }),
@@ -86,10 +86,10 @@ impl Follower {
     pub(crate) fn feed_event(
         &mut self,
         event: &ExecStdout,
-        mut take: impl FnMut(OutputEvent<'_>),
+        take: &mut dyn FnMut(OutputEvent<'_>),
     ) -> Result<(), Break> {
         let Self { order, exit_code, .. } = self;
-        order.admit_event(event, |event| {
+        order.admit_event(event, &mut |event| {
             *exit_code = event.exit_code;
             take(event);
         })
@@ -156,7 +156,7 @@ impl Order {
     pub(crate) fn admit(
         &mut self,
         json: &[u8],
-        take: impl FnOnce(OutputEvent<'_>),
+        take: &mut dyn FnMut(OutputEvent<'_>),
     ) -> Result<(), Break> {
         let Some(event) = OutputEvent::read(json) else {
             return self.admit_event(&read_event(&String::from_utf8_lossy(json))?, take);
@@ -171,7 +171,7 @@ impl Order {
     fn admit_event(
         &mut self,
         event: &ExecStdout,
-        take: impl FnOnce(OutputEvent<'_>),
+        take: &mut dyn FnMut(OutputEvent<'_>),
     ) -> Result<(), Break> {
         if self.is_next(event.sequence)? {
             written(event, take)?;
@@ -198,7 +198,10 @@ impl Order {
 }
 
 /// Gives an event to `take` in the form in which all others come.
-pub(crate) fn written(event: &ExecStdout, take: impl FnOnce(OutputEvent<'_>)) -> Result<(), Break> {
+pub(crate) fn written(
+    event: &ExecStdout,
+    take: &mut dyn FnMut(OutputEvent<'_>),
+) -> Result<(), Break> {
     let json = serde_json::to_vec(event)
         .map_err(|error| Break::protocol(&format!("an event can't be written: {error}"), &[]))?;
     // What is written without anything unusual is read.
@@ -250,7 +253,7 @@ mod tests {
     fn follow(last_sequence: i64, bytes: &[u8]) -> (Vec<ExecStdout>, Result<Option<i32>, Break>) {
         let mut follower = Follower::after(last_sequence);
         let mut events = Vec::new();
-        let result = follower.feed(bytes, |event| events.push(event.into()));
+        let result = follower.feed(bytes, &mut |event| events.push(event.into()));
         (events, result.map(|()| follower.exit_code()))
     }
 
@@ -337,7 +340,7 @@ mod tests {
             let mut follower = Follower::after(0);
             let mut followed: Vec<ExecStdout> = Vec::new();
             for chunk in stream(&events).chunks(size) {
-                follower.feed(chunk, |event| followed.push(event.into())).unwrap();
+                follower.feed(chunk, &mut |event| followed.push(event.into())).unwrap();
             }
             prop_assert_eq!(followed, events);
             prop_assert_eq!(follower.exit_code(), Some(exit_code));

@@ -44,7 +44,7 @@ pub(super) async fn read(
     transport: &Transport,
     id: &ExecId,
     last_sequence: i64,
-    sink: &mut impl Sink,
+    sink: &mut dyn Sink,
 ) -> Result<Option<i32>> {
     let path = id.path(&format!("/io?lastSequence={last_sequence}"));
     let request = Request::get(OPERATION, path);
@@ -82,12 +82,12 @@ struct Snapshot {
 
 impl Snapshot {
     /// Gives the events that the next bytes complete to a sink.
-    fn feed(&mut self, chunk: &[u8], sink: &mut impl Sink) -> std::result::Result<(), Break> {
+    fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> std::result::Result<(), Break> {
         let mut verdict = Ok(());
         let Self { elements, order, exit_code } = self;
-        let fed = elements.feed(chunk, |element| {
+        let fed = elements.feed(chunk, &mut |element| {
             if verdict.is_ok() {
-                verdict = order.admit(element, |event| {
+                verdict = order.admit(element, &mut |event| {
                     *exit_code = event.exit_code.or(*exit_code);
                     sink.take(event);
                 });

@@ -121,10 +121,10 @@ impl OutputReader {
     /// # Errors
     /// The end comes after the exit code only: without it, what ended the output is an error. And those
     /// of the sink.
-    pub(crate) async fn read_into(&mut self, sink: &mut impl Sink) -> Result<bool> {
+    pub(crate) async fn read_into(&mut self, sink: &mut dyn Sink) -> Result<bool> {
         loop {
             let mut any = false;
-            let take = |event: OutputEvent<'_>| {
+            let mut take = |event: OutputEvent<'_>| {
                 any = true;
                 sink.take(event);
             };
@@ -139,7 +139,7 @@ impl OutputReader {
                     let last = mem::take(last);
                     self.state = State::Ended;
                     last.iter()
-                        .try_for_each(|event| written(event, |event| sink.take(event)))
+                        .try_for_each(|event| written(event, &mut |event| sink.take(event)))
                         .map_err(|broken| broken.explain(OPERATION, &self.id))?;
                     sink.end_batch()?;
                     return Ok(true);
@@ -162,7 +162,7 @@ impl OutputReader {
                     continue;
                 }
                 State::Open(body) => match body.read_unless_silent().await {
-                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, take),
+                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, &mut take),
                     Ok(Ok(None)) => {
                         self.go_on(Ending::Clean, None).await?;
                         continue;
@@ -190,7 +190,6 @@ impl OutputReader {
                         }
                         continue;
                     };
-                    let mut take = take;
                     arrived
                         .into_iter()
                         .try_for_each(|event| self.follower.feed_event(&event?, &mut take))

@@ -82,7 +82,7 @@ impl ListReader {
             return Ok(None);
         };
         let mut events = Vec::new();
-        self.decoder.feed(chunk, |event| events.push(event.text().into_owned())).map_err(
+        self.decoder.feed(chunk, &mut |event| events.push(event.text().into_owned())).map_err(
             |error| {
                 let (problem, excerpt) = (error.to_string(), String::new());
                 Error::Protocol { operation: OPERATION, problem, excerpt }

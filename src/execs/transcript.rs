@@ -6,7 +6,7 @@ use super::sink::Sink;
 use crate::error::{Error, OutputLimit, Result};
 use crate::js_string::to_js_string;
 use crate::request::ExecId;
-use crate::text::Text;
+use sandpipe_text::Text;
 
 /// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
 /// lowest.

@@ -114,7 +114,7 @@ async fn find_and_stop(
 }
 
 /// Reads up to the exit code.
-async fn follow(reader: &mut OutputReader, sink: &mut impl Sink) -> Result<()> {
+async fn follow(reader: &mut OutputReader, sink: &mut dyn Sink) -> Result<()> {
     while reader.read_into(sink).await? {}
     Ok(())
 }

@@ -94,7 +94,7 @@ impl Output {
         {
             let mut transcript = self.transcript.borrow_mut();
             for event in events {
-                let written = written(event, |event| {
+                let written = written(event, &mut |event| {
                     transcript.take(event);
                     list.take(event);
                 });

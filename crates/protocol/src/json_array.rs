@@ -50,13 +50,13 @@ impl Elements {
     ///
     /// # Errors
     /// [`NotAnArray`].
-    pub fn feed(&mut self, chunk: &[u8], mut found: impl FnMut(&[u8])) -> Result<(), NotAnArray> {
+    pub fn feed(&mut self, chunk: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<(), NotAnArray> {
         for &byte in chunk {
             match self.place {
                 Place::Inside if self.element.len() >= MAX_EVENT_SIZE => {
                     return Err(NotAnArray::ElementTooLarge);
                 }
-                Place::Inside => self.inside(byte, &mut found),
+                Place::Inside => self.inside(byte, found),
                 Place::Before if byte == b'[' => self.place = Place::Inside,
                 Place::Before | Place::After if byte.is_ascii_whitespace() => {}
                 Place::Before | Place::After => return Err(NotAnArray::NotAlone),
@@ -71,7 +71,7 @@ impl Elements {
         self.place == Place::After
     }
 
-    fn inside(&mut self, byte: u8, found: &mut impl FnMut(&[u8])) {
+    fn inside(&mut self, byte: u8, found: &mut dyn FnMut(&[u8])) {
         match self.string {
             InString::Yes => self.string = InString::after(byte),
             InString::Escaped => self.string = InString::Yes,
@@ -87,7 +87,7 @@ impl Elements {
         self.element.push(byte);
     }
 
-    fn end_element(&mut self, byte: u8, found: &mut impl FnMut(&[u8])) {
+    fn end_element(&mut self, byte: u8, found: &mut dyn FnMut(&[u8])) {
         // Beside a comma something has to stand; an empty array has no element.
         if byte == b',' || self.after_comma || !self.element.is_empty() {
             found(self.element.trim_ascii_end());
@@ -120,9 +120,9 @@ mod tests {
     fn elements(text: &[u8], size: usize) -> (Vec<Vec<u8>>, Result<bool, NotAnArray>) {
         let mut elements = Elements::default();
         let mut found = Vec::new();
-        let result = text
-            .chunks(size)
-            .try_for_each(|chunk| elements.feed(chunk, |element| found.push(element.to_vec())));
+        let result = text.chunks(size).try_for_each(|chunk| {
+            elements.feed(chunk, &mut |element| found.push(element.to_vec()))
+        });
         (found, result.map(|()| elements.is_complete()))
     }
 

@@ -277,7 +277,7 @@ impl Events {
                 let chunk = self.response.chunk().await.unwrap()?;
                 let decoded = &mut self.decoded;
                 self.decoder
-                    .feed(&chunk, |event| decoded.push_back(event.text().into_owned()))
+                    .feed(&chunk, &mut |event| decoded.push_back(event.text().into_owned()))
                     .unwrap();
             }
             self.decoded.pop_front()

@@ -43,7 +43,7 @@ pub struct EventTooLarge {
 /// let mut decoder = Decoder::default();
 /// let mut data = Vec::new();
 /// for chunk in [&b"data: hel"[..], b"lo\r", b"\n\r\n"] {
-///     decoder.feed(chunk, |event| data.push(event.text().into_owned()))?;
+///     decoder.feed(chunk, &mut |event| data.push(event.text().into_owned()))?;
 /// }
 /// assert_eq!(data, ["hello"]);
 /// # Ok::<(), sandpipe_protocol::sse::EventTooLarge>(())
@@ -111,7 +111,7 @@ impl Decoder {
     pub fn feed(
         &mut self,
         chunk: &[u8],
-        mut dispatch: impl FnMut(Event<'_>),
+        dispatch: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), EventTooLarge> {
         let mut rest = chunk;
         // The first `data` line of the pending event, where it need not be copied: most events are one
@@ -150,7 +150,7 @@ impl Decoder {
                         self.keep(held.take());
                         self.pending.push_data(value);
                     }
-                    Line::Blank => self.dispatch(held.take(), &mut dispatch),
+                    Line::Blank => self.dispatch(held.take(), dispatch),
                     Line::Done => {}
                 }
             } else {
@@ -161,7 +161,7 @@ impl Decoder {
                         self.keep(held.take());
                         self.pending.push_data(value);
                     }
-                    Line::Blank => self.dispatch(held.take(), &mut dispatch),
+                    Line::Blank => self.dispatch(held.take(), dispatch),
                     Line::Done => {}
                 }
                 // Its memory serves the next line.
@@ -240,7 +240,7 @@ impl Decoder {
     }
 
     /// The pending event is complete; `held` is its data, where that was not copied.
-    fn dispatch(&mut self, held: Option<&[u8]>, dispatch: &mut impl FnMut(Event<'_>)) {
+    fn dispatch(&mut self, held: Option<&[u8]>, dispatch: &mut dyn FnMut(Event<'_>)) {
         let Pending { name, data, id } = &mut self.pending;
         // The ID counts also where there is nothing to dispatch.
         if let Some(id) = id.take() {
@@ -282,7 +282,7 @@ mod tests {
         let mut events = Vec::new();
         for chunk in chunks {
             decoder
-                .feed(chunk, |event| {
+                .feed(chunk, &mut |event| {
                     events.push((event.name.to_string(), event.text().to_string()));
                 })
                 .unwrap();
@@ -357,7 +357,7 @@ mod tests {
     fn keeps_the_last_id_and_the_retry_time() {
         let mut decoder = Decoder::default();
         let mut feed = |bytes: &[u8]| {
-            decoder.feed(bytes, |_| {}).unwrap();
+            decoder.feed(bytes, &mut |_| {}).unwrap();
             (decoder.last_event_id().to_owned(), decoder.retry())
         };
         assert_eq!(feed(b"id: 7\nretry: 1500\n"), (String::new(), Some(1500)));
@@ -383,11 +383,11 @@ mod tests {
                 let mut decoder = Decoder::with_limit(12);
                 let mut data = Vec::new();
                 let result = stream.chunks(size).try_for_each(|chunk| {
-                    decoder.feed(chunk, |event| data.push(event.text().into_owned()))
+                    decoder.feed(chunk, &mut |event| data.push(event.text().into_owned()))
                 });
                 assert_eq!(result, Err(EventTooLarge { limit: 12 }));
                 assert_eq!(data, ["1"]);
-                assert_eq!(decoder.feed(b"\n\n", |_| {}), Err(EventTooLarge { limit: 12 }));
+                assert_eq!(decoder.feed(b"\n\n", &mut |_| {}), Err(EventTooLarge { limit: 12 }));
             }
         }
     }
@@ -397,7 +397,7 @@ mod tests {
         let mut decoder = Decoder::with_limit(16);
         let mut count = 0;
         for _ in 0..1000 {
-            decoder.feed(b"data: 12345\n\n: ping\n\n", |_| count += 1).unwrap();
+            decoder.feed(b"data: 12345\n\n: ping\n\n", &mut |_| count += 1).unwrap();
         }
         assert_eq!(count, 1000);
     }

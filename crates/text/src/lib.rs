@@ -8,7 +8,7 @@ use sandpipe_protocol::json_string::{JsonString, unescape};
 
 /// A text that grows. Its memory serves the next text when it is cleared.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub struct Text {
     /// Room for code units, of which the first `length` are the text's.
     narrow: Vec<u8>,
     /// In place of `narrow`, once there was a character above U+00FF.
@@ -20,11 +20,12 @@ pub(crate) struct Text {
 
 /// A text's code units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Units<'a> {
+pub enum Units<'a> {
     /// ASCII.
     Ascii(&'a [u8]),
     /// Latin-1: U+0000 to U+00FF.
     Latin1(&'a [u8]),
+    /// UTF-16.
     Utf16(&'a [u16]),
 }
 
@@ -36,22 +37,28 @@ enum Escapes {
 }
 
 impl Text {
-    pub(crate) fn clear(&mut self) {
+    /// Makes it empty, and narrow again.
+    pub fn clear(&mut self) {
         self.is_wide = false;
         self.length = 0;
         self.utf8_length = 0;
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it has no code units.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
     /// How many bytes of UTF-8 it would be.
-    pub(crate) fn utf8_length(&self) -> usize {
+    #[must_use]
+    pub fn utf8_length(&self) -> usize {
         self.utf8_length
     }
 
-    pub(crate) fn units(&self) -> Units<'_> {
+    /// Its code units, as narrow as they can be.
+    #[must_use]
+    pub fn units(&self) -> Units<'_> {
         if self.is_wide {
             return Units::Utf16(self.wide.get(..self.length).unwrap_or_default());
         }
@@ -60,12 +67,12 @@ impl Text {
     }
 
     /// Appends what a JSON string stands for.
-    pub(crate) fn push_unescaped(&mut self, string: JsonString<'_>) {
+    pub fn push_unescaped(&mut self, string: JsonString<'_>) {
         self.push_all(string.escaped(), Escapes::Json);
     }
 
     /// Appends UTF-8; what is none becomes U+FFFD.
-    pub(crate) fn push_utf8(&mut self, text: &[u8]) {
+    pub fn push_utf8(&mut self, text: &[u8]) {
         self.push_all(text, Escapes::None);
     }
 
@@ -180,6 +187,7 @@ fn copy_plain<T: Copy>(
 }
 
 /// The character at the beginning of what is not plain, and what is behind it. None at the end.
+#[inline]
 fn first_char(text: &[u8], escapes: Escapes) -> Option<(char, &[u8])> {
     if escapes == Escapes::Json
         && let Some(escape) = text.strip_prefix(b"\\")
@@ -196,6 +204,7 @@ fn first_char(text: &[u8], escapes: Escapes) -> Option<(char, &[u8])> {
 
 /// The character at the beginning of UTF-8 that is not ASCII, and how long it is there (RFC 3629,
 /// section 3). None where it is none.
+#[inline]
 fn decode(text: &[u8]) -> Option<(char, usize)> {
     let (first, rest) = text.split_first()?;
     let length = match first {
