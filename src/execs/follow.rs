@@ -3,6 +3,7 @@
 use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
 
+use super::sink::Sink;
 use crate::error::Error;
 use crate::operation::Operation;
 use crate::request::{ExecId, excerpt};
@@ -12,7 +13,6 @@ use crate::request::{ExecId, excerpt};
 pub(crate) struct Follower {
     decoder: Decoder,
     order: Order,
-    exit_code: Option<i32>,
 }
 
 /// Something in the output that can't be followed.
@@ -45,29 +45,22 @@ impl Follower {
     /// Follows the events after `last_sequence`; a negative number stands for the place that many
     /// events before the newest one.
     pub(crate) fn after(last_sequence: i64) -> Self {
-        Self { decoder: Decoder::default(), order: Order::after(last_sequence), exit_code: None }
+        Self { decoder: Decoder::default(), order: Order::after(last_sequence) }
     }
 
-    /// Takes the next bytes and gives each event that they complete to `take`, if it has not come
+    /// Takes the next bytes and gives each event that they complete to `sink`, if it has not come
     /// before.
     ///
     /// What comes after the exit code is not looked at: the stream ends there.
-    pub(crate) fn feed(
-        &mut self,
-        chunk: &[u8],
-        take: &mut dyn FnMut(OutputEvent<'_>),
-    ) -> Result<(), Break> {
-        let Self { decoder, order, exit_code } = self;
+    pub(crate) fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), Break> {
+        let Self { decoder, order } = self;
         let mut verdict = Ok(());
         let fed = decoder.feed(chunk, &mut |event| {
-            if verdict.is_err() || exit_code.is_some() {
+            if verdict.is_err() || order.exit_code.is_some() {
                 return;
             }
             verdict = match &*event.name {
-                "" | "message" => order.admit(event.data, &mut |event| {
-                    *exit_code = event.exit_code;
-                    take(event);
-                }),
+                "" | "message" => order.admit(event.data, sink),
                 "gap" => Err(read_gap(event.data)),
                 // An extension that was not asked for.
                 _ => Ok(()),
@@ -75,29 +68,30 @@ impl Follower {
         });
         verdict?;
         match fed {
-            Err(too_large) if exit_code.is_none() => {
+            Err(too_large) if order.exit_code.is_none() => {
                 Err(Break::protocol(&too_large.to_string(), &[]))
             }
             _ => Ok(()),
         }
     }
 
-    /// Takes an event that came by itself; gives it to `take`, if it has not come before.
+    /// Takes an event that came by itself; gives it to `sink`, if it has not come before.
     pub(crate) fn feed_event(
         &mut self,
         event: &ExecStdout,
-        take: &mut dyn FnMut(OutputEvent<'_>),
+        sink: &mut dyn Sink,
     ) -> Result<(), Break> {
-        let Self { order, exit_code, .. } = self;
-        order.admit_event(event, &mut |event| {
-            *exit_code = event.exit_code;
-            take(event);
-        })
+        self.order.admit_event(event, sink)
+    }
+
+    /// How many events it has given.
+    pub(crate) fn given(&self) -> u64 {
+        self.order.admitted
     }
 
     /// The exit code, once it has come.
     pub(crate) fn exit_code(&self) -> Option<i32> {
-        self.exit_code
+        self.order.exit_code
     }
 
     /// The `lastSequence` to go on with.
@@ -113,7 +107,7 @@ impl Follower {
     /// Takes the rest of an output that is known to be whole. An agent that tells the exit code
     /// elsewhere has no event for it: this gives one.
     pub(crate) fn conclude(&mut self, rest: &[ExecStdout], exit_code: i32) -> Option<ExecStdout> {
-        self.exit_code = Some(exit_code);
+        self.order.exit_code = Some(exit_code);
         let last = rest.last();
         if last.is_some_and(|event| event.exit_code.is_some()) {
             return None;
@@ -136,14 +130,15 @@ pub(crate) struct Order {
     asked: i64,
     /// The sequence number of the next event; None where any may come first.
     next: Option<u64>,
-    /// Whether an event has come.
-    begun: bool,
+    /// How many events it has let through.
+    admitted: u64,
+    exit_code: Option<i32>,
 }
 
 impl Order {
     pub(crate) fn after(last_sequence: i64) -> Self {
         let next = u64::try_from(last_sequence).ok().map(|last| last + 1);
-        Self { asked: last_sequence, next, begun: false }
+        Self { asked: last_sequence, next, admitted: 0, exit_code: None }
     }
 
     /// The `lastSequence` that gives the events that have not come yet.
@@ -152,29 +147,32 @@ impl Order {
         last.unwrap_or(self.asked)
     }
 
-    /// Gives the event that the JSON is to `take`, if it has not come before.
-    pub(crate) fn admit(
-        &mut self,
-        json: &[u8],
-        take: &mut dyn FnMut(OutputEvent<'_>),
-    ) -> Result<(), Break> {
-        let Some(event) = OutputEvent::read(json) else {
-            return self.admit_event(&read_event(&String::from_utf8_lossy(json))?, take);
+    /// The exit code, once an event has brought it.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    /// Gives the event that the JSON is to `sink`, if it has not come before.
+    pub(crate) fn admit(&mut self, json: &[u8], sink: &mut dyn Sink) -> Result<(), Break> {
+        let Some(event) = read_with(json, sink) else {
+            return self.admit_event(&read_event(&String::from_utf8_lossy(json))?, sink);
         };
-        if self.is_next(event.sequence)? {
-            take(event);
+        match self.is_next(event.sequence) {
+            Ok(true) => sink.take(event),
+            repeated_or_lost => {
+                sink.refuse();
+                return repeated_or_lost.map(drop);
+            }
         }
+        self.exit_code = event.exit_code.or(self.exit_code);
         Ok(())
     }
 
     /// The same for one that does not lie in JSON.
-    fn admit_event(
-        &mut self,
-        event: &ExecStdout,
-        take: &mut dyn FnMut(OutputEvent<'_>),
-    ) -> Result<(), Break> {
+    fn admit_event(&mut self, event: &ExecStdout, sink: &mut dyn Sink) -> Result<(), Break> {
         if self.is_next(event.sequence)? {
-            written(event, take)?;
+            written(event, sink)?;
+            self.exit_code = event.exit_code.or(self.exit_code);
         }
         Ok(())
     }
@@ -182,7 +180,7 @@ impl Order {
     /// Whether an event has not come before.
     fn is_next(&mut self, sequence: u64) -> Result<bool, Break> {
         // Some agents count from 0.
-        let counts_from_zero = !self.begun && sequence == 0 && self.next == Some(1);
+        let counts_from_zero = self.admitted == 0 && sequence == 0 && self.next == Some(1);
         if let Some(next) = self.next {
             if sequence > next {
                 return Err(Break::Lost { from: next, to: sequence - 1 });
@@ -191,23 +189,30 @@ impl Order {
                 return Ok(false);
             }
         }
-        self.begun = true;
+        self.admitted += 1;
         self.next = Some(sequence.saturating_add(1));
         Ok(true)
     }
 }
 
-/// Gives an event to `take` in the form in which all others come.
-pub(crate) fn written(
-    event: &ExecStdout,
-    take: &mut dyn FnMut(OutputEvent<'_>),
-) -> Result<(), Break> {
+/// Gives an event to `sink` in the form in which all others come.
+pub(crate) fn written(event: &ExecStdout, sink: &mut dyn Sink) -> Result<(), Break> {
     let json = serde_json::to_vec(event)
         .map_err(|error| Break::protocol(&format!("an event can't be written: {error}"), &[]))?;
     // What is written without anything unusual is read.
-    OutputEvent::read(&json)
-        .map(take)
-        .ok_or_else(|| Break::protocol("an event is unreadable", &json))
+    let event =
+        read_with(&json, sink).ok_or_else(|| Break::protocol("an event is unreadable", &json))?;
+    sink.take(event);
+    Ok(())
+}
+
+/// Reads an event of the usual form; `sink` has its output then, and nothing of any other.
+fn read_with<'a>(json: &'a [u8], sink: &mut dyn Sink) -> Option<OutputEvent<'a>> {
+    let event = OutputEvent::read_with(json, &mut |json| sink.read_output(json));
+    if event.is_none() {
+        sink.refuse();
+    }
+    event
 }
 
 /// What the data of a `gap` event stands for.
@@ -253,7 +258,7 @@ mod tests {
     fn follow(last_sequence: i64, bytes: &[u8]) -> (Vec<ExecStdout>, Result<Option<i32>, Break>) {
         let mut follower = Follower::after(last_sequence);
         let mut events = Vec::new();
-        let result = follower.feed(bytes, &mut |event| events.push(event.into()));
+        let result = follower.feed(bytes, &mut events);
         (events, result.map(|()| follower.exit_code()))
     }
 
@@ -340,7 +345,7 @@ mod tests {
             let mut follower = Follower::after(0);
             let mut followed: Vec<ExecStdout> = Vec::new();
             for chunk in stream(&events).chunks(size) {
-                follower.feed(chunk, &mut |event| followed.push(event.into())).unwrap();
+                follower.feed(chunk, &mut followed).unwrap();
             }
             prop_assert_eq!(followed, events);
             prop_assert_eq!(follower.exit_code(), Some(exit_code));

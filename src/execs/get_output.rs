@@ -49,17 +49,14 @@ pub(super) async fn read(
     let path = id.path(&format!("/io?lastSequence={last_sequence}"));
     let request = Request::get(OPERATION, path);
     let mut body = transport.open(&request).await.map_err(|error| lost(error, id))?;
-    let mut snapshot = Snapshot {
-        elements: Elements::default(),
-        order: Order::after(last_sequence),
-        exit_code: None,
-    };
+    let mut snapshot =
+        Snapshot { elements: Elements::default(), order: Order::after(last_sequence) };
     while let Some(chunk) = body.read().await? {
         snapshot.feed(chunk, sink).map_err(|broken| broken.explain(OPERATION, id))?;
         sink.end_batch()?;
     }
     snapshot.end().map_err(|broken| broken.explain(OPERATION, id))?;
-    Ok(snapshot.exit_code)
+    Ok(snapshot.order.exit_code())
 }
 
 /// The extension `gap`: a 410 with the numbers of the events that are gone.
@@ -77,20 +74,16 @@ fn lost(error: Error, id: &ExecId) -> Error {
 struct Snapshot {
     elements: Elements,
     order: Order,
-    exit_code: Option<i32>,
 }
 
 impl Snapshot {
     /// Gives the events that the next bytes complete to a sink.
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> std::result::Result<(), Break> {
         let mut verdict = Ok(());
-        let Self { elements, order, exit_code } = self;
+        let Self { elements, order } = self;
         let fed = elements.feed(chunk, &mut |element| {
             if verdict.is_ok() {
-                verdict = order.admit(element, &mut |event| {
-                    *exit_code = event.exit_code.or(*exit_code);
-                    sink.take(event);
-                });
+                verdict = order.admit(element, sink);
             }
         });
         verdict?;

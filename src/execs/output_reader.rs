@@ -3,7 +3,7 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use js_sys::Math;
-use sandpipe_protocol::{ExecItem, ExecStdout, OutputEvent};
+use sandpipe_protocol::{ExecItem, ExecStdout};
 
 use super::follow::{Follower, written};
 use super::get_output;
@@ -123,11 +123,7 @@ impl OutputReader {
     /// of the sink.
     pub(crate) async fn read_into(&mut self, sink: &mut dyn Sink) -> Result<bool> {
         loop {
-            let mut any = false;
-            let mut take = |event: OutputEvent<'_>| {
-                any = true;
-                sink.take(event);
-            };
+            let before = self.follower.given();
             let fed = match &mut self.state {
                 State::Ended => return Ok(false),
                 State::Failed(error) => {
@@ -139,7 +135,7 @@ impl OutputReader {
                     let last = mem::take(last);
                     self.state = State::Ended;
                     last.iter()
-                        .try_for_each(|event| written(event, &mut |event| sink.take(event)))
+                        .try_for_each(|event| written(event, sink))
                         .map_err(|broken| broken.explain(OPERATION, &self.id))?;
                     sink.end_batch()?;
                     return Ok(true);
@@ -162,7 +158,7 @@ impl OutputReader {
                     continue;
                 }
                 State::Open(body) => match body.read_unless_silent().await {
-                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, &mut take),
+                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, sink),
                     Ok(Ok(None)) => {
                         self.go_on(Ending::Clean, None).await?;
                         continue;
@@ -192,7 +188,7 @@ impl OutputReader {
                     };
                     arrived
                         .into_iter()
-                        .try_for_each(|event| self.follower.feed_event(&event?, &mut take))
+                        .try_for_each(|event| self.follower.feed_event(&event?, sink))
                 }
             };
             if let Err(broken) = fed {
@@ -200,7 +196,7 @@ impl OutputReader {
             } else if self.exit_code().is_some() {
                 self.state = State::Ended;
             }
-            if any {
+            if self.follower.given() > before {
                 self.resume.brought_events();
                 sink.end_batch()?;
                 return Ok(true);

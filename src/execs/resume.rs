@@ -214,7 +214,7 @@ mod tests {
             };
             for chunk in bytes.chunks(7) {
                 let before = events.len();
-                follower.feed(chunk, &mut |event| events.push(ExecStdout::from(event))).unwrap();
+                follower.feed(chunk, &mut events).unwrap();
                 if events.len() > before {
                     resume.brought_events();
                 }

@@ -1,11 +1,23 @@
+use sandpipe_protocol::json_string::JsonString;
 use sandpipe_protocol::{ExecStdout, OutputEvent};
 
 use crate::error::Result;
 
 /// What takes the events of an output.
 pub(crate) trait Sink {
-    /// Takes the next event.
+    /// Reads the output of the next event: the JSON string that `json` begins with. Gives what is behind
+    /// it; None for what [`JsonString::read`] does not read either.
+    ///
+    /// [`Sink::take`] or [`Sink::refuse`] follows.
+    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        JsonString::read(json).map(|(_, behind)| behind)
+    }
+
+    /// Takes the event whose output was read.
     fn take(&mut self, event: OutputEvent<'_>);
+
+    /// What was read is not to be taken: it has come before, or it is no event.
+    fn refuse(&mut self) {}
 
     /// What came together, a network chunk, has been taken.
     ///

@@ -6,7 +6,7 @@ use super::sink::Sink;
 use crate::error::{Error, OutputLimit, Result};
 use crate::js_string::to_js_string;
 use crate::request::ExecId;
-use sandpipe_text::Text;
+use sandpipe_text::{Mark, Text};
 
 /// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
 /// lowest.
@@ -24,6 +24,8 @@ pub(crate) struct Transcript {
     pieces: Array,
     /// What is to become the next piece.
     text: Text,
+    /// The end of the last event in it.
+    end: Mark,
     length: u32,
     bytes: u64,
     max_bytes: Option<u64>,
@@ -36,6 +38,7 @@ impl Transcript {
             exec_id: id.as_str().to_owned(),
             pieces: Array::new(),
             text: Text::default(),
+            end: Mark::default(),
             length: 0,
             bytes: 0,
             max_bytes,
@@ -59,6 +62,7 @@ impl Transcript {
         let added = self.text.utf8_length() as u64;
         let mut piece = to_js_string(&self.text)?;
         self.text.clear();
+        self.end = self.text.end();
         let mut exceeded = None;
         if let Some(max) = self.max_bytes
             && added > self.room()
@@ -116,8 +120,16 @@ impl Transcript {
 }
 
 impl Sink for Transcript {
-    fn take(&mut self, event: OutputEvent<'_>) {
-        self.text.push_unescaped(event.output);
+    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        self.text.push_string(json)
+    }
+
+    fn take(&mut self, _event: OutputEvent<'_>) {
+        self.end = self.text.end();
+    }
+
+    fn refuse(&mut self) {
+        self.text.truncate(self.end);
     }
 
     fn end_batch(&mut self) -> Result<()> {

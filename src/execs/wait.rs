@@ -126,11 +126,19 @@ struct Record {
 }
 
 impl Sink for Record {
+    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        self.transcript.read_output(json)
+    }
+
     fn take(&mut self, event: OutputEvent<'_>) {
         self.transcript.take(event);
         if let Some((_, events)) = &mut self.listener {
             events.take(event);
         }
+    }
+
+    fn refuse(&mut self) {
+        self.transcript.refuse();
     }
 
     fn end_batch(&mut self) -> Result<()> {

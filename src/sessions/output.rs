@@ -9,7 +9,7 @@ use super::markers::Markers;
 use super::over;
 use crate::error::{Error, Result};
 use crate::execs::event_list::EventList;
-use crate::execs::follow::written;
+use crate::execs::follow::{Break, written};
 use crate::execs::output_reader::OutputReader;
 use crate::execs::sink::Sink;
 use crate::execs::transcript::Transcript;
@@ -94,11 +94,11 @@ impl Output {
         {
             let mut transcript = self.transcript.borrow_mut();
             for event in events {
-                let written = written(event, &mut |event| {
-                    transcript.take(event);
-                    list.take(event);
-                });
-                written.map_err(|broken| broken.explain(Operation::StreamOutput, &self.id))?;
+                let broken = |broken: Break| broken.explain(Operation::StreamOutput, &self.id);
+                written(event, &mut *transcript).map_err(broken)?;
+                if self.listener.is_some() {
+                    written(event, &mut list).map_err(broken)?;
+                }
             }
             transcript.end_batch()?;
         }

@@ -30,6 +30,12 @@ impl<'a> JsonString<'a> {
         }
     }
 
+    /// The string that `json` begins with, where what is `behind` it is known.
+    pub(crate) fn between(json: &'a [u8], behind: &[u8]) -> Option<Self> {
+        let quoted = json.get(..json.len().checked_sub(behind.len())?)?;
+        Some(Self(quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?))
+    }
+
     /// The text with its escapes.
     #[must_use]
     pub fn escaped(self) -> &'a [u8] {

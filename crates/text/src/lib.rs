@@ -4,7 +4,7 @@
 //! done with output.
 
 use sandpipe_protocol::blocks::{Block, first_marked, split_block};
-use sandpipe_protocol::json_string::{JsonString, unescape};
+use sandpipe_protocol::json_string::unescape;
 
 /// A text that grows. Its memory serves the next text when it is cleared.
 #[derive(Debug, Default)]
@@ -14,8 +14,7 @@ pub struct Text {
     /// In place of `narrow`, once there was a character above U+00FF.
     wide: Vec<u16>,
     is_wide: bool,
-    length: usize,
-    utf8_length: usize,
+    end: Mark,
 }
 
 /// A text's code units.
@@ -29,127 +28,100 @@ pub enum Units<'a> {
     Utf16(&'a [u16]),
 }
 
-/// Whether a backslash begins an escape.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Escapes {
-    None,
-    Json,
+/// How much of a text there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark {
+    length: usize,
+    utf8_length: usize,
 }
 
 impl Text {
     /// Makes it empty, and narrow again.
     pub fn clear(&mut self) {
         self.is_wide = false;
-        self.length = 0;
-        self.utf8_length = 0;
+        self.end = Mark::default();
     }
 
     /// Whether it has no code units.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.length == 0
+        self.end.length == 0
     }
 
     /// How many bytes of UTF-8 it would be.
     #[must_use]
     pub fn utf8_length(&self) -> usize {
-        self.utf8_length
+        self.end.utf8_length
     }
 
-    /// Its code units, as narrow as they can be.
+    /// Its end, to come back to with [`Text::truncate`].
+    #[must_use]
+    pub fn end(&self) -> Mark {
+        self.end
+    }
+
+    /// Takes off what was appended since. A text that has become wide in between stays so.
+    pub fn truncate(&mut self, end: Mark) {
+        self.end = end;
+    }
+
+    /// Its code units.
     #[must_use]
     pub fn units(&self) -> Units<'_> {
+        let Mark { length, utf8_length } = self.end;
         if self.is_wide {
-            return Units::Utf16(self.wide.get(..self.length).unwrap_or_default());
+            return Units::Utf16(self.wide.get(..length).unwrap_or_default());
         }
-        let units = self.narrow.get(..self.length).unwrap_or_default();
-        if self.length == self.utf8_length { Units::Ascii(units) } else { Units::Latin1(units) }
+        let units = self.narrow.get(..length).unwrap_or_default();
+        if length == utf8_length { Units::Ascii(units) } else { Units::Latin1(units) }
     }
 
-    /// Appends what a JSON string stands for.
-    pub fn push_unescaped(&mut self, string: JsonString<'_>) {
-        self.push_all(string.escaped(), Escapes::Json);
+    /// Appends what the JSON string at the beginning of `json` stands for (RFC 8259, section 7), and
+    /// gives what is behind it. What is no UTF-8 in it becomes U+FFFD.
+    ///
+    /// None stands for what is no string, and for one with half of a surrogate pair in an escape, even
+    /// if the other half follows: nothing is appended then.
+    pub fn push_string<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        let before = self.end;
+        let behind = json.strip_prefix(b"\"").and_then(|inside| self.push::<true>(inside));
+        if behind.is_none() {
+            self.end = before;
+        }
+        behind
     }
 
     /// Appends UTF-8; what is none becomes U+FFFD.
     pub fn push_utf8(&mut self, text: &[u8]) {
-        self.push_all(text, Escapes::None);
+        self.push::<false>(text);
     }
 
-    fn push_all(&mut self, text: &[u8], escapes: Escapes) {
+    /// Appends up to the end, or the closing quote if it is `JSON`; gives what is behind that.
+    fn push<'a, const JSON: bool>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
         // No byte becomes more than one unit, and the last block is written whole.
-        let room = self.length + text.len() + size_of::<Block>();
+        let room = self.end.length + text.len() + size_of::<Block>();
         let mut rest = text;
         if !self.is_wide {
             grow(&mut self.narrow, room);
-            rest = self.push_narrow(text, escapes);
+            match copy::<u8, JSON>(rest, &mut self.narrow, &mut self.end) {
+                Stop::End(behind) => return Some(behind),
+                Stop::Wrong => return None,
+                Stop::Wider(from) => rest = from,
+            }
+            self.widen(room);
         }
-        if !rest.is_empty() {
-            grow(&mut self.wide, room);
-            self.widen();
-            self.push_wide(rest, escapes);
+        grow(&mut self.wide, room);
+        match copy::<u16, JSON>(rest, &mut self.wide, &mut self.end) {
+            Stop::End(behind) => Some(behind),
+            Stop::Wrong | Stop::Wider(_) => None,
         }
     }
 
-    /// Appends up to the first character above U+00FF, and gives what begins with that.
-    fn push_narrow<'a>(&mut self, text: &'a [u8], escapes: Escapes) -> &'a [u8] {
-        let Self { narrow, length, utf8_length, .. } = self;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let plain =
-                copy_plain(rest, narrow.get_mut(*length..).unwrap_or_default(), escapes, |byte| {
-                    byte
-                });
-            *length += plain;
-            *utf8_length += plain;
-            rest = rest.get(plain..).unwrap_or_default();
-            let Some((char, after)) = first_char(rest, escapes) else {
-                break;
-            };
-            let Ok(unit) = u8::try_from(char) else {
-                return rest;
-            };
-            if let Some(place) = narrow.get_mut(*length) {
-                *place = unit;
-            }
-            *length += 1;
-            *utf8_length += char.len_utf8();
-            rest = after;
+    fn widen(&mut self, room: usize) {
+        grow(&mut self.wide, room);
+        for (wide, narrow) in self.wide.iter_mut().zip(&self.narrow).take(self.end.length) {
+            *wide = u16::from(*narrow);
         }
-        &[]
-    }
-
-    fn push_wide(&mut self, text: &[u8], escapes: Escapes) {
-        let Self { wide, length, utf8_length, .. } = self;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let plain =
-                copy_plain(rest, wide.get_mut(*length..).unwrap_or_default(), escapes, u16::from);
-            *length += plain;
-            *utf8_length += plain;
-            rest = rest.get(plain..).unwrap_or_default();
-            let Some((char, after)) = first_char(rest, escapes) else {
-                break;
-            };
-            let mut units = [0; 2];
-            for unit in char.encode_utf16(&mut units) {
-                if let Some(place) = wide.get_mut(*length) {
-                    *place = *unit;
-                }
-                *length += 1;
-            }
-            *utf8_length += char.len_utf8();
-            rest = after;
-        }
-    }
-
-    fn widen(&mut self) {
-        if !self.is_wide {
-            for (wide, narrow) in self.wide.iter_mut().zip(&self.narrow).take(self.length) {
-                *wide = u16::from(*narrow);
-            }
-            self.is_wide = true;
-        }
+        self.is_wide = true;
     }
 }
 
@@ -159,22 +131,105 @@ fn grow<T: Clone + Default>(units: &mut Vec<T>, length: usize) {
     }
 }
 
-/// Copies the ASCII at the beginning of `text`, up to an escape, and gives its length. What is behind
-/// that in `units` may be overwritten.
-#[inline]
-fn copy_plain<T: Copy>(
-    text: &[u8],
+/// A code unit.
+trait Unit: Copy {
+    fn of_ascii(byte: u8) -> Self;
+
+    /// The one or two units of a character; none where it has none.
+    fn encode(char: char) -> Option<(Self, Option<Self>)>;
+}
+
+impl Unit for u8 {
+    fn of_ascii(byte: u8) -> Self {
+        byte
+    }
+
+    fn encode(char: char) -> Option<(Self, Option<Self>)> {
+        Some((Self::try_from(char).ok()?, None))
+    }
+}
+
+impl Unit for u16 {
+    fn of_ascii(byte: u8) -> Self {
+        Self::from(byte)
+    }
+
+    fn encode(char: char) -> Option<(Self, Option<Self>)> {
+        let mut units = [0; 2];
+        let is_pair = char.encode_utf16(&mut units).len() > 1;
+        let [first, second] = units;
+        Some((first, is_pair.then_some(second)))
+    }
+}
+
+/// Where copying came to an end.
+enum Stop<'a> {
+    /// All has been copied; this is behind the closing quote.
+    End(&'a [u8]),
+    /// This begins with a character that the units are too narrow for.
+    Wider(&'a [u8]),
+    /// It is no JSON string.
+    Wrong,
+}
+
+/// Copies text to `units`, from `end` on.
+fn copy<'a, T: Unit, const JSON: bool>(
+    text: &'a [u8],
     units: &mut [T],
-    escapes: Escapes,
-    unit: impl Fn(u8) -> T,
-) -> usize {
-    let backslash = if escapes == Escapes::Json { b'\\' } else { 0x80 };
-    let is_special = |byte: u8| byte == backslash || byte >= 0x80;
+    end: &mut Mark,
+) -> Stop<'a> {
+    let mut rest = text;
+    loop {
+        let plain = copy_plain::<T, JSON>(rest, units.get_mut(end.length..).unwrap_or_default());
+        end.length += plain;
+        end.utf8_length += plain;
+        rest = rest.get(plain..).unwrap_or_default();
+        let Some((special, behind)) = rest.split_first() else {
+            return if JSON { Stop::Wrong } else { Stop::End(rest) };
+        };
+        let next = match special {
+            b'"' if JSON => return Stop::End(behind),
+            b'\\' if JSON => unescape(behind),
+            // "All Unicode characters may be placed within the quotation marks, except for the
+            // characters that MUST be escaped".
+            ..0x20 if JSON => None,
+            _ => Some(first_char(rest)),
+        };
+        let Some((char, after)) = next else {
+            return Stop::Wrong;
+        };
+        let Some((first, second)) = T::encode(char) else {
+            return Stop::Wider(rest);
+        };
+        for unit in [Some(first), second].into_iter().flatten() {
+            if let Some(place) = units.get_mut(end.length) {
+                *place = unit;
+            }
+            end.length += 1;
+        }
+        end.utf8_length += char.len_utf8();
+        rest = after;
+    }
+}
+
+/// Copies what stands for itself at the beginning of `text`, and gives its length. What is behind that
+/// in `units` may be overwritten.
+#[inline]
+fn copy_plain<T: Unit, const JSON: bool>(text: &[u8], units: &mut [T]) -> usize {
+    // Below 0x20 as a signed number: a control character, or not ASCII. Without branches, so that all of
+    // a block is asked at once.
+    let is_special = |byte: u8| {
+        if JSON {
+            (byte.cast_signed() < 0x20) | (byte == b'"') | (byte == b'\\')
+        } else {
+            byte >= 0x80
+        }
+    };
     let (mut rest, mut done) = (text, 0);
     while let Some((block, after)) = split_block(rest)
         && let Some(place) = units.get_mut(done..).and_then(<[T]>::first_chunk_mut)
     {
-        *place = block.map(&unit);
+        *place = block.map(T::of_ascii);
         if let Some(length) = first_marked(block, is_special) {
             return done + length;
         }
@@ -183,23 +238,18 @@ fn copy_plain<T: Copy>(
     }
     let free = units.get_mut(done..).unwrap_or_default();
     let tail = rest.iter().zip(free).take_while(|(byte, _)| !is_special(**byte));
-    done + tail.map(|(byte, place)| *place = unit(*byte)).count()
+    done + tail.map(|(byte, place)| *place = T::of_ascii(*byte)).count()
 }
 
-/// The character at the beginning of what is not plain, and what is behind it. None at the end.
+/// The character at the beginning of what is not ASCII, and what is behind it.
 #[inline]
-fn first_char(text: &[u8], escapes: Escapes) -> Option<(char, &[u8])> {
-    if escapes == Escapes::Json
-        && let Some(escape) = text.strip_prefix(b"\\")
-    {
-        return unescape(escape);
-    }
+fn first_char(text: &[u8]) -> (char, &[u8]) {
     if let Some((char, length)) = decode(text) {
-        return Some((char, text.get(length..)?));
+        return (char, text.get(length..).unwrap_or_default());
     }
     // No character: as much of it as could have been one (Unicode, "maximal subpart").
-    let invalid = text.utf8_chunks().next()?.invalid().len();
-    Some((char::REPLACEMENT_CHARACTER, text.get(invalid.max(1)..)?))
+    let invalid = text.utf8_chunks().next().map_or(0, |chunk| chunk.invalid().len());
+    (char::REPLACEMENT_CHARACTER, text.get(invalid.max(1)..).unwrap_or_default())
 }
 
 /// The character at the beginning of UTF-8 that is not ASCII, and how long it is there (RFC 3629,
@@ -228,6 +278,7 @@ fn decode(text: &[u8]) -> Option<(char, usize)> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use sandpipe_protocol::json_string::JsonString;
 
     use super::*;
 
@@ -287,10 +338,33 @@ mod tests {
         #[test]
         fn escapes_become_what_serde_makes_of_them(string in any::<String>()) {
             let json = serde_json::to_string(&string).unwrap();
-            let (json, _) = JsonString::read(json.as_bytes()).unwrap();
-            let mut text = Text::default();
-            text.push_unescaped(json);
-            prop_assert_eq!(read(&text), string);
+            let mut text = text(&["é"]);
+            let behind = text.push_string(format!("{json},…").as_bytes()).map(<[u8]>::to_vec);
+            prop_assert_eq!(behind.as_deref(), Some(",…".as_bytes()));
+            prop_assert_eq!(read(&text), format!("é{string}"));
+        }
+
+        #[test]
+        fn it_takes_what_the_protocol_takes_for_a_string(
+            inside in "(\\\\[\"\\\\/bfnrtux0]|\\\\u[0-9a-fA-F]{3,4}|[\\x00-\\x7fé€😀\"]){0,40}\"?.{0,3}",
+        ) {
+            let json = format!("\"{inside}");
+            let mut text = text(&["é"]);
+            let behind = text.push_string(json.as_bytes());
+            let expected = JsonString::read(json.as_bytes());
+            prop_assert_eq!(behind, expected.map(|(_, behind)| behind));
+            let string = expected.map(|(string, _)| String::from(string)).unwrap_or_default();
+            prop_assert_eq!(text.utf8_length(), "é".len() + string.len());
+            prop_assert_eq!(read(&text), format!("é{string}"));
+        }
+
+        #[test]
+        fn what_is_taken_off_leaves_what_was_before(before in any::<String>(), after in any::<String>()) {
+            let mut text = text(&[&before]);
+            let end = text.end();
+            text.push_utf8(after.as_bytes());
+            text.truncate(end);
+            prop_assert_eq!(read(&text), before);
         }
     }
 }

@@ -25,6 +25,16 @@ impl<'a> OutputEvent<'a> {
     /// in any order. None stands for anything else, which may still be an event: `serde_json` tells.
     #[must_use]
     pub fn read(json: &'a [u8]) -> Option<Self> {
+        Self::read_with(json, &mut |json| JsonString::read(json).map(|(_, behind)| behind))
+    }
+
+    /// The same, where the output is read by `take_output`: it is given JSON that begins with the output
+    /// and gives what is behind that string, or None as [`JsonString::read`] does. The longest part of an
+    /// event is so looked at only once.
+    pub fn read_with(
+        json: &'a [u8],
+        take_output: &mut dyn FnMut(&'a [u8]) -> Option<&'a [u8]>,
+    ) -> Option<Self> {
         let mut rest = Scanner(json.strip_prefix(b"{")?);
         let (mut kind, mut output, mut sequence) = (None, None, None);
         let (mut timestamp, mut exit_code) = (None, None);
@@ -39,7 +49,7 @@ impl<'a> OutputEvent<'a> {
                         _ => return None,
                     });
                 }
-                b"output" if output.is_none() => output = Some(rest.string()?),
+                b"output" if output.is_none() => output = Some(rest.string_with(take_output)?),
                 b"sequence" if sequence.is_none() => sequence = Some(rest.integer()?.parse().ok()?),
                 b"timestamp" if timestamp.is_none() => timestamp = Some(rest.string()?),
                 b"exitCode" if exit_code.is_none() => {
@@ -101,6 +111,16 @@ impl<'a> Scanner<'a> {
     fn string(&mut self) -> Option<JsonString<'a>> {
         let (string, rest) = JsonString::read(self.0)?;
         self.0 = rest;
+        Some(string)
+    }
+
+    fn string_with(
+        &mut self,
+        take: &mut dyn FnMut(&'a [u8]) -> Option<&'a [u8]>,
+    ) -> Option<JsonString<'a>> {
+        let behind = take(self.0)?;
+        let string = JsonString::between(self.0, behind)?;
+        self.0 = behind;
         Some(string)
     }
 
