@@ -1,5 +1,6 @@
-import { initSync } from "./core/sandpipe.js";
+import { initSync, makeEventsWith } from "./core/sandpipe.js";
 import { LoadError } from "./errors.js";
+import { makeEvents } from "./events.js";
 import type { WasmSource } from "./types.js";
 
 /** Gets the WebAssembly module where it was said to be, or the package's own. */
@@ -15,6 +16,7 @@ export function load(loader: Loader, source: WasmSource | undefined): Promise<vo
       const isOurs = WebAssembly.Module.exports(module).some(({ name }) => name === "sandbox_new");
       if (!isOurs) throw new Error("this is another module than the package's");
       initSync({ module });
+      makeEventsWith(makeEvents);
     })
     .catch((error: unknown) => {
       // The next connect() may bring another.

@@ -16,8 +16,8 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
   #ended = false;
   #batch: readonly T[] = [];
   #index = 0;
-  /** Calls of `next` wait for those before them: a caller need not await each. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** The newest call of `next` that is not settled: the next one waits for it. */
+  #last: Promise<unknown> | undefined;
 
   constructor(open: () => Batches, signal?: AbortSignal) {
     this.#open = open;
@@ -29,11 +29,18 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    const step = this.#last.then(
-      () => this.#step(),
-      () => this.#step(),
-    );
+    // Most events are there already, and should not cost more than a promise.
+    if (this.#last === undefined && this.#signal?.aborted !== true) {
+      const event = this.#take();
+      if (event !== undefined) return Promise.resolve(event);
+    }
+    const go = (): Promise<IteratorResult<T, undefined>> => this.#step();
+    const step = this.#last === undefined ? go() : this.#last.then(go, go);
+    const settled = (): void => {
+      if (this.#last === step) this.#last = undefined;
+    };
     this.#last = step;
+    step.then(settled, settled);
     return step;
   }
 
@@ -47,9 +54,8 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     try {
       while (!this.#ended) {
         this.#signal?.throwIfAborted();
-        if (this.#index < this.#batch.length) {
-          return { done: false, value: this.#batch[this.#index++] as T };
-        }
+        const event = this.#take();
+        if (event !== undefined) return event;
         const batch = await settle<T[] | undefined>(this.#connect().next());
         this.#signal?.throwIfAborted();
         if (batch === undefined) break;
@@ -62,6 +68,12 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     }
     this.#end();
     return { done: true, value: undefined };
+  }
+
+  /** The next event of the batch. */
+  #take(): IteratorResult<T, undefined> | undefined {
+    if (this.#index >= this.#batch.length) return undefined;
+    return { done: false, value: this.#batch[this.#index++] as T };
   }
 
   #connect(): Batches {

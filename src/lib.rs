@@ -29,7 +29,7 @@ mod value;
 
 pub use background::Background;
 pub use batches::Batches;
-pub use execs::Execs;
+pub use execs::{Execs, make_events_with};
 pub use sandbox::Sandbox;
 pub use sessions::{Session, Sessions};
 pub use terminal::Terminal;

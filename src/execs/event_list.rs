@@ -1,35 +1,54 @@
-use js_sys::{Array, Function, JsString};
-use sandpipe_protocol::OutputEvent;
+use std::cell::RefCell;
+
+use js_sys::{Array, Float64Array, Function};
+use sandpipe_protocol::{OutputEvent, OutputType};
+use sandpipe_text::{Mark, Text};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use super::sink::Sink;
 use crate::error::{Error, Result};
 use crate::js_string::to_js_string;
-use sandpipe_text::Text;
 
-#[wasm_bindgen]
-extern "C" {
-    /// `JSON.parse` of a string that is JS's already.
-    #[wasm_bindgen(js_namespace = JSON, catch)]
-    fn parse(text: &JsString) -> std::result::Result<JsValue, JsValue>;
+thread_local! {
+    static MAKER: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
-/// Events on their way to JS. They cross together, as the JSON that they came in: nothing is read
-/// twice, and no field crosses by itself.
+/// Says how events are made of what crosses: `(outputs, timestamps, numbers) => ExecStdout[]`. In
+/// `numbers` (a `Float64Array`) each event has five: where its output ends in `outputs`, where its
+/// timestamp ends in `timestamps` or NaN, its sequence number, 0 for stdout or 1 for stderr, and its exit
+/// code or NaN. To be called once, before anything is read.
+#[wasm_bindgen(js_name = makeEventsWith)]
+pub fn make_events_with(maker: Function) {
+    MAKER.set(Some(maker));
+}
+
+/// Events on their way to JS. They cross together: a text of all outputs, one of all timestamps, and the
+/// numbers; no field crosses by itself, and nothing is read twice.
 #[derive(Debug, Default)]
-pub(crate) struct EventList(Text);
+pub(crate) struct EventList {
+    outputs: Text,
+    /// The end of the last event in `outputs`.
+    end: Mark,
+    timestamps: Text,
+    numbers: Vec<f64>,
+}
 
 impl EventList {
     /// The events since the last time (`ExecStdout[]`).
     pub(crate) fn take_array(&mut self) -> Result<Array> {
-        self.0.push_utf8(if self.0.is_empty() { b"[]" } else { b"]" });
-        let array = parse(&to_js_string(&self.0)?);
-        self.0.clear();
-        Ok(array.map_err(Error::Thrown)?.unchecked_into())
+        let maker = MAKER.with_borrow(Clone::clone).ok_or_else(|| {
+            Error::Thrown(js_sys::Error::new("makeEventsWith has not been called").into())
+        })?;
+        let (outputs, timestamps) = (to_js_string(&self.outputs)?, to_js_string(&self.timestamps)?);
+        let numbers = Float64Array::from(&*self.numbers);
+        self.outputs.clear();
+        self.end = self.outputs.end();
+        self.timestamps.clear();
+        self.numbers.clear();
+        let events = maker.call3(&JsValue::UNDEFINED, &outputs, &timestamps, &numbers);
+        Ok(events.map_err(Error::Thrown)?.unchecked_into())
     }
-}
 
-impl EventList {
     /// Calls a function of the caller's with each of the events since the last time.
     pub(crate) fn tell(&mut self, listener: &Function) -> Result<()> {
         for event in self.take_array()? {
@@ -40,8 +59,31 @@ impl EventList {
 }
 
 impl Sink for EventList {
+    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        self.outputs.push_string(json)
+    }
+
+    // As JSON.parse has it: beyond 2^53 a number is the nearest that there is.
+    #[allow(clippy::cast_precision_loss)]
     fn take(&mut self, event: OutputEvent<'_>) {
-        self.0.push_utf8(if self.0.is_empty() { b"[" } else { b"," });
-        self.0.push_utf8(event.json);
+        self.end = self.outputs.end();
+        let timestamp_end = event.timestamp.map_or(f64::NAN, |timestamp| {
+            self.timestamps.push_utf8(String::from(timestamp).as_bytes());
+            self.timestamps.length() as f64
+        });
+        self.numbers.extend([
+            self.outputs.length() as f64,
+            timestamp_end,
+            event.sequence as f64,
+            match event.kind {
+                OutputType::Stdout => 0.0,
+                OutputType::Stderr => 1.0,
+            },
+            event.exit_code.map_or(f64::NAN, f64::from),
+        ]);
+    }
+
+    fn refuse(&mut self) {
+        self.outputs.truncate(self.end);
     }
 }

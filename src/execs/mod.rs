@@ -22,7 +22,7 @@ mod start;
 pub(crate) mod stop;
 pub(crate) mod stop_requests;
 mod stream_list;
-mod stream_output;
+pub(crate) mod stream_output;
 pub(crate) mod terminate;
 pub(crate) mod transcript;
 pub(crate) mod wait;
@@ -34,6 +34,7 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
+pub use self::event_list::make_events_with;
 use crate::error::Result;
 use crate::transport::Transport;
 

@@ -27,16 +27,35 @@ impl Execs {
         let last_sequence = self::last_sequence(last_sequence)?;
         let transport = self.transport.part();
         let under_way = transport.in_flight.clone();
-        Ok(Batches::new(under_way, OutputReader::new(transport, id, last_sequence)))
+        let reader = OutputReader::new(transport, id, last_sequence);
+        Ok(Batches::new(under_way, OutputStream::new(reader)))
     }
 }
 
-impl Source for OutputReader {
+/// The events of an output as they are read.
+#[derive(Debug)]
+pub(crate) struct OutputStream {
+    reader: OutputReader,
+    /// Its memory serves batch after batch.
+    list: EventList,
+}
+
+impl OutputStream {
+    pub(crate) fn new(reader: OutputReader) -> Self {
+        Self { reader, list: EventList::default() }
+    }
+
+    /// The exit code, once it is known.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.reader.exit_code()
+    }
+}
+
+impl Source for OutputStream {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
         Box::pin(async {
-            let mut events = EventList::default();
-            if self.read_into(&mut events).await? {
-                return events.take_array().map(|events| Some(events.into()));
+            if self.reader.read_into(&mut self.list).await? {
+                return self.list.take_array().map(|events| Some(events.into()));
             }
             Ok(None)
         })

@@ -127,6 +127,9 @@ struct Record {
 
 impl Sink for Record {
     fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        if let Some((_, events)) = &mut self.listener {
+            events.read_output(json)?;
+        }
         self.transcript.read_output(json)
     }
 
@@ -139,6 +142,9 @@ impl Sink for Record {
 
     fn refuse(&mut self) {
         self.transcript.refuse();
+        if let Some((_, events)) = &mut self.listener {
+            events.refuse();
+        }
     }
 
     fn end_batch(&mut self) -> Result<()> {

@@ -19,6 +19,7 @@ use crate::batches::{Batches, Source};
 use crate::error::Result;
 use crate::execs::output_reader::OutputReader;
 use crate::execs::promise;
+use crate::execs::stream_output::OutputStream;
 use crate::execs::terminate::drain;
 use crate::request::ExecId;
 use crate::transport::Transport;
@@ -55,7 +56,10 @@ impl Terminal {
         let transport = self.transport.part();
         let under_way = transport.in_flight.clone();
         let reader = OutputReader::attached(transport, self.id.clone(), 0, self.line.clone());
-        Batches::new(under_way, Screen { reader, exit_code: self.exit_code.clone() })
+        Batches::new(
+            under_way,
+            Screen { stream: OutputStream::new(reader), exit_code: self.exit_code.clone() },
+        )
     }
 
     /// Types a text.
@@ -98,15 +102,15 @@ impl Terminal {
 /// Reads the output and remembers what it ended with.
 #[derive(Debug)]
 struct Screen {
-    reader: OutputReader,
+    stream: OutputStream,
     exit_code: Rc<Cell<Option<i32>>>,
 }
 
 impl Source for Screen {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
         Box::pin(async {
-            let batch = Source::next(&mut self.reader).await;
-            self.exit_code.set(self.reader.exit_code());
+            let batch = self.stream.next().await;
+            self.exit_code.set(self.stream.exit_code());
             batch
         })
     }

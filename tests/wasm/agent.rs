@@ -1,9 +1,17 @@
 //! The agent that `scripts/suites/wasm.mjs` runs for these tests.
 
-use js_sys::{Array, Object, Promise, Reflect};
-use sandpipe::Sandbox;
+use js_sys::{Array, Function, Object, Promise, Reflect};
+use sandpipe::{Sandbox, make_events_with};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
+
+/// What is looked at here of what js/events.ts does.
+const MAKE_EVENTS: &str = "
+    const events = [];
+    for (let at = 0, start = 0; at < numbers.length; start = numbers[at], at += 5)
+        events.push({ output: outputs.slice(start, numbers[at]), exitCode: numbers[at + 4] });
+    return events;
+";
 
 /// A sandbox of the agent. A page has no environment to read: the compiler's is what counts.
 pub(crate) fn sandbox() -> Sandbox {
@@ -13,6 +21,7 @@ pub(crate) fn sandbox() -> Sandbox {
 }
 
 pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
+    make_events_with(Function::new_with_args("outputs, timestamps, numbers", MAKE_EVENTS));
     Sandbox::new(&object(&[("url", url.into()), ("token", token.into())])).unwrap()
 }
 

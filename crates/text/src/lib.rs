@@ -48,6 +48,12 @@ impl Text {
         self.end.length == 0
     }
 
+    /// How many code units it has.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.end.length
+    }
+
     /// How many bytes of UTF-8 it would be.
     #[must_use]
     pub fn utf8_length(&self) -> usize {
@@ -218,6 +224,7 @@ fn copy<'a, T: Unit, const JSON: bool>(
 fn copy_plain<T: Unit, const JSON: bool>(text: &[u8], units: &mut [T]) -> usize {
     // Below 0x20 as a signed number: a control character, or not ASCII. Without branches, so that all of
     // a block is asked at once.
+    #[expect(clippy::needless_bitwise_bool)]
     let is_special = |byte: u8| {
         if JSON {
             (byte.cast_signed() < 0x20) | (byte == b'"') | (byte == b'\\')

@@ -1,0 +1,38 @@
+import type { ExecStdout } from "./core/sandpipe.js";
+
+/** How many numbers the core has for each event. */
+const NUMBERS = 5;
+
+/**
+ * Makes events of what the core hands over (`makeEventsWith` there says what that is).
+ *
+ * They are made here because a field that crosses by itself costs more than an event; and by hand,
+ * which takes a fifth of what `JSON.parse` takes.
+ */
+export function makeEvents(
+  outputs: string,
+  timestamps: string,
+  numbers: Float64Array,
+): ExecStdout[] {
+  const events: ExecStdout[] = [];
+  let outputStart = 0;
+  let timestampStart = 0;
+  for (let at = 0; at < numbers.length; at += NUMBERS) {
+    const outputEnd = numbers[at] as number;
+    const timestampEnd = numbers[at + 1] as number;
+    const exitCode = numbers[at + 4] as number;
+    const event: ExecStdout = {
+      type: numbers[at + 3] === 0 ? "stdout" : "stderr",
+      output: outputs.slice(outputStart, outputEnd),
+      sequence: numbers[at + 2] as number,
+    };
+    if (!Number.isNaN(timestampEnd)) {
+      event.timestamp = timestamps.slice(timestampStart, timestampEnd);
+      timestampStart = timestampEnd;
+    }
+    if (!Number.isNaN(exitCode)) event.exitCode = exitCode;
+    events.push(event);
+    outputStart = outputEnd;
+  }
+  return events;
+}
