@@ -1,7 +1,8 @@
 // @ts-check
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { mustRun } from "../child-process.mjs";
 import { step } from "../progress.mjs";
 import { bindings, root, target } from "../project.mjs";
@@ -10,6 +11,12 @@ import { whenChanged } from "./when-changed.mjs";
 
 const compiled = join(target, "wasm32-unknown-unknown", "wasm", "sandpipe.wasm");
 const wasmOpt = join(root, "node_modules", "binaryen", "bin", "wasm-opt");
+
+/**
+ * What the module and its bindings may take with gzip, in bytes: a page waits for it. To be lowered when
+ * the core gets smaller; `npm run size` tells what takes the space.
+ */
+const LIMIT = 262_000;
 
 /** What rustc emits for wasm32 by default; wasm-opt takes such a module only when told. */
 const WASM_FEATURES = [
@@ -36,17 +43,48 @@ export async function buildCore() {
 async function generateBindings() {
   // Put in place only when it is whole.
   const fresh = join(target, "bindings");
-  rmSync(fresh, { recursive: true, force: true });
-  mkdirSync(fresh, { recursive: true });
-  await mustRun(wasmBindgen, [
-    ...["--target", "web", "--omit-default-module-path"],
-    ...["--out-dir", fresh, "--out-name", "sandpipe"],
-    compiled,
-  ]);
-  const module = join(fresh, "sandpipe_bg.wasm");
-  const features = WASM_FEATURES.map((feature) => `--enable-${feature}`);
-  await mustRun(process.execPath, [wasmOpt, "-O3", ...features, module, "--output", module]);
+  const module = await bind(fresh);
+  await mustRun(process.execPath, optimiser(module, ["--output", module]));
+  checkSize([module, join(fresh, "sandpipe.js")]);
 
   rmSync(bindings, { recursive: true, force: true });
   renameSync(fresh, bindings);
+}
+
+/**
+ * Gives the compiled core its bindings, in a folder of their own. Resolves the module's path; its
+ * functions have names.
+ *
+ * @param {string} folder
+ */
+export async function bind(folder) {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  await mustRun(wasmBindgen, [
+    ...["--target", "web", "--omit-default-module-path"],
+    ...["--out-dir", folder, "--out-name", "sandpipe"],
+    compiled,
+  ]);
+  return join(folder, "sandpipe_bg.wasm");
+}
+
+/**
+ * What Node is to be given to optimise a module.
+ *
+ * @param {string} module
+ * @param {string[]} args more for wasm-opt
+ */
+export function optimiser(module, args) {
+  const features = WASM_FEATURES.map((feature) => `--enable-${feature}`);
+  return [wasmOpt, "-O3", ...features, module, ...args];
+}
+
+/** @param {string[]} files what a page downloads */
+function checkSize(files) {
+  const sizes = files.map((file) => gzipSync(readFileSync(file), { level: 9 }).length);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total <= LIMIT) return;
+  throw new Error(
+    `The core takes ${total} bytes with gzip, and may take ${LIMIT}: \`npm run size\` tells where they are.`,
+  );
 }

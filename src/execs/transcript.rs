@@ -14,7 +14,7 @@ const MAX_STRING_LENGTH: u32 = (1 << 29) - 24;
 
 /// How much text becomes a piece, in bytes of UTF-8. Smaller strings are moved about by V8's garbage
 /// collector.
-const PIECE: usize = 1024 * 1024;
+const PIECE: usize = 512 * 1024;
 
 /// The output of an exec as it is collected. It is kept on the JS heap, where it can be freed again:
 /// the memory of a WASM module never shrinks.

@@ -131,9 +131,14 @@ impl Text {
     }
 }
 
+/// Memory is taken in so many units: a text seldom grows beyond what it has grown to before.
+const STEP: usize = 64 * 1024;
+
 fn grow<T: Clone + Default>(units: &mut Vec<T>, length: usize) {
     if units.len() < length {
-        units.resize(length.next_power_of_two(), T::default());
+        let length = length.next_multiple_of(STEP);
+        units.reserve_exact(length - units.len());
+        units.resize(length, T::default());
     }
 }
 
