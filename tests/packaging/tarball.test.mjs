@@ -27,20 +27,16 @@ test("has exactly these files", () => {
     ...["process-group", "script", "start-agent", "transcript"].map((name) => `node/${name}`),
     ...["connections", "failures", "options", "remote-script"].map((name) => `node/ssh/${name}`),
     ...["paths", "taskkill"].map((name) => `node/windows/${name}`),
-    ...[
-      "aborted",
-      "agent",
-      "arguments",
-      "ending",
-      "feed-stdin",
-      "help",
-      "main",
-      "outlet",
-      "run",
-    ].map((name) => `cli/${name}`),
+    ...["aborted", "agent", "arguments", "attendance", "command", "commands", "connection"].map(
+      (name) => `cli/${name}`,
+    ),
+    ...["ending", "feed-stdin", "help", "main", "option-values", "outlet", "runtime"].map(
+      (name) => `cli/${name}`,
+    ),
     ...["sandpipe", "shown-output", "start-command", "terminal", "usage-error"].map(
       (name) => `cli/${name}`,
     ),
+    ...["run"].map((name) => `cli/commands/${name}`),
   ];
   const expected = [
     ...modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]),
