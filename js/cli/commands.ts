@@ -1,4 +1,5 @@
 import type { CommandGroup } from "./command.js";
+import { mcp } from "./commands/mcp.js";
 import { run } from "./commands/run.js";
 
 /**
@@ -12,5 +13,5 @@ export const PROGRAM: CommandGroup = {
   summary: "",
   about: "Runs commands in sandboxes.",
   options: { version: { short: "V", help: "show the version" } },
-  commands: [run],
+  commands: [run, mcp],
 };

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { readArguments, readUpToOperand } from "./arguments.js";
@@ -8,6 +7,7 @@ import { failed, type Outcome } from "./ending.js";
 import { commandHelp, groupHelp } from "./help.js";
 import { Outlet } from "./outlet.js";
 import { UsageError } from "./usage-error.js";
+import { version } from "./version.js";
 
 /** How long the reader of stderr may take to take the last line, in milliseconds. */
 const LAST_LINE_MS = 1000;
@@ -63,9 +63,4 @@ async function print(text: string): Promise<Outcome> {
 async function complain(message: string): Promise<void> {
   const line = `sandpipe: ${message.replaceAll(/\s*[\r\n]+\s*/g, " ").trim()}\n`;
   await Promise.race([new Outlet(process.stderr).write(line), delay(LAST_LINE_MS)]);
-}
-
-function version(): string {
-  const path = new URL("../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }

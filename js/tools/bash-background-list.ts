@@ -1,5 +1,4 @@
 import type { Background, BackgroundProcess } from "../background.js";
-import { cutMiddle } from "./cut-middle.js";
 import { ending } from "./ending.js";
 import { inputSchema } from "./input.js";
 import { defineTool, type Tool } from "./tool.js";
@@ -23,11 +22,22 @@ export function bashBackgroundListTool(
     },
     run: async () => {
       const list = await processes.list();
-      if (list.length === 0) return "There is no process.";
-      const text = list.map(described).join("\n\n");
-      return text.length > maxOutputChars ? cutMiddle(text, text, maxOutputChars) : text;
+      return list.length === 0
+        ? "There is no process."
+        : within(list.map(described), maxOutputChars);
     },
   });
+}
+
+/** As many of the first as there is room for, and how many there are besides. */
+function within(entries: string[], budget: number): string {
+  let text = "";
+  for (const [index, entry] of entries.entries()) {
+    const older = `… and ${entries.length - index} older ones`;
+    if (text.length + entry.length + older.length + 4 > budget) return text + older;
+    text += `${entry}\n\n`;
+  }
+  return text.trimEnd();
 }
 
 function described(process: BackgroundProcess): string {

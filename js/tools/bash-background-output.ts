@@ -32,7 +32,8 @@ export function bashBackgroundOutputTool(
         filter: {
           type: "string",
           minLength: 1,
-          description: "A JavaScript regular expression: only the lines in which it finds something.",
+          description:
+            "A JavaScript regular expression: only the lines in which it finds something.",
         },
         exclude: {
           type: "boolean",

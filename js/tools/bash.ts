@@ -24,8 +24,7 @@ const NAME_LENGTH = 80;
 // On the script's first line, so that the numbers of lines in messages are its own. A model writes bash.
 
 /** Has bash run the script where there is one, though the target's `sh` is another. */
-const IN_BASH =
-  '[ -n "${BASH_VERSION-}" ] || ! command -v bash >/dev/null || exec bash "$0"; ';
+const IN_BASH = '[ -n "${BASH_VERSION-}" ] || ! command -v bash >/dev/null || exec bash "$0"; ';
 
 /** Has stdout and stderr in one file, in order of arrival. */
 const JOINED = "exec 2>&1; ";
@@ -77,7 +76,7 @@ export function bashTool(
       const process = await processes.spawn(JOINED + script, { name, timeoutMs });
       try {
         const ended = await untilTheEnd(processes, process.id, opts);
-        return await report(processes, ended, maxOutputChars, opts.signal);
+        return await report(processes, ended, maxOutputChars);
       } catch (cause) {
         throw lost(process.id, cause);
       }
@@ -96,8 +95,40 @@ async function started(processes: Background, process: BackgroundProcess): Promi
   ].join("\n");
 }
 
+/** A process that has ended. */
+interface Ended {
+  process: BackgroundProcess;
+  wasInterrupted: boolean;
+}
+
 /** Waits until a process has ended, or `signal` is aborted and it has been stopped. */
 async function untilTheEnd(
+  processes: Background,
+  id: string,
+  opts: ToolCallOptions,
+): Promise<Ended> {
+  let stopping: Promise<BackgroundProcess> | undefined;
+  const stop = (): void => {
+    stopping = processes.terminate(id);
+    // It is awaited below, later.
+    stopping.catch(() => undefined);
+  };
+  const { signal } = opts;
+  signal?.addEventListener("abort", stop, { once: true });
+  if (signal?.aborted === true) stop();
+  try {
+    const process = await follow(processes, id, opts);
+    return { process: (await stopping) ?? process, wasInterrupted: stopping !== undefined };
+  } catch (error) {
+    // The wait ended because of the signal.
+    if (stopping === undefined) throw error;
+    return { process: await stopping, wasInterrupted: true };
+  } finally {
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+async function follow(
   processes: Background,
   id: string,
   { signal, onProgress }: ToolCallOptions,
@@ -106,35 +137,27 @@ async function untilTheEnd(
   if (signal !== undefined) waiting.signal = signal;
   if (onProgress !== undefined) waiting.timeoutMs = PROGRESS_MS;
   let outputBytes = 0;
-  try {
-    for (;;) {
-      const process = await processes.wait(id, waiting);
-      if (process.status !== "running") return process;
-      const read = { stream: "stdout", tailBytes: NEWEST_BYTES } as const;
-      const { output, nextOffset } = await processes.readOutput(id, read);
-      if (nextOffset === outputBytes) continue;
-      outputBytes = nextOffset;
-      onProgress?.({ outputBytes, newest: lastOf(plainText(output), NEWEST) });
-    }
-  } catch (error) {
-    if (signal?.aborted !== true) throw error;
-    return await processes.terminate(id);
+  for (;;) {
+    const process = await processes.wait(id, waiting);
+    if (process.status !== "running") return process;
+    const read = { stream: "stdout", tailBytes: NEWEST_BYTES } as const;
+    const { output, nextOffset } = await processes.readOutput(id, read);
+    if (nextOffset === outputBytes) continue;
+    outputBytes = nextOffset;
+    onProgress?.({ outputBytes, newest: lastOf(plainText(output), NEWEST) });
   }
 }
 
 /** Says what became of a process, and removes its files unless there is more in them. */
 async function report(
   processes: Background,
-  process: BackgroundProcess,
+  { process, wasInterrupted }: Ended,
   budget: number,
-  signal: AbortSignal | undefined,
 ): Promise<string> {
   const { id, stdoutPath } = process;
   const { text, isCut, nextOffset } = await readExcerpt(processes, id, "stdout", 0, budget);
   const head = [ending(process)];
-  if (signal?.aborted === true) {
-    head.push("interrupted: it was told to stop, with all that it had started");
-  }
+  if (wasInterrupted) head.push("interrupted: it was told to stop, with all that it had started");
   const left = isCut
     ? `full output: ${stdoutPath} (${nextOffset} bytes)`
     : await whyNotRemoved(processes, id);

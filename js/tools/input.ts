@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "../errors.js";
 
 /** The JSON Schema of a tool's input: an object of plain values. */
+// A type, unlike an interface, is assignable to the schemas of frameworks, which have an index signature.
+// eslint-disable-next-line @typescript-eslint/consistent-type-definitions
 export type InputSchema<
   P extends Properties = Properties,
   R extends keyof P & string = keyof P & string,

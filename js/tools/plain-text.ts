@@ -10,5 +10,8 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
  * becomes a line end, so that nothing that was drawn over is lost.
  */
 export function plainText(text: string): string {
-  return text.replaceAll(SEQUENCES, "").replaceAll(/\r+\n|\r/g, "\n").replaceAll(CONTROLS, "");
+  return text
+    .replaceAll(SEQUENCES, "")
+    .replaceAll(/\r+\n|\r/g, "\n")
+    .replaceAll(CONTROLS, "");
 }

@@ -51,7 +51,10 @@ const MOST_READS = 64;
 export async function readMatchingLines(
   processes: Background,
   id: string,
-  { offset: from, ...options }: { stream: Stream; offset: number; filter: string; exclude: boolean },
+  {
+    offset: from,
+    ...options
+  }: { stream: Stream; offset: number; filter: string; exclude: boolean },
   budget: number,
   signal: AbortSignal | undefined,
 ): Promise<Excerpt & { hasMore: boolean }> {
@@ -75,6 +78,10 @@ function within(output: string, read: BackgroundOutput, budget: number): Excerpt
   return { ...standing(read), text: cutMiddle(text, text, budget), isCut: true };
 }
 
-function standing({ nextOffset, status, exitCode }: BackgroundOutput): Omit<Excerpt, "text" | "isCut"> {
+function standing({
+  nextOffset,
+  status,
+  exitCode,
+}: BackgroundOutput): Omit<Excerpt, "text" | "isCut"> {
   return exitCode === undefined ? { nextOffset, status } : { nextOffset, status, exitCode };
 }
