@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 
-import type { Tool, ToolProgress } from "../tools/tools.js";
+import type { Tool, ToolProgress } from "../tools/tool.js";
 
 /** What is served, and how. */
 export interface ServeOptions {

@@ -70,7 +70,12 @@ export function bashTool(
       if (input.run_in_background === true) {
         const timeout = input.timeout_secs;
         const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
-        return started(processes, await processes.spawn(script, { name, ...limit }));
+        const process = await processes.spawn(script, { name, ...limit });
+        // Nobody would learn of it.
+        if (opts.signal?.aborted === true) await processes.terminate(process.id);
+        opts.signal?.throwIfAborted();
+        await keepNewest(processes);
+        return started(process);
       }
       const timeoutMs = (input.timeout_secs ?? timeoutSecs) * 1000;
       const process = await processes.spawn(JOINED + script, { name, timeoutMs });
@@ -84,15 +89,9 @@ export function bashTool(
   });
 }
 
-async function started(processes: Background, process: BackgroundProcess): Promise<string> {
-  await keepNewest(processes);
-  return [
-    `process_id: ${process.id}`,
-    `stdout_path: ${process.stdoutPath}`,
-    `stderr_path: ${process.stderrPath}`,
-    "",
-    "It runs in the background.",
-  ].join("\n");
+function started({ id, stdoutPath, stderrPath }: BackgroundProcess): string {
+  const fields = [`process_id: ${id}`, `stdout_path: ${stdoutPath}`, `stderr_path: ${stderrPath}`];
+  return `${fields.join("\n")}\n\nIt runs in the background.`;
 }
 
 /** A process that has ended. */

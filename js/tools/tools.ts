@@ -7,9 +7,6 @@ import { bashBackgroundTerminateTool } from "./bash-background-terminate.js";
 import { bashTool } from "./bash.js";
 import type { Tool } from "./tool.js";
 
-export type { InputProperty, InputSchema, Properties } from "./input.js";
-export type { Tool, ToolAnnotations, ToolCallOptions, ToolProgress } from "./tool.js";
-
 /** How the tools work, and where their processes have their directories. */
 export interface ToolsOptions extends BackgroundOptions {
   /**

@@ -44,7 +44,7 @@ test("has exactly these files", () => {
     ...["bash-background-terminate", "edge", "ending", "input", "keep-newest", "node"].map(
       (name) => `tools/${name}`,
     ),
-    ...["plain-text", "read-excerpt", "tool", "tools"].map((name) => `tools/${name}`),
+    ...["plain-text", "public", "read-excerpt", "tool", "tools"].map((name) => `tools/${name}`),
     "mcp/serve",
     ...["mcp", "run"].map((name) => `cli/commands/${name}`),
   ];

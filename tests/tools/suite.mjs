@@ -120,6 +120,23 @@ function testStops(subject) {
     assert.deepEqual(marked(mark), []);
   });
 
+  it("bash stops a command that is aborted while it is being started", async () => {
+    for (const run_in_background of [false, true]) {
+      const mark = marker();
+      const stop = new AbortController();
+      const script = `export ${Object.keys(mark)}=1; sleep 600 & sleep 600`;
+      const options = { signal: stop.signal };
+      const running = subject.call("bash", { script, run_in_background }, options);
+      stop.abort();
+      if (run_in_background) assert.equal(await failure(running), stop.signal.reason);
+      else assert.match(await running, /^exit code: 143 .*\ninterrupted: /);
+      assert.deepEqual(marked(mark), []);
+      const names = (await subject.processes.list()).map(({ name }) => name ?? "");
+      const listed = names.filter((name) => name.startsWith(script.slice(0, 30)));
+      assert.equal(listed.length, run_in_background ? 1 : 0);
+    }
+  });
+
   it("bash runs nothing when it was aborted before", async () => {
     const ran = subject.path();
     const reason = new Error("before");
