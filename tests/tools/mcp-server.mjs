@@ -26,22 +26,21 @@ export async function startServer(env, options = {}) {
   const [file = "", ...first] = command;
   const own = { ...process.env, SANDPIPE_URL: "", ...env };
   const child = spawn(file, [...first, "mcp", ...args], { env: own, cwd });
-  let stderr = "";
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (piece) => (stdout += piece));
   child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-  const end = once(child, "close").then(([exitCode, signal]) => ({ exitCode, signal, stderr }));
+  const end = once(child, "close").then(([exitCode, signal]) => {
+    return { exitCode, signal, stderr, noise: stdout.split("\n").filter(isNoise) };
+  });
   // One that was killed takes no more.
   child.stdin.on("error", () => undefined);
 
   const client = new Client({ name: "test", version: "1" }, options.client);
-  /** @type {Error[]} What on stdout was not the protocol. */
-  const errors = [];
-  client.onerror = (error) => void errors.push(error);
   await client.connect(new StdioServerTransport(child.stdout, child.stdin));
   return {
     client,
     child,
     end,
-    errors,
 
     /**
      * The text of a tool's result, which is no error.
@@ -62,6 +61,11 @@ export async function startServer(env, options = {}) {
       return end;
     },
   };
+}
+
+/** What is no message of the protocol. @param {string} line */
+function isNoise(line) {
+  return line !== "" && !/^\{.*"jsonrpc":"2\.0".*\}$/.test(line);
 }
 
 /** @param {Awaited<ReturnType<Client["callTool"]>>} result */
