@@ -1,9 +1,8 @@
 // @ts-check
-// The tools over each kind of runtime.
+// The tools over a sandbox and over this machine.
 import { connect } from "sandpipe";
-import { localRuntime, sshRuntime, startAgent } from "sandpipe/node";
+import { localRuntime, startAgent } from "sandpipe/node";
 
-import { startSshd } from "../sshd.mjs";
 import { testTools } from "./suite.mjs";
 
 testTools("a sandbox", async () => {
@@ -13,14 +12,4 @@ testTools("a sandbox", async () => {
 
 testTools("this machine", async () => {
   return { runtime: localRuntime(), close: () => undefined };
-});
-
-testTools("a machine over SSH", async () => {
-  const server = await startSshd();
-  const runtime = sshRuntime(server.options);
-  const close = async () => {
-    await runtime.close();
-    await server.stop();
-  };
-  return { runtime, close };
 });
