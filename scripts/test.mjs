@@ -32,6 +32,7 @@ const SUITES = [
     run: () => nodeTests("node", { flags: ["--experimental-websocket"] }),
   },
   { name: "background", browser: false, run: () => nodeTests("background") },
+  { name: "tools", browser: false, run: () => nodeTests("tools") },
   { name: "cli", browser: false, run: () => nodeTests("cli") },
   { name: "faults", browser: false, run: faultTests },
   { name: "packaging", browser: false, run: () => nodeTests("packaging") },
@@ -70,7 +71,8 @@ function leaveOutOwnSettings() {
 async function prepare(suites) {
   await setUpMachine();
   if (suites.some((suite) => suite.browser)) await prepareChromium();
-  if (suites.some(({ name }) => ["node", "background"].includes(name))) await prepareTargets();
+  if (suites.some(({ name }) => ["node", "background", "tools"].includes(name)))
+    await prepareTargets();
   await requireCurrentCargoLock();
   await buildEverything();
   return { passed: 0, failed: 0, skipped: 0 };

@@ -1,142 +1,79 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
+import type { Command, Options } from "./command.js";
 import { UsageError } from "./usage-error.js";
 
-/** What the command line asks for. */
-export type Asked =
-  | { action: "help"; topic?: "run" }
-  | { action: "version" }
-  | { action: "run"; options: RunOptions };
+/** What every command and group takes. */
+export const HELP_OPTION = {
+  help: { short: "h", help: "show this" },
+} as const satisfies Options;
 
-/** What to run, where and how. */
-export interface RunOptions {
-  command: string;
-  args: string[];
-  /** The agent's address. Default: what the environment says, else an agent of its own. */
-  url: string | undefined;
-  /** The file with the agent's token. */
-  tokenFile: string | undefined;
-  cwd: string | undefined;
-  env: Record<string, string>;
-  user: string | undefined;
-  /** After so many milliseconds it is stopped. */
-  timeoutMs: number | undefined;
-  /** How long it may take to end after SIGTERM, in milliseconds. */
-  graceMs: number;
-  /** Whether stdin is passed on. */
-  interactive: boolean;
-  /** Whether it runs in a terminal. */
-  tty: boolean;
+/** A command line that has been read. */
+export interface Arguments {
+  values: Record<string, string | boolean | string[] | undefined>;
+  operands: string[];
 }
 
-const MAIN_OPTIONS = {
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "V" },
-} as const;
-
-const RUN_OPTIONS = {
-  help: { type: "boolean", short: "h" },
-  url: { type: "string" },
-  "token-file": { type: "string" },
-  cwd: { type: "string" },
-  env: { type: "string", multiple: true, default: [] as string[] },
-  user: { type: "string" },
-  timeout: { type: "string" },
-  grace: { type: "string", default: "10" },
-  interactive: { type: "boolean", short: "i", default: false },
-  tty: { type: "boolean", short: "t", default: false },
-} as const;
-
-/** The longest time that a timer can be set to, in seconds: 2^31 - 1 ms, near 25 days. */
-const LONGEST_S = 2_147_483;
-
 /**
- * Reads a command line, without the names of the interpreter and the program.
+ * Reads the arguments of a command. With `--help` among them, nothing else is checked.
  *
- * @throws {UsageError} It is wrong.
+ * @throws {UsageError} They are wrong.
  */
-export function parseArguments(args: readonly string[]): Asked {
-  const [own, rest] = splitAtOperand(args, MAIN_OPTIONS);
-  const { help, version } = strictly(own, MAIN_OPTIONS, "sandpipe --help");
-  if (help) return { action: "help" };
-  if (version) return { action: "version" };
-  const [command, ...after] = rest;
-  if (command === "run") return parseRun(after);
-  const what = command === undefined ? "no command was given" : `there is no command "${command}"`;
-  throw new UsageError(`${what}, only \`run\``, "sandpipe --help");
+export function readArguments(command: Command, args: readonly string[]): Arguments {
+  const { options, endsAtOperand = false, operands: count = { least: 0, most: 0 } } = command;
+  const read = endsAtOperand ? readUpToOperand(options, args) : parse(options, args);
+  const { values, operands } = read;
+  if (values["help"] === true) return read;
+  const { [count.most]: surplus } = operands;
+  if (surplus !== undefined) throw new UsageError(`"${surplus}" is one argument too many`);
+  if (operands.length < count.least) throw new UsageError("an argument is missing");
+  return { values, operands };
 }
-
-function parseRun(args: readonly string[]): Asked {
-  const [own, [command, ...rest]] = splitAtOperand(args, RUN_OPTIONS);
-  const values = strictly(own, RUN_OPTIONS, "sandpipe run --help");
-  if (values.help) return { action: "help", topic: "run" };
-  if (command === undefined) {
-    throw wrong("there is nothing to run: write the command last, as in `sandpipe run -- ls -l`");
-  }
-  const { timeout } = values;
-  const options: RunOptions = {
-    command,
-    args: rest,
-    url: values.url,
-    tokenFile: values["token-file"],
-    cwd: values.cwd,
-    env: variables(values.env),
-    user: values.user,
-    timeoutMs: timeout === undefined ? undefined : milliseconds("--timeout", timeout),
-    graceMs: milliseconds("--grace", values.grace),
-    interactive: values.interactive,
-    tty: values.tty,
-  };
-  if (options.timeoutMs === 0) throw wrong("--timeout must be more than 0 seconds");
-  return { action: "run", options };
-}
-
-type Options = NonNullable<ParseArgsConfig["options"]>;
 
 /**
- * Cuts before the first operand: what follows is the command's own, also what looks like an option
- * (POSIX, Utility Syntax Guidelines 9 and 10). `--` in front of it is left out.
+ * Reads options up to the first operand: what follows is somebody else's, also what looks like an
+ * option (POSIX, Utility Syntax Guidelines 9 and 10). `--` in front of it is left out.
+ *
+ * @throws {UsageError} They are wrong.
  */
-function splitAtOperand(args: readonly string[], options: Options): [string[], string[]] {
-  const { tokens } = parseArgs({
-    ...{ args: [...args], options, strict: false, allowPositionals: true, tokens: true },
-  });
+export function readUpToOperand(options: Options, args: readonly string[]): Arguments {
+  const config = { args: [...args], options: configOf(options), allowPositionals: true };
+  const { tokens } = parseArgs({ ...config, strict: false, tokens: true });
   const end = tokens.find(({ kind }) => kind !== "option");
-  if (end === undefined) return [[...args], []];
-  const operands = end.kind === "option-terminator" ? end.index + 1 : end.index;
-  return [args.slice(0, end.index), args.slice(operands)];
+  if (end === undefined) return parse(options, args);
+  const first = end.kind === "option-terminator" ? end.index + 1 : end.index;
+  return { values: parse(options, args.slice(0, end.index)).values, operands: args.slice(first) };
 }
 
-function strictly<O extends Options>(
-  args: string[],
-  options: O,
-  help: "sandpipe --help" | "sandpipe run --help",
-) {
+function parse(options: Options, args: readonly string[]): Arguments {
+  const config = { args: [...args], options: configOf(options), allowPositionals: true };
   try {
-    return parseArgs({ args, options, strict: true, allowPositionals: false }).values;
+    const { values, positionals } = parseArgs({ ...config, strict: true });
+    return { values: { ...defaults(options), ...values }, operands: positionals } as Arguments;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    // What follows the first sentence is about operands, which are cut off here.
+    // What follows the first sentence is about operands that begin with a dash.
     const [what = error.message] = error.message.split(/\. (?=To specify a positional)/);
-    throw new UsageError(what, help);
+    throw new UsageError(what, { cause: error });
   }
 }
 
-function variables(settings: readonly string[]): Record<string, string> {
-  const pairs = settings.map((setting): [string, string] => {
-    const end = setting.indexOf("=");
-    if (end > 0) return [setting.slice(0, end), setting.slice(end + 1)];
-    throw wrong(`--env must be like NAME=VALUE, but is "${setting}"`);
+type Config = NonNullable<ParseArgsConfig["options"]>;
+
+function configOf(options: Options): Config {
+  const all: Options = { ...options, ...HELP_OPTION };
+  const config = Object.entries(all).map(([name, { short, value, multiple = false }]) => {
+    const type = value === undefined ? "boolean" : "string";
+    return [name, { type, multiple, ...(short === undefined ? {} : { short }) }];
   });
-  return Object.fromEntries(pairs);
+  return Object.fromEntries(config) as Config;
 }
 
-function milliseconds(option: string, text: string): number {
-  const seconds = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
-  if (seconds <= LONGEST_S) return Math.ceil(seconds * 1000);
-  throw wrong(`${option} must be a number of seconds up to ${LONGEST_S}, but is "${text}"`);
-}
-
-function wrong(what: string): UsageError {
-  return new UsageError(what, "sandpipe run --help");
+/** A flag that is not given is false; what may be repeated, an empty list. */
+function defaults(options: Options): Arguments["values"] {
+  const values = Object.entries(options).map(([name, { value, multiple }]) => {
+    if (value === undefined) return [name, false];
+    return [name, multiple === true ? [] : undefined];
+  });
+  return Object.fromEntries(values) as Arguments["values"];
 }

@@ -1,6 +1,6 @@
 import { aborted } from "./aborted.js";
 
-/** What `sandpipe run` ends with. */
+/** What the program ends with. */
 export interface Outcome {
   exitCode: number;
   /** What stderr says of it. */
@@ -12,6 +12,12 @@ export const OWN_FAILURE = 125;
 
 /** The exit code after a signal to stop: 128 + SIGINT, as a shell has it. */
 export const INTERRUPTED = 130;
+
+/** The exit code when the timeout has passed, as the `timeout` of the GNU coreutils has it. */
+export const TIMED_OUT = 124;
+
+/** The exit code when nobody reads the output any more: 128 + SIGPIPE, as a shell has it. */
+export const OUTPUT_CLOSED = 141;
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 

@@ -1,47 +1,65 @@
-export const MAIN_HELP = `\
-Usage: sandpipe run [OPTIONS] [--] COMMAND [ARGS...]
+import { HELP_OPTION } from "./arguments.js";
+import type { Command, CommandGroup, Option, Options } from "./command.js";
 
-Runs commands in sandboxes.
+/** How long a line of help may be. */
+const WIDTH = 100;
 
-Commands:
-  run            run a command; its exit code becomes sandpipe's own
+/** The help of a command. `path`: the names that lead to it, its own last. */
+export function commandHelp(path: readonly string[], command: Command): string {
+  const { usage, about, notes, examples } = command;
+  return [
+    `Usage: ${[...path, usage].join(" ")}\n`,
+    `${wrap(about, 0)}\n`,
+    optionsHelp(command.options),
+    ...(notes === undefined ? [] : [`${notes.trim()}\n`]),
+    `Examples:\n${examples.map((example) => `  ${example}\n`).join("")}`,
+  ].join("\n");
+}
 
-Options:
-  -h, --help     show this, or with a command what it takes
-  -V, --version  show the version
-`;
+/** The help of a group of commands. */
+export function groupHelp(path: readonly string[], group: CommandGroup): string {
+  const commands = group.commands.map(({ name, summary }): [string, string] => [name, summary]);
+  const name = path.join(" ");
+  return [
+    `Usage: ${name} COMMAND [ARGS...]\n`,
+    `${wrap(group.about, 0)}\n`,
+    `Commands:\n${list(commands)}`,
+    optionsHelp(group.options),
+    `\`${name} COMMAND --help\` shows what a command takes, with examples.\n`,
+  ].join("\n");
+}
 
-export const RUN_HELP = `\
-Usage: sandpipe run [OPTIONS] [--] COMMAND [ARGS...]
+function optionsHelp(options: Options): string {
+  const all = Object.entries<Option>({ ...options, ...HELP_OPTION });
+  return `Options:\n${list(all.map(([name, option]) => [spelling(name, option), option.help]))}`;
+}
 
-Runs a command in a sandbox. Its output goes to stdout and stderr as it comes, and its exit code
-becomes sandpipe's own. No shell comes between: for one, run \`sh -c SCRIPT\`.
+/** How an option is written. */
+function spelling(name: string, { short, value }: Option): string {
+  const letter = short === undefined ? "" : `-${short}, `;
+  return `${letter}--${name}${value === undefined ? "" : ` ${value}`}`;
+}
 
-Where it runs:
-  --url URL          the agent's address [default: $SANDPIPE_URL, else an agent of its own on this
-                     machine, in the current directory, that ends with it]
-  --token-file FILE  the file with the agent's token [default: the token itself in $SANDPIPE_TOKEN]
+/** Terms with what they mean beside them. */
+function list(entries: readonly (readonly [string, string])[]): string {
+  const indent = Math.max(...entries.map(([term]) => term.length)) + 4;
+  const lines = entries.map(
+    ([term, meaning]) => `  ${term}`.padEnd(indent) + wrap(meaning, indent),
+  );
+  return `${lines.join("\n")}\n`;
+}
 
-How it runs:
-  --cwd DIR          its working directory [default: the agent's workspace]
-  --env NAME=VALUE   a variable added to the agent's environment; repeatable
-  --user USER        the user to run as, user[:group], names or numbers
-  -i, --interactive  pass stdin on, up to its end [default: the command's stdin is empty]
-  -t, --tty          run it in a terminal of its own; -it for an interactive one
-
-When it ends:
-  --timeout SECONDS  stop it after so long
-  --grace SECONDS    how long it may take to end when it is stopped [default: 10]
-
-  Ctrl+C (with -it it goes to the command), SIGTERM, SIGHUP, SIGQUIT or a closed stdout stop the
-  command: SIGTERM to all its processes, SIGKILL after the grace period or at a second signal.
-
-Exit codes:
-  the command's own  128 + N after death by signal N, 127 if there is no such command, 126 if it
-                     can't be executed
-  2                  the command line is wrong
-  124                the timeout passed
-  125                sandpipe itself failed; stderr says why
-  130                stopped by a signal
-  141                stdout or stderr was closed
-`;
+/** Breaks lines between words. The first line is taken to be indented already. */
+function wrap(text: string, indent: number): string {
+  const paragraphs = text.split("\n").map((paragraph) => {
+    const lines = [""];
+    for (const word of paragraph.split(" ")) {
+      const line = lines.at(-1) ?? "";
+      if (line === "") lines.splice(-1, 1, word);
+      else if (indent + line.length + 1 + word.length > WIDTH) lines.push(word);
+      else lines.splice(-1, 1, `${line} ${word}`);
+    }
+    return lines.join(`\n${" ".repeat(indent)}`);
+  });
+  return paragraphs.join("\n");
+}

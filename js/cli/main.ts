@@ -1,12 +1,13 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { parseArguments } from "./arguments.js";
-import { failed } from "./ending.js";
-import { MAIN_HELP, RUN_HELP } from "./help.js";
+import { readArguments, readUpToOperand } from "./arguments.js";
+import type { Command, CommandGroup } from "./command.js";
+import { PROGRAM } from "./commands.js";
+import { failed, type Outcome } from "./ending.js";
+import { commandHelp, groupHelp } from "./help.js";
 import { Outlet } from "./outlet.js";
-import { run } from "./run.js";
 import { UsageError } from "./usage-error.js";
+import { version } from "./version.js";
 
 /** How long the reader of stderr may take to take the last line, in milliseconds. */
 const LAST_LINE_MS = 1000;
@@ -16,38 +17,50 @@ const WRONG_USAGE = 2;
 
 /** Does what the command line says, and gives the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
+  const path: string[] = [];
+  let outcome: Outcome;
   try {
-    const asked = parseArguments(args);
-    switch (asked.action) {
-      case "help":
-        return await print(asked.topic === "run" ? RUN_HELP : MAIN_HELP);
-      case "version":
-        return await print(`sandpipe ${version()}\n`);
-      case "run": {
-        const { exitCode, message } = await run(asked.options);
-        if (message !== undefined) await complain(message);
-        return exitCode;
-      }
-    }
+    outcome = await carryOut(PROGRAM, args, path);
   } catch (error) {
-    const { exitCode, message } = failed(error);
-    await complain(message);
-    return error instanceof UsageError ? WRONG_USAGE : exitCode;
+    outcome = failed(error);
+    if (error instanceof UsageError) {
+      const what = error.message.replace(/\.$/, "");
+      outcome = { exitCode: WRONG_USAGE, message: `${what}. See \`${path.join(" ")} --help\`.` };
+    }
   }
+  if (outcome.message !== undefined) await complain(outcome.message);
+  return outcome.exitCode;
 }
 
-async function print(text: string): Promise<number> {
+/** @param path Takes the names that lead to the command. */
+async function carryOut(
+  entry: Command | CommandGroup,
+  args: readonly string[],
+  path: string[],
+): Promise<Outcome> {
+  path.push(entry.name);
+  if (!("commands" in entry)) {
+    const { values, operands } = readArguments(entry, args);
+    if (values["help"] === true) return await print(commandHelp(path, entry));
+    return await entry.run(values as Parameters<typeof entry.run>[0], operands);
+  }
+  const { values, operands } = readUpToOperand(entry.options, args);
+  if (values["help"] === true) return await print(groupHelp(path, entry));
+  if (values["version"] === true) return await print(`sandpipe ${version()}\n`);
+  const [name, ...rest] = operands;
+  if (name === undefined) throw new UsageError("no command was given");
+  const named = entry.commands.find((command) => command.name === name);
+  if (named === undefined) throw new UsageError(`there is no command "${name}"`);
+  return await carryOut(named, rest, path);
+}
+
+async function print(text: string): Promise<Outcome> {
   await new Outlet(process.stdout).write(text);
-  return 0;
+  return { exitCode: 0 };
 }
 
 /** Says on stderr, on one line, what went wrong and what to do. */
 async function complain(message: string): Promise<void> {
   const line = `sandpipe: ${message.replaceAll(/\s*[\r\n]+\s*/g, " ").trim()}\n`;
   await Promise.race([new Outlet(process.stderr).write(line), delay(LAST_LINE_MS)]);
-}
-
-function version(): string {
-  const path = new URL("../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }

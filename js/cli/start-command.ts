@@ -1,12 +1,22 @@
 import type { CreateExecRequest } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
-import type { RunOptions } from "./arguments.js";
 import type { Terminal } from "./terminal.js";
+
+/** What to run, where and how. */
+export interface StartOptions {
+  command: string;
+  args: string[];
+  cwd: string | undefined;
+  user: string | undefined;
+  env: Record<string, string>;
+  /** Whether stdin is passed on. */
+  interactive: boolean;
+}
 
 /** Starts what the options say, and gives its id. */
 export async function startCommand(
   execs: Execs,
-  options: RunOptions,
+  options: StartOptions,
   terminal: Terminal | undefined,
 ): Promise<string> {
   const { command, args, cwd, user, env, interactive } = options;

@@ -1,8 +1,4 @@
-/** The command line is wrong. The message says what, and where to read more. */
+/** The command line is wrong. The message says what; where to read more is added to it. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-
-  constructor(what: string, help: "sandpipe --help" | "sandpipe run --help") {
-    super(`${what.replace(/\.$/, "")}. See \`${help}\`.`);
-  }
 }

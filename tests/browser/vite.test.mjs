@@ -93,6 +93,8 @@ async function runsACommand(address) {
     ]);
     const ended = await call("runInBackground", { ...agent, script: "echo later; exit 4" });
     assert.deepEqual(ended, { status: "exited", exitCode: 4, output: "later\n" });
+    const said = await call("useTool", { ...agent, script: "echo hello; exit 5" });
+    assert.equal(said, "exit code: 5\n\nhello\n");
   });
 }
 

@@ -309,7 +309,7 @@ describe("sandpipe", () => {
       return stdout;
     };
     assert.match(await shown("--version"), /^sandpipe \d+\.\d+\.\d+\n$/);
-    assert.match(await shown("--help"), /^Usage: sandpipe run/);
+    assert.match(await shown("--help"), /^Usage: sandpipe COMMAND[^]*^ +run +run a command/m);
     const help = await shown("run", "--help");
     for (const option of ["--url", "--token-file", "--cwd", "--env", "--user", "--timeout"]) {
       assert.match(help, new RegExp(`^  ${option} `, "m"));

@@ -7,7 +7,7 @@ import { startTestAgent } from "../agent.mjs";
 import { installInProject } from "../installed-package.mjs";
 import { bundleWorker, startWorkerd } from "./workerd.mjs";
 
-test("runs a command from an edge worker", async (t) => {
+test("runs a command and a tool from an edge worker", async (t) => {
   const project = await installInProject(new URL("./", import.meta.url));
   t.after(() => project.remove());
   const bundle = await bundleWorker(project.path, "worker.mjs");
@@ -17,12 +17,19 @@ test("runs a command from an edge worker", async (t) => {
   const worker = await startWorkerd(join(bundle, "workerd.capnp"));
   t.after(() => worker.stop());
 
-  const command = { command: "sh", args: ["-c", "echo hello; echo oops >&2; exit 3"] };
-  const answer = await fetch(worker.url, {
-    method: "POST",
-    body: JSON.stringify({ url: agent.url, token: agent.token, ...command }),
-  });
-
-  assert.equal(answer.status, 200, await answer.clone().text());
-  assert.deepEqual(await answer.json(), { exitCode: 3, output: "hello\noops\n" });
+  const script = "echo hello; echo oops >&2; exit 3";
+  for (const [request, expected] of /** @type {const} */ ([
+    [
+      { command: "sh", args: ["-c", script] },
+      { exitCode: 3, output: "hello\noops\n" },
+    ],
+    [{ script }, "exit code: 3\n\nhello\noops\n"],
+  ])) {
+    const answer = await fetch(worker.url, {
+      method: "POST",
+      body: JSON.stringify({ url: agent.url, token: agent.token, ...request }),
+    });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    assert.deepEqual(await answer.json(), expected);
+  }
 });

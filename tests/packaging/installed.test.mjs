@@ -7,6 +7,7 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { agent, root } from "../../scripts/project.mjs";
 import { installInProject } from "../installed-package.mjs";
+import { startServer } from "../tools/mcp-server.mjs";
 
 const execute = promisify(execFile);
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -41,6 +42,17 @@ for (const [module, moduleResolution] of [
     await runs("typed.mjs");
   });
 }
+
+test("serves its tools over MCP", async () => {
+  const command = [join(project.path, "node_modules", ".bin", "sandpipe")];
+  const server = await startServer({ TMPDIR: project.path }, { command, cwd: project.path });
+  const { tools } = await server.client.listTools();
+  assert.equal(tools.length, 4);
+  const result = await server.call("bash", { script: "echo hello; exit 3" });
+  assert.equal(result, "exit code: 3\n\nhello\n");
+  const { exitCode, stderr } = await server.close();
+  assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+});
 
 /** @param {string} program */
 async function runs(program) {

@@ -1,10 +1,12 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { dist, root } from "../../scripts/project.mjs";
 import { pack, temporaryFolder } from "../installed-package.mjs";
 
 /** @type {string} */
@@ -27,20 +29,24 @@ test("has exactly these files", () => {
     ...["process-group", "script", "start-agent", "transcript"].map((name) => `node/${name}`),
     ...["connections", "failures", "options", "remote-script"].map((name) => `node/ssh/${name}`),
     ...["paths", "taskkill"].map((name) => `node/windows/${name}`),
-    ...[
-      "aborted",
-      "agent",
-      "arguments",
-      "ending",
-      "feed-stdin",
-      "help",
-      "main",
-      "outlet",
-      "run",
-    ].map((name) => `cli/${name}`),
-    ...["sandpipe", "shown-output", "start-command", "terminal", "usage-error"].map(
+    ...["aborted", "agent", "arguments", "attendance", "command", "commands", "connection"].map(
       (name) => `cli/${name}`,
     ),
+    ...["ending", "feed-stdin", "help", "main", "option-values", "outlet", "runtime"].map(
+      (name) => `cli/${name}`,
+    ),
+    ...["sandpipe", "shown-output", "start-command", "terminal", "usage-error", "version"].map(
+      (name) => `cli/${name}`,
+    ),
+    ...["bash", "bash-background-list", "bash-background-output", "browser", "cut-middle"].map(
+      (name) => `tools/${name}`,
+    ),
+    ...["bash-background-terminate", "edge", "ending", "input", "keep-newest", "node"].map(
+      (name) => `tools/${name}`,
+    ),
+    ...["plain-text", "public", "read-excerpt", "tool", "tools"].map((name) => `tools/${name}`),
+    "mcp/serve",
+    ...["mcp", "run"].map((name) => `cli/commands/${name}`),
   ];
   const expected = [
     ...modules.flatMap((name) => [`${name}.js`, `${name}.d.ts`]),
@@ -49,6 +55,20 @@ test("has exactly these files", () => {
   ];
   assert.deepEqual(tarball.files.map(({ path }) => path).sort(), expected.sort());
 });
+
+test("depends on what this workspace is tested with", async () => {
+  const { devDependencies } = await packageAt(root);
+  const { dependencies } = await packageAt(dist);
+  assert.deepEqual(Object.keys(dependencies), ["@modelcontextprotocol/server"]);
+  for (const [name, version] of Object.entries(dependencies)) {
+    assert.equal(version, devDependencies[name], name);
+  }
+});
+
+/** @param {string} folder */
+async function packageAt(folder) {
+  return JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+}
 
 test("publint finds nothing", async () => {
   const { buffer } = new Uint8Array(await readFile(tarball.filename));

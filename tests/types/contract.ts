@@ -22,6 +22,7 @@ import {
   type SshRuntime,
 } from "sandpipe/node";
 import module from "sandpipe/sandpipe.wasm";
+import { tools, type Tool, type ToolProgress } from "sandpipe/tools";
 
 export async function embedded() {
   await using agent = await startAgent();
@@ -127,6 +128,22 @@ export async function processes(sandbox: Sandbox) {
   });
   expectTypeOf(result.exitCode).toEqualTypeOf<number>();
   expectTypeOf(result.failureReason).toEqualTypeOf<string | undefined>();
+}
+
+export async function agentTools(sandbox: Sandbox) {
+  const options = { baseDir: "/", workspace: "w", maxOutputChars: 100, timeoutSecs: 1 };
+  const [bash, list, output, terminate] = tools(sandbox, options);
+  expectTypeOf(bash).toEqualTypeOf<Tool<"bash">>();
+  expectTypeOf(list.name).toEqualTypeOf<"bash_background_list">();
+  expectTypeOf(output.name).toEqualTypeOf<"bash_background_output">();
+  expectTypeOf(terminate.name).toEqualTypeOf<"bash_background_terminate">();
+  // As frameworks want a JSON Schema.
+  const schema: Record<string, unknown> & { type: "object"; required?: string[] } =
+    bash.inputSchema;
+  expectTypeOf(schema.type).toEqualTypeOf<"object">();
+  const { signal } = new AbortController();
+  const onProgress = (progress: ToolProgress) => progress.newest;
+  expectTypeOf(await bash.execute({}, { signal, onProgress })).toEqualTypeOf<string>();
 }
 
 export function errors(error: unknown) {

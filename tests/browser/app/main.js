@@ -1,4 +1,5 @@
 import { background, connect } from "sandpipe";
+import { tools } from "sandpipe/tools";
 
 /** Types into an interactive shell; gives its output and exit code. */
 globalThis.useShell = async ({ url, token, size, typed }) => {
@@ -53,4 +54,9 @@ globalThis.runInBackground = async ({ url, token, script }) => {
   const { output } = await processes.readOutput(id);
   await processes.remove(id);
   return { status, exitCode, output };
+};
+
+globalThis.useTool = async ({ url, token, script }) => {
+  const [bash] = tools(await connect({ url, token }));
+  return bash.execute({ script });
 };

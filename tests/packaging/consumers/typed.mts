@@ -1,5 +1,6 @@
 import { connect, type ExecResult, type ExecStdout } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { tools, type Tool } from "sandpipe/tools";
 
 const agent = await startAgent();
 const sandbox = await connect({ url: agent.url, token: agent.token });
@@ -10,5 +11,9 @@ const result: ExecResult = await sandbox.execs.exec(
   { onOutput: (event) => events.push(event) },
 );
 if (events.length === 0) throw new Error("no event");
+const [bash] = tools(sandbox);
+const tool: Tool<"bash"> = bash;
+const said: string = await tool.execute({ script: "exit 3" });
+if (!said.startsWith("exit code: 3\n")) throw new Error(said);
 console.log(JSON.stringify(result));
 await agent.stop();

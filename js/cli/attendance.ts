@@ -1,55 +1,30 @@
-import { aborted } from "./aborted.js";
-import { type Agent, reachAgent } from "./agent.js";
-import type { RunOptions } from "./arguments.js";
-import { Ending, failed, INTERRUPTED, type Outcome, OWN_FAILURE } from "./ending.js";
+import type { Agent } from "./agent.js";
+import { Ending, failed, OUTPUT_CLOSED, type Outcome, OWN_FAILURE, TIMED_OUT } from "./ending.js";
 import { feedStdin } from "./feed-stdin.js";
 import { Outlet } from "./outlet.js";
 import { ShownOutput } from "./shown-output.js";
-import { startCommand } from "./start-command.js";
-import { Terminal } from "./terminal.js";
+import type { Terminal } from "./terminal.js";
 
-/** The exit code when the timeout has passed, as the `timeout` of the GNU coreutils has it. */
-const TIMED_OUT = 124;
-
-/** The exit code when nobody reads the output any more: 128 + SIGPIPE, as a shell has it. */
-const OUTPUT_CLOSED = 141;
-
-/**
- * Runs a command with the standard streams of this process, and stops it when this process is told
- * to stop.
- *
- * @throws It could not be run.
- */
-export async function run(options: RunOptions): Promise<Outcome> {
-  const terminal = options.tty ? new Terminal() : undefined;
-  const ending = new Ending();
-  ending.listenToSignals();
-  const agent = await reachAgent(options);
-  try {
-    // Told to stop before there is anything to be stopped.
-    if (ending.outcome !== undefined) return ending.outcome;
-    const starting = startCommand(agent.execs, options, terminal);
-    const id = await Promise.race([starting, aborted(ending.forced)]);
-    if (id === undefined) {
-      const message = "the agent has not answered yet: the command may have been started.";
-      return agent.own ? { exitCode: INTERRUPTED } : { exitCode: INTERRUPTED, message };
-    }
-    return await new Attendance(agent, id, options, ending).toTheEnd(terminal);
-  } finally {
-    await agent.close();
-  }
+/** How a command is attended. */
+export interface AttendanceOptions {
+  /** After so many milliseconds it is stopped. */
+  timeoutMs: number | undefined;
+  /** How long it may take to end after SIGTERM, in milliseconds. */
+  graceMs: number;
+  /** Whether stdin is passed on. */
+  interactive: boolean;
 }
 
 /** Being there for a command that has been started, up to its end. */
-class Attendance {
+export class Attendance {
   readonly #agent: Agent;
   readonly #id: string;
-  readonly #options: RunOptions;
+  readonly #options: AttendanceOptions;
   readonly #ending: Ending;
   readonly #output: ShownOutput;
   #unwritable = false;
 
-  constructor(agent: Agent, id: string, options: RunOptions, ending: Ending) {
+  constructor(agent: Agent, id: string, options: AttendanceOptions, ending: Ending) {
     this.#agent = agent;
     this.#id = id;
     this.#options = options;

@@ -1,0 +1,95 @@
+import { aborted } from "../aborted.js";
+import { reachAgent } from "../agent.js";
+import { Attendance } from "../attendance.js";
+import { command } from "../command.js";
+import { CONNECTION } from "../connection.js";
+import { Ending, INTERRUPTED } from "../ending.js";
+import { milliseconds, timeLimit, variables } from "../option-values.js";
+import { startCommand } from "../start-command.js";
+import { Terminal } from "../terminal.js";
+import { UsageError } from "../usage-error.js";
+
+export const run = command({
+  name: "run",
+  summary: "run a command; its exit code becomes sandpipe's own",
+  usage: "[OPTIONS] [--] COMMAND [ARGS...]",
+  about:
+    "Runs a command in a sandbox. Its output goes to stdout and stderr as it comes, and its exit " +
+    "code becomes sandpipe's own. No shell comes between: for one, run `sh -c SCRIPT`.",
+  options: {
+    url: {
+      value: "URL",
+      help:
+        "the agent's address [default: $SANDPIPE_URL, else an agent of its own on this machine, " +
+        "in the current directory, that ends with it]",
+    },
+    "token-file": CONNECTION["token-file"],
+    cwd: { value: "DIR", help: "its working directory [default: the agent's workspace]" },
+    env: {
+      value: "NAME=VALUE",
+      multiple: true,
+      help: "a variable added to the agent's environment; repeatable",
+    },
+    user: { value: "USER", help: "the user to run as, user[:group], names or numbers" },
+    interactive: {
+      short: "i",
+      help: "pass stdin on, up to its end [default: the command's stdin is empty]",
+    },
+    tty: { short: "t", help: "run it in a terminal of its own; -it for an interactive one" },
+    timeout: { value: "SECONDS", help: "stop it after so long" },
+    grace: {
+      value: "SECONDS",
+      help: "how long it may take to end when it is stopped [default: 10]",
+    },
+  },
+  operands: { least: 0, most: Infinity },
+  endsAtOperand: true,
+  notes: `
+Ctrl+C (with -it it goes to the command), SIGTERM, SIGHUP, SIGQUIT or a closed stdout stop the
+command: SIGTERM to all its processes, SIGKILL after the grace period or at a second signal.
+
+Exit codes:
+  the command's own  128 + N after death by signal N, 127 if there is no such command, 126 if it
+                     can't be executed
+  2                  the command line is wrong
+  124                the timeout passed
+  125                sandpipe itself failed; stderr says why
+  130                stopped by a signal
+  141                stdout or stderr was closed
+`,
+  examples: [
+    "sandpipe run -- npm test",
+    "sandpipe run --timeout 60 -- sh -c 'make && ./check' > report.txt",
+    "git diff | sandpipe run -i -- wc -l",
+    "sandpipe run -it -- bash",
+  ],
+
+  async run(values, [program, ...args]) {
+    if (program === undefined) {
+      const example = "write the command last, as in `sandpipe run -- ls -l`";
+      throw new UsageError(`there is nothing to run: ${example}`);
+    }
+    const { cwd, user, interactive, tty } = values;
+    const graceMs = milliseconds("--grace", values.grace ?? "10");
+    const timeoutMs = timeLimit("--timeout", values.timeout);
+    const request = { command: program, args, cwd, user, env: variables(values.env), interactive };
+    const terminal = tty ? new Terminal() : undefined;
+    const ending = new Ending();
+    ending.listenToSignals();
+    const agent = await reachAgent(values);
+    try {
+      // Told to stop before there is anything to be stopped.
+      if (ending.outcome !== undefined) return ending.outcome;
+      const starting = startCommand(agent.execs, request, terminal);
+      const id = await Promise.race([starting, aborted(ending.forced)]);
+      if (id === undefined) {
+        const message = "the agent has not answered yet: the command may have been started.";
+        return agent.own ? { exitCode: INTERRUPTED } : { exitCode: INTERRUPTED, message };
+      }
+      const options = { timeoutMs, graceMs, interactive };
+      return await new Attendance(agent, id, options, ending).toTheEnd(terminal);
+    } finally {
+      await agent.close();
+    }
+  },
+});

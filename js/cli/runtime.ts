@@ -1,0 +1,65 @@
+import { localRuntime } from "../node/local-runtime.js";
+import { sshRuntime } from "../node/ssh-runtime.js";
+import type { Runtime } from "../runtime.js";
+import type { Options, Values } from "./command.js";
+import { CONNECTION, connectIfNamed } from "./connection.js";
+import { UsageError } from "./usage-error.js";
+
+/** The options that name the machine of background processes. */
+export const RUNTIME = {
+  local: { help: "on this machine [default, unless an agent is named]" },
+  ssh: {
+    value: "HOST",
+    help: "on a machine over SSH: a host of the SSH configuration, or [USER@]HOST",
+  },
+  url: {
+    value: "URL",
+    help: "on the machine of the agent at this address [default: $SANDPIPE_URL]",
+  },
+  "token-file": CONNECTION["token-file"],
+} as const satisfies Options;
+
+/** A runtime that has been reached. */
+export interface ReachedRuntime extends Runtime {
+  /** Ends the connection, and what is under way. */
+  close(): void | Promise<void>;
+}
+
+/**
+ * The runtime that the options name, else the agent that the environment names, else this machine:
+ * an agent of its own would take the processes with it.
+ *
+ * @throws {UsageError} They name several.
+ */
+export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<ReachedRuntime> {
+  const { local, ssh, url, "token-file": tokenFile } = values;
+  const named = [local && "--local", ssh !== undefined && "--ssh", url !== undefined && "--url"];
+  const [first, second] = named.filter((option) => option !== false);
+  if (first !== undefined && second !== undefined) {
+    throw new UsageError(`${first} and ${second} name different machines: give one of them`);
+  }
+  if (tokenFile !== undefined && (local || ssh !== undefined)) {
+    throw new UsageError("--token-file is an agent's: give it with --url");
+  }
+  if (ssh !== undefined) return sshRuntime({ host: ssh });
+  const sandbox = local ? undefined : await connectIfNamed(values);
+  return sandbox ?? closable(localRuntime());
+}
+
+/** A runtime whose scripts that are under way are stopped when it is closed. */
+function closable(runtime: Runtime): ReachedRuntime {
+  const closing = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+  return {
+    run(script, opts) {
+      const signals = [closing.signal, ...(opts?.signal === undefined ? [] : [opts.signal])];
+      const running = runtime.run(script, { signal: AbortSignal.any(signals) });
+      underWay.add(running);
+      return running.finally(() => underWay.delete(running));
+    },
+    async close() {
+      closing.abort();
+      await Promise.allSettled(underWay);
+    },
+  };
+}

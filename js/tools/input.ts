@@ -1,0 +1,127 @@
+import { InvalidArgumentError } from "../errors.js";
+
+/** The JSON Schema of a tool's input: an object of plain values. */
+// A type, unlike an interface, is assignable to the schemas of frameworks, which have an index signature.
+// eslint-disable-next-line @typescript-eslint/consistent-type-definitions
+export type InputSchema<
+  P extends Properties = Properties,
+  R extends keyof P & string = keyof P & string,
+> = {
+  type: "object";
+  properties: P;
+  required: R[];
+  additionalProperties: false;
+};
+
+/** The schemas of an input's properties. */
+export type Properties = Record<string, InputProperty>;
+
+/** The schema of one property. */
+export type InputProperty =
+  | { type: "string"; description: string; minLength?: number; enum?: string[] }
+  | { type: "number" | "integer"; description: string; minimum: number; maximum?: number }
+  | { type: "boolean"; description: string };
+
+/** An input that has been checked. */
+export type InputOf<P extends Properties, R extends keyof P> = {
+  [Name in keyof P]: ValueOf<P[Name]> | (Name extends R ? never : undefined);
+};
+
+type ValueOf<P extends InputProperty> = P extends { type: "string"; enum: (infer Choice)[] }
+  ? Choice
+  : P extends { type: "string" }
+    ? string
+    : P extends { type: "boolean" }
+      ? boolean
+      : number;
+
+/** Puts the schema of an input together. */
+export function inputSchema<const P extends Properties, const R extends keyof P & string>(
+  properties: P,
+  required: R[],
+): InputSchema<P, R> {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/**
+ * Checks an input.
+ *
+ * @throws {InvalidArgumentError} It is wrong; the message has all that is.
+ */
+export function checkInput<P extends Properties, R extends keyof P & string>(
+  tool: string,
+  schema: InputSchema<P, R>,
+  input: unknown,
+): InputOf<P, R> {
+  const problems = isObject(input)
+    ? [...problemsOf(schema, input)]
+    : [`it must be an object, but is ${shown(input)}`];
+  if (problems.length === 0) return input as InputOf<P, R>;
+  throw new InvalidArgumentError(`\`${tool}\` can't take this input: ${problems.join("; ")}`);
+}
+
+function* problemsOf(schema: InputSchema, input: Record<string, unknown>): Generator<string> {
+  const { properties, required } = schema;
+  for (const name of Object.keys(input)) {
+    if (!Object.hasOwn(properties, name)) {
+      const known = Object.keys(properties).map((known) => `\`${known}\``);
+      yield `there is no \`${name}\`, only ${known.join(", ") || "an empty object"}`;
+    }
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    const value = input[name];
+    if (value === undefined) {
+      if (required.includes(name)) yield `\`${name}\` is missing: ${property.description}`;
+    } else if (!fits(property, value)) {
+      yield `\`${name}\` must be ${expected(property)}, but is ${shown(value)}`;
+    }
+  }
+}
+
+function fits(property: InputProperty, value: unknown): boolean {
+  switch (property.type) {
+    case "string": {
+      const { minLength = 0, enum: choices } = property;
+      if (typeof value !== "string" || value.length < minLength) return false;
+      return choices?.includes(value) ?? true;
+    }
+    case "boolean":
+      return typeof value === "boolean";
+    default: {
+      const { minimum, maximum = Infinity } = property;
+      if (typeof value !== "number" || !(value >= minimum && value <= maximum)) return false;
+      return Number.isFinite(value) && (property.type === "number" || Number.isSafeInteger(value));
+    }
+  }
+}
+
+function expected(property: InputProperty): string {
+  switch (property.type) {
+    case "string":
+      if (property.enum !== undefined) return `one of ${property.enum.map(shown).join(", ")}`;
+      return property.minLength === undefined ? "a string" : "a string that is not empty";
+    case "boolean":
+      return "true or false";
+    default: {
+      const kind = property.type === "integer" ? "a whole number" : "a number";
+      const { minimum, maximum } = property;
+      return maximum === undefined
+        ? `${kind} from ${minimum} on`
+        : `${kind} from ${minimum} to ${maximum}`;
+    }
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** How much of a wrong value is shown, in characters. */
+const SHOWN = 100;
+
+function shown(value: unknown): string {
+  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value);
+  // What has no JSON, such as a function, has a type.
+  if ((text as string | undefined) === undefined) return typeof value;
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}

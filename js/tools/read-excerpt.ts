@@ -1,0 +1,87 @@
+import type { Background, BackgroundOutput, ReadOutputOptions } from "../background.js";
+import { cutMiddle } from "./cut-middle.js";
+import { plainText } from "./plain-text.js";
+
+/** Output as plain text within a budget. */
+export interface Excerpt extends Pick<BackgroundOutput, "nextOffset" | "status" | "exitCode"> {
+  text: string;
+  /** Whether something is left out of the text. */
+  isCut: boolean;
+}
+
+type Stream = NonNullable<ReadOutputOptions["stream"]>;
+
+/** No character takes more bytes in UTF-8. */
+const BYTES_PER_CHARACTER = 4;
+
+/**
+ * The output of a process from a place up to its end: its beginning and its end where there is more than
+ * `budget` characters. The middle of a long one is not read.
+ */
+export async function readExcerpt(
+  processes: Background,
+  id: string,
+  stream: Stream,
+  offset: number,
+  budget: number,
+): Promise<Excerpt> {
+  const maxBytes = budget * BYTES_PER_CHARACTER;
+  const first = await processes.readOutput(id, { stream, offset, maxBytes });
+  // A character that would not have fitted is left out, too.
+  if (first.nextOffset - offset <= maxBytes - BYTES_PER_CHARACTER) {
+    return within(first.output, first, budget);
+  }
+  const tail = { stream, tailBytes: maxBytes, maxBytes };
+  const last = await processes.readOutput(id, tail);
+  if (last.nextOffset - maxBytes > first.nextOffset) {
+    const text = cutMiddle(plainText(first.output), plainText(last.output), budget);
+    return { ...standing(last), text, isCut: true };
+  }
+  const rest = await processes.readOutput(id, { stream, offset: first.nextOffset, maxBytes });
+  return within(first.output + rest.output, rest, budget);
+}
+
+/** The most that is looked through in one call, in reads of 1 MiB. */
+const MOST_READS = 64;
+
+/**
+ * The lines of a process's output from a place on in which `filter` finds something, up to the end of the
+ * output, the budget, or 64 MiB that were looked through: `hasMore` says whether there is more.
+ */
+export async function readMatchingLines(
+  processes: Background,
+  id: string,
+  {
+    offset: from,
+    ...options
+  }: { stream: Stream; offset: number; filter: string; exclude: boolean },
+  budget: number,
+  signal: AbortSignal | undefined,
+): Promise<Excerpt & { hasMore: boolean }> {
+  let lines = "";
+  let offset = from;
+  for (let reads = 1; ; reads += 1) {
+    const piece = await processes.readOutput(id, { ...options, offset });
+    signal?.throwIfAborted();
+    lines += piece.output;
+    const hasMore = piece.nextOffset > offset;
+    if (!hasMore || lines.length > budget || reads === MOST_READS) {
+      return { ...within(lines, piece, budget), hasMore };
+    }
+    offset = piece.nextOffset;
+  }
+}
+
+function within(output: string, read: BackgroundOutput, budget: number): Excerpt {
+  const text = plainText(output);
+  if (text.length <= budget) return { ...standing(read), text, isCut: false };
+  return { ...standing(read), text: cutMiddle(text, text, budget), isCut: true };
+}
+
+function standing({
+  nextOffset,
+  status,
+  exitCode,
+}: BackgroundOutput): Omit<Excerpt, "text" | "isCut"> {
+  return exitCode === undefined ? { nextOffset, status } : { nextOffset, status, exitCode };
+}

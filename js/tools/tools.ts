@@ -1,0 +1,77 @@
+import type { BackgroundOptions, MakeBackground } from "../background.js";
+import { InvalidArgumentError } from "../errors.js";
+import type { Runtime } from "../runtime.js";
+import { bashBackgroundListTool } from "./bash-background-list.js";
+import { bashBackgroundOutputTool } from "./bash-background-output.js";
+import { bashBackgroundTerminateTool } from "./bash-background-terminate.js";
+import { bashTool } from "./bash.js";
+import type { Tool } from "./tool.js";
+
+/** How the tools work, and where their processes have their directories. */
+export interface ToolsOptions extends BackgroundOptions {
+  /**
+   * The most output in a result, in characters (UTF-16 code units), at least 100. A longer one is cut in the
+   * middle. Default: 30 000.
+   */
+  maxOutputChars?: number;
+  /** The timeout of a command in the foreground that names none, in seconds. Default: 120. */
+  timeoutSecs?: number;
+  /**
+   * A name that keeps the tools' processes apart from others in the same `baseDir`. Of those in it that have
+   * ended, all but the newest 50 are removed, with their output. Default: `tools`.
+   */
+  workspace?: string;
+}
+
+/** The tools, in this order; their types have their names. */
+export type Tools = [
+  Tool<"bash">,
+  Tool<"bash_background_list">,
+  Tool<"bash_background_output">,
+  Tool<"bash_background_terminate">,
+];
+
+/**
+ * The tools that an AI agent needs to work with a shell, over a sandbox, a session, this machine, one over SSH
+ * or another runtime of yours. It makes no request.
+ *
+ * @throws {InvalidArgumentError} An option is wrong. A wrong runtime, `baseDir` or `workspace` shows with the
+ * first call of a tool.
+ */
+export type MakeTools = (runtime: Runtime, options?: ToolsOptions) => Tools;
+
+const OPTIONS = ["baseDir", "workspace", "maxOutputChars", "timeoutSecs"];
+
+/** More than the mark of a cut has. */
+const LEAST_CHARS = 100;
+
+/** `tools` for a JavaScript runtime, which has its own way to get at the WebAssembly module. */
+export function toolsWith(background: MakeBackground): MakeTools {
+  return (runtime, options = {}) => {
+    const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+    if (unknown !== undefined) {
+      throw new InvalidArgumentError(
+        `\`options\` must be an object with no other fields than ${OPTIONS.join(", ")}, but has ${unknown}`,
+      );
+    }
+    const { maxOutputChars = 30_000, timeoutSecs = 120, workspace = "tools", ...place } = options;
+    check("maxOutputChars", maxOutputChars, LEAST_CHARS);
+    check("timeoutSecs", timeoutSecs, 1);
+    const processes = background(runtime, { ...place, workspace });
+    const limits = { maxOutputChars, timeoutSecs };
+    return [
+      bashTool(processes, limits),
+      bashBackgroundListTool(processes, limits),
+      bashBackgroundOutputTool(processes, limits),
+      bashBackgroundTerminateTool(processes),
+    ];
+  };
+}
+
+function check(name: string, value: unknown, least: number): void {
+  if (Number.isInteger(value) && (value as number) >= least) return;
+  const shown = typeof value === "number" ? String(value) : typeof value;
+  throw new InvalidArgumentError(
+    `\`options.${name}\` must be a whole number from ${least} on, but is ${shown}`,
+  );
+}

@@ -1,0 +1,255 @@
+// @ts-check
+// The tools over the Model Context Protocol, with the official SDK's client.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+
+import { startAgent } from "sandpipe/node";
+
+import { temporaryDirectory } from "../background/target.mjs";
+import { failure } from "../node/scripts.mjs";
+import { marked, marker, until } from "../processes.mjs";
+import { startServer, textOf } from "./mcp-server.mjs";
+import { field } from "./subject.mjs";
+
+const directory = temporaryDirectory();
+after(() => rmSync(directory, { recursive: true }));
+
+/** Where the servers keep their processes. */
+const TMPDIR = join(directory, "tmp");
+mkdirSync(TMPDIR);
+
+let paths = 0;
+const newPath = () => join(directory, `file ${(paths += 1)}`);
+
+const NAMES = [
+  "bash",
+  "bash_background_list",
+  "bash_background_output",
+  "bash_background_terminate",
+];
+
+const CLEAN_END = { exitCode: 0, signal: null, stderr: "", noise: [] };
+
+for (const mode of /** @type {const} */ (["legacy", "auto"])) {
+  it(`lists every tool and runs each, with a client whose version is ${mode}`, async () => {
+    const server = await startServer({ TMPDIR }, { client: { versionNegotiation: { mode } } });
+    const { tools } = await server.client.listTools();
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      NAMES,
+    );
+    for (const { description, inputSchema, annotations } of tools) {
+      assert.ok(description);
+      assert.equal(inputSchema.type, "object");
+      assert.equal(inputSchema["additionalProperties"], false);
+      const { title, ...hints } = annotations ?? {};
+      assert.ok(title);
+      assert.deepEqual(Object.keys(hints).sort(), [
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+        "readOnlyHint",
+      ]);
+    }
+    const readOnly = tools.map(({ annotations }) => annotations?.readOnlyHint);
+    assert.deepEqual(readOnly, [false, true, true, false]);
+    assert.deepEqual(tools[0]?.inputSchema.required, ["script"]);
+
+    const ran = await server.call("bash", { script: "echo hello; exit 3" });
+    assert.equal(ran, "exit code: 3\n\nhello\n");
+    const script = "echo up; sleep 600";
+    const started = await server.call("bash", { script, run_in_background: true });
+    const id = field(started, "process_id");
+    const read = await server.call("bash_background_output", { process_id: id, wait_secs: 30 });
+    assert.equal(read, "status: running\nnext_offset: 3\n\nup\n");
+    assert.match(await server.call("bash_background_list", {}), new RegExp(id));
+    const stopped = await server.call("bash_background_terminate", { process_id: id });
+    assert.match(stopped, /^exit code: 143 /);
+
+    assert.deepEqual(await server.close(), CLEAN_END);
+  });
+}
+
+describe("a call that fails", () => {
+  it("has a result that a model can act on", async () => {
+    const server = await startServer({ TMPDIR });
+    for (const [name, input, message] of /** @type {const} */ ([
+      ["bash", { scrip: "true" }, /there is no `scrip`.*`script` is missing/],
+      ["bash", undefined, /`script` is missing/],
+      ["bash_background_output", { process_id: "nobody" }, /there is no process "nobody"/],
+      ["bash_background_terminate", { process_id: "nobody" }, /there is no process "nobody"/],
+    ])) {
+      const result = await server.client.callTool({ name, ...(input && { arguments: input }) });
+      assert.equal(result.isError, true);
+      assert.match(textOf(result), message);
+    }
+    const unknown = server.client.callTool({ name: "zsh", arguments: {} });
+    assert.match((await failure(unknown)).message, /zsh/);
+    assert.deepEqual(await server.close(), CLEAN_END);
+  });
+
+  it("says that the agent can't be reached", async () => {
+    const agent = await startAgent();
+    await agent.stop();
+    const server = await startServer(
+      { SANDPIPE_TOKEN: agent.token },
+      { args: ["--url", agent.url] },
+    );
+    const result = await server.client.callTool({ name: "bash_background_list", arguments: {} });
+    assert.equal(result.isError, true);
+    assert.match(textOf(result), /can't be reached|fetch failed|no answer/);
+    assert.deepEqual(await server.close(), CLEAN_END);
+  });
+});
+
+it("works over an agent", async () => {
+  const agent = await startAgent();
+  const server = await startServer({ SANDPIPE_TOKEN: agent.token, SANDPIPE_URL: agent.url });
+  const script = 'echo "${SANDPIPE_PROCESS:+in the background}"';
+  assert.equal(await server.call("bash", { script }), "exit code: 0\n\nin the background\n");
+  assert.deepEqual(await server.close(), CLEAN_END);
+  await agent.stop();
+});
+
+it("progress has the newest output while a command runs", async () => {
+  const server = await startServer({ TMPDIR });
+  const [one, two] = [newPath(), newPath()];
+  const wait = (/** @type {string} */ path) => `until [ -e '${path}' ]; do sleep 0.05; done`;
+  const script = `echo first; ${wait(one)}; echo second; ${wait(two)}; echo third`;
+  /** @type {import("@modelcontextprotocol/client").Progress[]} */
+  const seen = [];
+  const result = await server.call(
+    "bash",
+    { script },
+    {
+      // The command goes on when what it said has been seen.
+      onprogress: (progress) => {
+        seen.push(progress);
+        writeFileSync(seen.length === 1 ? one : two, "");
+      },
+    },
+  );
+  assert.equal(result, "exit code: 0\n\nfirst\nsecond\nthird\n");
+  assert.deepEqual(seen.slice(0, 2), [
+    { progress: 6, message: "first\n" },
+    { progress: 13, message: "first\nsecond\n" },
+  ]);
+  assert.deepEqual(await server.close(), CLEAN_END);
+});
+
+/**
+ * Starts a call whose command has descendants.
+ *
+ * @param {Awaited<ReturnType<typeof startServer>>} server
+ * @param {{ signal?: AbortSignal, timeout_secs?: number }} [options]
+ */
+async function startCommand(server, { signal, ...input } = {}) {
+  const mark = marker();
+  const script = `export ${Object.keys(mark)}=1; sleep 600 & (sleep 600; :) & sleep 600`;
+  const result = server.client.callTool(
+    { name: "bash", arguments: { script, ...input } },
+    signal === undefined ? {} : { signal },
+  );
+  const settled = result.catch((error) => error);
+  await until(() => marked(mark).length === 3);
+  return { mark, settled };
+}
+
+it("a cancelled call stops the command with all that it started", async () => {
+  const server = await startServer({ TMPDIR });
+  const stop = new AbortController();
+  const { mark, settled } = await startCommand(server, { signal: stop.signal });
+  stop.abort();
+  assert.ok((await settled) instanceof Error);
+  await until(() => marked(mark).length === 0);
+  // The server goes on, and keeps nothing of it.
+  assert.equal(await server.call("bash", { script: "echo on" }), "exit code: 0\n\non\n");
+  const [name = ""] = Object.keys(mark);
+  await until(async () => !(await server.call("bash_background_list", {})).includes(name));
+  assert.deepEqual(await server.close(), CLEAN_END);
+});
+
+describe("a server that ends", () => {
+  for (const [how, end] of /** @type {const} */ ([
+    ["when stdin ends", "stdin"],
+    ["on SIGTERM", "SIGTERM"],
+    ["on SIGINT", "SIGINT"],
+  ])) {
+    it(`${how} stops what runs in the foreground, and leaves the background`, async () => {
+      const server = await startServer({ TMPDIR });
+      const background = { script: "sleep 600", run_in_background: true };
+      const id = field(await server.call("bash", background), "process_id");
+      const { mark, settled } = await startCommand(server);
+      if (end === "stdin") server.child.stdin.end();
+      else server.child.kill(end);
+      // It ends after what it stops.
+      assert.deepEqual(await server.end, CLEAN_END);
+      assert.deepEqual(marked(mark), []);
+      await server.client.close();
+      assert.ok((await settled) instanceof Error);
+
+      // The next one finds it.
+      const next = await startServer({ TMPDIR });
+      const list = await next.call("bash_background_list", {});
+      const entry = list.split("\n\n").find((one) => one.includes(id)) ?? "";
+      assert.match(entry, /^status: running$/m);
+      await next.call("bash_background_terminate", { process_id: id });
+      assert.deepEqual(await next.close(), CLEAN_END);
+    });
+  }
+
+  it("before a client has said anything ends as well", async () => {
+    const server = await startServer({ TMPDIR });
+    assert.deepEqual(await server.close(), CLEAN_END);
+  });
+
+  it("by SIGKILL leaves the command to its timeout, and to the next server", async () => {
+    const server = await startServer({ TMPDIR });
+    const [short, long] = await Promise.all([
+      startCommand(server, { timeout_secs: 3 }),
+      startCommand(server),
+    ]);
+    server.child.kill("SIGKILL");
+    assert.equal((await server.end).signal, "SIGKILL");
+    await server.client.close();
+    await Promise.all([short.settled, long.settled]);
+
+    const next = await startServer({ TMPDIR });
+    await until(() => marked(short.mark).length === 0);
+    const running = async () => {
+      const entries = (await next.call("bash_background_list", {})).split("\n\n");
+      return entries.filter((entry) => /^status: running$/m.test(entry));
+    };
+    await until(async () => (await running()).length === 1);
+    assert.equal(marked(long.mark).length, 3);
+    const id = field((await running())[0] ?? "", "process_id");
+    await next.call("bash_background_terminate", { process_id: id });
+    assert.deepEqual(marked(long.mark), []);
+    assert.deepEqual(await next.close(), CLEAN_END);
+  });
+});
+
+it("what was told to stop is killed in time, also when the server has been killed", async () => {
+  const server = await startServer({ TMPDIR });
+  const mark = marker();
+  const script = `trap '' TERM; export ${Object.keys(mark)}=1; sleep 600`;
+  const settled = server.client.callTool({ name: "bash", arguments: { script } }).catch(() => "");
+  await until(() => marked(mark).length === 1);
+  // As the SDK's client has it: stdin's end, then SIGTERM, then SIGKILL.
+  server.child.stdin.end();
+  const home = join(TMPDIR, `sandpipe-${process.getuid?.()}`, "tools");
+  const [name = ""] = Object.keys(mark);
+  const directory = readdirSync(home)
+    .map((id) => join(home, id))
+    .find((path) => readFileSync(join(path, "script"), "utf8").includes(name));
+  await until(() => existsSync(join(directory ?? "", "terminated")));
+  server.child.kill("SIGTERM");
+  assert.equal(marked(mark).length, 1);
+  server.child.kill("SIGKILL");
+  assert.equal((await server.end).signal, "SIGKILL");
+  await server.client.close();
+  await settled;
+  await until(() => marked(mark).length === 0);
+});

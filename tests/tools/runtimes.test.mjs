@@ -1,0 +1,15 @@
+// @ts-check
+// The tools over a sandbox and over this machine.
+import { connect } from "sandpipe";
+import { localRuntime, startAgent } from "sandpipe/node";
+
+import { testTools } from "./suite.mjs";
+
+testTools("a sandbox", async () => {
+  const agent = await startAgent();
+  return { runtime: await connect(agent), close: () => agent.stop() };
+});
+
+testTools("this machine", async () => {
+  return { runtime: localRuntime(), close: () => undefined };
+});
