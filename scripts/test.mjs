@@ -70,7 +70,8 @@ function leaveOutOwnSettings() {
 async function prepare(suites) {
   await setUpMachine();
   if (suites.some((suite) => suite.browser)) await prepareChromium();
-  if (suites.some(({ name }) => ["node", "background"].includes(name))) await prepareTargets();
+  if (suites.some(({ name }) => ["node", "background", "cli"].includes(name)))
+    await prepareTargets();
   await requireCurrentCargoLock();
   await buildEverything();
   return { passed: 0, failed: 0, skipped: 0 };
