@@ -71,7 +71,7 @@ function leaveOutOwnSettings() {
 async function prepare(suites) {
   await setUpMachine();
   if (suites.some((suite) => suite.browser)) await prepareChromium();
-  if (suites.some(({ name }) => ["node", "background", "tools"].includes(name)))
+  if (suites.some(({ name }) => ["node", "background", "tools", "cli"].includes(name)))
     await prepareTargets();
   await requireCurrentCargoLock();
   await buildEverything();

@@ -26,7 +26,9 @@ export function readArguments(command: Command, args: readonly string[]): Argume
   if (values["help"] === true) return read;
   const { [count.most]: surplus } = operands;
   if (surplus !== undefined) throw new UsageError(`"${surplus}" is one argument too many`);
-  if (operands.length < count.least) throw new UsageError("an argument is missing");
+  if (operands.length < count.least) {
+    throw new UsageError(`an argument is missing: it takes ${command.usage}`);
+  }
   return { values, operands };
 }
 

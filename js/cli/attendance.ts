@@ -1,7 +1,6 @@
 import type { Agent } from "./agent.js";
-import { Ending, failed, OUTPUT_CLOSED, type Outcome, OWN_FAILURE, TIMED_OUT } from "./ending.js";
+import { type Ending, failed, type Outcome, OWN_FAILURE, TIMED_OUT } from "./ending.js";
 import { feedStdin } from "./feed-stdin.js";
-import { Outlet } from "./outlet.js";
 import { ShownOutput } from "./shown-output.js";
 import type { Terminal } from "./terminal.js";
 
@@ -22,17 +21,13 @@ export class Attendance {
   readonly #options: AttendanceOptions;
   readonly #ending: Ending;
   readonly #output: ShownOutput;
-  #unwritable = false;
 
   constructor(agent: Agent, id: string, options: AttendanceOptions, ending: Ending) {
     this.#agent = agent;
     this.#id = id;
     this.#options = options;
     this.#ending = ending;
-    this.#output = new ShownOutput(agent.execs, id, {
-      stdout: new Outlet(process.stdout, this.#onUnwritable),
-      stderr: new Outlet(process.stderr, this.#onUnwritable),
-    });
+    this.#output = new ShownOutput(agent.execs, id, ending.output);
   }
 
   async toTheEnd(terminal: Terminal | undefined): Promise<Outcome> {
@@ -76,19 +71,12 @@ export class Attendance {
         if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
       }
     }
-    if (this.#unwritable) return outcome;
+    if (this.#ending.unwritable) return outcome;
     const unshown = await this.#output.rest(graceMs, forced);
     return unshown === undefined ? outcome : { message: unshown, ...outcome };
   }
 
   readonly #fail = (error: unknown): void => {
     this.#ending.decide(failed(error));
-  };
-
-  readonly #onUnwritable = (error: NodeJS.ErrnoException): void => {
-    this.#unwritable = true;
-    const closed = { exitCode: OUTPUT_CLOSED };
-    const message = `the output can't be written: ${error.message}.`;
-    this.#ending.decide(error.code === "EPIPE" ? closed : { exitCode: OWN_FAILURE, message });
   };
 }

@@ -1,6 +1,15 @@
 import type { CommandGroup } from "./command.js";
+import { agent } from "./commands/agent.js";
+import { attach } from "./commands/attach.js";
+import { bg } from "./commands/bg.js";
+import { completion } from "./commands/completion.js";
+import { browserConsole } from "./commands/console.js";
+import { kill } from "./commands/kill.js";
+import { logs } from "./commands/logs.js";
+import { ps } from "./commands/ps.js";
 import { mcp } from "./commands/mcp.js";
 import { run } from "./commands/run.js";
+import { stop } from "./commands/stop.js";
 
 /**
  * The program with all its commands.
@@ -13,5 +22,9 @@ export const PROGRAM: CommandGroup = {
   summary: "",
   about: "Runs commands in sandboxes.",
   options: { version: { short: "V", help: "show the version" } },
-  commands: [run, mcp],
+  commands: [
+    ...[run, ps, logs, attach, kill, stop],
+    ...[bg, agent, browserConsole, mcp],
+    completion(() => PROGRAM),
+  ],
 };

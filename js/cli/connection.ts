@@ -14,10 +14,16 @@ export const CONNECTION = {
   },
 } as const satisfies Options;
 
-/** Connects to the agent that the options or the environment name; undefined where none is named. */
-export async function connectIfNamed(
+/** Where an agent is, and the token to use it with. */
+export interface NamedAgent {
+  url: string;
+  token: string | undefined;
+}
+
+/** The agent that the options or the environment name; undefined where none is named. */
+export async function agentNamed(
   values: Values<typeof CONNECTION>,
-): Promise<Sandbox | undefined> {
+): Promise<NamedAgent | undefined> {
   const { url = setting("SANDPIPE_URL"), "token-file": tokenFile } = values;
   if (url === undefined) {
     if (tokenFile === undefined) return undefined;
@@ -26,6 +32,16 @@ export async function connectIfNamed(
     );
   }
   const token = tokenFile === undefined ? setting("SANDPIPE_TOKEN") : await readToken(tokenFile);
+  return { url, token };
+}
+
+/** Connects to the agent that is named, if one is. */
+export async function connectIfNamed(
+  values: Values<typeof CONNECTION>,
+): Promise<Sandbox | undefined> {
+  const named = await agentNamed(values);
+  if (named === undefined) return undefined;
+  const { url, token } = named;
   return await connect(token === undefined ? { url } : { url, token });
 }
 

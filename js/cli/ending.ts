@@ -1,4 +1,5 @@
 import { aborted } from "./aborted.js";
+import { Outlet } from "./outlet.js";
 
 /** What the program ends with. */
 export interface Outcome {
@@ -21,6 +22,12 @@ export const OUTPUT_CLOSED = 141;
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
+/** The standard output of this process. */
+export interface StandardOutput {
+  stdout: Outlet;
+  stderr: Outlet;
+}
+
 /**
  * How a run comes to its end: by the command's exit, a signal, the timeout, a closed stdout or a
  * failure. The first of them decides the outcome; a signal that comes later forces the end.
@@ -29,6 +36,18 @@ export class Ending {
   readonly #decided = new AbortController();
   readonly #forced = new AbortController();
   #outcome: Outcome | undefined;
+  #unwritable = false;
+
+  /** stdout and stderr. One that can't be written to decides the outcome. */
+  readonly output: StandardOutput;
+
+  constructor() {
+    const onFailure = this.#onUnwritable.bind(this);
+    this.output = {
+      stdout: new Outlet(process.stdout, onFailure),
+      stderr: new Outlet(process.stderr, onFailure),
+    };
+  }
 
   /** The outcome, once it has been decided. */
   get outcome(): Outcome | undefined {
@@ -43,6 +62,11 @@ export class Ending {
   /** Aborted when somebody does not want to wait for a graceful end. */
   get forced(): AbortSignal {
     return this.#forced.signal;
+  }
+
+  /** Whether stdout or stderr can't be written to any more. */
+  get unwritable(): boolean {
+    return this.#unwritable;
   }
 
   /** Decides the outcome, unless that has been done. */
@@ -65,6 +89,13 @@ export class Ending {
   async wait(): Promise<Outcome> {
     await aborted(this.decided);
     return this.#outcome ?? { exitCode: OWN_FAILURE };
+  }
+
+  #onUnwritable(error: NodeJS.ErrnoException): void {
+    this.#unwritable = true;
+    const closed = { exitCode: OUTPUT_CLOSED };
+    const message = `the output can't be written: ${error.message}.`;
+    this.decide(error.code === "EPIPE" ? closed : { exitCode: OWN_FAILURE, message });
   }
 }
 

@@ -4,6 +4,7 @@ import { readArguments, readUpToOperand } from "./arguments.js";
 import type { Command, CommandGroup } from "./command.js";
 import { PROGRAM } from "./commands.js";
 import { failed, type Outcome } from "./ending.js";
+import { errorLine } from "./error-line.js";
 import { commandHelp, groupHelp } from "./help.js";
 import { Outlet } from "./outlet.js";
 import { UsageError } from "./usage-error.js";
@@ -59,8 +60,8 @@ async function print(text: string): Promise<Outcome> {
   return { exitCode: 0 };
 }
 
-/** Says on stderr, on one line, what went wrong and what to do. */
+/** Says on stderr what went wrong and what to do. */
 async function complain(message: string): Promise<void> {
-  const line = `sandpipe: ${message.replaceAll(/\s*[\r\n]+\s*/g, " ").trim()}\n`;
-  await Promise.race([new Outlet(process.stderr).write(line), delay(LAST_LINE_MS)]);
+  const written = new Outlet(process.stderr).write(errorLine(message));
+  await Promise.race([written, delay(LAST_LINE_MS)]);
 }

@@ -1,4 +1,6 @@
 // What the values of options mean.
+import { constants } from "node:os";
+
 import { UsageError } from "./usage-error.js";
 
 /** The longest time that a timer can be set to, in seconds: 2^31 - 1 ms, near 25 days. */
@@ -29,4 +31,29 @@ export function variables(settings: readonly string[]): Record<string, string> {
     throw new UsageError(`--env must be like NAME=VALUE, but is "${setting}"`);
   });
   return Object.fromEntries(pairs);
+}
+
+/** A number of the first piece of output or a later one. */
+export function sequenceNumber(option: string, text: string): number {
+  const number = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(number) && number >= 1) return number;
+  throw new UsageError(`${option} must be a number from 1 on, but is "${text}"`);
+}
+
+/** A signal's name as the system has it, of one that may be written short or as a number. */
+export function signalName(option: string, text: string): string {
+  const entries = Object.entries(constants.signals);
+  const upper = text.toUpperCase();
+  const name = /^\d+$/.test(text)
+    ? entries.find(([, number]) => number === Number(text))?.[0]
+    : entries.find(([name]) => name === upper || name === `SIG${upper}`)?.[0];
+  if (name !== undefined) return name;
+  throw new UsageError(`${option} must be a signal like TERM, SIGTERM or 15, but is "${text}"`);
+}
+
+/** A number of bytes from 1 on. */
+export function byteCount(option: string, text: string): number {
+  const number = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(number) && number >= 1) return number;
+  throw new UsageError(`${option} must be a number of bytes from 1 on, but is "${text}"`);
 }

@@ -3,12 +3,17 @@ import type { WriteStream } from "node:tty";
 /** stdout or stderr of this process. It takes text no faster than its reader does. */
 export class Outlet {
   readonly #stream: NodeJS.WriteStream;
+  readonly #onFailure: (error: NodeJS.ErrnoException) => void;
 
-  /** @param onFailure Called when it can't be written to. */
-  constructor(stream: NodeJS.WriteStream, onFailure?: (error: NodeJS.ErrnoException) => void) {
+  /** @param onFailure Called when it can't be written to, also more than once. */
+  constructor(
+    stream: NodeJS.WriteStream,
+    onFailure: (error: NodeJS.ErrnoException) => void = () => undefined,
+  ) {
     this.#stream = stream;
+    this.#onFailure = onFailure;
     // Without a listener it would be a crash.
-    stream.on("error", (error: NodeJS.ErrnoException) => onFailure?.(error));
+    stream.on("error", onFailure);
     unblock(stream);
   }
 
@@ -16,7 +21,9 @@ export class Outlet {
   write(text: string): Promise<void> {
     if (text === "") return Promise.resolve();
     return new Promise((resolve) => {
-      this.#stream.write(text, () => {
+      this.#stream.write(text, (error) => {
+        // Known before whoever wrote goes on.
+        if (error) this.#onFailure(error);
         resolve();
       });
     });

@@ -2,8 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { Execs } from "../execs.js";
 import { aborted } from "./aborted.js";
-import { failed } from "./ending.js";
-import type { Outlet } from "./outlet.js";
+import { failed, type StandardOutput } from "./ending.js";
 
 /** How long all of it may take when somebody is in a hurry, in milliseconds. */
 const HURRY_MS = 1000;
@@ -18,8 +17,9 @@ export class ShownOutput {
   #ended = false;
   #taken = 0;
 
-  constructor(execs: Execs, id: string, outlets: { stdout: Outlet; stderr: Outlet }) {
-    this.exitCode = this.#show(execs, id, outlets);
+  /** @param since The sequence number of the first piece that is shown. */
+  constructor(execs: Execs, id: string, outlets: StandardOutput, since = 1) {
+    this.exitCode = this.#show(execs, id, outlets, since);
   }
 
   /** Whether the command has ended and all its output has been taken. */
@@ -49,12 +49,8 @@ export class ShownOutput {
     }
   }
 
-  async #show(
-    execs: Execs,
-    id: string,
-    outlets: { stdout: Outlet; stderr: Outlet },
-  ): Promise<number> {
-    for await (const { type, output, exitCode } of execs.streamOutput(id)) {
+  async #show(execs: Execs, id: string, outlets: StandardOutput, since: number): Promise<number> {
+    for await (const { type, output, exitCode } of execs.streamOutput(id, since - 1)) {
       await outlets[type].write(output);
       this.#taken += 1;
       if (exitCode !== undefined) {

@@ -33,15 +33,21 @@ export class Terminal {
    * @param id An exec that has not been started.
    */
   async start(execs: Execs, id: string): Promise<void> {
+    const sized = await this.lendSize(execs, id);
+    await execs.start(id);
+    // Not every agent takes it before there is a process.
+    if (!sized) await this.#sendSize(execs, id);
+  }
+
+  /** Gives an exec the size of this terminal, now and whenever it changes. Resolves whether it took it. */
+  lendSize(execs: Execs, id: string): Promise<boolean> {
     let sending = this.#sendSize(execs, id);
+    const first = sending;
     this.#screen?.on("resize", () => {
       // One at a time, for the last one to be the last to arrive.
       sending = sending.then(() => this.#sendSize(execs, id));
     });
-    const sized = await sending;
-    await execs.start(id);
-    // Not every agent takes it before there is a process.
-    if (!sized) sending = sending.then(() => this.#sendSize(execs, id));
+    return first;
   }
 
   /** Whether the agent took it, or there is none. */

@@ -24,10 +24,11 @@ export async function installSandpipe() {
     /** Starts the program. @param {readonly string[]} args @param {StartOptions} [options] */
     start: (args, options) => Invocation.start(project.path, program, args, options),
 
-    /** Starts a shell, for which the program is `sandpipe`. @param {string} script */
-    startInShell(script) {
+    /** Starts a shell, for which the program is `sandpipe`. @param {string} script @param {StartOptions} [options] */
+    startInShell(script, options) {
       const path = `${dirname(program)}:${process.env["PATH"]}`;
-      return Invocation.start(project.path, "sh", ["-c", script], { env: { PATH: path } });
+      const env = { ...options?.env, PATH: path };
+      return Invocation.start(project.path, "sh", ["-c", script], { env });
     },
 
     /**

@@ -2,6 +2,8 @@
 // `sandpipe run -t`, in a real terminal.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { installSandpipe } from "./command-line.mjs";
 
@@ -79,6 +81,37 @@ describe("sandpipe run -t", () => {
     await invocation.says("42");
     invocation.stdin.write("\x04");
     assert.match((await invocation.end).stdout, /exit code 0\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("shows a file in less, which fills the terminal, and leaves it as it was", async () => {
+    const lines = Array.from({ length: 200 }, (_, index) => `line ${index + 1}`);
+    await writeFile(join(sandpipe.path, "long.txt"), `${lines.join("\n")}\n`);
+    const less = ["run", "-it", "--env", "LESS=", "--", "less", "long.txt"];
+    const env = { TERM: "xterm" };
+    const invocation = await sandpipe.startInTerminal(less, { env });
+    // The terminal's last row is for less itself.
+    await invocation.says(/line 1\r+\n[^]*line 29\r+\n/);
+    assert.doesNotMatch(invocation.stdout, /line 30\r/);
+    invocation.stdin.write("G");
+    await invocation.says(/line 200\r+\n/);
+    invocation.stdin.write("q");
+    const { stdout } = await invocation.end;
+    // It switches to another screen, and back.
+    assert.match(stdout, /\x1b\[\?1049h[^]*\x1b\[\?1049l/);
+    assert.match(stdout, /exit code 0\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("edits a file in vi", async () => {
+    await writeFile(join(sandpipe.path, "edited.txt"), "one\ntwo\n");
+    const vi = ["run", "-it", "--", "vi", "edited.txt"];
+    const invocation = await sandpipe.startInTerminal(vi, { env: { TERM: "xterm" } });
+    await invocation.says(/two/);
+    invocation.stdin.write("ojust typed\x1b:wq\r");
+    assert.match((await invocation.end).stdout, /exit code 0\r\nrestored\r\n$/);
+    const text = await readFile(join(sandpipe.path, "edited.txt"), "utf8");
+    assert.equal(text, "one\njust typed\ntwo\n");
     await invocation.leavesNothing();
   });
 

@@ -1,0 +1,50 @@
+import type { AgentAddress } from "../../node/agent-process.js";
+import { command } from "../command.js";
+import { serveAgent } from "../serve-agent.js";
+import { shellQuote } from "../shell-quote.js";
+
+export const agent = command({
+  name: "agent",
+  summary: "run an agent in the foreground",
+  usage: "[OPTIONS] [-- FLAGS...]",
+  about:
+    "Runs an agent until Ctrl+C, and prints its address, the file with its token, and how to use it from " +
+    "another terminal. FLAGS are those of sandpipe-agent; `sandpipe-agent --help` lists them.",
+  options: { json: { help: "one line of JSON instead: url, adminTokenFile" } },
+  operands: { least: 0, most: Infinity },
+  endsAtOperand: true,
+  notes: `
+It is the program that $SANDPIPE_AGENT names, else the one in $PATH. Ctrl+C, SIGTERM, SIGHUP and
+SIGQUIT stop it with all that it runs: SIGTERM first, SIGKILL after 10 s or at a second signal.
+
+Exit codes:
+  0    it was told to stop, and nothing of it is left
+  2    the command line is wrong
+  125  it could not be started; stderr says why
+  141  stdout or stderr was closed
+  another one is the agent's own
+`,
+  examples: ["sandpipe agent", "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app"],
+
+  async run(values, flags) {
+    return await serveAgent(flags, async (address, { stdout }) => {
+      await stdout.write(values.json ? `${JSON.stringify(address)}\n` : directions(address));
+    });
+  },
+});
+
+/** What a person needs to know to use an agent. */
+function directions({ url, adminTokenFile }: AgentAddress): string {
+  const file = adminTokenFile === undefined ? undefined : shellQuote([adminTokenFile]);
+  const token = file === undefined ? '"$SANDPIPE_ADMIN_TOKEN"' : `"$(cat ${file})"`;
+  return `\
+The agent listens on ${url}
+Its token is in ${adminTokenFile ?? "$SANDPIPE_ADMIN_TOKEN"}
+
+To use it from another terminal:
+  export SANDPIPE_URL=${url}
+  export SANDPIPE_TOKEN=${token}
+
+Ctrl+C stops it with all that it runs.
+`;
+}

@@ -1,0 +1,74 @@
+import { command } from "../command.js";
+import { CONNECTION, connectToNamed } from "../connection.js";
+import { Detached, upToDetachKeys } from "../detach-keys.js";
+import { Ending, failed, INTERRUPTED } from "../ending.js";
+import { execsByPrefix } from "../exec-by-prefix.js";
+import { feedStdin } from "../feed-stdin.js";
+import { sequenceNumber } from "../option-values.js";
+import { withWayOn } from "../output-lost.js";
+import { ShownOutput } from "../shown-output.js";
+import { Terminal } from "../terminal.js";
+
+export const attach = command({
+  name: "attach",
+  summary: "take a seat at a command that runs: its output, your keyboard",
+  usage: "[OPTIONS] ID",
+  about:
+    "Shows what a command writes, from the beginning, and passes stdin on to it. One with a terminal of " +
+    "its own gets every key, and this terminal's size; another one gets lines, and its end of input by " +
+    "Ctrl+D. The command's exit code becomes sandpipe's own. ID may be the beginning of one.",
+  options: {
+    "no-stdin": { help: "only look on: stdin is not passed on" },
+    since: {
+      value: "SEQ",
+      help: "only the output from this sequence number on, as of `sandpipe logs` [default: 1]",
+    },
+    ...CONNECTION,
+  },
+  operands: { least: 1, most: 1 },
+  notes: `
+Ctrl+P Ctrl+Q leaves a command with a terminal, Ctrl+C any other one: it goes on.
+
+Exit codes:
+  the command's own  128 + N after death by signal N
+  2                  the command line is wrong
+  125                sandpipe itself failed; stderr says why
+  130                left, or stopped by a signal; the command goes on
+  141                stdout or stderr was closed
+`,
+  examples: ["sandpipe attach 3f9c04", "sandpipe attach --no-stdin 3f9c04 | tee log"],
+
+  async run(values, [written = ""]) {
+    const since = values.since === undefined ? 1 : sequenceNumber("--since", values.since);
+    const { execs } = await connectToNamed(values);
+    const ending = new Ending();
+    ending.listenToSignals();
+    let terminal: Terminal | undefined;
+    const attend = async (): Promise<void> => {
+      const { id, pty } = await execsByPrefix(execs)(written);
+      const { exitCode } = new ShownOutput(execs, id, ending.output, since);
+      if (!values["no-stdin"]) {
+        const { stdin } = process;
+        const keyboard = pty && stdin.isTTY;
+        if (keyboard) terminal = new Terminal();
+        terminal?.setRaw();
+        void terminal?.lendSize(execs, id);
+        // One that is destroyed when it is read no more could not be restored.
+        const input = stdin.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+        feedStdin(execs, id, keyboard ? upToDetachKeys(input) : input, stdin.isTTY)
+          // It takes no keys: Ctrl+C is to leave it, then.
+          .then(() => terminal?.restore())
+          .catch(fail);
+      }
+      ending.decide({ exitCode: await exitCode });
+    };
+    const fail = (error: unknown): void => {
+      const left = error instanceof Detached;
+      ending.decide(left ? { exitCode: INTERRUPTED } : failed(withWayOn(error)));
+    };
+    attend().catch(fail);
+    const outcome = await ending.wait();
+    terminal?.restore();
+    return outcome;
+  },
+});

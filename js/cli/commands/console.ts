@@ -1,0 +1,68 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { command } from "../command.js";
+import { agentNamed, CONNECTION, type NamedAgent } from "../connection.js";
+import type { StandardOutput } from "../ending.js";
+import { interruptible } from "../interruptible.js";
+import { type OpenedPage, openInBrowser } from "../open-in-browser.js";
+import { serveAgent, tokenOf } from "../serve-agent.js";
+import { UsageError } from "../usage-error.js";
+
+/** How long a browser that is only started now may take to read the page, in milliseconds. */
+const BROWSER_START_MS = 30_000;
+
+export const browserConsole = command({
+  name: "console",
+  summary: "open the console of an agent in the browser",
+  usage: "[OPTIONS] [-- FLAGS...]",
+  about:
+    "Runs an agent as `sandpipe agent` does, or takes the one that is named, prints the address of its " +
+    "console and opens it in the browser. The address has the agent's token in it: who knows it can run " +
+    "commands there.",
+  options: {
+    "no-open": { help: "only print the address" },
+    ...CONNECTION,
+  },
+  operands: { least: 0, most: Infinity },
+  endsAtOperand: true,
+  notes: `
+Exit codes: as of \`sandpipe agent\`.
+`,
+  examples: ["sandpipe console", "sandpipe console --no-open -- --workspace /srv/app"],
+
+  async run(values, flags) {
+    const named = await agentNamed(values);
+    if (named !== undefined && flags.length > 0) {
+      throw new UsageError("flags are for an agent that is started here, and another one is named");
+    }
+    let page: OpenedPage | undefined;
+    const show = async (agent: NamedAgent, { stdout }: StandardOutput): Promise<void> => {
+      const address = addressOf(agent);
+      await stdout.write(`The console is at ${address}\n`);
+      if (!values["no-open"]) page = await openInBrowser(address);
+    };
+    try {
+      if (named === undefined) {
+        return await serveAgent(flags, async (address, output) => {
+          await show({ url: address.url, token: await tokenOf(address) }, output);
+          await output.stdout.write("Ctrl+C stops the agent with all that it runs.\n");
+        });
+      }
+      return await interruptible(async (output, told) => {
+        await show(named, output);
+        if (page?.opened === true) await delay(BROWSER_START_MS, undefined, { signal: told });
+        return undefined;
+      });
+    } finally {
+      await page?.remove();
+    }
+  },
+});
+
+/** The page takes the token from the fragment, which is sent to no server. */
+function addressOf({ url, token }: NamedAgent): string {
+  const address = new URL(url);
+  if (!address.pathname.endsWith("/")) address.pathname += "/";
+  if (token !== undefined) address.hash = `token=${encodeURIComponent(token)}`;
+  return address.href;
+}

@@ -1,0 +1,37 @@
+import { command } from "../command.js";
+import { CONNECTION, connectToNamed } from "../connection.js";
+import { execsByPrefix } from "../exec-by-prefix.js";
+import { interruptible } from "../interruptible.js";
+import { onEach } from "../on-each.js";
+import { signalName } from "../option-values.js";
+
+export const kill = command({
+  name: "kill",
+  summary: "send a signal to all processes of commands",
+  usage: "[OPTIONS] ID...",
+  about:
+    "Sends a signal to all processes of each command, and does not wait for what comes of it. ID may " +
+    "be the beginning of one.",
+  options: {
+    signal: { short: "s", value: "SIGNAL", help: "its name or number [default: TERM]" },
+    ...CONNECTION,
+  },
+  operands: { least: 1, most: Infinity },
+  notes: `
+Exit codes:
+  0    all were sent it
+  1    one could not be sent it; stderr says which and why
+  2    the command line is wrong
+  125  sandpipe itself failed; stderr says why
+`,
+  examples: ["sandpipe kill 3f9c04", "sandpipe kill -s HUP 3f9c04 8a77e1"],
+
+  async run(values, ids) {
+    const signal = signalName("--signal", values.signal ?? "TERM");
+    const { execs } = await connectToNamed(values);
+    const find = execsByPrefix(execs);
+    return await interruptible((output) =>
+      onEach(ids, output, async (written) => execs.kill((await find(written)).id, signal)),
+    );
+  },
+});

@@ -1,0 +1,68 @@
+import type { Execs } from "../../execs.js";
+import { command } from "../command.js";
+import { CONNECTION, connectToNamed } from "../connection.js";
+import { execsByPrefix } from "../exec-by-prefix.js";
+import { interruptible } from "../interruptible.js";
+import { sequenceNumber } from "../option-values.js";
+import { withWayOn } from "../output-lost.js";
+
+export const logs = command({
+  name: "logs",
+  summary: "show the output of a command",
+  usage: "[OPTIONS] ID",
+  about:
+    "Shows what a command has written: its stdout on stdout, its stderr on stderr. ID may be the " +
+    "beginning of one.",
+  options: {
+    follow: { short: "f", help: "go on with what it writes, up to its end" },
+    since: {
+      value: "SEQ",
+      help: "only the pieces from this sequence number on; --json shows the numbers [default: 1]",
+    },
+    json: {
+      help: "one JSON object a line for each piece: type, output, sequence, timestamp, exitCode",
+    },
+    ...CONNECTION,
+  },
+  operands: { least: 1, most: 1 },
+  notes: `
+Ctrl+C ends the watching, not the command.
+
+Exit codes:
+  0    all of it was shown, whatever the command's own exit code is
+  2    the command line is wrong
+  125  sandpipe itself failed; stderr says why
+  130  stopped by a signal
+  141  stdout or stderr was closed
+`,
+  examples: ["sandpipe logs 3f9c04", "sandpipe logs -f 3f9c04 | grep -i error"],
+
+  async run(values, [written = ""]) {
+    const since = values.since === undefined ? 1 : sequenceNumber("--since", values.since);
+    const { execs } = await connectToNamed(values);
+    return await interruptible(async (output) => {
+      const { id } = await execsByPrefix(execs)(written);
+      const last = values.follow ? Infinity : await newest(execs, id);
+      if (last < since) return undefined;
+      try {
+        for await (const event of execs.streamOutput(id, since - 1)) {
+          if (values.json) await output.stdout.write(`${JSON.stringify(event)}\n`);
+          else await output[event.type].write(event.output);
+          if (event.sequence >= last) break;
+        }
+      } catch (error) {
+        throw withWayOn(error);
+      }
+      return undefined;
+    });
+  },
+});
+
+/** The sequence number of the newest piece of output; 0 while there is none. */
+async function newest(execs: Execs, id: string): Promise<number> {
+  const { output, exitCode } = await execs.getOutput(id, -1);
+  // A stream would wait for the first one.
+  if (output === "" && exitCode === undefined) return 0;
+  for await (const { sequence } of execs.streamOutput(id, -1)) return sequence;
+  return 0;
+}

@@ -1,0 +1,54 @@
+import type { ExecItem } from "../../core/sandpipe.js";
+import { command } from "../command.js";
+import { CONNECTION, connectToNamed } from "../connection.js";
+import { interruptible } from "../interruptible.js";
+import { json } from "../json.js";
+import { shortLength } from "../short-id.js";
+import { type Column, screenOf, table } from "../table.js";
+
+export const ps = command({
+  name: "ps",
+  summary: "list the commands of an agent",
+  usage: "[OPTIONS]",
+  about:
+    "Lists the commands of an agent, newest first, also those that have ended. A terminal is shown the " +
+    "beginnings of the ids, which all commands take as well, in lines that fit.",
+  options: {
+    json: {
+      help: "one JSON array of objects with id, command, args, status, exitCode, pid, pty, user",
+    },
+    ...CONNECTION,
+  },
+  examples: ["sandpipe ps", "sandpipe ps --json | jq -r '.[] | select(.status == \"RUNNING\").id'"],
+
+  async run(values) {
+    const { execs } = await connectToNamed(values);
+    return await interruptible(async ({ stdout }) => {
+      const items = await execs.list();
+      await stdout.write(values.json ? json(items) : listing(items));
+      return undefined;
+    });
+  },
+});
+
+function listing(items: readonly ExecItem[]): string {
+  const screen = screenOf(process.stdout);
+  const shown = screen.width === undefined ? Infinity : shortLength(items.map(({ id }) => id));
+  const columns: Column<ExecItem>[] = [
+    { title: "ID", text: ({ id }) => id.slice(0, shown) },
+    {
+      title: "STATUS",
+      text: ({ status }) => status.toLowerCase(),
+      colour: ({ status }) => (status === "RUNNING" ? "32" : undefined),
+    },
+    {
+      title: "EXIT",
+      text: ({ exitCode }) => (exitCode < 0 ? "" : String(exitCode)),
+      colour: ({ exitCode }) => (exitCode > 0 ? "31" : undefined),
+    },
+    { title: "PID", text: ({ pid }) => (pid === 0 ? "" : String(pid)) },
+    { title: "TTY", text: ({ pty }) => (pty ? "yes" : "") },
+    { title: "COMMAND", text: ({ command, args }) => [command, ...args].join(" ") },
+  ];
+  return table(columns, items, screen);
+}

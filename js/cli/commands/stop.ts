@@ -1,0 +1,39 @@
+import { command } from "../command.js";
+import { CONNECTION, connectToNamed } from "../connection.js";
+import { execsByPrefix } from "../exec-by-prefix.js";
+import { milliseconds } from "../option-values.js";
+import { stopEach } from "../stop-each.js";
+
+export const stop = command({
+  name: "stop",
+  summary: "stop commands and wait until they have ended",
+  usage: "[OPTIONS] ID...",
+  about:
+    "Stops each command: SIGTERM to all its processes, SIGKILL to those that are left after the grace " +
+    "period. It ends when no process of them is left. ID may be the beginning of one.",
+  options: {
+    grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
+    ...CONNECTION,
+  },
+  operands: { least: 1, most: Infinity },
+  notes: `
+Ctrl+C does not give it up; a second one kills at once.
+
+Exit codes:
+  0    all are stopped
+  1    one could not be stopped; stderr says which and why
+  2    the command line is wrong
+  125  sandpipe itself failed; stderr says why
+  130  all are stopped, and there was a signal meanwhile
+`,
+  examples: ["sandpipe stop 3f9c04", "sandpipe stop --grace 60 3f9c04 8a77e1"],
+
+  async run(values, ids) {
+    const graceMs = milliseconds("--grace", values.grace ?? "10");
+    const { execs } = await connectToNamed(values);
+    const find = execsByPrefix(execs);
+    return await stopEach(ids, async (written, forceSignal) =>
+      execs.terminate((await find(written)).id, { graceMs, forceSignal }),
+    );
+  },
+});

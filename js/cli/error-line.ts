@@ -1,0 +1,4 @@
+/** What went wrong and what to do, as stderr has it: on one line, with the program's name. */
+export function errorLine(message: string): string {
+  return `sandpipe: ${message.replaceAll(/\s*[\r\n]+\s*/g, " ").trim()}\n`;
+}

@@ -1,0 +1,23 @@
+import type { Outcome, StandardOutput } from "./ending.js";
+import { failed } from "./ending.js";
+import { errorLine } from "./error-line.js";
+
+/** Does something with each of several ids at once, and says on stderr what it could not be done with. */
+export async function onEach(
+  ids: readonly string[],
+  { stderr }: StandardOutput,
+  act: (id: string) => Promise<unknown>,
+): Promise<Outcome> {
+  const failures = await Promise.all(
+    ids.map(async (id) => {
+      try {
+        await act(id);
+        return false;
+      } catch (error) {
+        await stderr.write(errorLine(`${id}: ${failed(error).message}`));
+        return true;
+      }
+    }),
+  );
+  return { exitCode: failures.includes(true) ? 1 : 0 };
+}

@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+/** What was opened. */
+export interface OpenedPage {
+  /** Whether there was something to open it with. */
+  opened: boolean;
+  /** Removes the file that leads there. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Opens an address in the user's browser, through a file of the user's own that leads there: the address
+ * has a token in it, and everybody may read what a program is called with. The file is there until it
+ * is removed.
+ */
+export async function openInBrowser(address: string): Promise<OpenedPage> {
+  const folder = await mkdtemp(join(tmpdir(), "sandpipe-console-"));
+  const page = join(folder, "console.html");
+  const script = `location.replace(${JSON.stringify(address).replaceAll("<", "\\u003c")})`;
+  await writeFile(page, `<!doctype html><meta charset="utf-8"><script>${script}</script>\n`, {
+    mode: 0o600,
+  });
+  const opener = process.platform === "darwin" ? "open" : "xdg-open";
+  const child = spawn(opener, [pathToFileURL(page).href], { detached: true, stdio: "ignore" });
+  const opened = await once(child, "spawn").then(
+    () => true,
+    () => false,
+  );
+  child.unref();
+  return { opened, remove: () => rm(folder, { recursive: true, force: true }) };
+}

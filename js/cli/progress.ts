@@ -1,0 +1,45 @@
+import { performance } from "node:perf_hooks";
+
+/** How long something may take before a line tells of it, in milliseconds. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Awaits something. If stderr is a terminal and it takes longer than a moment, a line there says what is
+ * waited for, and goes when it is over.
+ *
+ * @param over Aborted: nobody waits for it any more.
+ */
+export async function withProgress<T>(
+  what: string,
+  work: Promise<T>,
+  over: AbortSignal,
+): Promise<T> {
+  const { stderr } = process;
+  if (!stderr.isTTY) return await work;
+  const start = performance.now();
+  let shown = false;
+  const show = (): void => {
+    const seconds = Math.floor((performance.now() - start) / 1000);
+    const line = `${what}: ${seconds} s`.slice(0, Math.max(stderr.columns - 1, 1));
+    stderr.write(`\r${line}\x1b[K`);
+    shown = true;
+  };
+  const end = (): void => {
+    clearTimeout(patience);
+    clearInterval(repeat);
+    if (shown) stderr.write("\r\x1b[K");
+    shown = false;
+  };
+  let repeat: NodeJS.Timeout | undefined;
+  const patience = setTimeout(() => {
+    show();
+    repeat = setInterval(show, 1000);
+  }, PATIENCE_MS);
+  over.addEventListener("abort", end, { once: true });
+  try {
+    return await work;
+  } finally {
+    over.removeEventListener("abort", end);
+    end();
+  }
+}

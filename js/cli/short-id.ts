@@ -1,0 +1,15 @@
+/** How much of an id a screen shows, at least: as of a container's. */
+const LENGTH = 12;
+
+/** How much of each id has to be shown for none to be taken for another. */
+export function shortLength(ids: readonly string[]): number {
+  const sorted = [...ids].sort();
+  const shared = sorted.map((id, index) => sharedLength(id, sorted[index + 1] ?? ""));
+  return Math.max(LENGTH, ...shared.map((length) => length + 1));
+}
+
+function sharedLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
+}

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { aborted } from "./aborted.js";
+import { Ending, type Outcome } from "./ending.js";
+import { errorLine } from "./error-line.js";
+import { onEach } from "./on-each.js";
+import { withProgress } from "./progress.js";
+
+/** How long it may take to kill what is to be killed at once, in milliseconds. */
+const FORCED_MS = 15_000;
+
+/**
+ * Stops each of several things and waits until they have ended. A signal to stop does not give that up;
+ * a second one forces it.
+ *
+ * @param stop Stops one; when the signal is aborted, by force.
+ */
+export async function stopEach(
+  ids: readonly string[],
+  stop: (id: string, forced: AbortSignal) => Promise<unknown>,
+): Promise<Outcome> {
+  const ending = new Ending();
+  ending.listenToSignals();
+  const { output } = ending;
+  ending.decided.addEventListener("abort", () => {
+    void output.stderr.write(errorLine("still stopping. Once more kills at once."));
+  });
+  const stopped = onEach(ids, output, (id) => stop(id, ending.forced));
+  const givenUp = aborted(ending.forced).then(async (): Promise<Outcome> => {
+    await delay(FORCED_MS);
+    return { exitCode: 1, message: "the kill was not confirmed." };
+  });
+  const waiting = Promise.race([stopped, givenUp]);
+  const outcome = await withProgress(`stopping ${ids.join(", ")}`, waiting, ending.decided);
+  return outcome.exitCode === 0 ? (ending.outcome ?? outcome) : outcome;
+}

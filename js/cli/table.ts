@@ -1,0 +1,85 @@
+/** A column of a table. */
+export interface Column<T> {
+  readonly title: string;
+  text(item: T): string;
+  /** Its colour on a screen that has some. */
+  colour?(item: T): Colour | undefined;
+}
+
+/** SGR parameters (ECMA-48, 8.3.117). */
+export type Colour = "31" | "32" | "33";
+
+/** Where a table is shown. */
+export interface Screen {
+  /** How many characters fit into a line; undefined: any number. */
+  readonly width: number | undefined;
+  readonly colour: boolean;
+}
+
+/** What stdout is. Colour is for terminals alone, and not if NO_COLOR says so (no-color.org). */
+export function screenOf({ isTTY, columns }: NodeJS.WriteStream): Screen {
+  const { NO_COLOR: noColour = "", TERM: kind } = process.env;
+  const width = isTTY && columns > 0 ? columns : undefined;
+  return { width, colour: isTTY && noColour === "" && kind !== "dumb" };
+}
+
+/** The space between columns. */
+const GAP = "  ";
+
+/** A table with a line of titles, its columns aligned. Control characters are shown escaped. */
+export function table<T>(
+  columns: readonly Column<T>[],
+  items: readonly T[],
+  { width, colour }: Screen,
+): string {
+  const rows = items.map((item) => columns.map((column) => escaped(column.text(item))));
+  const all = [columns.map(({ title }) => title), ...rows];
+  const widths = columns.map((_, index) => Math.max(...all.map((row) => length(row[index] ?? ""))));
+  const lines = all.map((row, line) => {
+    let left = width ?? Infinity;
+    const cells = row.map((text, index) => {
+      // What is behind the last one would only make the line longer.
+      const full = index === row.length - 1 ? text : text.padEnd(padding(text, widths[index] ?? 0));
+      const gap = index === 0 ? "" : GAP;
+      const cell = cut(gap + full, left);
+      left -= length(cell);
+      const item = items[line - 1];
+      const shade = item === undefined ? undefined : columns[index]?.colour?.(item);
+      return colour && shade !== undefined ? `\x1b[${shade}m${cell}\x1b[0m` : cell;
+    });
+    return cells.join("").trimEnd();
+  });
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** Control characters, and those that change the direction or the line of what follows. */
+const INVISIBLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+
+const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** A text as one line, with nothing in it that a terminal would act upon. */
+export function escaped(text: string): string {
+  return text.replaceAll(INVISIBLE, (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    return ESCAPES[character] ?? (code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`);
+  });
+}
+
+/** How many code points it has. */
+function length(text: string): number {
+  return Array.from(text).length;
+}
+
+/** The length in code units to pad a text to, for it to have so many code points. */
+function padding(text: string, width: number): number {
+  return width + text.length - length(text);
+}
+
+function cut(text: string, width: number): string {
+  if (length(text) <= width) return text;
+  return width > 0
+    ? `${Array.from(text)
+        .slice(0, width - 1)
+        .join("")}…`
+    : "";
+}

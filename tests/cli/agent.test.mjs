@@ -1,0 +1,169 @@
+// @ts-check
+// `sandpipe agent` and `sandpipe console`: an agent in the foreground.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { connect } from "sandpipe";
+import { startTestAgent } from "../agent.mjs";
+import { installSandpipe, until } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+});
+after(() => sandpipe.remove());
+
+/** Flags of an agent that keeps its token in a directory of its own. */
+function flags() {
+  const state = join(sandpipe.path, `state-${randomUUID()}`);
+  return ["--", "--listen", "127.0.0.1:0", "--state-dir", state, "--ephemeral"];
+}
+
+/** What a person is told. @param {string} said */
+function directions(said) {
+  const [, url = ""] = /listens on (\S+)/.exec(said) ?? [];
+  const [, file = ""] = /token is in (\S+)/.exec(said) ?? [];
+  return {
+    url,
+    file,
+    exports: [...said.matchAll(/^ {2}(export .*?)\r?$/gm)].map(([, line]) => line),
+  };
+}
+
+describe("sandpipe agent", () => {
+  it("says how to use it, which is true, and ends with 0 when it is told to", async () => {
+    const invocation = await sandpipe.start(["agent", ...flags()]);
+    await invocation.says(/Ctrl\+C stops/);
+    const { url, file, exports } = directions(invocation.stdout);
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.match(file, /state-.*\/admin-token$/);
+    const script = `${exports.join("\n")}\nsandpipe run echo there; sandpipe ps`;
+    const { stdout } = await (await sandpipe.startInShell(script)).end;
+    assert.match(stdout, /^there\nID .*\n.* echo there\n$/);
+    invocation.child.kill("SIGTERM");
+    const { exitCode, stderr } = await invocation.end;
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+    await invocation.leavesNothing();
+  });
+
+  it("says it as a line of JSON", async () => {
+    const invocation = await sandpipe.start(["agent", "--json", ...flags()]);
+    await invocation.says("\n");
+    const { url, adminTokenFile } = JSON.parse(invocation.stdout);
+    const token = (await readFile(adminTokenFile, "utf8")).trim();
+    const { execs } = await connect({ url, token });
+    assert.equal((await execs.exec("true")).exitCode, 0);
+    invocation.child.kill("SIGINT");
+    assert.equal((await invocation.end).exitCode, 0);
+  });
+
+  it("stops what it runs on Ctrl+C, and kills it on the second", async () => {
+    const invocation = await sandpipe.startInTerminal(["agent", ...flags()]);
+    await invocation.says(/Ctrl\+C stops/);
+    const { url, file } = directions(invocation.stdout);
+    const { execs } = await connect({ url, token: (await readFile(file, "utf8")).trim() });
+    // It listens no more while it stops.
+    const stubborn = "trap 'echo > refused' TERM; echo > ready; while :; do sleep 0.05; done";
+    await execs.create({ command: "sh", args: ["-c", stubborn] });
+    await until(() => existsSync(join(sandpipe.path, "ready")));
+    invocation.stdin.write("\x03");
+    await until(() => existsSync(join(sandpipe.path, "refused")));
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /exit code 0\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+  });
+
+  it("leaves nothing when it is killed itself", async () => {
+    const invocation = await sandpipe.start(["agent", ...flags()]);
+    await invocation.says(/Ctrl\+C stops/);
+    invocation.child.kill("SIGKILL");
+    await invocation.end;
+    await invocation.willLeaveNothing();
+  });
+
+  it("ends with 125 and one line where it can't be started", async () => {
+    const taken = await startTestAgent();
+    const noAddress = await sandpipe.run([
+      "agent",
+      ...flags(),
+      "--listen",
+      new URL(taken.url).host,
+    ]);
+    await taken.stop();
+    const noProgram = await sandpipe.run(["agent"], { env: { SANDPIPE_AGENT: "/no/agent" } });
+    const noFlag = await sandpipe.run(["agent", "--", "--walk"]);
+    for (const [{ exitCode, stdout, stderr }, says] of /** @type {const} */ ([
+      [noAddress, /can't listen on 127\.0\.0\.1/],
+      [noProgram, /\/no\/agent.*SANDPIPE_AGENT/],
+      [noFlag, /--walk/],
+    ])) {
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 125, stdout: "" });
+      assert.match(stderr, /^sandpipe: .*\n$/);
+      assert.match(stderr, says);
+    }
+  });
+});
+
+describe("sandpipe console", () => {
+  it("prints the address with the token, and runs an agent as long as it runs itself", async () => {
+    const invocation = await sandpipe.start(["console", "--no-open", ...flags()]);
+    await invocation.says(/Ctrl\+C stops/);
+    const [, url = "", token = ""] =
+      /^The console is at (http:\/\/127\.0\.0\.1:\d+)\/#token=(\S+)$/m.exec(invocation.stdout) ??
+      [];
+    const { execs } = await connect({ url, token });
+    assert.equal((await execs.exec("true")).exitCode, 0);
+    invocation.child.kill("SIGINT");
+    assert.equal((await invocation.end).exitCode, 0);
+    await invocation.leavesNothing();
+  });
+
+  it("opens it in the browser, with nothing of the token in the arguments", async () => {
+    const bin = join(sandpipe.path, "opener");
+    const opened = join(sandpipe.path, "opened");
+    await mkdir(bin);
+    // What a desktop has for it.
+    await writeFile(
+      join(bin, "xdg-open"),
+      `#!/bin/sh\necho "$1" > ${opened}.new\nmv ${opened}.new ${opened}\n`,
+    );
+    await chmod(join(bin, "xdg-open"), 0o755);
+    const env = { PATH: `${bin}:${process.env["PATH"]}` };
+    const invocation = await sandpipe.start(["console", ...flags()], { env });
+    await invocation.says(/Ctrl\+C stops/);
+    await until(() => existsSync(opened));
+    const argument = (await readFile(opened, "utf8")).trim();
+    const [, address = ""] = /The console is at (\S+)/.exec(invocation.stdout) ?? [];
+    assert.ok(!argument.includes(new URL(address).hash));
+    const page = await readFile(fileURLToPath(argument), "utf8");
+    assert.ok(page.includes(`location.replace(${JSON.stringify(address)})`));
+    invocation.child.kill("SIGINT");
+    assert.equal((await invocation.end).exitCode, 0);
+    await invocation.leavesNothing();
+  });
+
+  it("prints the address of an agent that is named, and does without a browser", async () => {
+    const agent = await startTestAgent();
+    // Nothing but Node.js is found there.
+    const PATH = join(sandpipe.path, "node-alone");
+    await mkdir(PATH);
+    await symlink(process.execPath, join(PATH, "node"));
+    const env = { PATH, SANDPIPE_URL: `${agent.url}/prefix`, SANDPIPE_TOKEN: "a&b" };
+    const { exitCode, stdout, stderr } = await sandpipe.run(["console"], { env });
+    await agent.stop();
+    assert.deepEqual(
+      { exitCode, stdout, stderr },
+      {
+        exitCode: 0,
+        stdout: `The console is at ${agent.url}/prefix/#token=a%26b\n`,
+        stderr: "",
+      },
+    );
+  });
+});

@@ -1,0 +1,127 @@
+// @ts-check
+// `sandpipe attach`, in a real terminal and without one.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { connect } from "sandpipe";
+import { startTestAgent } from "../agent.mjs";
+import { installSandpipe, until } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
+let agent;
+/** @type {import("sandpipe").Execs} */
+let execs;
+/** @type {NodeJS.ProcessEnv} */
+let env;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+  agent = await startTestAgent();
+  ({ execs } = await connect(agent));
+  env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
+});
+after(async () => {
+  await agent.stop();
+  await sandpipe.remove();
+});
+
+/**
+ * Creates an exec and waits until it is ready.
+ *
+ * @param {string} script
+ * @param {Partial<import("sandpipe").CreateExecRequest>} [more]
+ */
+async function create(script, more) {
+  const ready = ["-c", `echo ready; ${script}`];
+  const { id } = await execs.create({ command: "sh", args: ready, ...more });
+  await until(async () => (await execs.getOutput(id)).output.includes("ready"));
+  return id;
+}
+
+const inTerminal = (/** @type {string} */ id) =>
+  sandpipe.startInTerminal(["attach", id.slice(0, 16)], { env });
+
+/** Says every key that it gets, once it is in raw mode. */
+const KEYS = `stty raw -echo; echo raw; while key=$(dd bs=1 count=1 2>/dev/null | od -An -tx1); do
+  echo "key$key."; [ "$key" = " 71" ] && exit 42; done`;
+
+describe("sandpipe attach, to a terminal", () => {
+  it("hands over every key and the size, and ends with the command's exit code", async () => {
+    const script = `until [ "$(stty size)" = "30 100" ]; do sleep 0.05; done; ${KEYS}`;
+    const id = await create(`${script}`, { pty: true });
+    const invocation = await inTerminal(id);
+    await invocation.says("raw");
+    invocation.stdin.write("a\x03\x10b");
+    await invocation.says(/key 61\.\s+key 03\.\s+key 10\.\s+key 62\./);
+    invocation.stdin.write("q");
+    assert.match((await invocation.end).stdout, /exit code 42\r\nrestored\r\n$/);
+  });
+
+  it("is left by Ctrl+P Ctrl+Q, also in two pieces, and the command goes on", async () => {
+    const id = await create(KEYS, { pty: true });
+    for (const pieces of [["\x10\x11"], ["\x10", "\x11"]]) {
+      const invocation = await inTerminal(id);
+      await invocation.says("raw");
+      invocation.stdin.write("a");
+      await invocation.says("key 61.");
+      for (const piece of pieces) invocation.stdin.write(piece);
+      assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+      assert.equal((await execs.get(id)).status, "RUNNING");
+    }
+    await execs.sendStdin(id, { input: "q" });
+    const { exitCode, output } = await execs.wait(id);
+    assert.equal(exitCode, 42);
+    assert.doesNotMatch(output, /key 1[01]\./);
+  });
+
+  it("is left by Ctrl+C where the command takes no keys", async () => {
+    const id = await create("sleep 1000", { pty: true, interactive: false });
+    const invocation = await inTerminal(id);
+    await invocation.says("ready");
+    // The first key tells that it takes none.
+    const interrupt = setInterval(() => invocation.stdin.write("\x03"), 50);
+    const { stdout } = await invocation.end;
+    clearInterval(interrupt);
+    assert.match(stdout, /exit code 130\r\nrestored\r\n/);
+    assert.equal((await execs.get(id)).status, "RUNNING");
+    await execs.delete(id);
+  });
+});
+
+describe("sandpipe attach, to a command without a terminal", () => {
+  it("passes lines on, shows stdout and stderr apart, and ends with its exit code", async () => {
+    const id = await create("while read line; do echo got $line; echo $line >&2; done; exit 7");
+    const invocation = await sandpipe.start(["attach", id], { env });
+    await invocation.says("ready\n");
+    invocation.stdin.write("one\n");
+    await invocation.says("got one\n");
+    invocation.stdin.end("two\n");
+    assert.deepEqual(await invocation.end, {
+      ...{ exitCode: 7, signal: null },
+      ...{ stdout: "ready\ngot one\ngot two\n", stderr: "one\ntwo\n" },
+    });
+  });
+
+  it("is left by Ctrl+C, and the command goes on", async () => {
+    const id = await create("while read line; do echo got $line; done");
+    const invocation = await inTerminal(id);
+    await invocation.says("ready");
+    invocation.stdin.write("one\n");
+    await invocation.says("got one");
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    assert.equal((await execs.get(id)).status, "RUNNING");
+    await execs.delete(id);
+  });
+
+  it("leaves its stdin alone when told to", async () => {
+    const id = await create("read line; echo got $line; exit 7");
+    const invocation = await sandpipe.start(["attach", "--no-stdin", id], { env });
+    invocation.stdin.end("lost\n");
+    await invocation.says("ready");
+    await execs.sendStdin(id, { input: "kept\n" });
+    const { exitCode, stdout } = await invocation.end;
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 7, stdout: "ready\ngot kept\n" });
+  });
+});

@@ -1,0 +1,97 @@
+// @ts-check
+// `sandpipe completion`, in a real bash, and in zsh and fish where they are installed.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { installSandpipe } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+});
+after(() => sandpipe.remove());
+
+/** @param {string} shell */
+async function script(shell) {
+  const { exitCode, stdout, stderr } = await sandpipe.run(["completion", shell]);
+  assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+  return stdout;
+}
+
+/** What is offered for the last word, as bash asks for it. @param {string} shell @param {string[]} words */
+async function offered(shell, ...words) {
+  const file = join(sandpipe.path, `completion.${shell}`);
+  await writeFile(file, await script(shell));
+  const ask = `source ${file}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const args = ["-c", ask, "bash", "sandpipe", ...words];
+  return execFileSync("bash", ["--norc", ...args], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .sort();
+}
+
+describe("sandpipe completion bash", () => {
+  it("completes commands, also those of a group, and options", async () => {
+    const all = [
+      "agent",
+      "attach",
+      "bg",
+      "completion",
+      "console",
+      "kill",
+      "logs",
+      "ps",
+      "run",
+      "stop",
+    ];
+    assert.ok(all.every((name) => name !== undefined));
+    const commands = await offered("bash", "");
+    assert.deepEqual(
+      commands.filter((name) => all.includes(name)),
+      all,
+    );
+    assert.deepEqual(await offered("bash", "c"), ["completion", "console"]);
+    assert.deepEqual(await offered("bash", "--v"), ["--version"]);
+    assert.deepEqual(await offered("bash", "bg", "st"), ["start", "stop"]);
+    assert.deepEqual(await offered("bash", "logs", "--f"), ["--follow"]);
+    assert.deepEqual(await offered("bash", "bg", "logs", "--gr"), ["--grep"]);
+    assert.deepEqual(await offered("bash", "run", "--env", "A=1", "--in"), ["--interactive"]);
+  });
+
+  it("leaves what is another command's to files", async () => {
+    assert.deepEqual(await offered("bash", "run", "--", "ls", "--"), [""]);
+    assert.deepEqual(await offered("bash", "logs", ""), [""]);
+  });
+
+  it("is known to bash as sandpipe's", async () => {
+    const ask = `${await script("bash")}\ncomplete -p sandpipe`;
+    const known = execFileSync("bash", ["--norc", "-c", ask], { encoding: "utf8" });
+    assert.equal(known, "complete -o default -F _sandpipe sandpipe\n");
+  });
+});
+
+describe("sandpipe completion, other shells", () => {
+  for (const shell of ["zsh", "fish"]) {
+    const skip = !existsSync(`/usr/bin/${shell}`) && `${shell} is not installed`;
+    it(`is a script that ${shell} can read`, { skip }, async () => {
+      const file = join(sandpipe.path, `completion.${shell}`);
+      await writeFile(file, await script(shell));
+      execFileSync(shell, ["--no-execute", file]);
+    });
+  }
+
+  it("has every command for every shell, and refuses one that it does not know", async () => {
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const text = await script(shell);
+      for (const name of ["attach", " bg logs", "no-open"]) assert.ok(text.includes(name), name);
+    }
+    const { exitCode, stderr } = await sandpipe.run(["completion", "csh"]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /^sandpipe: .*bash, zsh and fish.*"csh".*\n$/);
+  });
+});

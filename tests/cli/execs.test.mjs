@@ -1,0 +1,267 @@
+// @ts-check
+// `sandpipe ps`, `logs`, `kill` and `stop`: the commands of an agent that is there.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { connect } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+import { startTestAgent } from "../agent.mjs";
+import { installSandpipe, until } from "./command-line.mjs";
+
+/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
+let sandpipe;
+/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
+let agent;
+/** @type {import("sandpipe").Execs} */
+let execs;
+/** @type {NodeJS.ProcessEnv} */
+let env;
+
+before(async () => {
+  sandpipe = await installSandpipe();
+  agent = await startTestAgent();
+  ({ execs } = await connect(agent));
+  env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
+});
+after(async () => {
+  await agent.stop();
+  await sandpipe.remove();
+});
+
+/** Runs the program at the agent. @param {string[]} args */
+const run = (...args) => sandpipe.run(args, { env });
+
+/** Creates an exec and waits until it has said so much. @param {string} script @param {string} [says] */
+async function create(script, says) {
+  const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+  if (says === undefined) await execs.wait(id);
+  else await until(async () => (await execs.getOutput(id)).output.includes(says));
+  return id;
+}
+
+/** Writes and does not end. */
+const ENDLESS = "echo ready; while :; do echo more; sleep 0.01; done";
+
+/** Does not end on SIGTERM. */
+const STUBBORN = "trap 'echo refused' TERM; echo ready; while :; do sleep 0.05; done";
+
+describe("sandpipe ps", () => {
+  it("lists the commands, newest first, aligned, with nothing in them that a terminal acts upon", async () => {
+    const older = await create("exit 3");
+    const newer = await create("echo ready\n: '\x1b[2J\x9b\u202e\t'; sleep 1000", "ready");
+    const { exitCode, stdout, stderr } = await run("ps");
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+    const [title = "", first = "", second = ""] = stdout.split("\n");
+    assert.match(title, /^ID +STATUS +EXIT +PID +TTY +COMMAND$/);
+    const start = title.indexOf("COMMAND");
+    assert.match(first, new RegExp(`^${newer}  running +\\d+ +sh -c`));
+    assert.equal(first.slice(start), "sh -c echo ready\\n: '\\x1b[2J\\x9b\\u202e\\t'; sleep 1000");
+    assert.match(second, new RegExp(`^${older}  exited +3 +\\d+ +sh -c exit 3$`));
+    assert.equal(second.indexOf("sh -c"), start);
+    await execs.delete(newer);
+  });
+
+  it("lists them as JSON, field by field as the agent does", async () => {
+    await create("echo x", "x");
+    const { exitCode, stdout } = await run("ps", "--json");
+    assert.equal(exitCode, 0);
+    assert.deepEqual(JSON.parse(stdout), await execs.list());
+  });
+
+  it("has short ids, colours and lines that fit in a terminal, and no colours with NO_COLOR", async () => {
+    const id = await create(`exit 3 # ${"long ".repeat(100)}`);
+    const lineIn = async (/** @type {NodeJS.ProcessEnv} */ more) => {
+      const invocation = await sandpipe.startInTerminal(["ps"], { env: { ...env, ...more } });
+      const lines = (await invocation.end).stdout.split("\r\n");
+      return lines.find((line) => line.startsWith(id.slice(0, 12))) ?? "";
+    };
+    const coloured = await lineIn({ NO_COLOR: "" });
+    assert.match(coloured, new RegExp(`^${id.slice(0, 12)}  exited\\x1b\\[31m +3 `));
+    assert.equal(coloured.replaceAll(/\x1b\[\d+m/g, "").length, 100);
+    const plain = await lineIn({ NO_COLOR: "1" });
+    assert.doesNotMatch(plain, /\x1b/);
+    assert.equal(plain.length, 100);
+    assert.ok(plain.endsWith("…"));
+  });
+
+  it("has no colours and whole ids elsewhere", async () => {
+    const id = await create("exit 3");
+    const { stdout } = await run("ps");
+    assert.doesNotMatch(stdout, /\x1b/);
+    assert.ok(stdout.includes(`${id}  exited`));
+  });
+});
+
+describe("sandpipe logs", () => {
+  it("shows stdout and stderr apart, and ends with 0 whatever the command did", async () => {
+    const id = await create("echo hello; echo oops >&2; printf 'é 😀'; exit 3");
+    const end = { exitCode: 0, signal: null, stdout: "hello\né 😀", stderr: "oops\n" };
+    assert.deepEqual(await run("logs", id), end);
+    assert.deepEqual(await run("logs", "-f", id.slice(0, 12)), end);
+  });
+
+  it("shows what there is of a command that goes on, also when that is nothing", async () => {
+    const silent = await create("sleep 1000 & echo >/dev/null; wait", "");
+    assert.deepEqual(await run("logs", silent), {
+      exitCode: 0,
+      signal: null,
+      stdout: "",
+      stderr: "",
+    });
+    const endless = await create(ENDLESS, "more");
+    const { exitCode, stdout } = await run("logs", endless);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /^ready\n(more\n)+$/);
+    await Promise.all([execs.delete(silent), execs.delete(endless)]);
+  });
+
+  it("begins at a piece, whose number is in its JSON", async () => {
+    const id = await create("echo one; sleep 0.2; echo two; sleep 0.2; echo three >&2; exit 3");
+    const { stdout } = await run("logs", "--json", id);
+    const pieces = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const whole = pieces.map(({ output }) => output).join("");
+    assert.equal(whole, "one\ntwo\nthree\n");
+    assert.equal(pieces.at(-1).exitCode, 3);
+    const { sequence } = pieces.find(({ output }) => output.includes("two"));
+    const later = await run("logs", "--since", String(sequence), id);
+    assert.deepEqual([later.stdout, later.stderr], ["two\n", "three\n"]);
+    const nothing = await run("logs", "--since", "1000", id);
+    assert.deepEqual([nothing.exitCode, nothing.stdout], [0, ""]);
+  });
+
+  it("follows to the end", async () => {
+    const id = await create("echo ready; read line; echo $line", "ready");
+    const invocation = await sandpipe.start(["logs", "--follow", id], { env });
+    await invocation.says("ready\n");
+    await execs.sendStdin(id, { input: "typed\n" });
+    const { exitCode, stdout } = await invocation.end;
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 0, stdout: "ready\ntyped\n" });
+  });
+
+  it("ends the watching, not the command, on Ctrl+C", async () => {
+    const id = await create(ENDLESS, "ready");
+    const invocation = await sandpipe.startInTerminal(["logs", "-f", id], { env });
+    await invocation.says("more");
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    assert.equal((await execs.get(id)).status, "RUNNING");
+    await execs.delete(id);
+  });
+
+  it("ends silently with 141 when nobody reads it any more", async () => {
+    const id = await create(ENDLESS, "ready");
+    const script = `{ sandpipe logs -f ${id}; echo $? >&2; } | head -1`;
+    const invocation = await sandpipe.startInShell(script, { env });
+    const { stdout, stderr } = await invocation.end;
+    assert.deepEqual({ stdout, stderr }, { stdout: "ready\n", stderr: "141\n" });
+    assert.equal((await execs.get(id)).status, "RUNNING");
+    await execs.delete(id);
+  });
+
+  it("says which output the agent no longer has, and how to see the rest", async () => {
+    const small = await startAgent({ args: ["--spool-limit", "64KiB"] });
+    const sandbox = await connect(small);
+    const script = "head -c 1000000 /dev/zero | tr '\\0' x; echo end";
+    const { id } = await sandbox.execs.create({ command: "sh", args: ["-c", script] });
+    await until(async () => (await sandbox.execs.get(id)).status === "EXITED");
+    const options = { env: { SANDPIPE_URL: small.url, SANDPIPE_TOKEN: small.token } };
+    const { exitCode, stdout, stderr } = await sandpipe.run(["logs", id], options);
+    assert.deepEqual({ exitCode, stdout }, { exitCode: 125, stdout: "" });
+    assert.match(stderr, /^sandpipe: .*no longer has the pieces 1 to \d+.*\n$/);
+    const [, since = ""] = /--since (\d+)/.exec(stderr) ?? [];
+    const rest = await sandpipe.run(["logs", "--since", since, id], options);
+    assert.equal(rest.exitCode, 0);
+    assert.match(rest.stdout, /^x+end\n$/);
+    await small.stop();
+  });
+});
+
+describe("sandpipe kill", () => {
+  it("sends a signal, by any of its names, to several", async () => {
+    const script = "trap 'exit 42' HUP; echo ready; while :; do sleep 0.05; done";
+    for (const signal of ["HUP", "sighup", "1"]) {
+      const ids = [await create(script, "ready"), await create(script, "ready")];
+      const { exitCode, stdout, stderr } = await run("kill", "-s", signal, ...ids);
+      assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "", stderr: "" });
+      for (const id of ids) assert.equal((await execs.wait(id)).exitCode, 42);
+    }
+  });
+
+  it("sends SIGTERM by default, and says which it could not be sent to", async () => {
+    const ended = await create("exit 0");
+    const runs = await create("echo ready; exec sleep 1000", "ready");
+    const { exitCode, stderr } = await run("kill", ended, "no-such", runs);
+    assert.equal(exitCode, 1);
+    assert.equal((await execs.wait(runs)).exitCode, 143);
+    const lines = stderr.trimEnd().split("\n").sort();
+    assert.equal(lines.length, 2);
+    assert.ok(lines.some((line) => line.startsWith(`sandpipe: ${ended}: `) && /ended/.test(line)));
+    assert.ok(lines.some((line) => line.startsWith("sandpipe: no-such: no exec has the id")));
+  });
+});
+
+describe("sandpipe stop", () => {
+  it("stops several, gracefully and then by force, and waits for it", async () => {
+    const tidy = await create(
+      "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done",
+      "ready",
+    );
+    const stubborn = await create(STUBBORN, "ready");
+    const { exitCode, stdout, stderr } = await run("stop", "--grace", "0.5", tidy, stubborn);
+    assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "", stderr: "" });
+    assert.equal((await execs.get(tidy)).exitCode, 7);
+    assert.equal((await execs.get(stubborn)).exitCode, 137);
+  });
+
+  it("stops the others where one can't be stopped, and says which", async () => {
+    const id = await create("echo ready; exec sleep 1000", "ready");
+    const { exitCode, stderr } = await run("stop", "no-such", id);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^sandpipe: no-such: no exec has the id "no-such".*sandpipe ps.*\n$/);
+    assert.equal((await execs.get(id)).exitCode, 143);
+  });
+
+  it("tells on a terminal that it waits, and kills on the second Ctrl+C", async () => {
+    const id = await create(STUBBORN, "ready");
+    const args = ["stop", "--grace", "1000", id];
+    const invocation = await sandpipe.startInTerminal(args, { env });
+    await invocation.says(/\rstopping [0-9a-f]{32}: 2 s\x1b\[K/);
+    invocation.stdin.write("\x03");
+    await invocation.says(/\r\x1b\[Ksandpipe: still stopping/);
+    assert.equal((await execs.get(id)).exitCode, -1);
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    assert.equal((await execs.get(id)).exitCode, 137);
+  });
+
+  it("tells nothing of waiting where there is no terminal", async () => {
+    const id = await create(STUBBORN, "ready");
+    const { exitCode, stderr } = await run("stop", "--grace", "3", id);
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+  });
+});
+
+describe("an id", () => {
+  it("may be its beginning, if that is no other's", async () => {
+    // One more than there are digits: two begin alike.
+    const ids = await Promise.all(Array.from({ length: 17 }, () => create("echo $0")));
+    const [prefix = ""] = ids
+      .map(([digit = ""]) => digit)
+      .filter((digit, at, all) => all.indexOf(digit) !== at);
+    const { exitCode, stderr } = await run("logs", prefix);
+    assert.equal(exitCode, 125);
+    assert.match(stderr, new RegExp(`^sandpipe: "${prefix}" is ambiguous: .*Write more\\.\\n$`));
+    const [id = ""] = ids;
+    assert.equal((await run("logs", id.slice(0, 16))).stdout, "sh\n");
+  });
+
+  for (const command of [["ps"], ["logs", "x"], ["kill", "x"], ["stop", "x"], ["attach", "x"]]) {
+    it(`is asked for at an agent that is named: ${command[0]} ends with 2 where none is`, async () => {
+      const { exitCode, stdout, stderr } = await sandpipe.run(command);
+      assert.deepEqual({ exitCode, stdout }, { exitCode: 2, stdout: "" });
+      assert.match(stderr, /^sandpipe: no agent is named: .*sandpipe agent.*--url.*\n$/);
+    });
+  }
+});
