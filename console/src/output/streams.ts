@@ -12,6 +12,16 @@ export function isShown(type: OutputType, streams: Streams): boolean {
 /** What stands before each line of stderr, so that it is not told by its colour alone. */
 export const STDERR_MARK = "┃ ";
 
+/** A piece of stderr that begins a line, with the mark before each line. */
+export function marked(output: string): string {
+  return STDERR_MARK + goingOn(output);
+}
+
+/** The same for a piece that goes on with a line. */
+function goingOn(output: string): string {
+  return output.replace(/\n(?!$)/g, `\n${STDERR_MARK}`);
+}
+
 const RED = "\x1b[31m";
 const DEFAULT_COLOUR = "\x1b[39m";
 
@@ -25,8 +35,7 @@ export class StreamMarker {
     const goesOn = this.#line === type;
     this.#line = output.endsWith("\n") ? undefined : type;
     if (type === "stdout") return output;
-    const marked = output.replace(/\n(?!$)/g, `\n${STDERR_MARK}`);
-    return `${RED}${goesOn ? "" : STDERR_MARK}${marked}${DEFAULT_COLOUR}`;
+    return `${RED}${goesOn ? goingOn(output) : marked(output)}${DEFAULT_COLOUR}`;
   }
 }
 

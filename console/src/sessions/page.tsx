@@ -1,5 +1,48 @@
-import type { Sessions } from "sandpipe";
+import { useState } from "preact/hooks";
+import type { Session, Sessions } from "sandpipe";
+import { CreateForm } from "./create-form.js";
+import { SessionPanel } from "./session-panel.js";
 
-export function SessionsPage({}: { sessions: Sessions }) {
-  return <h1>Sessions</h1>;
+interface Open {
+  number: number;
+  name: string;
+  session: Session;
+}
+
+/** The shells that this page has started. They end with it, or when they are closed. */
+export function SessionsPage({ sessions }: { sessions: Sessions }) {
+  const [open, setOpen] = useState<readonly Open[]>([]);
+  const [started, setStarted] = useState(0);
+
+  return (
+    <div class="left">
+      <h1>Sessions</h1>
+      <CreateForm
+        sessions={sessions}
+        onCreate={(session, shell) => {
+          const number = started + 1;
+          setStarted(number);
+          setOpen((before) => [...before, { number, name: `${number}: ${shell}`, session }]);
+        }}
+      />
+      {open.length === 0 && (
+        <p class="empty">
+          A session is a shell that remembers its directory, variables and functions from run to
+          run. It ends with this page.
+        </p>
+      )}
+      <div class="outputs">
+        {open.map(({ number, name, session }) => (
+          <SessionPanel
+            key={number}
+            session={session}
+            name={name}
+            onClosed={() => {
+              setOpen((before) => before.filter((other) => other.number !== number));
+            }}
+          />
+        ))}
+      </div>
+    </div>
+  );
 }

@@ -27,12 +27,13 @@ const INDEX: &str = "index.html";
 const HASHED: &str = "assets/";
 
 /// The page holds a token that may run commands: it loads and reaches nothing but the agent, and no
-/// other page can put it in a frame or keep a handle on it.
+/// other page can put it in a frame or keep a handle on it. The colours of a terminal's text are style
+/// attributes.
 const RESTRICTIONS: [(HeaderName, &str); 4] = [
     (
         CONTENT_SECURITY_POLICY,
-        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; \
-         img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+         style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
          form-action 'none'; frame-ancestors 'none'",
     ),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
