@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { KeyboardHelp } from "./keyboard-help.js";
 import { BackgroundPage } from "./background/page.js";
 import { useLiveList } from "./connection/live-list.js";
 import { ConnectionStatus } from "./connection/status.js";
@@ -60,6 +61,7 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
           <SessionsPage sessions={sandbox.sessions} />
         </div>
       </main>
+      <KeyboardHelp />
     </>
   );
 }

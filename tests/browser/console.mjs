@@ -41,6 +41,8 @@ export class ConsoleAgent {
       {
         env: {
           ...process.env,
+          // Where background processes have their directories.
+          TMPDIR: this.folder,
           SANDPIPE_ADMIN_TOKEN: this.token,
           SANDPIPE_READONLY_TOKEN: this.readOnlyToken,
         },

@@ -21,6 +21,7 @@ export function SpawnForm({
       const [name, cwd] = [textOf(form, "name").trim(), textOf(form, "cwd").trim()];
       const place = { ...(name === "" ? {} : { name }), ...(cwd === "" ? {} : { cwd }) };
       onSpawn(await background.spawn(textOf(form, "script"), place));
+      form.reset();
     } catch (error) {
       setError(error);
     } finally {

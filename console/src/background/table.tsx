@@ -1,3 +1,4 @@
+import { ageText } from "../execs/age.js";
 import type { BackgroundProcess, BackgroundStatus } from "sandpipe";
 
 /** How a status is to look; as that of an exec. */
@@ -39,7 +40,9 @@ export function BackgroundTable({
           <th scope="col" class="number">
             Exit code
           </th>
-          <th scope="col">Started</th>
+          <th scope="col" class="number">
+            Age
+          </th>
           <th scope="col" class="number">
             PID
           </th>
@@ -71,9 +74,9 @@ export function BackgroundTable({
                 </button>
               </td>
               <td class="number exit-code">{process.exitCode ?? "–"}</td>
-              <td>
-                <time dateTime={process.startedAt}>
-                  {new Date(process.startedAt).toLocaleTimeString()}
+              <td class="number">
+                <time dateTime={process.startedAt} title={new Date(process.startedAt).toString()}>
+                  {ageText({ at: Date.parse(process.startedAt), orOlder: false }, Date.now())}
                 </time>
               </td>
               <td class="number">{process.pid}</td>

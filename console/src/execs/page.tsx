@@ -35,7 +35,8 @@ export function ExecsPage({
   const closed = shown?.filter((item) => isRunning(item) && !opened.has(item.id)) ?? [];
 
   const open = (...added: ExecItem[]) => {
-    setOpened((before) => new Map([...before, ...added.map((item) => [item.id, item] as const)]));
+    // The newest first, as in the list.
+    setOpened((before) => new Map([...added.map((item) => [item.id, item] as const), ...before]));
   };
   const close = (id: string) => {
     setOpened((before) => new Map([...before].filter(([other]) => other !== id)));

@@ -49,19 +49,19 @@ export function RunForm({ execs, onRun }: { execs: Execs; onRun: (item: ExecItem
         void run(command);
       }}
     >
+      <label>
+        Command
+        <input
+          name="line"
+          class="code"
+          required
+          spellcheck={false}
+          autocapitalize="off"
+          autocomplete="off"
+          placeholder="npm test"
+        />
+      </label>
       <div class="fields">
-        <label class="wide">
-          Command
-          <input
-            name="line"
-            class="code"
-            required
-            spellcheck={false}
-            autocapitalize="off"
-            autocomplete="off"
-            placeholder="npm test"
-          />
-        </label>
         <label>
           Shell
           <select name="interpreter">
@@ -74,17 +74,18 @@ export function RunForm({ execs, onRun }: { execs: Execs; onRun: (item: ExecItem
           <input name="pty" type="checkbox" />
           Terminal
         </label>
-        <button class="primary" disabled={busy}>
-          Run
-        </button>
         <button
           type="button"
+          class="push"
           disabled={busy}
           onClick={() => {
             void run(() => ({ command: "bash", args: ["-i"], pty: true, ...place() }));
           }}
         >
           Open a shell
+        </button>
+        <button class="primary" disabled={busy}>
+          Run
         </button>
       </div>
       <details>

@@ -1,5 +1,6 @@
 import type { ExecItem } from "sandpipe";
 import { ageText, type FirstSeen } from "./age.js";
+import { CommandText } from "./command-text.js";
 import { lineOf } from "./command-line.js";
 import { exitCodeOf, hasEnded, isRunning, look } from "./status.js";
 import { StopButton } from "./stop-button.js";
@@ -60,7 +61,7 @@ export function ExecTable({
                     onToggle(item);
                   }}
                 >
-                  {lineOf(item)}
+                  <CommandText item={item} />
                 </button>
               </td>
               <td class="number exit-code">{exitCodeOf(item) ?? "–"}</td>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isSandpipeError, type ExecItem, type Execs, type ExecStdout } from "sandpipe";
+import { CommandText } from "../execs/command-text.js";
 import { lineOf } from "../execs/command-line.js";
 import { exitCodeOf, hasEnded, isRunning, look } from "../execs/status.js";
 import { StopButton } from "../execs/stop-button.js";
@@ -87,6 +88,7 @@ export function OutputPanel({
     setDisplay(display);
     setStreams("all");
     setError(undefined);
+    place.current.closest("section")?.scrollIntoView({ block: "nearest" });
     const fail = (error: unknown) => {
       if (!leaving.signal.aborted) setError(error);
     };
@@ -142,7 +144,7 @@ export function OutputPanel({
     <section class="panel card" aria-label={`Output of ${name}`} data-output={item.id}>
       <div class="heading">
         <h2 class="code" title={name}>
-          {name}
+          <CommandText item={item} />
         </h2>
         <span class={`status ${look(item)}`}>{item.status}</span>
         <span class="exit-code">{code === undefined ? "" : `exit code ${code}`}</span>
