@@ -63,7 +63,7 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
 test("an output goes on after cuts of the connection and repeats nothing", async () => {
   const relay = new Relay(rig.agent.url);
   const url = await relay.listen();
-  const page = await rig.open(CLIPBOARD);
+  const page = await rig.open(CLIPBOARD, "", url);
   await fillSignIn(page, url, rig.agent.token);
   await connected(page);
   const line = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i; sleep 0.01; done";
@@ -90,7 +90,7 @@ test("a lost agent is shown, and all is there again when it is started anew", as
   await shows(panel, "before");
   await rig.agent.stop();
   await page.getByRole("status").filter({ hasText: "Connection lost" }).waitFor();
-  await rig.agent.start(["--allow-origin", "*"]);
+  await rig.agent.start();
   await connected(page);
   // No command outlives its agent: SIGTERM is what it told them.
   await panel.getByText("exit code 143", { exact: true }).waitFor();

@@ -1,7 +1,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
+import { connected, ConsoleRig, fillSignIn, run, shows } from "./console.mjs";
 
 /** @type {ConsoleRig} */
 let rig;
@@ -85,12 +85,11 @@ test("a session remembers, gives each run's output and exit code, and can be sto
 });
 
 test("the token of the address is taken and removed from it", async () => {
-  const page = await rig.open();
-  await page.goto(`${rig.address}#token=${rig.agent.token}`);
-  await page.reload();
+  const page = await rig.open({}, `#token=${rig.agent.token}`);
   await connected(page);
   assert.equal(new URL(page.url()).hash, "");
-  assert.equal(await page.evaluate("history.length"), 2);
+  await page.reload();
+  await connected(page);
   await page.context().close();
 });
 
@@ -112,7 +111,7 @@ test("a read-only token watches, and what it may not do is said", async () => {
   await connected(page);
   const { execs } = await rig.client();
   await execs.create({ command: "sh", args: ["-c", "echo watched; exec sleep 1004"] });
-  await page.getByRole("button", { name: /echo watched/, pressed: false }).click();
+  await page.getByRole("button", { name: /^sh echo watched/ }).click();
   const panel = page.getByRole("region", { name: /echo watched/ });
   await shows(panel, "watched");
   const refused = page.getByRole("alert").filter({ hasText: "the token is read-only" });
@@ -170,5 +169,4 @@ test("everything can be done with the keyboard alone", async () => {
   await keyboard.press("Enter");
   await panel.waitFor({ state: "detached" });
   await page.context().close();
-  assert.ok(shown);
 });

@@ -9,8 +9,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { connect } from "sandpipe";
-import { preview } from "vite";
-import { agent as program, root } from "../../scripts/project.mjs";
+import { agent as program } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../installed-package.mjs";
 import { launchChromium } from "./chromium.mjs";
 
@@ -30,13 +29,12 @@ export class ConsoleAgent {
     this.folder = folder;
   }
 
-  /** @param {string[]} [args] */
-  async start(args = []) {
+  async start() {
     const child = spawn(
       program,
       [
         ...["--listen", this.#listen, "--workspace", this.folder],
-        ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes", ...args],
+        ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes"],
       ],
       {
         env: {
@@ -64,9 +62,7 @@ export class ConsoleAgent {
   }
 }
 
-/**
- * What the tests of a file share: a browser and an agent, and pages with the console.
- */
+/** What the tests of a file share: a browser and an agent, and pages with the console. */
 export class ConsoleRig {
   /** What went wrong in a page that nobody showed. @type {string[]} */
   problems = [];
@@ -74,50 +70,32 @@ export class ConsoleRig {
   /**
    * @param {Awaited<ReturnType<typeof launchChromium>>} browser
    * @param {ConsoleAgent} agent
-   * @param {import("vite").PreviewServer} server
    */
-  constructor(browser, agent, server) {
+  constructor(browser, agent) {
     this.browser = browser;
     this.agent = agent;
-    this.server = server;
   }
 
   static async start() {
     const agent = new ConsoleAgent(await temporaryFolder());
-    const policy =
-      "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self' http://127.0.0.1:* ws://127.0.0.1:*; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-    const server = await preview({
-      root: join(root, "console"),
-      logLevel: "error",
-      preview: {
-        host: "127.0.0.1",
-        port: 0,
-        strictPort: true,
-        headers: { "content-security-policy": policy },
-      },
-    });
-    await agent.start(["--allow-origin", "*"]);
-    return new ConsoleRig(await launchChromium(), agent, server);
+    await agent.start();
+    return new ConsoleRig(await launchChromium(), agent);
   }
 
   async stop() {
     await this.browser.close();
-    await this.server.close();
     await this.agent.stop();
     await rm(this.agent.folder, { recursive: true, force: true });
-  }
-
-  /** @returns {string} */
-  get address() {
-    return this.server.resolvedUrls?.local[0] ?? "";
   }
 
   /**
    * Opens the page where one signs in.
    *
    * @param {import("playwright-core").BrowserContextOptions} [options]
+   * @param {string} [fragment] of the address
+   * @param {string} [url] the agent's, or that of a way to it
    */
-  async open(options) {
+  async open(options, fragment = "", url = this.agent.url) {
     const context = await this.browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...options,
@@ -129,7 +107,7 @@ export class ConsoleRig {
       const isAnswer = message.text().startsWith("Failed to load resource");
       if (message.type() === "error" && !isAnswer) this.problems.push(message.text());
     });
-    await page.goto(this.address);
+    await page.goto(`${url}/${fragment}`);
     return page;
   }
 

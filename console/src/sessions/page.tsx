@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Session, Sessions } from "sandpipe";
 import { CreateForm } from "./create-form.js";
 import { SessionPanel } from "./session-panel.js";
@@ -9,10 +9,22 @@ interface Open {
   session: Session;
 }
 
-/** The shells that this page has started. They end with it, or when they are closed. */
+/** The shells that this page has started. They end when they are closed, or at the sign-out. */
 export function SessionsPage({ sessions }: { sessions: Sessions }) {
   const [open, setOpen] = useState<readonly Open[]>([]);
   const [started, setStarted] = useState(0);
+
+  useEffect(() => {
+    if (open.length === 0) return;
+    // The browser asks whether to leave: the shells would be left behind.
+    const ask = (event: BeforeUnloadEvent) => {
+      event.preventDefault();
+    };
+    addEventListener("beforeunload", ask);
+    return () => {
+      removeEventListener("beforeunload", ask);
+    };
+  }, [open]);
 
   return (
     <div class="left">
@@ -28,7 +40,7 @@ export function SessionsPage({ sessions }: { sessions: Sessions }) {
       {open.length === 0 && (
         <p class="empty">
           A session is a shell that remembers its directory, variables and functions from run to
-          run. It ends with this page.
+          run. It ends when it is closed, or when you sign out.
         </p>
       )}
       <div class="outputs">
