@@ -31,7 +31,7 @@ export class ConsoleAgent {
 
   async start() {
     const child = spawn(
-      program,
+      process.env["SANDPIPE_AGENT"] ?? program,
       [
         ...["--listen", this.#listen, "--workspace", this.folder],
         ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes"],

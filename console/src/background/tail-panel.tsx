@@ -31,6 +31,7 @@ export function TailPanel({
       plain: true,
       onLeave: () => undefined,
     });
+    place.current.closest("section")?.scrollIntoView({ block: "nearest" });
     setError(undefined);
     tail(background, process.id, grep, leaving.signal, (output) => screen.write(output)).catch(
       (error: unknown) => {

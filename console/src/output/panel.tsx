@@ -107,8 +107,10 @@ export function OutputPanel({
       screen.focus();
     };
     void follow(execs, item, leaving.signal, useKeyboard, async (event) => {
-      if (event.exitCode !== undefined) setExitCode(event.exitCode);
       await display.take(event);
+      if (event.exitCode === undefined) return;
+      setExitCode(event.exitCode);
+      screen.endKeyboard();
     }).catch(fail);
     return () => {
       leaving.abort();

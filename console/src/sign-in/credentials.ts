@@ -7,6 +7,9 @@ export interface Credentials {
 /** In the tab's own storage: it is gone with the tab, and no other tab sees it. */
 const KEY = "sandpipe.credentials";
 
+/** The address of the agent that serves this page, which may be below a prefix. */
+export const ownAgent = new URL(".", location.href).href.replace(/\/$/, "");
+
 /** The token in an address's fragment, `#token=…`. */
 export function tokenIn(hash: string): string | undefined {
   const token = new URLSearchParams(hash.replace(/^#/, "")).get("token");
@@ -21,7 +24,7 @@ export function startingCredentials(): Credentials | undefined {
   const token = tokenIn(location.hash);
   if (token !== undefined) {
     history.replaceState(null, "", location.pathname + location.search);
-    return { url: location.origin, token };
+    return { url: ownAgent, token };
   }
   const kept = sessionStorage.getItem(KEY);
   return kept === null ? undefined : (JSON.parse(kept) as Credentials);

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Sandbox } from "sandpipe";
 import { connectTo } from "../connection/connect-to.js";
 import { textOf } from "../form.js";
-import { keep, startingCredentials, type Credentials } from "./credentials.js";
+import { keep, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
 import { refusal, type Refusal } from "./refusal.js";
 
 /** The signed-in agent. */
@@ -66,7 +66,7 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
             name="url"
             type="url"
             required
-            defaultValue={initial?.url ?? location.origin}
+            defaultValue={initial?.url ?? ownAgent}
             {...invalid("url", refused)}
           />
         </label>

@@ -13,7 +13,7 @@ const MOST_WAITING = 512 * 1024;
 export interface ScreenOptions {
   /** What screen readers call it. */
   label: string;
-  /** It has a keyboard; otherwise keys scroll. */
+  /** It has a keyboard, until {@link Screen.endKeyboard}; otherwise keys scroll. */
   keyboard: boolean;
   /** Line ends are the process's, not a terminal's. */
   plain: boolean;
@@ -33,8 +33,6 @@ export class Screen {
   constructor(place: HTMLElement, { label, keyboard, plain, onLeave }: ScreenOptions) {
     this.#terminal = new Terminal({
       convertEol: plain,
-      disableStdin: !keyboard,
-      cursorInactiveStyle: keyboard ? "outline" : "none",
       fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
       fontSize: 13,
       screenReaderMode: screenReaderMode(),
@@ -48,12 +46,9 @@ export class Screen {
       terminal.open(place);
     });
     terminal.textarea?.setAttribute("aria-label", label);
-    if (!keyboard) {
-      terminal.textarea?.setAttribute("aria-readonly", "true");
-      terminal.write(HIDE_CURSOR);
-    }
+    if (!keyboard) this.endKeyboard();
     terminal.attachCustomKeyEventHandler((event) =>
-      keyboard ? !this.#leaves(event, onLeave) : !this.#scrolls(event),
+      this.#hasKeyboard ? !this.#leaves(event, onLeave) : !this.#scrolls(event),
     );
     const observer = new ResizeObserver(() => {
       this.#fit.fit();
@@ -82,10 +77,17 @@ export class Screen {
     return new Promise((resolve) => this.#wake.push(resolve));
   }
 
+  /** Keys scroll from now on. */
+  endKeyboard(): void {
+    this.#terminal.options.disableStdin = true;
+    this.#terminal.options.cursorInactiveStyle = "none";
+    this.#terminal.write(HIDE_CURSOR);
+  }
+
   /** Empties it, with what can be scrolled back to. */
   clear(): void {
     // In order with what has been written and is not shown yet.
-    this.#terminal.write(`\x1bc${this.#terminal.options.disableStdin ? HIDE_CURSOR : ""}`);
+    this.#terminal.write(`\x1bc${this.#hasKeyboard ? "" : HIDE_CURSOR}`);
   }
 
   onInput(typed: (text: string) => void): void {
@@ -128,6 +130,10 @@ export class Screen {
   close(): void {
     for (const end of this.#ends) end();
     this.#wakeAll();
+  }
+
+  get #hasKeyboard(): boolean {
+    return this.#terminal.options.disableStdin !== true;
   }
 
   #wakeAll(): void {
