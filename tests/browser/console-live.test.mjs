@@ -4,6 +4,7 @@ import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { Relay } from "../node/relay.mjs";
+import { until } from "../processes.mjs";
 import { connected, ConsoleRig, fillSignIn, panelOf, run, shown, shows } from "./console.mjs";
 
 /** @type {ConsoleRig} */
@@ -34,17 +35,16 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
     asked++;
     await page.keyboard.type(`clear; echo size ${asked}: $(stty size).`);
     await page.keyboard.press("Enter");
-    for (;;) {
-      const answer = new RegExp(`size ${asked}: (\\d+) (\\d+)\\.`).exec(await shown(panel));
-      if (answer !== null) return { rows: Number(answer[1]), cols: Number(answer[2]) };
-      await page.waitForTimeout(5);
-    }
+    const answer = new RegExp(`size ${asked}: (\\d+) (\\d+)\\.`);
+    await until(async () => answer.test(await shown(panel)));
+    const [, rows, cols] = answer.exec(await shown(panel)) ?? [];
+    return { rows: Number(rows), cols: Number(cols) };
   };
   const onScreen = () => panel.locator(".xterm-rows > div").count();
   const large = await size();
   assert.equal(large.rows, await onScreen());
   await page.setViewportSize({ width: 500, height: 500 });
-  while ((await onScreen()) === large.rows) await page.waitForTimeout(5);
+  await until(async () => (await onScreen()) !== large.rows);
   let small = await size();
   // The new size is on its way while the first ones are asked for.
   while (small.rows === large.rows) small = await size();
@@ -52,7 +52,7 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
   assert.ok(small.cols < large.cols, `${small.cols} < ${large.cols}`);
 
   await page.keyboard.press("Control+Shift+ArrowUp");
-  await page.waitForFunction("document.activeElement.closest('.toolbar') !== null");
+  await until(() => page.evaluate("document.activeElement.closest('.toolbar') !== null"));
   await panel.getByLabel("Terminal of bash -i").focus();
   await page.keyboard.type("exit 7");
   await page.keyboard.press("Enter");
@@ -149,7 +149,7 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
     await panel.getByRole("search").waitFor();
     await panel.getByRole("button", { name: "Find" }).click();
     await panel.getByRole("search").waitFor({ state: "detached" });
-    while ((await frames()) === before) await page.waitForTimeout(5);
+    await until(async () => (await frames()) !== before);
   }
   assert.doesNotMatch(await shown(panel), /end$/, "it was over before it was looked at");
   // As long as it may take a machine that is busy.

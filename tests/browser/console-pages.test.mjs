@@ -1,6 +1,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import { until } from "../processes.mjs";
 import { connected, ConsoleRig, fillSignIn, run, shows } from "./console.mjs";
 
 /** @type {ConsoleRig} */
@@ -165,7 +166,7 @@ test("everything can be done with the keyboard alone", async () => {
   await rows.first().focus();
   await keyboard.press("ArrowDown");
   assert.match(await rows.nth(1).innerText(), /seq 500/);
-  await page.waitForFunction("document.activeElement.textContent.includes('seq 500')");
+  await until(() => page.evaluate("document.activeElement.textContent.includes('seq 500')"));
   await keyboard.press("Enter");
   await panel.waitFor({ state: "detached" });
   await page.context().close();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, afterEach, before, test } from "node:test";
+import { until } from "../processes.mjs";
 import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
 
 /** @type {ConsoleRig} */
@@ -95,7 +96,7 @@ test("finds text in an output and copies it without the marks", async () => {
   await search.getByText("Not found").waitFor({ state: "hidden" });
   await search.getByRole("searchbox").press("Enter");
   await panel.getByRole("button", { name: "Copy" }).click();
-  await page.waitForFunction("navigator.clipboard.readText().then((text) => text === 'second')");
+  await until(async () => (await page.evaluate("navigator.clipboard.readText()")) === "second");
   await page.context().close();
 });
 
