@@ -60,8 +60,9 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
   await page.context().close();
 });
 
-test("an output goes on after cuts of the connection and repeats nothing", async () => {
+test("an output goes on after cuts of the connection and repeats nothing", async (t) => {
   const relay = new Relay(rig.agent.url);
+  t.after(() => relay.close());
   const url = await relay.listen();
   const page = await rig.open(CLIPBOARD, "", url);
   await fillSignIn(page, url, rig.agent.token);
@@ -81,7 +82,6 @@ test("an output goes on after cuts of the connection and repeats nothing", async
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), expected);
   await connected(page);
   await page.context().close();
-  await relay.close();
 });
 
 test("a lost agent is shown, and all is there again when it is started anew", async () => {
