@@ -8,9 +8,9 @@ const nodeOnly =
   "Only js/node.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
 
 export default defineConfig(
-  { ignores: ["dist/", "target/", "js/core/", "**/node_modules/"] },
+  { ignores: ["dist/", "console/dist/", "target/", "js/core/", "**/node_modules/"] },
   {
-    files: ["js/**/*.ts", "tests/**/*.ts"],
+    files: ["js/**/*.ts", "console/**/*.{ts,tsx}", "tests/**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {

@@ -15,5 +15,9 @@ export const bindings = join(root, "js", "core");
 /** The npm package, ready for `npm pack`. */
 export const dist = join(root, "dist");
 
+/** The browser console, as it is written, and as Vite builds it. */
+export const consoleSource = join(root, "console");
+export const builtConsole = join(consoleSource, "dist");
+
 /** The agent, as the build leaves it. */
 export const agent = join(target, "release", "sandpipe-agent");

@@ -1,13 +1,15 @@
 // @ts-check
 import { buildAgent } from "./agent.mjs";
+import { buildConsole } from "./console.mjs";
 import { buildCore } from "./core.mjs";
 import { buildNpmPackage } from "./npm-package.mjs";
 import { buildWasmTools } from "./wasm-tools.mjs";
 
-/** Builds what has changed of the core, the npm package in dist/ and the agent. */
+/** Builds what has changed of the core, the npm package in dist/, the console and the agent, which has it. */
 export async function buildEverything() {
   await buildWasmTools();
   await buildCore();
   await buildNpmPackage();
+  await buildConsole();
   await buildAgent();
 }

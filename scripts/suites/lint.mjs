@@ -23,6 +23,7 @@ const CHECKS = [
   ["eslint", "node_modules/.bin/eslint", ["--max-warnings=0", "."]],
   ["prettier", "node_modules/.bin/prettier", ["--check", "."]],
   ["types of the package", "node_modules/.bin/tsc", ["--project", "tests/types"]],
+  ["types of the console", "node_modules/.bin/tsc", ["--project", "console"]],
   ["types of scripts and tests", "node_modules/.bin/tsc", ["--project", "."]],
 ];
 

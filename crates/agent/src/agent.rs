@@ -11,6 +11,7 @@ use std::{
 };
 
 use axum::{Router, http::HeaderValue};
+use rust_embed::RustEmbed;
 use serde::Serialize;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -185,9 +186,14 @@ impl Agent {
         })
     }
 
-    /// The HTTP interface.
+    /// The HTTP interface, with the console that the agent was built with.
     pub fn app(&self) -> Router {
-        http::router(http::App {
+        self.app_with::<http::BuiltConsole>()
+    }
+
+    /// The HTTP interface, with these files as the console.
+    pub fn app_with<Console: RustEmbed>(&self) -> Router {
+        http::router::<Console>(http::App {
             registry: Arc::clone(&self.registry),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),

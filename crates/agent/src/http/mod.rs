@@ -2,6 +2,7 @@
 
 mod auth;
 mod body;
+mod console;
 mod cors;
 mod error;
 mod event_stream;
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 
 use crate::{execs::Registry, features::Features, token::Tokens};
 
+pub(crate) use console::BuiltConsole;
 pub(crate) use host::HostPolicy;
 pub(crate) use router::router;
 

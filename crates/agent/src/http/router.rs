@@ -6,14 +6,16 @@ use axum::{
     middleware::{from_fn_with_state, map_request},
     routing::get,
 };
+use rust_embed::RustEmbed;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, auth, cors, error::ApiError, execs, health, host, openapi::Document};
+use super::{App, auth, console, cors, error::ApiError, execs, health, host, openapi::Document};
 use crate::features::Feature;
 
-/// The whole interface. A request passes the host check, then CORS, then the token's check.
-pub(crate) fn router(app: App) -> Router {
+/// The whole interface, with these files as the console. A request passes the host check, then CORS,
+/// then the token's check.
+pub(crate) fn router<Console: RustEmbed>(app: App) -> Router {
     let mut api = OpenApiRouter::new()
         .routes(routes!(execs::create::create_exec, execs::list::list_execs))
         .routes(routes!(execs::get::get_exec, execs::delete::delete_exec))
@@ -40,6 +42,7 @@ pub(crate) fn router(app: App) -> Router {
             "/openapi.json",
             get(async move || ([(CONTENT_TYPE, "application/json")], document.to_string())),
         )
+        .merge(console::routes::<Console>())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(cors::layer(&app.allow_origin))

@@ -4,6 +4,7 @@
 // Helpers of tests are not tests for clippy; they too fail by panicking.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod console;
 mod crash;
 mod create_stream;
 mod descriptors;

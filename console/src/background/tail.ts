@@ -1,0 +1,48 @@
+import type { Background, BackgroundOutput, ReadOutputOptions } from "sandpipe";
+
+/** Which lines of a process's output are shown. */
+export interface Grep {
+  stream: "both" | "stdout" | "stderr";
+  /** A regular expression; empty: every line. */
+  pattern: string;
+  exclude: boolean;
+}
+
+/** How much of the output there is already is shown, in bytes. */
+const TAIL = 256 * 1024;
+
+/** How long the target waits for more output before it answers, in milliseconds. */
+const WAIT = 2_000;
+
+/** What to read next, after the last piece or at first. */
+export function nextRead(
+  { stream, pattern, exclude }: Grep,
+  last: BackgroundOutput | undefined,
+): ReadOutputOptions {
+  const lines = pattern === "" ? {} : { filter: pattern, exclude };
+  if (last === undefined) return { stream, ...lines, tailBytes: TAIL };
+  return { stream, ...lines, offset: last.nextOffset, waitMs: WAIT };
+}
+
+/** Whether there is nothing left to come. */
+export function isComplete(last: BackgroundOutput, before: BackgroundOutput | undefined): boolean {
+  return last.status !== "running" && last.nextOffset === before?.nextOffset;
+}
+
+/** Reads the end of a process's output and what follows, until it is complete or the reader leaves. */
+export async function tail(
+  background: Background,
+  id: string,
+  grep: Grep,
+  signal: AbortSignal,
+  take: (output: string) => Promise<void>,
+): Promise<void> {
+  let last: BackgroundOutput | undefined;
+  for (;;) {
+    const before = last;
+    last = await background.readOutput(id, nextRead(grep, before));
+    if (signal.aborted) return;
+    await take(last.output);
+    if (isComplete(last, before)) return;
+  }
+}

@@ -1,0 +1,44 @@
+import type { OutputType } from "sandpipe";
+
+/** A piece of a run's output: neighbours of the same stream are one. */
+export interface Piece {
+  type: OutputType;
+  output: string;
+}
+
+/** A script that was run in a session, and what has become of it. */
+export interface Run {
+  number: number;
+  script: string;
+  pieces: readonly Piece[];
+  /** Characters at the beginning that are not kept. */
+  dropped: number;
+  outcome:
+    | { state: "running" }
+    | { state: "ended"; exitCode: number }
+    | { state: "failed"; error: unknown };
+}
+
+/** How many characters of a run's output are kept. */
+const MOST = 200_000;
+
+/** A run's output with another piece at its end; of a long one the newest part. */
+export function withOutput(run: Run, added: Piece): Run {
+  if (added.output === "") return run;
+  const pieces = [...run.pieces];
+  const last = pieces.at(-1);
+  if (last?.type === added.type)
+    pieces[pieces.length - 1] = { ...last, output: last.output + added.output };
+  else pieces.push(added);
+
+  let excess = pieces.reduce((sum, { output }) => sum + output.length, 0) - MOST;
+  let dropped = run.dropped;
+  for (let first = pieces[0]; excess > 0 && first !== undefined; first = pieces[0]) {
+    const cut = Math.min(excess, first.output.length);
+    if (cut === first.output.length) pieces.shift();
+    else pieces[0] = { ...first, output: first.output.slice(cut) };
+    excess -= cut;
+    dropped += cut;
+  }
+  return { ...run, pieces, dropped };
+}

@@ -1,0 +1,165 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Session } from "sandpipe";
+import { textOf } from "../form.js";
+import { Failure } from "../message.js";
+import { marked } from "../output/streams.js";
+import { withOutput, type Run } from "./run.js";
+
+/** A session: scripts that are run in it one after the other, each with its output and exit code. */
+export function SessionPanel({
+  session,
+  name,
+  onClosed,
+}: {
+  session: Session;
+  name: string;
+  onClosed: () => void;
+}) {
+  const [runs, setRuns] = useState<readonly Run[]>([]);
+  const [error, setError] = useState<unknown>();
+  const [closing, setClosing] = useState(false);
+  const stops = useRef(
+    new Map<number, { stop: AbortController; force: AbortController }>(),
+  ).current;
+  const end = useRef<HTMLDivElement>(null);
+
+  const change = (number: number, changed: (run: Run) => Run) => {
+    setRuns((before) => before.map((run) => (run.number === number ? changed(run) : run)));
+  };
+  async function run(script: string) {
+    const number = runs.length + 1;
+    const controllers = { stop: new AbortController(), force: new AbortController() };
+    stops.set(number, controllers);
+    const begun: Run = { number, script, pieces: [], dropped: 0, outcome: { state: "running" } };
+    setRuns((before) => [...before, begun]);
+    try {
+      const { exitCode } = await session.run(script, {
+        signal: controllers.stop.signal,
+        forceSignal: controllers.force.signal,
+        onOutput: (event) => {
+          change(number, (run) => withOutput(run, event));
+        },
+      });
+      change(number, (run) => ({ ...run, outcome: { state: "ended", exitCode } }));
+    } catch (error) {
+      change(number, (run) => ({ ...run, outcome: { state: "failed", error } }));
+    } finally {
+      stops.delete(number);
+    }
+  }
+  const stop = (number: number) => {
+    const controllers = stops.get(number);
+    if (controllers?.stop.signal.aborted) controllers.force.abort();
+    controllers?.stop.abort();
+    // The button has another name now.
+    change(number, (run) => ({ ...run }));
+  };
+  async function close() {
+    setClosing(true);
+    try {
+      await session.close();
+      onClosed();
+    } catch (error) {
+      setError(error);
+      setClosing(false);
+    }
+  }
+
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "nearest" });
+  }, [runs]);
+
+  return (
+    <section class="panel card" aria-label={`Session ${name}`}>
+      <div class="heading">
+        <h2>{name}</h2>
+        <button
+          disabled={closing}
+          aria-label={`Close session ${name}`}
+          onClick={() => void close()}
+        >
+          {closing ? "Closing…" : "Close"}
+        </button>
+      </div>
+      <Failure error={error} />
+      <ol class="runs">
+        {runs.map((run) => (
+          <RunItem
+            key={run.number}
+            run={run}
+            stopping={stops.get(run.number)?.stop.signal.aborted === true}
+            onStop={() => {
+              stop(run.number);
+            }}
+          />
+        ))}
+      </ol>
+      <div ref={end} />
+      <form
+        aria-label="Run a script"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const form = event.currentTarget;
+          void run(textOf(form, "script"));
+          form.reset();
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          event.currentTarget.requestSubmit();
+        }}
+      >
+        <div class="fields">
+          <label class="wide">
+            Script (Ctrl+Enter runs it)
+            <textarea class="code" name="script" required rows={2} spellcheck={false} />
+          </label>
+          <button class="primary">Run</button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+function RunItem({
+  run: { script, pieces, dropped, outcome, number },
+  stopping,
+  onStop,
+}: {
+  run: Run;
+  stopping: boolean;
+  onStop: () => void;
+}) {
+  return (
+    <li>
+      <div class="heading">
+        <pre class="script">{script}</pre>
+        {outcome.state === "running" && (
+          <button
+            class="danger"
+            aria-label={`${stopping ? "Kill now" : "Stop"}: run ${number}`}
+            onClick={onStop}
+          >
+            {stopping ? "Kill now" : "Stop"}
+          </button>
+        )}
+        {outcome.state === "ended" && (
+          <span class={`status ${outcome.exitCode === 0 ? "good" : "bad"}`}>
+            exit code {outcome.exitCode}
+          </span>
+        )}
+      </div>
+      {dropped > 0 && <p class="hint">{dropped} characters before this are not shown.</p>}
+      {pieces.length > 0 && (
+        <pre class="output" tabIndex={0} role="group" aria-label={`Output of run ${number}`}>
+          {pieces.map(({ type, output }, index) => (
+            <span key={index} class={type}>
+              {type === "stderr" ? marked(output) : output}
+            </span>
+          ))}
+        </pre>
+      )}
+      <Failure error={outcome.state === "failed" ? outcome.error : undefined} />
+    </li>
+  );
+}

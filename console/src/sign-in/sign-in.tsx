@@ -1,0 +1,106 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Sandbox } from "sandpipe";
+import { connectTo } from "../connection/connect-to.js";
+import { textOf } from "../form.js";
+import { keep, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
+import { refusal, type Refusal } from "./refusal.js";
+
+/** The signed-in agent. */
+export interface Agent {
+  sandbox: Sandbox;
+  url: string;
+}
+
+const started = startingCredentials();
+
+/** Asks for an agent's address and token, and tries them. */
+export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; again: boolean }) {
+  const initial = again ? undefined : started;
+  const [busy, setBusy] = useState(initial !== undefined);
+  const [refused, setRefused] = useState<Refusal>();
+
+  async function signIn(credentials: Credentials) {
+    setBusy(true);
+    setRefused(undefined);
+    let policyForbids = false;
+    const onViolation = (event: SecurityPolicyViolationEvent) => {
+      policyForbids ||= event.effectiveDirective === "connect-src";
+    };
+    document.addEventListener("securitypolicyviolation", onViolation);
+    try {
+      const sandbox = await connectTo(credentials);
+      try {
+        await sandbox.execs.list();
+      } catch (error) {
+        sandbox.close();
+        throw error;
+      }
+      keep(credentials);
+      onSignIn({ sandbox, url: credentials.url });
+    } catch (error) {
+      setRefused(refusal(error, credentials.url, policyForbids));
+      setBusy(false);
+    } finally {
+      document.removeEventListener("securitypolicyviolation", onViolation);
+    }
+  }
+
+  useEffect(() => {
+    if (initial !== undefined) void signIn(initial);
+  }, []);
+
+  function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    void signIn({ url: textOf(form, "url").trim(), token: textOf(form, "token").trim() });
+  }
+
+  return (
+    <main class="sign-in">
+      <form onSubmit={submit} aria-busy={busy}>
+        <h1>Sandpipe</h1>
+        <p>Sign in to an agent. It has said where it listens and which file has its token.</p>
+        <label>
+          Agent’s URL
+          <input
+            name="url"
+            type="url"
+            required
+            defaultValue={initial?.url ?? ownAgent}
+            {...invalid("url", refused)}
+          />
+        </label>
+        <Remark field="url" refused={refused} />
+        <label>
+          Token
+          <input
+            name="token"
+            type="password"
+            required
+            autocomplete="off"
+            spellcheck={false}
+            {...invalid("token", refused)}
+          />
+        </label>
+        <Remark field="token" refused={refused} />
+        <button class="primary" disabled={busy}>
+          {busy ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+function invalid(field: Refusal["field"], refused: Refusal | undefined) {
+  if (refused?.field !== field) return {};
+  return { "aria-invalid": true, "aria-describedby": `${field}-refusal` };
+}
+
+function Remark({ field, refused }: { field: Refusal["field"]; refused: Refusal | undefined }) {
+  if (refused?.field !== field) return null;
+  return (
+    <p class="failure" role="alert" id={`${field}-refusal`}>
+      {refused.message}
+    </p>
+  );
+}

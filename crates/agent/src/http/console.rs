@@ -1,0 +1,108 @@
+use axum::{
+    Router,
+    body::Bytes,
+    http::{
+        HeaderMap, HeaderName, StatusCode,
+        header::{
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+            REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+        },
+    },
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use super::{App, error::ApiError};
+
+/// The browser console, as it was built when the agent was compiled.
+#[derive(RustEmbed)]
+#[folder = "../../console/dist"]
+#[allow_missing = true]
+pub(crate) struct BuiltConsole;
+
+/// The page.
+const INDEX: &str = "index.html";
+/// Where names have a hash of the content in them.
+const HASHED: &str = "assets/";
+
+/// The page holds a token that may run commands: it loads and reaches nothing but the agent, and no
+/// other page can put it in a frame or keep a handle on it. The colours of a terminal's text are style
+/// attributes.
+const RESTRICTIONS: [(HeaderName, &str); 4] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+         style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+    ),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// A route for each file, the page's at `/`. They need no token: there is no secret in them.
+pub(super) fn routes<Console: RustEmbed>() -> Router<App> {
+    let files = Console::iter().filter_map(|path| {
+        let file = File::new(&path, Console::get(&path)?);
+        Some((path, file))
+    });
+    let router = files.fold(Router::new(), |router, (path, file)| {
+        let address = if path == INDEX { "/" } else { &format!("/{path}") };
+        router.route(address, get(async move |headers: HeaderMap| file.answer(&headers)))
+    });
+    if Console::get(INDEX).is_some() { router } else { router.route("/", get(not_built)) }
+}
+
+async fn not_built() -> ApiError {
+    ApiError::new(
+        StatusCode::NOT_FOUND,
+        "this agent was compiled without the console: `npm run build` in a checkout of Sandpipe \
+         builds one with it; /openapi.json lists what there is",
+    )
+}
+
+/// A file and what is said of it.
+#[derive(Clone)]
+struct File {
+    content: Bytes,
+    content_type: String,
+    entity_tag: String,
+    cache_control: &'static str,
+}
+
+impl File {
+    fn new(path: &str, EmbeddedFile { data, metadata }: EmbeddedFile) -> Self {
+        let mut content_type = metadata.mimetype().to_owned();
+        if content_type.starts_with("text/") {
+            content_type.push_str("; charset=utf-8");
+        }
+        let hash = metadata.sha256_hash().first_chunk().copied().map(u128::from_be_bytes);
+        Self {
+            content: Bytes::from_owner(data),
+            content_type,
+            entity_tag: format!("\"{:032x}\"", hash.unwrap_or_default()),
+            cache_control: if path.starts_with(HASHED) {
+                "public, max-age=31536000, immutable"
+            } else {
+                "no-cache"
+            },
+        }
+    }
+
+    fn answer(&self, headers: &HeaderMap) -> Response {
+        let validity = [(CACHE_CONTROL, self.cache_control), (ETAG, self.entity_tag.as_str())];
+        if self.is_known(headers) {
+            return (StatusCode::NOT_MODIFIED, RESTRICTIONS, validity).into_response();
+        }
+        let content_type = [(CONTENT_TYPE, self.content_type.as_str())];
+        (RESTRICTIONS, validity, content_type, self.content.clone()).into_response()
+    }
+
+    /// Whether the client says that it has this content (RFC 9110, 13.1.2: the comparison is weak).
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        let fields = headers.get_all(IF_NONE_MATCH).iter().filter_map(|field| field.to_str().ok());
+        let mut tags = fields.flat_map(|field| field.split(',')).map(str::trim);
+        tags.any(|tag| tag == "*" || tag.trim_start_matches("W/") == self.entity_tag)
+    }
+}

@@ -1,0 +1,129 @@
+// @ts-check
+/** What the console decides apart from the page. */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createServer } from "vite";
+import { root } from "../../scripts/project.mjs";
+
+/** @type {import("vite").ViteDevServer} */
+let server;
+
+before(async () => {
+  server = await createServer({
+    root: join(root, "console"),
+    logLevel: "error",
+    appType: "custom",
+    server: { middlewareMode: true, ws: false, watch: null },
+  });
+});
+
+after(() => server.close());
+
+/** A module of the console's. @param {string} path */
+const load = (path) => server.ssrLoadModule(`/src/${path}`);
+
+test("a line without a shell is taken apart as a shell would, and shown again as one", async () => {
+  const { commandOf, lineOf } = await load("execs/command-line.ts");
+  const line = `echo 'a b' "c \\"d\\" \\$e" f\\ g '' h"i"'j'`;
+  const command = commandOf(line, "none");
+  assert.deepEqual(command, {
+    command: "echo",
+    args: ["a b", 'c "d" \\$e', "f g", "", "hij"],
+  });
+  assert.deepEqual(commandOf(lineOf(command), "none"), command);
+  assert.deepEqual(commandOf("a 'b", "sh"), { command: "sh", args: ["-c", "a 'b"] });
+  assert.throws(() => commandOf("echo 'a", "none"), /The quote ' is not closed/);
+  assert.throws(() => commandOf("  ", "sh"), /Enter a command/);
+  assert.equal(lineOf({ command: "it's", args: [] }), `'it'\\''s'`);
+});
+
+test("the environment is a variable a line", async () => {
+  const { environmentOf } = await load("execs/environment.ts");
+  assert.deepEqual(environmentOf("A=1\n\nB=x=y\nC="), { A: "1", B: "x=y", C: "" });
+  assert.throws(() => environmentOf("A=1\n=2"), /NAME=VALUE, not “=2”/);
+});
+
+test("an age is exact for what came while the page looked, a least one for the rest", async () => {
+  const { seen, ageText } = await load("execs/age.ts");
+  const first = seen(undefined, ["old"], 1_000);
+  const second = seen(first, ["new", "old"], 61_000);
+  assert.equal(ageText(second.get("old"), 121_000), "> 2 min");
+  assert.equal(ageText(second.get("new"), 121_000), "1 min");
+  assert.equal(ageText(second.get("new"), 61_000), "0 s");
+  assert.equal(ageText(second.get("new"), 60_000), "0 s");
+  assert.deepEqual([...seen(second, ["new"], 62_000).keys()], ["new"]);
+});
+
+test("stderr has a mark before each of its lines, also of one that comes in pieces", async () => {
+  const { StreamMarker, unmarked } = await load("output/streams.ts");
+  const marker = new StreamMarker();
+  const pieces = [
+    { type: "stdout", output: "out\n" },
+    { type: "stderr", output: "one\ntw" },
+    { type: "stderr", output: "o\n" },
+    { type: "stdout", output: "a" },
+    { type: "stderr", output: "b" },
+    { type: "stdout", output: "" },
+    { type: "stderr", output: "\n" },
+  ];
+  const text = pieces.map((piece) => marker.mark(piece)).join("");
+  const plain = text.replace(/\x1b\[\d+m/g, "");
+  assert.equal(plain, "out\n┃ one\n┃ two\na┃ b\n");
+  assert.equal(unmarked(plain), "out\none\ntwo\nab\n");
+});
+
+test("of a long output the newest pieces are kept, up to a limit", async () => {
+  const { Recent } = await load("output/recent.ts");
+  const recent = new Recent(10);
+  for (const output of ["aaaa", "bbbb", "cc"]) recent.push({ output });
+  assert.equal(recent.dropped, false);
+  recent.push({ output: "ddd" });
+  assert.equal(recent.dropped, false, "the oldest is still needed to fill the limit");
+  recent.push({ output: "ee" });
+  assert.equal(recent.dropped, true);
+  const kept = recent.pieces().map((/** @type {{ output: string }} */ piece) => piece.output);
+  assert.deepEqual(kept, ["bbbb", "cc", "ddd", "ee"]);
+});
+
+test("a run's output keeps its newest part, and counts what is dropped", async () => {
+  const { withOutput } = await load("sessions/run.ts");
+  let run = { number: 1, script: "", pieces: [], dropped: 0, outcome: { state: "running" } };
+  run = withOutput(run, { type: "stdout", output: "a".repeat(150_000) });
+  run = withOutput(run, { type: "stdout", output: "b".repeat(40_000) });
+  assert.equal(run.pieces.length, 1);
+  run = withOutput(run, { type: "stderr", output: "c".repeat(20_000) });
+  assert.equal(run.dropped, 10_000);
+  const lengths = run.pieces.map((/** @type {{ output: string }} */ piece) => piece.output.length);
+  assert.deepEqual(lengths, [180_000, 20_000]);
+});
+
+test("an open output waits for an agent that is away, a request gives up", async () => {
+  const { shouldRetry, delayAfter } = await load("connection/retry.ts");
+  const { HttpError } = await import("sandpipe");
+  const away = new HttpError("away", { status: 0, operation: "" });
+  const error = new Error("ended");
+  assert.equal(
+    shouldRetry({ operation: "stream output", attempt: 99, error: away, delay: 1 }),
+    true,
+  );
+  assert.equal(shouldRetry({ operation: "stream output", attempt: 4, error, delay: 1 }), false);
+  assert.equal(shouldRetry({ operation: "list execs", attempt: 2, error: away, delay: 1 }), true);
+  assert.equal(shouldRetry({ operation: "list execs", attempt: 3, error: away, delay: 1 }), false);
+  assert.equal(
+    shouldRetry({ operation: "list execs", attempt: 1, error, status: 404, delay: 1 }),
+    false,
+  );
+  assert.deepEqual([1, 2, 3, 9].map(delayAfter), [500, 1_000, 2_000, 5_000]);
+});
+
+test("a connection that is refused is not tried again", async () => {
+  const { afterFailure } = await load("connection/state.ts");
+  const { HttpError } = await import("sandpipe");
+  const refused = new HttpError("no such token", { status: 401, operation: "" });
+  const lost = afterFailure({ state: "live" }, new Error("cut"));
+  assert.deepEqual(lost, { state: "lost", failures: 1 });
+  assert.deepEqual(afterFailure(lost, new Error("cut")), { state: "lost", failures: 2 });
+  assert.deepEqual(afterFailure(lost, refused), { state: "refused", reason: "no such token" });
+});

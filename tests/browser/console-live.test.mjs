@@ -1,0 +1,163 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { Relay } from "../node/relay.mjs";
+import { until } from "../processes.mjs";
+import { connected, ConsoleRig, fillSignIn, panelOf, run, shown, shows } from "./console.mjs";
+
+/** @type {ConsoleRig} */
+let rig;
+
+before(async () => {
+  rig = await ConsoleRig.start();
+});
+
+after(() => rig.stop());
+
+afterEach(() => {
+  const problems = [...rig.problems];
+  rig.forgetProblems();
+  assert.deepEqual(problems, []);
+});
+
+const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+
+test("an interactive shell takes what is typed, and the size of its terminal", async () => {
+  const page = await rig.signIn();
+  await page.getByRole("button", { name: "Open a shell" }).click();
+  const panel = panelOf(page, "bash -i");
+  // The prompt, root's or another's.
+  await panel.locator(".xterm-rows").filter({ hasText: /[$#]/ }).waitFor();
+  let asked = 0;
+  const size = async () => {
+    asked++;
+    await page.keyboard.type(`clear; echo size ${asked}: $(stty size).`);
+    await page.keyboard.press("Enter");
+    const answer = new RegExp(`size ${asked}: (\\d+) (\\d+)\\.`);
+    await until(async () => answer.test(await shown(panel)));
+    const [, rows, cols] = answer.exec(await shown(panel)) ?? [];
+    return { rows: Number(rows), cols: Number(cols) };
+  };
+  const onScreen = () => panel.locator(".xterm-rows > div").count();
+  const large = await size();
+  assert.equal(large.rows, await onScreen());
+  await page.setViewportSize({ width: 500, height: 500 });
+  await until(async () => (await onScreen()) !== large.rows);
+  let small = await size();
+  // The new size is on its way while the first ones are asked for.
+  while (small.rows === large.rows) small = await size();
+  assert.equal(small.rows, await onScreen());
+  assert.ok(small.cols < large.cols, `${small.cols} < ${large.cols}`);
+
+  await page.keyboard.press("Control+Shift+ArrowUp");
+  await until(() => page.evaluate("document.activeElement.closest('.toolbar') !== null"));
+  await panel.getByLabel("Terminal of bash -i").focus();
+  await page.keyboard.type("exit 7");
+  await page.keyboard.press("Enter");
+  await panel.getByText("exit code 7", { exact: true }).waitFor();
+  await page.context().close();
+});
+
+test("an output goes on after cuts of the connection and repeats nothing", async (t) => {
+  const relay = new Relay(rig.agent.url);
+  t.after(() => relay.close());
+  const url = await relay.listen();
+  const page = await rig.open(CLIPBOARD, "", url);
+  await fillSignIn(page, url, rig.agent.token);
+  await connected(page);
+  const line = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i; sleep 0.01; done";
+  const panel = await run(page, line);
+  for (const number of [20, 90, 160]) {
+    await shows(panel, `line ${number}`);
+    relay.breakAll();
+  }
+  await panel.getByText("exit code 0", { exact: true }).waitFor();
+  await shows(panel, "line 300");
+  assert.ok(relay.broken > 3);
+  await panel.getByRole("button", { name: "Copy" }).click();
+  await panel.getByText("Copied.").waitFor();
+  const expected = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join("");
+  assert.equal(await page.evaluate("navigator.clipboard.readText()"), expected);
+  await connected(page);
+  await page.context().close();
+});
+
+test("a lost agent is shown, and all is there again when it is started anew", async () => {
+  const page = await rig.signIn();
+  const panel = await run(page, "echo before; exec sleep 1002");
+  await shows(panel, "before");
+  await rig.agent.stop();
+  await page.getByRole("status").filter({ hasText: "Connection lost" }).waitFor();
+  await rig.agent.start();
+  await connected(page);
+  // No command outlives its agent: SIGTERM is what it told them.
+  await panel.getByText("exit code 143", { exact: true }).waitFor();
+  assert.equal(await shown(panel), "before");
+  const again = await run(page, "echo after");
+  await again.getByText("exit code 0", { exact: true }).waitFor();
+  await shows(again, "after");
+  // What the browser says of connections that it could not make.
+  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  await page.context().close();
+});
+
+test("twenty outputs are live in one tab, and requests still work", async () => {
+  const page = await rig.signIn();
+  const { execs } = await rig.client();
+  const go = join(rig.agent.folder, "go");
+  const script = (/** @type {number} */ number) =>
+    `echo up ${number}; while [ ! -e "${go}" ]; do sleep 0.1; done; echo down; exit ${number}`;
+  const numbers = Array.from({ length: 20 }, (_, index) => index + 1);
+  for (const number of numbers) {
+    await execs.create({ command: "sh", args: ["-c", script(number)] });
+  }
+  await page.getByRole("button", { name: "Open running (20)" }).click();
+  // What is not in sight is not drawn.
+  const panel = async (/** @type {number} */ number) => {
+    const panel = panelOf(page, `echo up ${number};`);
+    await panel.scrollIntoViewIfNeeded();
+    return panel;
+  };
+  for (const number of numbers) await shows(await panel(number), `up ${number}`);
+  const another = await run(page, "echo another");
+  await another.scrollIntoViewIfNeeded();
+  await shows(another, "another");
+  await writeFile(go, "");
+  for (const number of numbers) {
+    const ended = await panel(number);
+    await ended.getByText(`exit code ${number}`, { exact: true }).waitFor();
+    assert.equal(await shows(ended, "down"), `up ${number}\ndown`);
+  }
+  await page.context().close();
+});
+
+test("100 MB of output leave the page responsive, and can be downloaded whole", async () => {
+  const page = await rig.signIn();
+  const line =
+    "yes 0123456789012345678901234567890123456789012345678 | head -c 100000000; echo end";
+  const panel = await run(page, line);
+  await shows(panel, "0123456789");
+  await page.evaluate(
+    "globalThis.frames = 0; (function frame() { globalThis.frames++; requestAnimationFrame(frame); })()",
+  );
+  const frames = () => page.evaluate("globalThis.frames");
+  for (let click = 0; click < 5; click++) {
+    const before = await frames();
+    await panel.getByRole("button", { name: "Find" }).click();
+    await panel.getByRole("search").waitFor();
+    await panel.getByRole("button", { name: "Find" }).click();
+    await panel.getByRole("search").waitFor({ state: "detached" });
+    await until(async () => (await frames()) !== before);
+  }
+  assert.doesNotMatch(await shown(panel), /end$/, "it was over before it was looked at");
+  // As long as it may take a machine that is busy.
+  const timeout = 120_000;
+  await panel.getByText("exit code 0", { exact: true }).waitFor({ timeout });
+  await panel.locator(".xterm-rows").filter({ hasText: "end" }).waitFor({ timeout });
+  const downloading = page.waitForEvent("download", { timeout });
+  await panel.getByRole("button", { name: "Download" }).click();
+  assert.equal((await stat(await (await downloading).path())).size, 100_000_004);
+  await page.context().close();
+});

@@ -1,0 +1,173 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { until } from "../processes.mjs";
+import { connected, ConsoleRig, fillSignIn, run, shows } from "./console.mjs";
+
+/** @type {ConsoleRig} */
+let rig;
+
+before(async () => {
+  rig = await ConsoleRig.start();
+});
+
+after(() => rig.stop());
+
+afterEach(() => {
+  const problems = [...rig.problems];
+  rig.forgetProblems();
+  assert.deepEqual(problems, []);
+});
+
+test("background processes are started, listed, followed, filtered, terminated and removed", async () => {
+  const page = await rig.signIn();
+  await page.getByRole("link", { name: "Background" }).click();
+  const form = page.getByRole("form", { name: "Start a process" });
+  await form.getByLabel("Script").fill("echo one; echo two >&2; exit 3");
+  await form.getByLabel("Name").fill("short");
+  await form.getByLabel("Directory").fill("/");
+  await form.getByRole("button", { name: "Start" }).click();
+  const row = (/** @type {string} */ name) => page.getByRole("row", { name: new RegExp(name) });
+  await row("short").getByText("EXITED").waitFor();
+  assert.equal(await row("short").locator(".exit-code").innerText(), "3");
+
+  await form
+    .getByLabel("Script")
+    .fill('echo "$PWD"; i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.1; done');
+  await form.getByLabel("Name").fill("long");
+  await form.getByLabel("Directory").fill("/usr");
+  await form.getByRole("button", { name: "Start" }).click();
+  const panel = page.getByRole("region", { name: "Output of long" });
+  assert.match(await shows(panel, "line 5"), /^\/usr\nline 1\nline 2\n/);
+  await panel.getByRole("searchbox").fill("line .*[05]$");
+  await panel.getByRole("button", { name: "Filter" }).click();
+  await panel.locator(".xterm-rows").filter({ hasNotText: "line 1\n" }).waitFor();
+  assert.match(await shows(panel, "line 15"), /^line 5\nline 10\nline 15/);
+
+  await page.getByRole("button", { name: "Terminate: long" }).click();
+  await row("long").getByText("KILLED").waitFor();
+  assert.equal(await row("long").locator(".exit-code").innerText(), "143");
+  for (const name of ["long", "short"]) {
+    await page.getByRole("button", { name: `Remove: ${name}` }).click();
+    await row(name).waitFor({ state: "detached" });
+  }
+  await page.context().close();
+});
+
+test("a session remembers, gives each run's output and exit code, and can be stopped and closed", async () => {
+  const page = await rig.signIn();
+  await page.getByRole("link", { name: "Sessions" }).click();
+  const create = page.getByRole("form", { name: "Start a session" });
+  await create.getByLabel("Directory").fill("/usr");
+  await create.getByRole("button", { name: "Start a session" }).click();
+  const panel = page.getByRole("region", { name: "Session 1: bash in /usr" });
+  const script = panel.getByRole("textbox");
+  const items = panel.getByRole("listitem");
+  await script.fill("cd bin; X=7");
+  await panel.getByRole("button", { name: "Run" }).click();
+  await items.nth(0).getByText("exit code 0", { exact: true }).waitFor();
+  await script.fill('echo "$PWD"; echo oops >&2; (exit $X)');
+  await script.press("Control+Enter");
+  await items.nth(1).getByText("exit code 7", { exact: true }).waitFor();
+  assert.equal(await items.nth(1).locator(".output .stdout").innerText(), "/usr/bin\n");
+  assert.equal(await items.nth(1).locator(".output .stderr").innerText(), "┃ oops\n");
+
+  await script.fill("sleep 1003");
+  await script.press("Control+Enter");
+  await items.nth(2).getByRole("button", { name: "Stop" }).click();
+  await items.nth(2).getByRole("alert").waitFor();
+  await script.fill("echo $X");
+  await script.press("Control+Enter");
+  await items.nth(3).getByText("exit code 0", { exact: true }).waitFor();
+  assert.equal(await items.nth(3).locator(".output").innerText(), "7\n");
+  await panel.getByRole("button", { name: "Close session" }).click();
+  await panel.waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("the token of the address is taken and removed from it", async () => {
+  const page = await rig.open({}, `#token=${rig.agent.token}`);
+  await connected(page);
+  assert.equal(new URL(page.url()).hash, "");
+  await page.reload();
+  await connected(page);
+  await page.context().close();
+});
+
+test("another agent than the page's own is refused with the reason", async () => {
+  const page = await rig.open();
+  await fillSignIn(page, "http://127.0.0.1:9", rig.agent.token);
+  const alert = page.getByRole("alert");
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /may only talk to the agent that serves it/);
+  assert.equal(await page.getByLabel("Agent’s URL").getAttribute("aria-invalid"), "true");
+  assert.match(rig.problems.join("\n"), /connect-src/);
+  rig.forgetProblems();
+  await page.context().close();
+});
+
+test("a read-only token watches, and what it may not do is said", async () => {
+  const page = await rig.open();
+  await fillSignIn(page, rig.agent.url, rig.agent.readOnlyToken);
+  await connected(page);
+  const { execs } = await rig.client();
+  await execs.create({ command: "sh", args: ["-c", "echo watched; exec sleep 1004"] });
+  await page.getByRole("button", { name: /^sh echo watched/ }).click();
+  const panel = page.getByRole("region", { name: /echo watched/ });
+  await shows(panel, "watched");
+  const refused = page.getByRole("alert").filter({ hasText: "the token is read-only" });
+  await panel.getByRole("button", { name: "Stop" }).click();
+  await refused.first().waitFor();
+  await run(page, "echo never");
+  await page.getByRole("form", { name: "Run a command" }).getByRole("alert").waitFor();
+  assert.equal(await page.getByText("RUNNING", { exact: true }).count(), 2, "it goes on");
+  await page.getByRole("link", { name: "Background" }).click();
+  await page.getByRole("region", { name: "List of processes" }).getByRole("alert").waitFor();
+  await page.context().close();
+});
+
+test("everything can be done with the keyboard alone", async () => {
+  const page = await rig.open();
+  const { keyboard } = page;
+  /** Goes on by Tab until a control is reached that has a name. @param {RegExp} name */
+  const reach = async (name) => {
+    for (let presses = 0; presses < 60; presses++) {
+      await keyboard.press("Tab");
+      const focused = await page.evaluate(
+        "((at) => at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent)(document.activeElement)",
+      );
+      if (name.test(String(focused))) return;
+    }
+    assert.fail(`no Tab reaches ${name}`);
+  };
+  await reach(/^Agent/);
+  await keyboard.press("Control+A");
+  await keyboard.type(rig.agent.url);
+  await reach(/^Token/);
+  await keyboard.type(rig.agent.token);
+  await keyboard.press("Enter");
+  await connected(page);
+  await reach(/^Command/);
+  await keyboard.type("seq 500; exec sleep 1005");
+  await keyboard.press("Enter");
+  const panel = page.getByRole("region", { name: /seq 500/ });
+  await shows(panel, "500");
+  await reach(/^Output of/);
+  await keyboard.press("Home");
+  assert.match(await shows(panel, "1\n"), /^1\n2\n/);
+  // The output lets go of Tab.
+  await reach(/^Keyboard and screen readers/);
+  await reach(/^Stop: /);
+  await keyboard.press("Enter");
+  await panel.getByText("Stopped (SIGTERM).").waitFor();
+
+  await run(page, "exit 6");
+  const rows = page.locator("td.command button");
+  await rows.first().focus();
+  await keyboard.press("ArrowDown");
+  assert.match(await rows.nth(1).innerText(), /seq 500/);
+  await until(() => page.evaluate("document.activeElement.textContent.includes('seq 500')"));
+  await keyboard.press("Enter");
+  await panel.waitFor({ state: "detached" });
+  await page.context().close();
+});

@@ -1,0 +1,207 @@
+// @ts-check
+/** The console in a real browser, as an agent of the test's own serves it. */
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { connect } from "sandpipe";
+import { agent as program } from "../../scripts/project.mjs";
+import { temporaryFolder } from "../installed-package.mjs";
+import { launchChromium } from "./chromium.mjs";
+
+/** @typedef {import("playwright-core").Page} Page */
+
+/** An agent that can be started again: at the same address, with the same tokens and memory. */
+export class ConsoleAgent {
+  token = randomBytes(16).toString("hex");
+  readOnlyToken = randomBytes(16).toString("hex");
+  url = "";
+  #listen = "127.0.0.1:0";
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  #child;
+
+  /** @param {string} folder */
+  constructor(folder) {
+    this.folder = folder;
+  }
+
+  async start() {
+    const child = spawn(
+      process.env["SANDPIPE_AGENT"] ?? program,
+      [
+        ...["--listen", this.#listen, "--workspace", this.folder],
+        ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes"],
+      ],
+      {
+        env: {
+          ...process.env,
+          // Where background processes have their directories.
+          TMPDIR: this.folder,
+          SANDPIPE_ADMIN_TOKEN: this.token,
+          SANDPIPE_READONLY_TOKEN: this.readOnlyToken,
+        },
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    this.#child = child;
+    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    this.url = JSON.parse(line).url;
+    this.#listen = new URL(this.url).host;
+  }
+
+  async stop() {
+    const child = this.#child;
+    assert(child !== undefined);
+    const ended = once(child, "close");
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+/** What the tests of a file share: a browser and an agent, and pages with the console. */
+export class ConsoleRig {
+  /** What went wrong in a page that nobody showed. @type {string[]} */
+  problems = [];
+
+  /**
+   * @param {Awaited<ReturnType<typeof launchChromium>>} browser
+   * @param {ConsoleAgent} agent
+   */
+  constructor(browser, agent) {
+    this.browser = browser;
+    this.agent = agent;
+  }
+
+  static async start() {
+    const agent = new ConsoleAgent(await temporaryFolder());
+    await agent.start();
+    return new ConsoleRig(await launchChromium(), agent);
+  }
+
+  async stop() {
+    await this.browser.close();
+    await this.agent.stop();
+    await rm(this.agent.folder, { recursive: true, force: true });
+  }
+
+  /**
+   * Opens the page where one signs in.
+   *
+   * @param {import("playwright-core").BrowserContextOptions} [options]
+   * @param {string} [fragment] of the address
+   * @param {string} [url] the agent's, or that of a way to it
+   */
+  async open(options, fragment = "", url = this.agent.url) {
+    const context = await this.browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      ...options,
+    });
+    const page = await context.newPage();
+    page.on("pageerror", (error) => this.problems.push(String(error)));
+    page.on("console", (message) => {
+      // The browser tells of every answer that is an error, foreseen or not.
+      const isAnswer = message.text().startsWith("Failed to load resource");
+      if (message.type() === "error" && !isAnswer) this.problems.push(message.text());
+    });
+    await page.goto(`${url}/${fragment}`);
+    return page;
+  }
+
+  /**
+   * Opens the console, signed in.
+   *
+   * @param {import("playwright-core").BrowserContextOptions} [options]
+   */
+  async signIn(options) {
+    const page = await this.open(options);
+    await fillSignIn(page, this.agent.url, this.agent.token);
+    await connected(page);
+    return page;
+  }
+
+  /** A client of the agent beside the page. */
+  client() {
+    const { url, token } = this.agent;
+    return connect({ url, token });
+  }
+
+  /** Everything that a page said of errors is no surprise, up to here. */
+  forgetProblems() {
+    this.problems.length = 0;
+  }
+}
+
+/**
+ * @param {Page} page
+ * @param {string} url
+ * @param {string} token
+ */
+export async function fillSignIn(page, url, token) {
+  await page.getByLabel("Agent’s URL").fill(url);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+/** @param {Page} page */
+export async function connected(page) {
+  await page
+    .getByRole("status")
+    .filter({ hasText: /^Connected$/ })
+    .waitFor();
+}
+
+/**
+ * Runs a command line; gives the panel with its output.
+ *
+ * @param {Page} page
+ * @param {string} line
+ * @param {{ terminal?: boolean, cwd?: string, env?: string }} [options]
+ */
+export async function run(page, line, { terminal = false, cwd, env } = {}) {
+  const form = page.getByRole("form", { name: "Run a command" });
+  await form.getByLabel("Command").fill(line);
+  await form.getByLabel("Terminal").setChecked(terminal);
+  if (cwd !== undefined || env !== undefined) {
+    await form.getByText("Directory and environment").click();
+    await form.getByLabel("Directory", { exact: true }).fill(cwd ?? "");
+    await form.getByLabel("Environment").fill(env ?? "");
+  }
+  await form.getByRole("button", { name: "Run" }).click();
+  return panelOf(page, line);
+}
+
+/**
+ * The panel with the output of a command line.
+ *
+ * @param {Page} page
+ * @param {string} line
+ */
+export function panelOf(page, line) {
+  const title = JSON.stringify(line.replaceAll("'", `'\\''`));
+  return page.locator("section.panel").filter({ has: page.locator(`h2[title*=${title}]`) });
+}
+
+/**
+ * What a screen shows, without the empty lines at its end.
+ *
+ * @param {import("playwright-core").Locator} within
+ */
+export async function shown(within) {
+  const text = await within.locator(".xterm-rows").innerText();
+  return text.replaceAll("\u00a0", " ").replace(/[\s]+$/, "");
+}
+
+/**
+ * Waits until a screen shows a text; gives all that it shows.
+ *
+ * @param {import("playwright-core").Locator} within
+ * @param {string} text
+ */
+export async function shows(within, text) {
+  await within.locator(".xterm-rows").filter({ hasText: text }).waitFor();
+  return shown(within);
+}

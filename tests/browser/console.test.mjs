@@ -1,0 +1,153 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, afterEach, before, test } from "node:test";
+import { until } from "../processes.mjs";
+import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
+
+/** @type {ConsoleRig} */
+let rig;
+
+before(async () => {
+  rig = await ConsoleRig.start();
+});
+
+after(() => rig.stop());
+
+afterEach(() => {
+  const problems = [...rig.problems];
+  rig.forgetProblems();
+  assert.deepEqual(problems, []);
+});
+
+test("a wrong token is told at its field, the right one lets in and stays for the tab", async () => {
+  const page = await rig.open();
+  await fillSignIn(page, rig.agent.url, "wrong");
+  await page.getByRole("alert").filter({ hasText: "does not know this token" }).waitFor();
+  const token = page.getByLabel("Token");
+  assert.equal(await token.getAttribute("aria-invalid"), "true");
+  const remark = await token.getAttribute("aria-describedby");
+  assert.match(await page.locator(`#${remark}`).innerText(), /does not know this token/);
+
+  await fillSignIn(page, rig.agent.url, rig.agent.token);
+  await connected(page);
+  assert.ok(!page.url().includes(rig.agent.token));
+  await page.reload();
+  await connected(page);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Token").waitFor();
+  await page.reload();
+  assert.equal(await page.getByLabel("Token").inputValue(), "");
+  assert.equal(await page.evaluate("sessionStorage.length + localStorage.length"), 0);
+  await page.context().close();
+});
+
+test("runs a command and shows stdout, stderr and its exit code", async () => {
+  const page = await rig.signIn();
+  const line = 'echo "$GREETING" from "$PWD"; echo oops >&2; echo two >&2; echo out; exit 3';
+  const panel = await run(page, line, { cwd: "/", env: "GREETING=hello" });
+  await panel.getByText("exit code 3", { exact: true }).waitFor();
+  // Two pipes: how their lines are mixed is the kernel's to say.
+  const lines = (await shows(panel, "out")).split("\n");
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith("┃ ")),
+    ["┃ oops", "┃ two"],
+  );
+  assert.deepEqual(
+    lines.filter((line) => !line.startsWith("┃ ")),
+    ["hello from /", "out"],
+  );
+  assert.equal(await panel.locator(".xterm-rows .xterm-fg-1").first().innerText(), "┃ oops");
+  const row = page.locator("tr", { hasText: line });
+  assert.equal(await row.locator(".exit-code").innerText(), "3");
+  assert.equal(await row.locator(".status").innerText(), "EXITED");
+  assert.match(await row.locator(".pid").innerText(), /^\d+$/);
+  assert.match(await row.locator(".age").innerText(), /^\d+ s$/);
+
+  await panel.getByLabel("Streams").selectOption("stderr");
+  await panel.locator(".xterm-rows").filter({ hasNotText: "hello" }).waitFor();
+  assert.equal(await shown(panel), "┃ oops\n┃ two");
+  await panel.getByLabel("Streams").selectOption("stdout");
+  assert.equal(await shows(panel, "hello"), "hello from /\nout");
+
+  const downloading = page.waitForEvent("download");
+  await panel.getByRole("button", { name: "Download" }).click();
+  const file = await (await downloading).path();
+  const { id } = (await (await rig.client()).execs.list())[0] ?? assert.fail("no exec");
+  const { output } = await (await rig.client()).execs.getOutput(id);
+  assert.equal(output.length, "hello from /\noops\ntwo\nout\n".length);
+  assert.equal(await readFile(file, "utf8"), output);
+  await page.context().close();
+});
+
+test("finds text in an output and copies it without the marks", async () => {
+  const page = await rig.signIn({ permissions: ["clipboard-read", "clipboard-write"] });
+  const panel = await run(page, "echo first; echo second >&2");
+  await shows(panel, "second");
+  await panel.getByRole("button", { name: "Copy" }).click();
+  await panel.getByText("Copied.").waitFor();
+  assert.equal(await page.evaluate("navigator.clipboard.readText()"), "first\nsecond\n");
+
+  await panel.getByRole("button", { name: "Find" }).click();
+  const search = panel.getByRole("search");
+  await search.getByRole("searchbox").fill("nowhere");
+  await search.getByText("Not found").waitFor();
+  await search.getByRole("searchbox").fill("SECOND");
+  await search.getByText("Not found").waitFor({ state: "hidden" });
+  await search.getByRole("searchbox").press("Enter");
+  await panel.getByRole("button", { name: "Copy" }).click();
+  await until(async () => (await page.evaluate("navigator.clipboard.readText()")) === "second");
+  await page.context().close();
+});
+
+test("the list is live and is filtered by text and by what became of a command", async () => {
+  const page = await rig.signIn();
+  const { execs } = await rig.client();
+  const row = (/** @type {string} */ text) => page.locator("tbody tr", { hasText: text });
+  const sleeping = await execs.create({ command: "sleep", args: ["1001"] });
+  await execs.exec("sh", ["-c", "exit 9"]);
+  await row("sleep 1001").getByText("RUNNING").waitFor();
+  await row("exit 9").getByText("EXITED").waitFor();
+
+  const list = page.getByRole("region", { name: "List of execs" });
+  await list.getByRole("searchbox").fill("SLEEP 1001");
+  await row("exit 9").waitFor({ state: "detached" });
+  await row("sleep 1001").waitFor();
+  await list.getByRole("searchbox").fill("");
+  await list.getByRole("combobox", { name: "Show" }).selectOption("Failed");
+  await row("sleep 1001").waitFor({ state: "detached" });
+  await row("exit 9").waitFor();
+  await list.getByRole("combobox", { name: "Show" }).selectOption("Running");
+  await row("exit 9").waitFor({ state: "detached" });
+  await execs.terminate(sleeping.id);
+  await row("sleep 1001").waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("stops a command gracefully, and by force at the second press", async () => {
+  const page = await rig.signIn();
+  const gentle = await run(
+    page,
+    "trap 'echo bye; exit 4' TERM; echo up; while :; do sleep 0.05; done",
+  );
+  await shows(gentle, "up");
+  await gentle.getByRole("button", { name: "Stop" }).click();
+  await gentle.getByText("Stopped (SIGTERM).").waitFor();
+  await gentle.getByText("exit code 4", { exact: true }).waitFor();
+  assert.match(await shows(gentle, "bye"), /^up\n/);
+
+  // It ignores SIGTERM, and tells when it was left most of the 10 s that it has.
+  const stubborn = await run(
+    page,
+    'trap told=0 TERM; echo up; while :; do sleep 0.1; [ -z "$told" ] || told=$((told+1)); [ "$told" != 80 ] || echo waited; done 2>/dev/null',
+  );
+  await shows(stubborn, "up");
+  await stubborn.getByRole("button", { name: "Stop" }).click();
+  await stubborn.getByText("Told to end (SIGTERM)").waitFor();
+  // The row knows of it, too.
+  await page.locator("tr", { hasText: "trap" }).getByRole("button", { name: "Kill now" }).click();
+  await stubborn.getByText("Killed (SIGKILL).").waitFor();
+  await stubborn.getByText("exit code 137", { exact: true }).waitFor();
+  assert.equal(await shown(stubborn), "up");
+  await page.context().close();
+});
