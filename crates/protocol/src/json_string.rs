@@ -87,7 +87,7 @@ pub fn unescape(text: &[u8]) -> Option<(char, &[u8])> {
 /// The number that four hexadecimal digits are.
 #[inline]
 fn hexadecimal(digits: [u8; 4]) -> Option<u32> {
-    // Without a branch for each: digits are never far apart from letters in escapes.
+    // The digits of escapes are mixed: what is wrong is looked at once, in the end.
     let mut code = 0;
     let mut wrong = false;
     for digit in digits {
@@ -98,6 +98,36 @@ fn hexadecimal(digits: [u8; 4]) -> Option<u32> {
         code = code << 4 | u32::from(value);
     }
     (!wrong).then_some(code)
+}
+
+/// Appends `text` as the inside of a JSON string, with an escape for what must have one and the short one
+/// where there is one.
+pub fn escape(json: &mut Vec<u8>, text: &str) {
+    let mut rest = text.as_bytes();
+    loop {
+        let (plain, from_special) =
+            rest.split_at_checked(plain_length(rest)).unwrap_or((rest, &[]));
+        json.extend_from_slice(plain);
+        let Some((special, after)) = from_special.split_first() else {
+            return;
+        };
+        let short = match special {
+            b'"' => b'"',
+            b'\\' => b'\\',
+            0x8 => b'b',
+            0xC => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            _ => b'u',
+        };
+        json.extend_from_slice(&[b'\\', short]);
+        if short == b'u' {
+            let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+            json.extend_from_slice(&[b'0', b'0', digit(special >> 4), digit(special & 0xF)]);
+        }
+        rest = after;
+    }
 }
 
 /// How many bytes at the beginning are no quote, backslash or control character.

@@ -20,7 +20,7 @@ pub use create::CreateExecRequest;
 pub use error::ErrorBody;
 pub use exec::{ExecDeleteResponse, ExecItem, ExecListResponse, ExecStart, ExecStatus};
 pub use health::Health;
-pub use output::{ExecStdout, Gap, OutputEvent, OutputType};
+pub use output::{ExecStdout, Gap, OutputEvent, OutputType, write_output};
 pub use signal::SignalRequest;
 pub use stdin::{ExecStdin, StdinType, TerminalSize};
 

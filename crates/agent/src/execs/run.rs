@@ -14,18 +14,21 @@ use crate::{
 /// The most bytes that are read of a pipe at once: what a pipe holds by default.
 const CHUNK: usize = 64 * 1024;
 
+/// The most pieces that are written without going back to wait for the next one.
+const PIECES: usize = 64;
+
 /// Sees a process through: brings its output to the spool, and its exit code after it.
 ///
 /// `ended` is dropped with the process, which closes its standard input.
 pub(super) async fn run(
     exec: Arc<Exec>,
-    mut output: Arrivals,
+    output: Arrivals,
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
 ) {
     let mut deleted = exec.deleted.subscribe();
-    let intake = Intake::new(&exec.spool);
-    let mut intake = match intake.collect(&exec, &mut output, exit, ended).await {
+    let intake = Intake::new(&exec.spool, output, exit);
+    let mut intake = match intake.collect(&exec, ended).await {
         Ok(intake) => intake,
         Err(error) => {
             tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
@@ -37,7 +40,7 @@ pub(super) async fn run(
         }
     };
     tokio::select! {
-        result = output.discard(&mut intake.buffer) => note(&exec, &result),
+        result = intake.output.discard(&mut intake.buffer) => note(&exec, result),
         // Closing the pipes ends what still writes to them; its group has been killed before.
         _ = deleted.wait_for(|deleted| *deleted) => {}
     }
@@ -45,6 +48,8 @@ pub(super) async fn run(
 
 /// The way from the pipes to the spool.
 struct Intake {
+    output: Arrivals,
+    exit: oneshot::Receiver<i32>,
     collector: Collector,
     buffer: Vec<u8>,
 }
@@ -58,48 +63,34 @@ enum Lost {
 }
 
 impl Intake {
-    fn new(spool: &Arc<Spool>) -> Self {
-        Self { collector: Collector::new(Arc::clone(spool)), buffer: vec![0; CHUNK] }
+    fn new(spool: &Arc<Spool>, output: Arrivals, exit: oneshot::Receiver<i32>) -> Self {
+        let collector = Collector::new(Arc::clone(spool));
+        Self { output, exit, collector, buffer: vec![0; CHUNK] }
     }
 
-    async fn collect(
-        mut self,
-        exec: &Arc<Exec>,
-        output: &mut Arrivals,
-        mut exit: oneshot::Receiver<i32>,
-        ended: oneshot::Sender<()>,
-    ) -> Result<Self, Lost> {
+    async fn collect(mut self, exec: &Arc<Exec>, ended: oneshot::Sender<()>) -> Result<Self, Lost> {
         let exit_code = loop {
-            tokio::select! {
+            let read = tokio::select! {
                 biased;
-                code = &mut exit => break code?,
-                piece = output.read(&mut self.buffer) => match piece {
-                    Ok(Some(piece)) => self = self.take(piece).await?,
-                    // It closed its output and lives on.
-                    Ok(None) => break exit.await?,
-                    Err(error) => {
-                        note(exec, &Err(error));
-                        break exit.await?;
-                    }
-                },
+                code = &mut self.exit => break code?,
+                read = self.output.read(&mut self.buffer) => read,
+            };
+            let taken;
+            (self, taken) = match read {
+                Ok(Some(piece)) => self.take(piece).await?,
+                // It closed its output and lives on.
+                Ok(None) => break (&mut self.exit).await?,
+                Err(error) => (self, Err(error)),
+            };
+            if taken.is_err() {
+                note(exec, taken);
+                break (&mut self.exit).await?;
             }
         };
         drop(ended);
-        match output.backlog() {
-            Ok(mut backlog) => loop {
-                match output.read_backlog(&mut backlog, &mut self.buffer) {
-                    Ok(Some(piece)) => self = self.take(piece).await?,
-                    Ok(None) => break,
-                    Err(error) => {
-                        note(exec, &Err(error));
-                        break;
-                    }
-                }
-            },
-            Err(error) => note(exec, &Err(error)),
-        }
         let exec = Arc::clone(exec);
         spawn_blocking(move || {
+            note(&exec, self.take_backlog());
             self.collector.finish();
             exec.end(exit_code);
             self
@@ -108,18 +99,46 @@ impl Intake {
         .map_err(Lost::from)
     }
 
-    /// Writes what was read to the spool, where it may block.
-    async fn take(mut self, piece: Piece) -> Result<Self, JoinError> {
+    /// Writes what was read to the spool, where it may block, and what comes meanwhile: to wake another
+    /// thread for each piece would take longer than the piece.
+    async fn take(mut self, piece: Piece) -> Result<(Self, io::Result<()>), JoinError> {
         spawn_blocking(move || {
-            let bytes = self.buffer.get(..piece.len).unwrap_or_default();
-            self.collector.push(piece.kind, bytes);
-            self
+            let taken = self.take_pieces(piece);
+            (self, taken)
         })
         .await
     }
+
+    fn take_pieces(&mut self, first: Piece) -> io::Result<()> {
+        self.push(first);
+        for _ in 1..PIECES {
+            // When the process has ended, what counts is what it has written by then.
+            if !self.exit.is_empty() {
+                break;
+            }
+            let Some(piece) = self.output.read_now(&mut self.buffer)? else {
+                break;
+            };
+            self.push(piece);
+        }
+        Ok(())
+    }
+
+    fn take_backlog(&mut self) -> io::Result<()> {
+        let mut backlog = self.output.backlog()?;
+        while let Some(piece) = self.output.read_backlog(&mut backlog, &mut self.buffer)? {
+            self.push(piece);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, piece: Piece) {
+        let bytes = self.buffer.get(..piece.len).unwrap_or_default();
+        self.collector.push(piece.kind, bytes);
+    }
 }
 
-fn note(exec: &Exec, result: &io::Result<()>) {
+fn note(exec: &Exec, result: io::Result<()>) {
     if let Err(error) = result {
         tracing::error!(%error, id = exec.id, "the exec's output can't be read");
     }

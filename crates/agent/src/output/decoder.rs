@@ -8,36 +8,38 @@ use sandpipe_protocol::MAX_EVENT_OUTPUT;
 /// rest. A piece is never empty and has at most [`MAX_EVENT_OUTPUT`] bytes.
 pub(super) struct Decoder {
     decoder: encoding_rs::Decoder,
-    text: Box<[u8]>,
+    /// Room for a piece, made when the first bytes come: to many streams none ever do.
+    text: String,
 }
 
 impl Decoder {
     pub(super) fn new() -> Self {
-        Self {
-            decoder: UTF_8.new_decoder_without_bom_handling(),
-            text: vec![0; MAX_EVENT_OUTPUT].into_boxed_slice(),
-        }
+        Self { decoder: UTF_8.new_decoder_without_bom_handling(), text: String::new() }
     }
 
     /// Takes the next bytes and hands over the text that they complete.
     pub(super) fn push(&mut self, bytes: &[u8], piece: impl FnMut(&str)) {
+        if self.text.is_empty() {
+            self.text = "\0".repeat(MAX_EVENT_OUTPUT);
+        }
         self.decode(bytes, false, piece);
     }
 
     /// There are no more bytes: a character that still waits is no character.
     pub(super) fn finish(&mut self, piece: impl FnMut(&str)) {
-        self.decode(&[], true, piece);
+        if !self.text.is_empty() {
+            self.decode(&[], true, piece);
+        }
     }
 
     fn decode(&mut self, bytes: &[u8], last: bool, mut piece: impl FnMut(&str)) {
         let mut rest = bytes;
         loop {
-            let (result, read, written, _) =
-                self.decoder.decode_to_utf8(rest, &mut self.text, last);
+            let (result, read, written, _) = self.decoder.decode_to_str(rest, &mut self.text, last);
+            // The decoder writes whole characters only.
             let text = self.text.get(..written).unwrap_or_default();
             if !text.is_empty() {
-                // The decoder writes whole characters only.
-                piece(&String::from_utf8_lossy(text));
+                piece(text);
             }
             rest = rest.get(read..).unwrap_or_default();
             if result == CoderResult::InputEmpty {

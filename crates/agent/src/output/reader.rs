@@ -6,7 +6,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 use super::spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame};
 
 /// The most bytes of a segment that are read at once.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 256 * 1024;
 
 /// Which events a reader gets: those after the one of this number; with a negative number -N, the
 /// last N of those that exist when it begins, and what follows. 0 gives all.

@@ -122,16 +122,8 @@ impl Arrivals {
     /// is dropped before it is done.
     pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
         loop {
-            take_ready(self.queue.get_ref(), &mut self.ready, &mut self.hung_up)?;
-            while let Some(source) = self.ready.pop_front() {
-                let Some(len) = self.read_source(source, buffer)? else {
-                    continue;
-                };
-                if self.is_ready_still(source, len == buffer.len())? {
-                    self.ready.push_back(source);
-                }
-                let kind = source.output_type();
-                return Ok(Some(Piece { kind, len }));
+            if let Some(piece) = self.read_now(buffer)? {
+                return Ok(Some(piece));
             }
             if self.sources.is_empty() {
                 return Ok(None);
@@ -141,6 +133,22 @@ impl Arrivals {
                 guard.clear_ready();
             }
         }
+    }
+
+    /// Reads the next piece without waiting; `None` where there is nothing now.
+    pub(crate) fn read_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
+        take_ready(self.queue.get_ref(), &mut self.ready, &mut self.hung_up)?;
+        while let Some(source) = self.ready.pop_front() {
+            let Some(len) = self.read_source(source, buffer)? else {
+                continue;
+            };
+            if self.is_ready_still(source, len == buffer.len())? {
+                self.ready.push_back(source);
+            }
+            let kind = source.output_type();
+            return Ok(Some(Piece { kind, len }));
+        }
+        Ok(None)
     }
 
     /// Measures what has been written up to now. After the process was reaped this is all that it

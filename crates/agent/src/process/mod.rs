@@ -2,12 +2,14 @@
 //! read.
 
 mod arrivals;
+mod child;
 mod end_of_input;
 mod exit_code;
 mod group;
 mod guardian;
 mod launch;
 mod limits;
+mod program;
 mod readiness;
 mod reaper;
 mod session;

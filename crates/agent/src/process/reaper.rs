@@ -31,9 +31,9 @@ const ORPHANED_INTERVAL: Duration = Duration::from_millis(500);
 ///
 /// There is one table, since waiting for any child concerns the whole process. Its lock is not held
 /// while a process is started, which takes as long as the file system that the program is on. No child
-/// may be reaped before it is in the table, and one that could not be executed is the standard
-/// library's to wait for. So while something is being started only members of known groups are reaped:
-/// a process that is being started is in the agent's group, or in a new one of its own.
+/// may be reaped before it is in the table, unless it could not be executed. So while something is being
+/// started only members of known groups are reaped: a process that is being started is in the agent's
+/// group, or in a new one of its own.
 #[derive(Debug)]
 pub(crate) struct Reaper;
 
@@ -143,10 +143,10 @@ impl Reaper {
 
     /// Starts a process with `start`, as the leader of a session and group of its own. The receiver
     /// gets its exit code.
-    pub(super) fn start(
+    pub(super) fn start<E>(
         scope: Scope,
-        start: impl FnOnce(Option<Registration>) -> io::Result<Pid>,
-    ) -> io::Result<(Arc<Group>, oneshot::Receiver<i32>)> {
+        start: impl FnOnce(Option<Registration>) -> Result<Pid, E>,
+    ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
         let (ticket, registration) = lock().get_or_insert_default().begin_start(scope);
         let started = start(registration.clone());
         let result = lock().get_or_insert_default().end_start(scope, ticket, registration, started);
@@ -208,13 +208,13 @@ impl Table {
         (ticket, registration)
     }
 
-    fn end_start(
+    fn end_start<E>(
         &mut self,
         scope: Scope,
         ticket: Ticket,
         registration: Option<Registration>,
-        started: io::Result<Pid>,
-    ) -> io::Result<(Arc<Group>, oneshot::Receiver<i32>)> {
+        started: Result<Pid, E>,
+    ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
         self.starting -= 1;
         // What could not be executed may have registered itself before.
         let pid = started.inspect_err(|_| self.guardian.forget(ticket))?;

@@ -1,24 +1,21 @@
 use std::{
+    ffi::{CString, NulError},
     io,
-    os::{fd::OwnedFd, unix::process::CommandExt},
-    process::Command,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
     sync::Arc,
 };
 
-use nix::{
-    errno::Errno,
-    libc,
-    unistd::{Pid, setgid, setgroups, setsid, setuid},
-};
+use nix::errno::Errno;
 use sandpipe_protocol::TerminalSize;
 use tokio::sync::oneshot;
 
 use super::{
     arrivals::Arrivals,
+    child::{Child, Failure},
     group::{Group, Scope},
     launch::{InvalidLaunch, Launch},
-    limits::FileLimit,
-    reaper::{Reaper, Registration},
+    program::Program,
+    reaper::Reaper,
     stdio::{Streams, Terminal},
     user::{Identity, may_switch},
 };
@@ -58,49 +55,29 @@ pub(crate) enum SpawnError {
     NoRoom(io::Error),
 }
 
-/// Added to the error number of a step between fork and exec: the standard library hands the number
-/// of either through the same way, and only a failed exec says something about the command.
-const SET_UP_STEP: i32 = 1 << 16;
-
 /// Starts a command, in a terminal of that size if it is to have one. It blocks until the command is
 /// executed or has failed to be.
 pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
+    // It was found fit to be started, which a NUL is not.
+    let nul = |error: NulError| SpawnError::SetUp(error.into());
+    let program = Program::of(launch).map_err(nul)?;
+    let cwd = CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?;
     let streams = Streams::open(launch, size).map_err(SpawnError::SetUp)?;
     let output = Arrivals::new(streams.sources).map_err(SpawnError::SetUp)?;
-    let [stdin, stdout, stderr] = streams.theirs;
-
-    let mut command = Command::new(&launch.command);
-    command
-        .args(&launch.args)
-        .env_clear()
-        .envs(&launch.env)
-        .current_dir(&launch.cwd)
-        .stdin(stdin)
-        .stdout(stdout)
-        .stderr(stderr);
+    let identity = launch.identity.as_ref().filter(|_| may_switch());
     let scope = if launch.pty { Scope::Session } else { Scope::Group };
     let started = Reaper::start(scope, |registration| {
-        let set_up = SetUp {
+        let child = Child {
+            program,
+            streams: streams.theirs,
+            cwd: &cwd,
             pty: launch.pty,
-            identity: launch.identity.clone().filter(|_| may_switch()),
+            credentials: identity.map(Identity::credentials),
             file_limit: launch.file_limit,
             registration,
         };
-        let set_up = move || {
-            set_up.apply().map_err(|errno| io::Error::from_raw_os_error(errno as i32 + SET_UP_STEP))
-        };
-        // SAFETY: between fork and exec only async-signal-safe functions may be called, and no memory
-        // may be allocated: `apply` makes bare system calls on data that was made ready before, and
-        // an error made of a number does not allocate.
-        #[allow(unsafe_code)]
-        unsafe {
-            command.pre_exec(set_up);
-        }
-        let child = command.spawn()?;
-        // A process id always fits: the system's own type is signed.
-        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-        Ok(Pid::from_raw(pid))
+        child.start()
     });
     match started {
         Ok((group, exit)) => Ok(Spawned::Running(Process {
@@ -110,27 +87,22 @@ pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, Spaw
             input: streams.input,
             terminal: streams.terminal,
         })),
-        Err(error) => judge(launch, error),
+        Err(failure) => judge(launch, failure),
     }
 }
 
 /// Tells a command that can't be executed from an agent that can't start any.
-fn judge(launch: &Launch, error: io::Error) -> Result<Spawned, SpawnError> {
-    let Some(number) = error.raw_os_error() else {
-        return Err(SpawnError::SetUp(error));
-    };
-    if number >= SET_UP_STEP {
-        let step = io::Error::from_raw_os_error(number - SET_UP_STEP);
-        return Err(SpawnError::SetUp(step));
-    }
-    let errno = match Errno::from_raw(number) {
+fn judge(launch: &Launch, failure: Failure) -> Result<Spawned, SpawnError> {
+    let errno = match failure {
+        Failure::SetUp(errno) => return Err(SpawnError::SetUp(errno.into())),
+        Failure::Process(errno) => return Err(SpawnError::NoRoom(errno.into())),
         // The search of PATH says this also of a directory on it that can't be looked into.
-        Errno::EACCES if !launch.is_found() => Errno::ENOENT,
-        errno => errno,
+        Failure::Execute(Errno::EACCES) if !launch.is_found() => Errno::ENOENT,
+        Failure::Execute(errno) => errno,
     };
     let exit_code = match errno {
         Errno::EAGAIN | Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE => {
-            return Err(SpawnError::NoRoom(error));
+            return Err(SpawnError::NoRoom(errno.into()));
         }
         Errno::ENOENT | Errno::ENOTDIR => 127,
         _ => 126,
@@ -147,59 +119,6 @@ fn judge(launch: &Launch, error: io::Error) -> Result<Spawned, SpawnError> {
     Ok(Spawned::CannotRun { exit_code, reason })
 }
 
-/// What a process does to itself between fork and exec.
-struct SetUp {
-    pty: bool,
-    identity: Option<Identity>,
-    file_limit: FileLimit,
-    registration: Option<Registration>,
-}
-
-impl SetUp {
-    fn apply(&self) -> nix::Result<()> {
-        // A session leader also leads a process group. It has left the terminal that the agent may have
-        // been started in, so that the command can neither read it nor type into it (POSIX, setsid).
-        setsid()?;
-        if self.pty {
-            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())
-                .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
-        }
-        // The guardian may be dead, and the standard library has reset SIGPIPE by now.
-        set_action(libc::SIGPIPE, libc::SIG_IGN);
-        if let Some(registration) = &self.registration {
-            registration.register();
-        }
-        reset_signals();
-        self.file_limit.restore()?;
-        if let Some(identity) = &self.identity {
-            // The user last: it gives up the right to set the groups.
-            setgroups(&identity.groups)?;
-            setgid(identity.gid)?;
-            setuid(identity.uid)?;
-        }
-        Ok(())
-    }
-}
-
-/// Exec keeps an ignored signal ignored (POSIX, exec): an agent that was started by `nohup` or with
-/// `&` would hand that on, and its commands could not be interrupted. The standard library has
-/// emptied the signal mask already.
-fn reset_signals() {
-    for signal in 1..=libc::SIGRTMAX() {
-        // SIGKILL, SIGSTOP and the C library's own signals are refused, which is as well.
-        set_action(signal, libc::SIG_DFL);
-    }
-}
-
-/// Has a signal ignored, or gives it its default action.
-fn set_action(signal: i32, action: libc::sighandler_t) {
-    // SAFETY: `signal` is async-signal-safe, and neither action is a handler of ours.
-    #[allow(unsafe_code)]
-    unsafe {
-        libc::signal(signal, action);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -207,9 +126,9 @@ mod tests {
     use sandpipe_protocol::CreateExecRequest;
 
     use super::*;
-    use crate::process::Surroundings;
+    use crate::process::{FileLimit, Surroundings};
 
-    fn judged(number: i32) -> Option<i32> {
+    fn judged(failure: Failure) -> Option<i32> {
         let surroundings = Surroundings {
             workspace: "/".into(),
             default_user: None,
@@ -218,7 +137,7 @@ mod tests {
         };
         let request = CreateExecRequest { command: "/x".into(), ..CreateExecRequest::default() };
         let launch = Launch::prepare(request, &surroundings).unwrap();
-        match judge(&launch, io::Error::from_raw_os_error(number)) {
+        match judge(&launch, failure) {
             Ok(Spawned::CannotRun { exit_code, .. }) => Some(exit_code),
             Ok(Spawned::Running(_)) => panic!("an error is not a process"),
             Err(_) => None,
@@ -227,27 +146,29 @@ mod tests {
 
     #[test]
     fn a_command_that_cant_be_executed_is_a_result() {
-        assert_eq!(judged(libc::ENOENT), Some(127));
-        assert_eq!(judged(libc::ENOTDIR), Some(127));
-        for number in [
-            libc::EACCES,
-            libc::ENOEXEC,
-            libc::E2BIG,
-            libc::ELOOP,
-            libc::ENAMETOOLONG,
-            libc::EISDIR,
-            libc::ETXTBSY,
+        let executed = |errno| judged(Failure::Execute(errno));
+        assert_eq!(executed(Errno::ENOENT), Some(127));
+        assert_eq!(executed(Errno::ENOTDIR), Some(127));
+        for errno in [
+            Errno::EACCES,
+            Errno::ENOEXEC,
+            Errno::E2BIG,
+            Errno::ELOOP,
+            Errno::ENAMETOOLONG,
+            Errno::EISDIR,
+            Errno::ETXTBSY,
         ] {
-            assert_eq!(judged(number), Some(126));
+            assert_eq!(executed(errno), Some(126));
         }
     }
 
     #[test]
     fn an_agent_that_cant_start_a_process_is_an_error() {
-        for number in [libc::EAGAIN, libc::ENOMEM, libc::EMFILE, libc::ENFILE] {
-            assert_eq!(judged(number), None);
-            assert_eq!(judged(SET_UP_STEP + number), None);
+        for errno in [Errno::EAGAIN, Errno::ENOMEM, Errno::EMFILE, Errno::ENFILE] {
+            assert_eq!(judged(Failure::Execute(errno)), None);
+            assert_eq!(judged(Failure::SetUp(errno)), None);
         }
-        assert_eq!(judged(SET_UP_STEP + libc::EPERM), None);
+        assert_eq!(judged(Failure::Process(Errno::EAGAIN)), None);
+        assert_eq!(judged(Failure::SetUp(Errno::EPERM)), None);
     }
 }

@@ -1,7 +1,6 @@
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    process::Stdio,
     sync::Arc,
 };
 
@@ -20,7 +19,7 @@ use super::{arrivals::Source, launch::Launch, user::may_switch};
 /// starts at the same moment must not inherit them.
 pub(super) struct Streams {
     /// The process's ends: stdin, stdout, stderr.
-    pub(super) theirs: [Stdio; 3],
+    pub(super) theirs: [OwnedFd; 3],
     /// What the agent reads.
     pub(super) sources: Vec<(Source, OwnedFd)>,
     /// Where the agent writes, while standard input is open.
@@ -56,12 +55,12 @@ impl Streams {
             let (their_stdin, input) = pipe2(OFlag::O_CLOEXEC)?;
             set_nonblocking(&input)?;
             give(&their_stdin, launch)?;
-            (their_stdin.into(), Some(input))
+            (their_stdin, Some(input))
         } else {
-            (Stdio::null(), None)
+            (open("/dev/null", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?, None)
         };
         Ok(Self {
-            theirs: [their_stdin, their_stdout.into(), their_stderr.into()],
+            theirs: [their_stdin, their_stdout, their_stderr],
             sources: vec![(Source::Stdout, stdout), (Source::Stderr, stderr)],
             input,
             terminal: None,
@@ -92,7 +91,7 @@ impl Streams {
             None
         };
         Ok(Self {
-            theirs: [slave.try_clone()?.into(), slave.try_clone()?.into(), slave.into()],
+            theirs: [slave.try_clone()?, slave.try_clone()?, slave],
             input,
             terminal: Some(Terminal(Arc::new(master.try_clone()?))),
             sources: vec![(Source::Terminal, master)],

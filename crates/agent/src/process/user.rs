@@ -4,15 +4,19 @@ use nix::{
     errno::Errno,
     unistd::{Gid, Group, Uid, User, getegid, geteuid, getgrouplist},
 };
+use rustix::{
+    process as system,
+    thread::{set_thread_gid, set_thread_groups, set_thread_uid},
+};
 
-/// The user and groups that a command runs as, looked up before the fork: the look-up is not
+/// The user and groups that a command runs as, looked up before there is a process: the look-up is not
 /// async-signal-safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(super) uid: Uid,
-    pub(super) gid: Gid,
+    gid: Gid,
     /// The supplementary groups.
-    pub(super) groups: Vec<Gid>,
+    groups: Vec<Gid>,
     account: Account,
 }
 
@@ -26,6 +30,25 @@ enum Account {
         name: String,
         home: PathBuf,
     },
+}
+
+/// What a process becomes another user by.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    uid: system::Uid,
+    gid: system::Gid,
+    groups: Vec<system::Gid>,
+}
+
+impl Credentials {
+    /// Gives them to this thread: the C library's own calls would tell every other thread of the agent,
+    /// whose memory a new process shares. It is async-signal-safe: only system calls.
+    pub(super) fn take_on(&self) -> rustix::io::Result<()> {
+        // The user last: it gives up the right to set the groups.
+        set_thread_groups(&self.groups)?;
+        set_thread_gid(self.gid)?;
+        set_thread_uid(self.uid)
+    }
 }
 
 /// Why a command can't run as the user that was asked for.
@@ -99,6 +122,15 @@ impl Identity {
             (Some(_), Some(entry)) => Account::Known { name: entry.name, home: entry.dir },
         };
         Ok(Self { uid, gid, groups, account })
+    }
+
+    pub(super) fn credentials(&self) -> Credentials {
+        let group = |gid: &Gid| system::Gid::from_raw(gid.as_raw());
+        Credentials {
+            uid: system::Uid::from_raw(self.uid.as_raw()),
+            gid: group(&self.gid),
+            groups: self.groups.iter().map(group).collect(),
+        }
     }
 
     /// Sets the variables of a login (POSIX, Base Definitions, 8.3). For a user without an entry they

@@ -104,6 +104,34 @@ async fn a_directory_of_the_path_that_cant_be_used_does_not_hide_that_a_command_
 }
 
 #[tokio::test]
+async fn a_command_is_looked_for_in_the_path_and_may_be_a_script_without_a_first_line_that_says_so()
+{
+    let agent = Agent::start();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path().canonicalize().unwrap();
+    let tool = directory.join("tool");
+    std::fs::write(&tool, "echo \"$0 $1\"; exit 3\n").unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (directory, tool) = (directory.display().to_string(), tool.display().to_string());
+    for (path, command, run) in [
+        (format!("/no/such/directory:/etc/passwd:{directory}:/bin"), "tool", tool.as_str()),
+        // An empty part is the current directory.
+        (String::new(), "tool", "tool"),
+        ("/bin::/usr/bin".into(), "tool", "tool"),
+        ("/bin".into(), "./tool", "./tool"),
+        ("/bin".into(), &tool, &tool),
+    ] {
+        let request = json!({
+            "command": command, "args": ["x"], "cwd": directory, "env": { "PATH": path },
+        });
+        let exec = agent.create(request).await;
+        let finished = agent.finish(&exec.id).await;
+        assert_eq!(finished.output(), format!("{run} x\n"), "{path}");
+        assert_eq!(finished.exit_code(), 3);
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_cant_be_executed_is_the_result_126() {
     let agent = Agent::start();
     for command in ["/etc/passwd", "/", "/etc"] {

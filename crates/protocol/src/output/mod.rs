@@ -1,8 +1,10 @@
 mod read;
+mod write;
 
 use serde::{Deserialize, Serialize};
 
 pub use read::OutputEvent;
+pub use write::write_output;
 
 /// One piece of an exec's output. The last one carries the exit code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use sandpipe_protocol::{ExecStdout, Gap, OutputType};
+use sandpipe_protocol::{ExecStdout, Gap};
 use tokio::sync::watch;
 
 use self::{index::Index, write::Writer};
@@ -122,7 +122,7 @@ impl Spool {
     pub(crate) fn seal(&self, exit_code: i32) -> ExecStdout {
         self.state().closed = true;
         self.let_go();
-        event::make(OutputType::Stdout, "", self.state().sequence + 1, Some(exit_code))
+        event::last(self.state().sequence + 1, exit_code)
     }
 
     /// Ends the output with that event; readers end after it.

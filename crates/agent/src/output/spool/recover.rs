@@ -104,8 +104,7 @@ mod tests {
 
     fn frame(sequence: u64) -> Vec<u8> {
         let mut frame = Vec::new();
-        let event = event::make(OutputType::Stdout, "some \n output", sequence, None);
-        event::encode(&mut frame, &event);
+        event::encode_output(&mut frame, OutputType::Stdout, "some \n output", sequence);
         frame
     }
 

@@ -43,7 +43,7 @@ impl Batch<'_> {
     pub(in crate::output) fn append(&mut self, kind: OutputType, text: &str) {
         let sequence = self.spool.state().sequence + 1;
         self.writer.frame.clear();
-        event::encode(&mut self.writer.frame, &event::make(kind, text, sequence, None));
+        event::encode_output(&mut self.writer.frame, kind, text, sequence);
         while !self.spool.state().closed {
             let Err(error) = self.write(sequence) else {
                 return;
