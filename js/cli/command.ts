@@ -36,7 +36,7 @@ export interface Command<O extends Options = Options> {
   readonly options: O;
   /** How many operands it takes. Default: none. */
   readonly operands?: { readonly least: number; readonly most: number };
-  /** What all that follows the first operand belongs to: true, to whatever that names. Default: false. */
+  /** Whether its options end at the first operand: what follows is another program's. Default: false. */
   readonly endsAtOperand?: boolean;
   /** What else there is to know, such as its exit codes, laid out by hand. */
   readonly notes?: string;
@@ -58,6 +58,7 @@ export interface CommandGroup {
   /** What it takes before the name of a command. */
   readonly options: Options;
   readonly commands: readonly (Command | CommandGroup)[];
+  readonly examples: readonly string[];
 }
 
 /** A command whose action is given values of its own options' types. */

@@ -27,4 +27,9 @@ export const PROGRAM: CommandGroup = {
     ...[bg, agent, browserConsole, mcp],
     completion(() => PROGRAM),
   ],
+  examples: [
+    "sandpipe run -- npm test",
+    "sandpipe agent    # prints what to set in another terminal, for `sandpipe ps` and the like",
+    "sandpipe bg start --ssh build.example.com -- make all",
+  ],
 };

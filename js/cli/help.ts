@@ -12,7 +12,7 @@ export function commandHelp(path: readonly string[], command: Command): string {
     `${wrap(about, 0)}\n`,
     optionsHelp(command.options),
     ...(notes === undefined ? [] : [`${notes.trim()}\n`]),
-    `Examples:\n${examples.map((example) => `  ${example}\n`).join("")}`,
+    examplesHelp(examples),
   ].join("\n");
 }
 
@@ -25,8 +25,13 @@ export function groupHelp(path: readonly string[], group: CommandGroup): string 
     `${wrap(group.about, 0)}\n`,
     `Commands:\n${list(commands)}`,
     optionsHelp(group.options),
-    `\`${name} COMMAND --help\` shows what a command takes, with examples.\n`,
+    `\`${name} COMMAND --help\` shows what a command takes.\n`,
+    examplesHelp(group.examples),
   ].join("\n");
+}
+
+function examplesHelp(examples: readonly string[]): string {
+  return `Examples:\n${examples.map((example) => `  ${example}\n`).join("")}`;
 }
 
 function optionsHelp(options: Options): string {

@@ -19,10 +19,10 @@ export async function serveAgent(
   ending.listenToSignals();
   const starting = runAgent(args);
   const { address, child, ended } = await withProgress("starting", starting, ending.decided);
-  const announcing = announce(address, ending.output);
-  const failure = announcing.then(() => new Promise<never>(() => undefined));
+  const told = aborted(ending.decided);
   try {
-    await Promise.race([ended, aborted(ending.decided), failure]);
+    await Promise.race([announce(address, ending.output), told]);
+    await Promise.race([ended, told]);
   } finally {
     const stopping = stop();
     await withProgress("stopping what it runs", stopping, ending.forced);

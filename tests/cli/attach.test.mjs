@@ -60,12 +60,16 @@ describe("sandpipe attach, to a terminal", () => {
 
   it("is left by Ctrl+P Ctrl+Q, also in two pieces, and the command goes on", async () => {
     const id = await create(KEYS, { pty: true });
-    for (const pieces of [["\x10\x11"], ["\x10", "\x11"]]) {
+    // What was said before is shown again: each has a key of its own.
+    for (const [first, says, second] of /** @type {const} */ ([
+      ["a", "key 61.", "\x10\x11"],
+      ["b\x10", "key 62.", "\x11"],
+    ])) {
       const invocation = await inTerminal(id);
       await invocation.says("raw");
-      invocation.stdin.write("a");
-      await invocation.says("key 61.");
-      for (const piece of pieces) invocation.stdin.write(piece);
+      invocation.stdin.write(first);
+      await invocation.says(says);
+      invocation.stdin.write(second);
       assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
       assert.equal((await execs.get(id)).status, "RUNNING");
     }

@@ -14,4 +14,9 @@ export const bg: CommandGroup = {
     "one over SSH. All that there is to know of them is in files there.",
   options: {},
   commands: [start, ls, logs, wait, stop, rm],
+  examples: [
+    "sandpipe bg start --name 'dev server' -- npm run dev",
+    "sandpipe bg ls",
+    "sandpipe bg logs -f --grep 'error|warn' 3f9c04",
+  ],
 };
