@@ -111,7 +111,7 @@ test("the page's policy lets a terminal have all colours", async () => {
   const colour = (/** @type {string} */ text) =>
     panel
       .locator(".xterm-rows span", { hasText: text })
-      .evaluate("(span) => getComputedStyle(span).color");
+      .evaluate((span) => span.ownerDocument.defaultView?.getComputedStyle(span).color);
   assert.equal(await colour("true"), "rgb(1, 2, 3)");
   assert.equal(await colour("indexed"), "rgb(255, 135, 0)");
   await page.context().close();
