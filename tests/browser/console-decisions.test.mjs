@@ -95,8 +95,10 @@ test("a run's output keeps its newest part, and counts what is dropped", async (
   assert.equal(run.pieces.length, 1);
   run = withOutput(run, { type: "stderr", output: "c".repeat(20_000) });
   assert.equal(run.dropped, 10_000);
+  run = withOutput(run, { type: "stderr", output: "d".repeat(5_000) });
+  assert.equal(run.dropped, 15_000);
   const lengths = run.pieces.map((/** @type {{ output: string }} */ piece) => piece.output.length);
-  assert.deepEqual(lengths, [180_000, 20_000]);
+  assert.deepEqual(lengths, [175_000, 25_000]);
 });
 
 test("an open output waits for an agent that is away, a request gives up", async () => {

@@ -90,6 +90,7 @@ test("finds text in an output and copies it without the marks", async () => {
 
   await panel.getByRole("button", { name: "Find" }).click();
   const search = panel.getByRole("search");
+  await until(() => page.evaluate("document.activeElement.type === 'search'"));
   await search.getByRole("searchbox").fill("nowhere");
   await search.getByText("Not found").waitFor();
   await search.getByRole("searchbox").fill("SECOND");
@@ -97,6 +98,22 @@ test("finds text in an output and copies it without the marks", async () => {
   await search.getByRole("searchbox").press("Enter");
   await panel.getByRole("button", { name: "Copy" }).click();
   await until(async () => (await page.evaluate("navigator.clipboard.readText()")) === "second");
+  await search.getByRole("searchbox").press("Escape");
+  await search.waitFor({ state: "detached" });
+  await until(() => page.evaluate("document.activeElement.textContent === 'Find'"));
+  await page.context().close();
+});
+
+test("the page's policy lets a terminal have all colours", async () => {
+  const page = await rig.signIn();
+  const panel = await run(page, "printf '\\033[38;2;1;2;3mtrue\\033[38;5;208mindexed\\n'");
+  await shows(panel, "indexed");
+  const colour = (/** @type {string} */ text) =>
+    panel
+      .locator(".xterm-rows span", { hasText: text })
+      .evaluate((span) => span.ownerDocument.defaultView?.getComputedStyle(span).color);
+  assert.equal(await colour("true"), "rgb(1, 2, 3)");
+  assert.equal(await colour("indexed"), "rgb(255, 135, 0)");
   await page.context().close();
 });
 

@@ -55,7 +55,7 @@ export function ExecsPage({
         <RunForm execs={execs} onRun={open} />
         <section class="card" aria-label="List of execs">
           <div class="toolbar">
-            <label class="unlabelled">
+            <label>
               <span class="unseen">Search commands, ids and pids</span>
               <input
                 type="search"
@@ -65,7 +65,7 @@ export function ExecsPage({
                 }}
               />
             </label>
-            <label class="unlabelled">
+            <label>
               <span class="unseen">Show</span>
               <select
                 onChange={(event) => {

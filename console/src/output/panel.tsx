@@ -64,6 +64,7 @@ export function OutputPanel({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const toolbar = useRef<HTMLDivElement>(null);
+  const find = useRef<HTMLButtonElement>(null);
   const [screen, setScreen] = useState<Screen>();
   const [display, setDisplay] = useState<Display>();
   const [exitCode, setExitCode] = useState<number>();
@@ -154,6 +155,7 @@ export function OutputPanel({
       <div class="toolbar" ref={toolbar}>
         {isRunning(item) && <StopButton item={item} stops={stops} />}
         <button
+          ref={find}
           aria-pressed={searching}
           onClick={() => {
             setSearching(!searching);
@@ -164,7 +166,7 @@ export function OutputPanel({
         <button onClick={() => void copy()}>Copy</button>
         <button onClick={() => void download()}>Download</button>
         {!item.pty && (
-          <label class="unlabelled">
+          <label>
             <span class="unseen">Streams</span>
             <select
               value={streams}
@@ -194,6 +196,7 @@ export function OutputPanel({
           screen={screen}
           onClose={() => {
             setSearching(false);
+            find.current?.focus();
           }}
         />
       )}

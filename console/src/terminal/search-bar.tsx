@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Screen } from "./screen.js";
 
 /** Looks for a text on a screen. Enter goes on, Shift+Enter goes back, Escape ends. */
@@ -12,6 +12,10 @@ export function SearchBar({
   const [text, setText] = useState("");
   const [missed, setMissed] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+
+  useEffect(() => {
+    input.current?.focus();
+  }, []);
 
   const find = (wanted: string, direction: "next" | "previous") => {
     if (screen === undefined) return;
@@ -36,12 +40,11 @@ export function SearchBar({
         }
       }}
     >
-      <label class="unlabelled">
+      <label>
         <span class="unseen">Find in the output</span>
         <input
           ref={input}
           type="search"
-          autofocus
           placeholder="Find"
           spellcheck={false}
           onInput={(event) => {
