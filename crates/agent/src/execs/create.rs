@@ -7,7 +7,7 @@ use super::{
     exec::{Exec, Records},
     idempotency::{Creation, IdempotencyKey, KeyReused},
     registry::Registry,
-    start::{StartError, start},
+    start::{StartError, start, start_at_once},
 };
 use crate::{
     process::{InvalidLaunch, Launch},
@@ -86,8 +86,34 @@ impl Registry {
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let registry = Arc::clone(self);
-        let launch =
-            spawn_blocking(move || Launch::prepare(request, registry.surroundings())).await??;
+        // In one go where there is no need to wait: to change to another thread takes its time.
+        let (exec, started) = spawn_blocking(move || {
+            let exec = registry.add(request, creation)?;
+            let started = autostart.then(|| start_at_once(&exec)).flatten();
+            Ok::<_, CreateError>((exec, started))
+        })
+        .await??;
+        let started = match started {
+            None if autostart => start(&exec).await,
+            started => started.unwrap_or(Ok(())),
+        };
+        if let Err(error) = started {
+            self.remove(&exec);
+            exec.spool().close();
+            spawn_blocking(move || exec.remove_directory()).await?;
+            return Err(error.into());
+        }
+        Ok(exec)
+    }
+
+    /// Adds an exec that is not started yet. It may block.
+    fn add(
+        self: &Arc<Self>,
+        request: CreateExecRequest,
+        creation: Option<Creation>,
+    ) -> Result<Arc<Exec>, CreateError> {
+        let autostart = request.autostart.unwrap_or(true);
+        let launch = Launch::prepare(request, self.surroundings())?;
         if !autostart && launch.size() > MAX_WAITING {
             return Err(CreateError::TooLargeToWait(launch.size()));
         }
@@ -97,13 +123,7 @@ impl Registry {
             .insert(|number| Exec::new(id, number, launch, records, self))
             .ok_or(CreateError::Stopping)?;
         // Before it is started: an agent that dies at any later moment has it written down.
-        exec.write_record().await?;
-        if autostart && let Err(error) = start(&exec).await {
-            self.remove(&exec);
-            exec.spool().close();
-            spawn_blocking(move || exec.remove_directory()).await?;
-            return Err(error.into());
-        }
+        exec.write_record();
         Ok(exec)
     }
 }

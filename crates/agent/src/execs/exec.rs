@@ -5,10 +5,7 @@ use std::{
 
 use nix::sys::signal::Signal;
 use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, NO_EXIT_CODE, TerminalSize};
-use tokio::{
-    sync::watch,
-    task::{JoinError, spawn_blocking},
-};
+use tokio::sync::watch;
 
 use super::{
     description::Description, directory::Directory, idempotency::Creation, input::Input,
@@ -137,13 +134,11 @@ impl Exec {
         }
     }
 
-    /// Writes down what is known of it, for an agent that starts later.
-    pub(super) async fn write_record(self: &Arc<Self>) -> Result<(), JoinError> {
-        if self.records.is_none() {
-            return Ok(());
+    /// Writes down what is known of it, for an agent that starts later. It may block.
+    pub(super) fn write_record(&self) {
+        if self.records.is_some() {
+            self.write_item(self.item(), None);
         }
-        let exec = Arc::clone(self);
-        spawn_blocking(move || exec.write_item(exec.item(), None)).await
     }
 
     fn write_item(&self, item: ExecItem, last_event: Option<ExecStdout>) {

@@ -42,7 +42,23 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
     // Before the lock, so that what waits for its turn can be deleted.
     let turn = STARTS.acquire().await;
     let lifecycle = exec.lifecycle.lock().await;
-    match *lifecycle {
+    let (state, exec) = (*lifecycle, Arc::clone(exec));
+    let started = spawn_blocking(move || start_held(&exec, state)).await?;
+    drop(turn);
+    started
+}
+
+/// Starts an exec that nobody else knows yet, on this thread; `None` where it has to wait for its turn. It
+/// may block.
+pub(super) fn start_at_once(exec: &Arc<Exec>) -> Option<Result<(), StartError>> {
+    let _turn = STARTS.try_acquire().ok()?;
+    let lifecycle = exec.lifecycle.try_lock().ok()?;
+    Some(start_held(exec, *lifecycle))
+}
+
+/// Starts an exec whose turn it is, while its lifecycle is held. It may block.
+fn start_held(exec: &Arc<Exec>, lifecycle: Lifecycle) -> Result<(), StartError> {
+    match lifecycle {
         Lifecycle::Open => {}
         Lifecycle::Stopping => return Err(StartError::Stopping),
         Lifecycle::Deleted => return Err(StartError::Deleted(exec.id.clone())),
@@ -61,24 +77,18 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
         return Err(StartError::NotStartable { id: exec.id.clone(), status });
     };
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
-    let spawned = spawn_blocking(move || spawn(&launch, size)).await??;
-    drop(turn);
-    match spawned {
+    match spawn(&launch, size)? {
         Spawned::Running(process) => {
             let output = set_running(exec, process);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
-            exec.write_record().await?;
+            exec.write_record();
             tokio::spawn(output);
         }
         Spawned::CannotRun { exit_code, reason } => {
-            let exec = Arc::clone(exec);
-            spawn_blocking(move || {
-                let mut collector = Collector::new(Arc::clone(&exec.spool));
-                collector.push(OutputType::Stderr, reason.as_bytes());
-                exec.end(exit_code);
-            })
-            .await?;
+            let mut collector = Collector::new(Arc::clone(&exec.spool));
+            collector.push(OutputType::Stderr, reason.as_bytes());
+            exec.end(exit_code);
         }
     }
     Ok(())
