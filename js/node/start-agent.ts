@@ -77,11 +77,22 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
 /** Lets this process end while the agent runs. */
 function release(child: ChildProcess): void {
   child.unref();
-  for (const stream of child.stdio) (stream as unknown as { unref?(): void } | null)?.unref?.();
+  for (const stream of pipes(child)) stream.unref?.();
+}
+
+/** Keeps this process from ending before the agent. */
+function hold(child: ChildProcess): void {
+  child.ref();
+  for (const stream of pipes(child)) stream.ref?.();
+}
+
+/** The streams to a process: sockets, which the types do not tell. */
+function pipes(child: ChildProcess): { ref?(): void; unref?(): void }[] {
+  return child.stdio.filter((stream) => stream !== null) as { ref?(): void; unref?(): void }[];
 }
 
 async function endAgent(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  child.ref();
+  hold(child);
   // Once: the agent takes a second SIGTERM for "now", and would kill its commands.
   if (!child.killed) child.kill("SIGTERM");
   await ended;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -30,6 +30,30 @@ describe("startAgent", () => {
       (error) => error instanceof HttpError && error.code === "network",
     );
     await agent.stop();
+  });
+
+  it("holds its parent until it is gone, also where its pipes end later", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
+    const program = join(folder, "agent");
+    const agent =
+      process.env["SANDPIPE_AGENT"] ??
+      join(import.meta.dirname, "../../target/release/sandpipe-agent");
+    // Its stdout and stderr are still held a while after its end.
+    await writeFile(program, `#!/bin/sh\nsleep 1 &\nexec '${agent}' "$@"\n`, { mode: 0o755 });
+    const script = `
+      import { startAgent } from "sandpipe/node";
+      await (await startAgent()).stop();
+      console.log("stopped");`;
+    const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      cwd: import.meta.dirname,
+      env: { ...process.env, SANDPIPE_AGENT: program },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let said = "";
+    parent.stdout.on("data", (text) => (said += text));
+    const [exitCode] = await once(parent, "close");
+    assert.deepEqual([said, exitCode], ["stopped\n", 0]);
+    await rm(folder, { recursive: true });
   });
 
   it("runs commands in the workspace that it is told", async () => {
