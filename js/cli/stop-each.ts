@@ -22,15 +22,17 @@ export async function stopEach(
   const ending = new Ending();
   ending.listenToSignals();
   const { output } = ending;
-  ending.decided.addEventListener("abort", () => {
-    void output.stderr.write(errorLine("still stopping. Once more kills at once."));
-  });
   const stopped = onEach(ids, output, (id) => stop(id, ending.forced));
   const givenUp = aborted(ending.forced).then(async (): Promise<Outcome> => {
     await delay(FORCED_MS);
     return { exitCode: 1, message: "the kill was not confirmed." };
   });
   const waiting = Promise.race([stopped, givenUp]);
-  const outcome = await withProgress(`stopping ${ids.join(", ")}`, waiting, ending.decided);
+  const progress = withProgress(`stopping ${ids.join(", ")}`, waiting, ending.decided);
+  // After the line of progress has gone.
+  ending.decided.addEventListener("abort", () => {
+    void output.stderr.write(errorLine("still stopping. Once more kills at once."));
+  });
+  const outcome = await progress;
   return outcome.exitCode === 0 ? (ending.outcome ?? outcome) : outcome;
 }
