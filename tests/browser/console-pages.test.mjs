@@ -162,6 +162,7 @@ test("everything can be done with the keyboard alone", async () => {
   await panel.getByText("Stopped (SIGTERM).").waitFor();
 
   await run(page, "exit 6");
+  await page.locator("tr", { hasText: "exit 6" }).waitFor();
   const rows = page.locator("td.command button");
   await rows.first().focus();
   await keyboard.press("ArrowDown");
