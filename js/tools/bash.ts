@@ -21,10 +21,14 @@ const LONGEST_TIMEOUT_SECS = 604_800;
 /** How much of a script is its name, if it has none. */
 const NAME_LENGTH = 80;
 
-// On the script's first line, so that the numbers of lines in messages are its own. A model writes bash.
-
-/** Has bash run the script where there is one, though the target's `sh` is another. */
-const IN_BASH = '[ -n "${BASH_VERSION-}" ] || ! command -v bash >/dev/null || exec bash "$0"; ';
+/**
+ * Has bash run the script where there is one, though the target's `sh` is another: a model writes bash.
+ *
+ * It is a line of its own, as another shell may not be able to read the script's first; and bash is given
+ * the script without it, so that the numbers of lines in messages are the script's own.
+ */
+const IN_BASH =
+  'tail -n +2 "$0" >"$0.bash" && exec "$(command -v bash || command -v sh)" "$0.bash"; exit 126\n';
 
 /** Has stdout and stderr in one file, in order of arrival. */
 const JOINED = "exec 2>&1; ";
