@@ -1,9 +1,10 @@
 import type { Background, BackgroundProcess, BackgroundWaitOptions } from "../background.js";
 import { BackgroundError } from "../errors.js";
-import { firstOf, lastOf } from "./cut-middle.js";
+import { lastOf } from "./cut-middle.js";
 import { ending } from "./ending.js";
 import { inputSchema } from "./input.js";
 import { keepNewest } from "./keep-newest.js";
+import { oneLine } from "./one-line.js";
 import { plainText } from "./plain-text.js";
 import { readExcerpt } from "./read-excerpt.js";
 import { defineTool, type Tool, type ToolCallOptions } from "./tool.js";
@@ -17,9 +18,6 @@ const NEWEST_BYTES = 4096;
 
 /** The longest timeout, in seconds: a week. */
 const LONGEST_TIMEOUT_SECS = 604_800;
-
-/** How much of a script is its name, if it has none. */
-const NAME_LENGTH = 80;
 
 /**
  * Has bash run the script where there is one, though the target's `sh` is another: a model writes bash.
@@ -69,16 +67,16 @@ export function bashTool(
       openWorldHint: true,
     },
     run: async (input, opts) => {
-      const name = input.display_name ?? lineOf(input.script);
+      const name = input.display_name ?? oneLine(input.script.trim().split("\n", 1)[0] ?? "");
       const script = IN_BASH + input.script;
       if (input.run_in_background === true) {
         const timeout = input.timeout_secs;
         const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
         const process = await processes.spawn(script, { name, ...limit });
+        await keepNewest(processes);
         // Nobody would learn of it.
         if (opts.signal?.aborted === true) await processes.terminate(process.id);
         opts.signal?.throwIfAborted();
-        await keepNewest(processes);
         return started(process);
       }
       const timeoutMs = (input.timeout_secs ?? timeoutSecs) * 1000;
@@ -187,11 +185,6 @@ function lost(id: string, cause: unknown): BackgroundError {
     `${messageOf(cause)}. The command may still run: its process_id is ${id}, for bash_background_output and bash_background_terminate`,
     { operation: "bash", output: "", id, cause },
   );
-}
-
-function lineOf(script: string): string {
-  const [line = ""] = script.trim().split("\n", 1);
-  return line.length > NAME_LENGTH ? `${firstOf(line, NAME_LENGTH - 1)}…` : line;
 }
 
 function messageOf(error: unknown): string {

@@ -130,6 +130,41 @@ it("a command whose target is lost is named, and goes on", async () => {
   await terminate.execute({ process_id: error.id });
 });
 
+it("what is started in the background is stopped when the call is aborted before its answer", async () => {
+  const here = localRuntime();
+  const baseDir = newBaseDir();
+  const stop = new AbortController();
+  let scripts = 0;
+  /** @type {import("sandpipe").Runtime} */
+  const aborting = {
+    run: async (script, opts) => {
+      scripts += 1;
+      // It has been started by then.
+      if (scripts === 2) stop.abort();
+      return here.run(script, opts);
+    },
+  };
+  const [bash] = tools(aborting, { baseDir });
+  const input = { script: "sleep 600", run_in_background: true };
+  const error = await failure(bash.execute(input, { signal: stop.signal }));
+  assert.equal(error, stop.signal.reason);
+  const [, list] = tools(here, { baseDir });
+  assert.match(await list.execute({}), /^exit code: 143 /m);
+});
+
+it("a name is one short line of the list, whatever it is", async () => {
+  const baseDir = newBaseDir();
+  const [bash, list] = tools(localRuntime(), { baseDir });
+  const display_name = `a\r\nstatus: running\u001b[2J ${"x".repeat(50_000)}`;
+  const input = { script: "exit 3", run_in_background: true, display_name };
+  const id = field(await bash.execute(input), "process_id");
+  await background(localRuntime(), { baseDir, workspace: "tools" }).wait(id);
+  const [first, second, third] = (await list.execute({})).split("\n");
+  assert.equal(first, `process_id: ${id}`);
+  assert.equal(second, `display_name: a status: running ${"x".repeat(61)}…`);
+  assert.equal(third, "exit code: 3");
+});
+
 it("of the processes that have ended, the newest 50 are kept", async () => {
   const baseDir = newBaseDir();
   const [bash, , , terminate] = tools(localRuntime(), { baseDir });
