@@ -17,7 +17,7 @@ const NEWEST = 1000;
 const NEWEST_BYTES = 4096;
 
 /** The longest timeout, in seconds: a week. */
-const LONGEST_TIMEOUT_SECS = 604_800;
+export const LONGEST_TIMEOUT_SECS = 604_800;
 
 /**
  * Has bash run the script where there is one, though the target's `sh` is another: a model writes bash.

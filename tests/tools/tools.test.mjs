@@ -76,6 +76,22 @@ describe("a tool's input", () => {
     });
   }
 
+  it("is refused in words, also where it is nothing that JSON has", async () => {
+    /** @type {Record<string, unknown>} */
+    const ring = {};
+    ring["ring"] = ring;
+    for (const [timeout_secs, shown] of [
+      [NaN, "NaN"],
+      [1n, "1"],
+      [{ one: 1n }, "object"],
+      [ring, "object"],
+    ]) {
+      const error = await failure(bash.execute({ script: "true", timeout_secs }));
+      assert.ok(error instanceof InvalidArgumentError, String(error));
+      assert.match(error.message, new RegExp(`to 604800, but is ${shown}$`));
+    }
+  });
+
   it("is refused with all that is wrong with it", async () => {
     const error = await failure(bash.execute({ scrip: "x", timeout_secs: "1" }));
     assert.match(error.message, /`scrip`.*`script` is missing.*`timeout_secs` must/);
@@ -84,7 +100,9 @@ describe("a tool's input", () => {
 
 describe("the options of tools", () => {
   for (const [options, message] of /** @type {[any, RegExp][]} */ ([
-    [{ maxOutputChars: 99 }, /`options.maxOutputChars` must be .* from 100 on, but is 99/],
+    [{ maxOutputChars: 99 }, /`options.maxOutputChars` must be .* from 100 to 16000000, but is 99/],
+    [{ maxOutputChars: Number.MAX_SAFE_INTEGER }, /`options.maxOutputChars` must be /],
+    [{ timeoutSecs: 604_801 }, /`options.timeoutSecs` must be .* to 604800, but is 604801/],
     [{ timeoutSecs: "1" }, /`options.timeoutSecs` must be .*, but is string/],
     [{ budget: 1 }, /no other fields than .*, but has budget/],
   ])) {
