@@ -128,8 +128,9 @@ function textOf(value: unknown): string {
   // JSON has no NaN.
   if (typeof value === "number" || typeof value === "bigint") return String(value);
   try {
+    const json = JSON.stringify(value) as string | undefined;
     // What has no JSON, such as a function, has a type.
-    return (JSON.stringify(value) as string | undefined) ?? typeof value;
+    return json ?? typeof value;
   } catch {
     return typeof value;
   }
