@@ -1,6 +1,7 @@
 import type { Background, BackgroundProcess } from "../background.js";
 import { ending } from "./ending.js";
 import { inputSchema } from "./input.js";
+import { oneLine } from "./one-line.js";
 import { defineTool, type Tool } from "./tool.js";
 
 /** The tool that lists processes. */
@@ -44,7 +45,7 @@ function described(process: BackgroundProcess): string {
   const { id, name, startedAt, exitedAt, stdoutPath, stderrPath } = process;
   return [
     `process_id: ${id}`,
-    ...(name === undefined ? [] : [`display_name: ${name}`]),
+    ...(name === undefined ? [] : [`display_name: ${oneLine(name)}`]),
     ending(process),
     `started at: ${startedAt}${exitedAt === undefined ? "" : `, ended at: ${exitedAt}`}`,
     `stdout_path: ${stdoutPath}`,

@@ -1,9 +1,10 @@
 import type { Background, BackgroundProcess, BackgroundWaitOptions } from "../background.js";
 import { BackgroundError } from "../errors.js";
-import { firstOf, lastOf } from "./cut-middle.js";
+import { lastOf } from "./cut-middle.js";
 import { ending } from "./ending.js";
 import { inputSchema } from "./input.js";
 import { keepNewest } from "./keep-newest.js";
+import { oneLine } from "./one-line.js";
 import { plainText } from "./plain-text.js";
 import { readExcerpt } from "./read-excerpt.js";
 import { defineTool, type Tool, type ToolCallOptions } from "./tool.js";
@@ -16,15 +17,16 @@ const NEWEST = 1000;
 const NEWEST_BYTES = 4096;
 
 /** The longest timeout, in seconds: a week. */
-const LONGEST_TIMEOUT_SECS = 604_800;
+export const LONGEST_TIMEOUT_SECS = 604_800;
 
-/** How much of a script is its name, if it has none. */
-const NAME_LENGTH = 80;
-
-// On the script's first line, so that the numbers of lines in messages are its own. A model writes bash.
-
-/** Has bash run the script where there is one, though the target's `sh` is another. */
-const IN_BASH = '[ -n "${BASH_VERSION-}" ] || ! command -v bash >/dev/null || exec bash "$0"; ';
+/**
+ * Has bash run the script where there is one, though the target's `sh` is another: a model writes bash.
+ *
+ * It is a line of its own, as another shell may not be able to read the script's first; and bash is given
+ * the script without it, so that the numbers of lines in messages are the script's own.
+ */
+const IN_BASH =
+  'tail -n +2 "$0" >"$0.bash" && exec "$(command -v bash || command -v sh)" "$0.bash"; exit 126\n';
 
 /** Has stdout and stderr in one file, in order of arrival. */
 const JOINED = "exec 2>&1; ";
@@ -65,16 +67,16 @@ export function bashTool(
       openWorldHint: true,
     },
     run: async (input, opts) => {
-      const name = input.display_name ?? lineOf(input.script);
+      const name = input.display_name ?? oneLine(input.script.trim().split("\n", 1)[0] ?? "");
       const script = IN_BASH + input.script;
       if (input.run_in_background === true) {
         const timeout = input.timeout_secs;
         const limit = timeout === undefined ? {} : { timeoutMs: timeout * 1000 };
         const process = await processes.spawn(script, { name, ...limit });
+        await keepNewest(processes);
         // Nobody would learn of it.
         if (opts.signal?.aborted === true) await processes.terminate(process.id);
         opts.signal?.throwIfAborted();
-        await keepNewest(processes);
         return started(process);
       }
       const timeoutMs = (input.timeout_secs ?? timeoutSecs) * 1000;
@@ -183,11 +185,6 @@ function lost(id: string, cause: unknown): BackgroundError {
     `${messageOf(cause)}. The command may still run: its process_id is ${id}, for bash_background_output and bash_background_terminate`,
     { operation: "bash", output: "", id, cause },
   );
-}
-
-function lineOf(script: string): string {
-  const [line = ""] = script.trim().split("\n", 1);
-  return line.length > NAME_LENGTH ? `${firstOf(line, NAME_LENGTH - 1)}…` : line;
 }
 
 function messageOf(error: unknown): string {

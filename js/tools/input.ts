@@ -120,8 +120,18 @@ function isObject(value: unknown): value is Record<string, unknown> {
 const SHOWN = 100;
 
 function shown(value: unknown): string {
-  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value);
-  // What has no JSON, such as a function, has a type.
-  if ((text as string | undefined) === undefined) return typeof value;
+  const text = textOf(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}
+
+function textOf(value: unknown): string {
+  // JSON has no NaN.
+  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    // What has no JSON, such as a function, has a type.
+    return json ?? typeof value;
+  } catch {
+    return typeof value;
+  }
 }

@@ -4,17 +4,17 @@ import type { Runtime } from "../runtime.js";
 import { bashBackgroundListTool } from "./bash-background-list.js";
 import { bashBackgroundOutputTool } from "./bash-background-output.js";
 import { bashBackgroundTerminateTool } from "./bash-background-terminate.js";
-import { bashTool } from "./bash.js";
+import { bashTool, LONGEST_TIMEOUT_SECS } from "./bash.js";
 import type { Tool } from "./tool.js";
 
 /** How the tools work, and where their processes have their directories. */
 export interface ToolsOptions extends BackgroundOptions {
   /**
-   * The most output in a result, in characters (UTF-16 code units), at least 100. A longer one is cut in the
-   * middle. Default: 30 000.
+   * The most output in a result, in characters (UTF-16 code units), from 100 to 16 million. A longer one is cut
+   * in the middle. Default: 30 000.
    */
   maxOutputChars?: number;
-  /** The timeout of a command in the foreground that names none, in seconds. Default: 120. */
+  /** The timeout of a command in the foreground that names none, in seconds, up to a week. Default: 120. */
   timeoutSecs?: number;
   /**
    * A name that keeps the tools' processes apart from others in the same `baseDir`. Of those in it that have
@@ -45,6 +45,9 @@ const OPTIONS = ["baseDir", "workspace", "maxOutputChars", "timeoutSecs"];
 /** More than the mark of a cut has. */
 const LEAST_CHARS = 100;
 
+/** What can be read at once, in characters of up to four bytes each. */
+const MOST_CHARS = 16_000_000;
+
 /** `tools` for a JavaScript runtime, which has its own way to get at the WebAssembly module. */
 export function toolsWith(background: MakeBackground): MakeTools {
   return (runtime, options = {}) => {
@@ -55,8 +58,8 @@ export function toolsWith(background: MakeBackground): MakeTools {
       );
     }
     const { maxOutputChars = 30_000, timeoutSecs = 120, workspace = "tools", ...place } = options;
-    check("maxOutputChars", maxOutputChars, LEAST_CHARS);
-    check("timeoutSecs", timeoutSecs, 1);
+    check("maxOutputChars", maxOutputChars, LEAST_CHARS, MOST_CHARS);
+    check("timeoutSecs", timeoutSecs, 1, LONGEST_TIMEOUT_SECS);
     const processes = background(runtime, { ...place, workspace });
     const limits = { maxOutputChars, timeoutSecs };
     return [
@@ -68,10 +71,10 @@ export function toolsWith(background: MakeBackground): MakeTools {
   };
 }
 
-function check(name: string, value: unknown, least: number): void {
-  if (Number.isInteger(value) && (value as number) >= least) return;
+function check(name: string, value: unknown, least: number, most: number): void {
+  if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return;
   const shown = typeof value === "number" ? String(value) : typeof value;
   throw new InvalidArgumentError(
-    `\`options.${name}\` must be a whole number from ${least} on, but is ${shown}`,
+    `\`options.${name}\` must be a whole number from ${least} to ${most}, but is ${shown}`,
   );
 }

@@ -1,7 +1,9 @@
 // @ts-check
 // The tools over the Model Context Protocol, with the official SDK's client.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
@@ -199,6 +201,32 @@ describe("a server that ends", () => {
       assert.deepEqual(await next.close(), CLEAN_END);
     });
   }
+
+  it("waits for an agent that does not answer, up to a second signal", async () => {
+    const agent = createServer();
+    agent.listen(0, "127.0.0.1");
+    await once(agent, "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (agent.address());
+    const args = ["--url", `http://127.0.0.1:${port}`];
+    const server = await startServer({ SANDPIPE_TOKEN: "token" }, { args });
+    const asked = once(agent, "request");
+    const call = server.client.callTool({ name: "bash", arguments: { script: "true" } });
+    const settled = call.catch((error) => error);
+    await asked;
+    // Two of the same could be delivered as one.
+    server.child.kill("SIGTERM");
+    server.child.kill("SIGINT");
+    const { exitCode, stderr, noise } = await server.end;
+    assert.deepEqual({ exitCode, noise }, { exitCode: 130, noise: [] });
+    assert.match(
+      stderr,
+      /^sandpipe: there was no answer yet: .* may go on, up to its timeout\.\n$/,
+    );
+    await server.client.close();
+    assert.ok((await settled) instanceof Error);
+    agent.closeAllConnections();
+    agent.close();
+  });
 
   it("before a client has said anything ends as well", async () => {
     const server = await startServer({ TMPDIR });

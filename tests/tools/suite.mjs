@@ -44,6 +44,14 @@ function testForeground(subject) {
     assert.match(result, /^exit code: 127\n\nbash\n.*: line 2: nosuchprogram: /);
   });
 
+  it("bash takes what no other shell can read, from the first line on", async () => {
+    const script = "numbers=(1 2); for ((n = 0; n < 2; n++)); do cat <(echo ${numbers[n]}); done";
+    assert.equal(await subject.bash(script), "exit code: 0\n\n1\n2\n");
+    const id = await subject.start(script);
+    await subject.processes.wait(id);
+    assert.equal(await subject.output(id), "exit code: 0\nnext_offset: 4\n\n1\n2\n");
+  });
+
   it("bash leaves no file of what was handed over", async () => {
     const before = subject.kept();
     await subject.bash("echo hello");

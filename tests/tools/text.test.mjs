@@ -1,6 +1,7 @@
 // @ts-check
 // What a model is given to read: pure functions.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 
 import { CUT_MARK, cutMiddle, lastOf } from "../../dist/tools/cut-middle.js";
@@ -80,5 +81,16 @@ describe("plain text", () => {
       const kept = (/** @type {string} */ of) => of.match(/text|é😀/g)?.length ?? 0;
       if (!/[\u001b\u009b\u009d]/.test(text)) assert.equal(kept(plain), kept(text));
     }
+  });
+
+  it("is soon there, whatever it was", () => {
+    const pieces = ["\r", "\u009d", "\u001b]", "\u001b[0", "\u009b0", "\u001b ", "\u0090\u001b"];
+    const program = `
+      import { plainText } from ${JSON.stringify(new URL("../../dist/tools/plain-text.js", import.meta.url))};
+      for (const piece of ${JSON.stringify(pieces)}) plainText(piece.repeat(500_000));
+    `;
+    // Where the time grows with the square of the length, it is the better part of an hour.
+    const options = { timeout: 60_000 };
+    execFileSync(process.execPath, ["--input-type=module", "--eval", program], options);
   });
 });

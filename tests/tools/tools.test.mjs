@@ -76,6 +76,22 @@ describe("a tool's input", () => {
     });
   }
 
+  it("is refused in words, also where it is nothing that JSON has", async () => {
+    /** @type {Record<string, unknown>} */
+    const ring = {};
+    ring["ring"] = ring;
+    for (const [timeout_secs, shown] of [
+      [NaN, "NaN"],
+      [1n, "1"],
+      [{ one: 1n }, "object"],
+      [ring, "object"],
+    ]) {
+      const error = await failure(bash.execute({ script: "true", timeout_secs }));
+      assert.ok(error instanceof InvalidArgumentError, String(error));
+      assert.match(error.message, new RegExp(`to 604800, but is ${shown}$`));
+    }
+  });
+
   it("is refused with all that is wrong with it", async () => {
     const error = await failure(bash.execute({ scrip: "x", timeout_secs: "1" }));
     assert.match(error.message, /`scrip`.*`script` is missing.*`timeout_secs` must/);
@@ -84,7 +100,9 @@ describe("a tool's input", () => {
 
 describe("the options of tools", () => {
   for (const [options, message] of /** @type {[any, RegExp][]} */ ([
-    [{ maxOutputChars: 99 }, /`options.maxOutputChars` must be .* from 100 on, but is 99/],
+    [{ maxOutputChars: 99 }, /`options.maxOutputChars` must be .* from 100 to 16000000, but is 99/],
+    [{ maxOutputChars: Number.MAX_SAFE_INTEGER }, /`options.maxOutputChars` must be /],
+    [{ timeoutSecs: 604_801 }, /`options.timeoutSecs` must be .* to 604800, but is 604801/],
     [{ timeoutSecs: "1" }, /`options.timeoutSecs` must be .*, but is string/],
     [{ budget: 1 }, /no other fields than .*, but has budget/],
   ])) {
@@ -128,6 +146,41 @@ it("a command whose target is lost is named, and goes on", async () => {
   assert.equal(field(listed, "process_id"), error.id);
   assert.match(listed, /^status: running$/m);
   await terminate.execute({ process_id: error.id });
+});
+
+it("what is started in the background is stopped when the call is aborted before its answer", async () => {
+  const here = localRuntime();
+  const baseDir = newBaseDir();
+  const stop = new AbortController();
+  let scripts = 0;
+  /** @type {import("sandpipe").Runtime} */
+  const aborting = {
+    run: async (script, opts) => {
+      scripts += 1;
+      // It has been started by then.
+      if (scripts === 2) stop.abort();
+      return here.run(script, opts);
+    },
+  };
+  const [bash] = tools(aborting, { baseDir });
+  const input = { script: "sleep 600", run_in_background: true };
+  const error = await failure(bash.execute(input, { signal: stop.signal }));
+  assert.equal(error, stop.signal.reason);
+  const [, list] = tools(here, { baseDir });
+  assert.match(await list.execute({}), /^exit code: 143 /m);
+});
+
+it("a name is one short line of the list, whatever it is", async () => {
+  const baseDir = newBaseDir();
+  const [bash, list] = tools(localRuntime(), { baseDir });
+  const display_name = `a\r\nstatus: running\u001b[2J ${"x".repeat(50_000)}`;
+  const input = { script: "exit 3", run_in_background: true, display_name };
+  const id = field(await bash.execute(input), "process_id");
+  await background(localRuntime(), { baseDir, workspace: "tools" }).wait(id);
+  const [first, second, third] = (await list.execute({})).split("\n");
+  assert.equal(first, `process_id: ${id}`);
+  assert.equal(second, `display_name: a status: running ${"x".repeat(61)}…`);
+  assert.equal(third, "exit code: 3");
 });
 
 it("of the processes that have ended, the newest 50 are kept", async () => {

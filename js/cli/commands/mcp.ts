@@ -1,9 +1,15 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { tools } from "../../tools/node.js";
+import { aborted } from "../aborted.js";
 import { command } from "../command.js";
-import { Ending } from "../ending.js";
+import { Ending, INTERRUPTED } from "../ending.js";
 import { Outlet } from "../outlet.js";
 import { reachRuntime, RUNTIME } from "../runtime.js";
 import { version } from "../version.js";
+
+/** How long a connection may take to close when the end is forced, in milliseconds. */
+const CLOSING_MS = 1000;
 
 export const mcp = command({
   name: "mcp",
@@ -16,7 +22,8 @@ export const mcp = command({
   options: RUNTIME,
   notes: `
 It ends, with exit code 0, when stdin ends or on SIGINT, SIGTERM, SIGHUP or SIGQUIT. What runs in the
-foreground is stopped first: SIGTERM to its process group, SIGKILL after 10 seconds.
+foreground is stopped first: SIGTERM to its process group, SIGKILL after 10 seconds. A second signal ends
+it within a second, with exit code 130: what it could not stop goes on up to its timeout.
 
 A client is told of it like this:
   { "mcpServers": { "sandpipe": { "command": "npx", "args": ["sandpipe", "mcp"] } } }
@@ -31,12 +38,16 @@ A client is told of it like this:
     const { serve } = await import("../../mcp/serve.js");
     const log = new Outlet(process.stderr);
     const onError = ({ message }: Error): void => void log.write(`sandpipe: ${message}\n`);
+    const served = { tools: tools(runtime), version: version(), signal: ending.decided, onError };
+    const forced = aborted(ending.forced);
     try {
-      const served = { tools: tools(runtime), version: version(), signal: ending.decided, onError };
-      await serve(served);
-      return { exitCode: 0 };
+      await Promise.race([serve(served), forced]);
     } finally {
-      await runtime.close();
+      await Promise.race([runtime.close(), forced.then(() => delay(CLOSING_MS))]);
     }
+    if (!ending.forced.aborted) return { exitCode: 0 };
+    const message =
+      "there was no answer yet: what ran in the foreground may go on, up to its timeout.";
+    return { exitCode: INTERRUPTED, message };
   },
 });

@@ -1,0 +1,11 @@
+import { firstOf } from "./cut-middle.js";
+import { plainText } from "./plain-text.js";
+
+/** How long a name is at most, in characters. */
+const LONGEST = 80;
+
+/** A name as it stands in a line of a result: nobody's name is to look like another line. */
+export function oneLine(name: string): string {
+  const line = plainText(name).replaceAll(/\s+/g, " ").trim();
+  return line.length > LONGEST ? `${firstOf(line, LONGEST - 1)}…` : line;
+}
