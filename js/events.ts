@@ -18,13 +18,13 @@ export function makeEvents(
   let outputStart = 0;
   let timestampStart = 0;
   for (let at = 0; at < numbers.length; at += NUMBERS) {
-    const outputEnd = numbers[at]!;
-    const timestampEnd = numbers[at + 1]!;
-    const exitCode = numbers[at + 4]!;
+    const outputEnd = numbers[at] ?? 0;
+    const timestampEnd = numbers[at + 1] ?? NaN;
+    const exitCode = numbers[at + 4] ?? NaN;
     const event: ExecStdout = {
       type: numbers[at + 3] === 0 ? "stdout" : "stderr",
       output: outputs.slice(outputStart, outputEnd),
-      sequence: numbers[at + 2]!,
+      sequence: numbers[at + 2] ?? 0,
     };
     if (!Number.isNaN(timestampEnd)) {
       event.timestamp = timestamps.slice(timestampStart, timestampEnd);

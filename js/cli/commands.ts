@@ -1,4 +1,4 @@
-import type { CommandGroup } from "./command.js";
+import type { CommandGroup } from "./command-line/command.js";
 import { agent } from "./commands/agent.js";
 import { attach } from "./commands/attach.js";
 import { bg } from "./commands/bg.js";

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { readArguments, readUpToOperand } from "./arguments.js";
-import type { Command, CommandGroup } from "./command.js";
+import { readArguments, readUpToOperand } from "./command-line/arguments.js";
+import type { Command, CommandGroup } from "./command-line/command.js";
 import { PROGRAM } from "./commands.js";
-import { failed, type Outcome } from "./ending.js";
-import { errorLine } from "./error-line.js";
-import { commandHelp, groupHelp } from "./help.js";
-import { Outlet } from "./outlet.js";
-import { UsageError } from "./usage-error.js";
+import { failed, type Outcome } from "./ending/ending.js";
+import { errorLine } from "./command-line/error-line.js";
+import { commandHelp, groupHelp } from "./command-line/help.js";
+import { Outlet } from "./screen/outlet.js";
+import { UsageError } from "./command-line/usage-error.js";
 import { version } from "./version.js";
 
 /** How long the reader of stderr may take to take the last line, in milliseconds. */

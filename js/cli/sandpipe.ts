@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The program `sandpipe`.
-import { OWN_FAILURE } from "./ending.js";
+import { OWN_FAILURE } from "./ending/ending.js";
 import { main } from "./main.js";
 
 // Node's own exit code for a crash, 1, could be taken for the command's. The terminal is restored by

@@ -79,8 +79,10 @@ async fn climb(
                 outcome = Outcome { forced: rung == Rung::Kill, unstopped: None };
             }
             Err(error) => {
+                // Who may not send the one may not send the other.
+                let refused = matches!(error, Error::Http { status: 401 | 403, .. });
                 outcome.unstopped = Some(Unstopped::Undelivered(error));
-                if rung == Rung::Kill {
+                if refused || rung == Rung::Kill {
                     return outcome;
                 }
             }

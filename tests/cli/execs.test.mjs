@@ -227,7 +227,7 @@ describe("sandpipe stop", () => {
     const id = await create(STUBBORN, "ready");
     const args = ["stop", "--grace", "1000", id];
     const invocation = await sandpipe.startInTerminal(args, { env });
-    await invocation.says(/\rstopping [0-9a-f]{32}: 2 s\x1b\[K/);
+    await invocation.says(/\rstopping [0-9a-f]{32}: \d+ s\x1b\[K/);
     invocation.stdin.write("\x03");
     await invocation.says(/\r\x1b\[Ksandpipe: still stopping/);
     assert.equal((await execs.get(id)).exitCode, -1);

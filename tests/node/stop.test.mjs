@@ -2,7 +2,10 @@
 // against an agent with its extensions and against a plain one.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import {
@@ -23,7 +26,6 @@ import { marked, marker, until, zombies } from "../processes.mjs";
 const IGNORES_TERM = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
 
 for (const [kind, args] of /** @type {const} */ ([
-  ["an agent with its extensions", []],
   ["an agent with its extensions", []],
   ["a plain agent", ["--without", "all"]],
 ])) {
@@ -376,3 +378,25 @@ for (const [kind, args] of /** @type {const} */ ([
     });
   });
 }
+
+describe("a stop that the agent refuses", () => {
+  it("is told at once, whatever the grace period", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
+    const file = join(folder, "token");
+    const token = "a-token-that-may-only-look-on-0123456789";
+    await writeFile(file, token, { mode: 0o600 });
+    const agent = await startAgent({ args: ["--readonly-token-file", file] });
+    try {
+      const { execs } = await connect(agent);
+      const { id } = await execs.create({ command: "sleep", args: ["1000"] });
+      const looker = await connect({ url: agent.url, token });
+      await assert.rejects(
+        looker.execs.terminate(id, { graceMs: 3_600_000 }),
+        (error) => error instanceof HttpError && error.status === 403,
+      );
+    } finally {
+      await agent.stop();
+      await rm(folder, { recursive: true });
+    }
+  });
+});

@@ -1,7 +1,7 @@
 import type { AgentAddress } from "../../node/agent-process.js";
-import { command } from "../command.js";
-import { serveAgent } from "../serve-agent.js";
-import { shellQuote } from "../shell-quote.js";
+import { command } from "../command-line/command.js";
+import { serveAgent } from "../target/serve-agent.js";
+import { shellQuote } from "../screen/shell-quote.js";
 
 export const agent = command({
   name: "agent",

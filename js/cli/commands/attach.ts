@@ -1,13 +1,13 @@
-import { command } from "../command.js";
-import { CONNECTION, connectToNamed } from "../connection.js";
-import { Detached, upToDetachKeys } from "../detach-keys.js";
-import { Ending, failed, INTERRUPTED } from "../ending.js";
-import { execsByPrefix } from "../exec-by-prefix.js";
-import { feedStdin } from "../feed-stdin.js";
-import { sequenceNumber } from "../option-values.js";
-import { withWayOn } from "../output-lost.js";
-import { ShownOutput } from "../shown-output.js";
-import { Terminal } from "../terminal.js";
+import { command } from "../command-line/command.js";
+import { CONNECTION, connectToNamed } from "../target/connection.js";
+import { Detached, upToDetachKeys } from "../attendance/detach-keys.js";
+import { Ending, failed, INTERRUPTED } from "../ending/ending.js";
+import { execsByPrefix } from "../target/exec-by-prefix.js";
+import { feedStdin } from "../attendance/feed-stdin.js";
+import { sequenceNumber } from "../command-line/option-values.js";
+import { withWayOn } from "../attendance/output-lost.js";
+import { ShownOutput } from "../attendance/shown-output.js";
+import { Terminal } from "../attendance/terminal.js";
 
 export const attach = command({
   name: "attach",

@@ -1,4 +1,4 @@
-import type { CommandGroup } from "../command.js";
+import type { CommandGroup } from "../command-line/command.js";
 import { logs } from "./bg/logs.js";
 import { ls } from "./bg/ls.js";
 import { rm } from "./bg/rm.js";

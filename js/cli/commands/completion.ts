@@ -1,7 +1,11 @@
-import { type CommandGroup, type Command, command } from "../command.js";
-import { bashCompletion, fishCompletion, zshCompletion } from "../completion-scripts.js";
-import { interruptible } from "../interruptible.js";
-import { UsageError } from "../usage-error.js";
+import { type CommandGroup, type Command, command } from "../command-line/command.js";
+import {
+  bashCompletion,
+  fishCompletion,
+  zshCompletion,
+} from "../command-line/completion-scripts.js";
+import { interruptible } from "../ending/interruptible.js";
+import { UsageError } from "../command-line/usage-error.js";
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 

@@ -1,10 +1,10 @@
 import type { Execs } from "../../execs.js";
-import { command } from "../command.js";
-import { CONNECTION, connectToNamed } from "../connection.js";
-import { execsByPrefix } from "../exec-by-prefix.js";
-import { interruptible } from "../interruptible.js";
-import { sequenceNumber } from "../option-values.js";
-import { withWayOn } from "../output-lost.js";
+import { command } from "../command-line/command.js";
+import { CONNECTION, connectToNamed } from "../target/connection.js";
+import { execsByPrefix } from "../target/exec-by-prefix.js";
+import { interruptible } from "../ending/interruptible.js";
+import { sequenceNumber } from "../command-line/option-values.js";
+import { withWayOn } from "../attendance/output-lost.js";
 
 export const logs = command({
   name: "logs",

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { tools } from "../../tools/node.js";
-import { aborted } from "../aborted.js";
-import { command } from "../command.js";
-import { Ending, INTERRUPTED } from "../ending.js";
-import { Outlet } from "../outlet.js";
-import { reachRuntime, RUNTIME } from "../runtime.js";
+import { aborted } from "../ending/aborted.js";
+import { command } from "../command-line/command.js";
+import { Ending, INTERRUPTED } from "../ending/ending.js";
+import { Outlet } from "../screen/outlet.js";
+import { reachRuntime, RUNTIME } from "../target/runtime.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */

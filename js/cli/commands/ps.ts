@@ -1,10 +1,10 @@
 import type { ExecItem } from "../../core/sandpipe.js";
-import { command } from "../command.js";
-import { CONNECTION, connectToNamed } from "../connection.js";
-import { interruptible } from "../interruptible.js";
-import { json } from "../json.js";
-import { shortLength } from "../short-id.js";
-import { type Column, screenOf, table } from "../table.js";
+import { command } from "../command-line/command.js";
+import { CONNECTION, connectToNamed } from "../target/connection.js";
+import { interruptible } from "../ending/interruptible.js";
+import { json } from "../screen/json.js";
+import { shortLength } from "../screen/short-id.js";
+import { type Column, screenOf, table } from "../screen/table.js";
 
 export const ps = command({
   name: "ps",

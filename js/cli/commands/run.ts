@@ -1,13 +1,13 @@
-import { aborted } from "../aborted.js";
-import { reachAgent } from "../agent.js";
-import { Attendance } from "../attendance.js";
-import { command } from "../command.js";
-import { CONNECTION } from "../connection.js";
-import { Ending, INTERRUPTED } from "../ending.js";
-import { milliseconds, timeLimit, variables } from "../option-values.js";
-import { startCommand } from "../start-command.js";
-import { Terminal } from "../terminal.js";
-import { UsageError } from "../usage-error.js";
+import { aborted } from "../ending/aborted.js";
+import { reachAgent } from "../target/agent.js";
+import { Attendance } from "../attendance/attendance.js";
+import { command } from "../command-line/command.js";
+import { CONNECTION } from "../target/connection.js";
+import { Ending, INTERRUPTED } from "../ending/ending.js";
+import { milliseconds, timeLimit, variables } from "../command-line/option-values.js";
+import { startCommand } from "../attendance/start-command.js";
+import { Terminal } from "../attendance/terminal.js";
+import { UsageError } from "../command-line/usage-error.js";
 
 export const run = command({
   name: "run",

@@ -18,13 +18,13 @@ async fn read_on(begun: Vec<u8>, mut response: reqwest::Response) -> Vec<Told> {
     let mut told = Vec::new();
     let mut next = Some(begun);
     while let Some(chunk) = next {
-        let tell = |event: sandpipe_protocol::sse::Event| {
+        let mut tell = |event: sandpipe_protocol::sse::Event| {
             told.push(match &*event.name {
                 "gap" => Told::Gap(serde_json::from_slice(event.data).unwrap()),
                 _ => Told::Event(serde_json::from_slice(event.data).unwrap()),
             });
         };
-        decoder.feed(&chunk, tell).unwrap();
+        decoder.feed(&chunk, &mut tell).unwrap();
         next = within(response.chunk()).await.unwrap().map(Into::into);
     }
     told

@@ -1,11 +1,11 @@
 import type { Background, ReadOutputOptions } from "../../../background.js";
-import { command } from "../../command.js";
-import type { Outlet } from "../../outlet.js";
-import { onTarget } from "../../on-target.js";
-import { byteCount } from "../../option-values.js";
-import { processesByPrefix } from "../../process-by-prefix.js";
-import { RUNTIME } from "../../runtime.js";
-import { UsageError } from "../../usage-error.js";
+import { command } from "../../command-line/command.js";
+import type { Outlet } from "../../screen/outlet.js";
+import { onTarget } from "../../target/on-target.js";
+import { byteCount } from "../../command-line/option-values.js";
+import { processesByPrefix } from "../../target/process-by-prefix.js";
+import { RUNTIME } from "../../target/runtime.js";
+import { UsageError } from "../../command-line/usage-error.js";
 
 /** How long the target waits for more output at a time, in milliseconds. */
 const WAIT_MS = 20_000;

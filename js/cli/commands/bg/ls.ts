@@ -1,11 +1,11 @@
 import type { BackgroundProcess } from "../../../background.js";
-import { age } from "../../age.js";
-import { command } from "../../command.js";
-import { json } from "../../json.js";
-import { onTarget } from "../../on-target.js";
-import { RUNTIME } from "../../runtime.js";
-import { shortLength } from "../../short-id.js";
-import { type Column, screenOf, table } from "../../table.js";
+import { age } from "../../screen/age.js";
+import { command } from "../../command-line/command.js";
+import { json } from "../../screen/json.js";
+import { onTarget } from "../../target/on-target.js";
+import { RUNTIME } from "../../target/runtime.js";
+import { shortLength } from "../../screen/short-id.js";
+import { type Column, screenOf, table } from "../../screen/table.js";
 
 export const ls = command({
   name: "ls",

@@ -1,8 +1,8 @@
-import { command } from "../../command.js";
-import { onEach } from "../../on-each.js";
-import { onTarget } from "../../on-target.js";
-import { processesByPrefix } from "../../process-by-prefix.js";
-import { RUNTIME } from "../../runtime.js";
+import { command } from "../../command-line/command.js";
+import { onEach } from "../../target/on-each.js";
+import { onTarget } from "../../target/on-target.js";
+import { processesByPrefix } from "../../target/process-by-prefix.js";
+import { RUNTIME } from "../../target/runtime.js";
 
 export const rm = command({
   name: "rm",

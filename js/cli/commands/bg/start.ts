@@ -1,11 +1,11 @@
 import type { SpawnOptions } from "../../../background.js";
-import { command } from "../../command.js";
-import { json } from "../../json.js";
-import { onTarget } from "../../on-target.js";
-import { timeLimit, variables } from "../../option-values.js";
-import { RUNTIME } from "../../runtime.js";
-import { shellQuote } from "../../shell-quote.js";
-import { UsageError } from "../../usage-error.js";
+import { command } from "../../command-line/command.js";
+import { json } from "../../screen/json.js";
+import { onTarget } from "../../target/on-target.js";
+import { timeLimit, variables } from "../../command-line/option-values.js";
+import { RUNTIME } from "../../target/runtime.js";
+import { shellQuote } from "../../screen/shell-quote.js";
+import { UsageError } from "../../command-line/usage-error.js";
 
 export const start = command({
   name: "start",

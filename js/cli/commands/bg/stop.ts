@@ -1,10 +1,10 @@
 import { background } from "../../../node.js";
-import { aborted } from "../../aborted.js";
-import { command } from "../../command.js";
-import { milliseconds } from "../../option-values.js";
-import { processesByPrefix } from "../../process-by-prefix.js";
-import { reachRuntime, RUNTIME } from "../../runtime.js";
-import { stopEach } from "../../stop-each.js";
+import { aborted } from "../../ending/aborted.js";
+import { command } from "../../command-line/command.js";
+import { milliseconds } from "../../command-line/option-values.js";
+import { processesByPrefix } from "../../target/process-by-prefix.js";
+import { reachRuntime, RUNTIME } from "../../target/runtime.js";
+import { stopEach } from "../../ending/stop-each.js";
 
 export const stop = command({
   name: "stop",

@@ -1,10 +1,10 @@
-import { command } from "../../command.js";
-import { OWN_FAILURE, TIMED_OUT } from "../../ending.js";
-import { onTarget } from "../../on-target.js";
-import { timeLimit } from "../../option-values.js";
-import { processesByPrefix } from "../../process-by-prefix.js";
-import { withProgress } from "../../progress.js";
-import { RUNTIME } from "../../runtime.js";
+import { command } from "../../command-line/command.js";
+import { OWN_FAILURE, TIMED_OUT } from "../../ending/ending.js";
+import { onTarget } from "../../target/on-target.js";
+import { timeLimit } from "../../command-line/option-values.js";
+import { processesByPrefix } from "../../target/process-by-prefix.js";
+import { withProgress } from "../../screen/progress.js";
+import { RUNTIME } from "../../target/runtime.js";
 
 export const wait = command({
   name: "wait",

@@ -1,8 +1,8 @@
-import type { Background } from "../background.js";
-import { background } from "../node.js";
-import type { Values } from "./command.js";
-import type { Outcome, StandardOutput } from "./ending.js";
-import { interruptible } from "./interruptible.js";
+import type { Background } from "../../background.js";
+import { background } from "../../node.js";
+import type { Values } from "../command-line/command.js";
+import type { Outcome, StandardOutput } from "../ending/ending.js";
+import { interruptible } from "../ending/interruptible.js";
 import { reachRuntime, type RUNTIME } from "./runtime.js";
 
 /** Does something with the background processes of the machine that the options name. */

@@ -1,6 +1,6 @@
-import type { Outcome, StandardOutput } from "./ending.js";
-import { failed } from "./ending.js";
-import { errorLine } from "./error-line.js";
+import type { Outcome, StandardOutput } from "../ending/ending.js";
+import { failed } from "../ending/ending.js";
+import { errorLine } from "../command-line/error-line.js";
 
 /** Does something with each of several ids at once, and says on stderr what it could not be done with. */
 export async function onEach(

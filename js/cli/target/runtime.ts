@@ -1,9 +1,9 @@
-import { localRuntime } from "../node/local-runtime.js";
-import { sshRuntime } from "../node/ssh-runtime.js";
-import type { Runtime } from "../runtime.js";
-import type { Options, Values } from "./command.js";
+import { localRuntime } from "../../node/local-runtime.js";
+import { sshRuntime } from "../../node/ssh-runtime.js";
+import type { Runtime } from "../../runtime.js";
+import type { Options, Values } from "../command-line/command.js";
 import { CONNECTION, connectIfNamed } from "./connection.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../command-line/usage-error.js";
 
 /** The options that name the machine of background processes. */
 export const RUNTIME = {

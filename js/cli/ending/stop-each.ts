@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { aborted } from "./aborted.js";
 import { Ending, type Outcome } from "./ending.js";
-import { errorLine } from "./error-line.js";
-import { onEach } from "./on-each.js";
-import { withProgress } from "./progress.js";
+import { errorLine } from "../command-line/error-line.js";
+import { onEach } from "../target/on-each.js";
+import { withProgress } from "../screen/progress.js";
 
 /** How long it may take to kill what is to be killed at once, in milliseconds. */
 const FORCED_MS = 15_000;

@@ -1,6 +1,6 @@
 import { ReadStream } from "node:tty";
 
-import type { Execs } from "../execs.js";
+import type { Execs } from "../../execs.js";
 
 /** The terminal that this process runs in, lent to a command that has a terminal of its own. */
 export class Terminal {

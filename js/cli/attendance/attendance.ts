@@ -1,5 +1,5 @@
-import type { Agent } from "./agent.js";
-import { type Ending, failed, type Outcome, OWN_FAILURE, TIMED_OUT } from "./ending.js";
+import type { Agent } from "../target/agent.js";
+import { type Ending, failed, type Outcome, OWN_FAILURE, TIMED_OUT } from "../ending/ending.js";
 import { feedStdin } from "./feed-stdin.js";
 import { ShownOutput } from "./shown-output.js";
 import type { Terminal } from "./terminal.js";

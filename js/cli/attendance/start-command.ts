@@ -1,5 +1,5 @@
-import type { CreateExecRequest } from "../core/sandpipe.js";
-import type { Execs } from "../execs.js";
+import type { CreateExecRequest } from "../../core/sandpipe.js";
+import type { Execs } from "../../execs.js";
 import type { Terminal } from "./terminal.js";
 
 /** What to run, where and how. */

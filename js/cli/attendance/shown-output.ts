@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Execs } from "../execs.js";
-import { aborted } from "./aborted.js";
-import { failed, type StandardOutput } from "./ending.js";
+import type { Execs } from "../../execs.js";
+import { aborted } from "../ending/aborted.js";
+import { failed, type StandardOutput } from "../ending/ending.js";
 
 /** How long all of it may take when somebody is in a hurry, in milliseconds. */
 const HURRY_MS = 1000;

@@ -1,5 +1,5 @@
-import type { ExecItem } from "../core/sandpipe.js";
-import type { Execs } from "../execs.js";
+import type { ExecItem } from "../../core/sandpipe.js";
+import type { Execs } from "../../execs.js";
 import { byPrefix } from "./by-prefix.js";
 
 /** Finds execs of an agent by their ids or the beginnings of these; it asks for the list once. */

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 
-import { runAgent, type AgentAddress } from "../node/agent-process.js";
-import { aborted } from "./aborted.js";
-import { Ending, type Outcome, OWN_FAILURE, type StandardOutput } from "./ending.js";
-import { withProgress } from "./progress.js";
+import { runAgent, type AgentAddress } from "../../node/agent-process.js";
+import { aborted } from "../ending/aborted.js";
+import { Ending, type Outcome, OWN_FAILURE, type StandardOutput } from "../ending/ending.js";
+import { withProgress } from "../screen/progress.js";
 
 /**
  * Runs an agent in the foreground: a signal stops it with all that it runs, a second one kills that.

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 
-import { connect } from "../node.js";
-import type { Sandbox } from "../sandbox.js";
-import type { Options, Values } from "./command.js";
-import { UsageError } from "./usage-error.js";
+import { connect } from "../../node.js";
+import type { Sandbox } from "../../sandbox.js";
+import type { Options, Values } from "../command-line/command.js";
+import { UsageError } from "../command-line/usage-error.js";
 
 /** The options that name an agent. */
 export const CONNECTION = {

@@ -1,5 +1,5 @@
 import { aborted } from "./aborted.js";
-import { Outlet } from "./outlet.js";
+import { Outlet } from "../screen/outlet.js";
 
 /** What the program ends with. */
 export interface Outcome {

@@ -1,7 +1,7 @@
-import type { Execs } from "../execs.js";
-import { connect } from "../node.js";
-import { startAgent } from "../node/start-agent.js";
-import type { Values } from "./command.js";
+import type { Execs } from "../../execs.js";
+import { connect } from "../../node.js";
+import { startAgent } from "../../node/start-agent.js";
+import type { Values } from "../command-line/command.js";
 import { type CONNECTION, connectIfNamed } from "./connection.js";
 
 /** The agent that runs a command. */

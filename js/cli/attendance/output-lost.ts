@@ -1,4 +1,4 @@
-import { OutputLostError } from "../errors.js";
+import { OutputLostError } from "../../errors.js";
 
 /** An error of a stream of output; one of output that is gone says how to have the rest. */
 export function withWayOn(error: unknown): unknown {

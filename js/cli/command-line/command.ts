@@ -1,4 +1,4 @@
-import type { Outcome } from "./ending.js";
+import type { Outcome } from "../ending/ending.js";
 
 /** An option of a command: a flag, or with `value` one that takes a value. */
 export interface Option {

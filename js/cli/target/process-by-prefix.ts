@@ -1,4 +1,4 @@
-import type { Background, BackgroundProcess } from "../background.js";
+import type { Background, BackgroundProcess } from "../../background.js";
 import { byPrefix } from "./by-prefix.js";
 
 /** Finds background processes by their ids or the beginnings of these; it asks for the list once. */
