@@ -1,7 +1,6 @@
 // @ts-check
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "vite";
 import { builtConsole, consoleSource, dist, root } from "../project.mjs";
 import { whenChanged } from "./when-changed.mjs";
 
@@ -15,6 +14,8 @@ export async function buildConsole() {
     fileURLToPath(import.meta.url),
   ];
   await whenChanged("console", { inputs, outputs: [builtConsole] }, async () => {
+    // Set-up may have installed it only after this file was loaded.
+    const { build } = await import("vite");
     await build({ root: consoleSource, logLevel: "warn" });
   });
 }
