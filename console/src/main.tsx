@@ -3,6 +3,12 @@ import "./style.css";
 
 import { render } from "preact";
 import { App } from "./app.js";
+import { tokenIn } from "./sign-in/credentials.js";
 
 const place = document.querySelector("#app");
 if (place !== null) render(<App />, place);
+
+// Another link with a token was opened here: begin with that one.
+addEventListener("hashchange", () => {
+  if (tokenIn(location.hash) !== undefined) location.reload();
+});

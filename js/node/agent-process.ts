@@ -54,7 +54,9 @@ function findProgram(): string {
   const named = process.env["SANDPIPE_AGENT"];
   if (named !== undefined && named !== "") return named;
   const built = fileURLToPath(new URL("../../target/release/sandpipe-agent", import.meta.url));
-  return existsSync(built) ? built : "sandpipe-agent";
+  // In a checkout of the project, the agent that was built there.
+  const isCheckout = existsSync(new URL("../../crates/agent/Cargo.toml", import.meta.url));
+  return isCheckout && existsSync(built) ? built : "sandpipe-agent";
 }
 
 /** Resolves when the process is gone, also where it never came to be. */

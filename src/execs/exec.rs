@@ -82,10 +82,14 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
     let (created, asked) = begin(transport, &creation, &mut options.stops).await?;
     let id = ExecId::of(created.exec)?;
     let reader = OutputReader::of(transport.clone(), id.clone(), created.output);
+    let fed = match (&asked, input) {
+        (None, Some(input)) => Some(begin_to_feed(transport.clone(), id.clone(), input)),
+        _ => None,
+    };
     let has_asked = async {
-        match (asked, input) {
+        match (asked, fed) {
             (Some(asked), _) => asked,
-            (None, Some(input)) => input_lost(transport.clone(), id.clone(), input).await,
+            (None, Some(fed)) => input_lost(fed).await,
             (None, None) => pending().await,
         }
     };
@@ -93,11 +97,11 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
     outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| lost_sight(&id, error))
 }
 
-/// Feeds the input to the exec; resolves only if that fails.
+/// Feeds the input to the exec, from now on; the receiver is told if that fails.
 ///
 /// It goes on whatever becomes of the call: an error of the caller's own leaves the command running,
-/// and half of its input would be worse than none.
-async fn input_lost(transport: Transport, id: ExecId, input: Input) -> StopRequest {
+/// and none or half of its input would leave it waiting.
+fn begin_to_feed(transport: Transport, id: ExecId, input: Input) -> oneshot::Receiver<Error> {
     let (tell, told) = oneshot::channel();
     spawn_local(async move {
         if let Err(error) = feed(&transport, &id, &input).await {
@@ -105,7 +109,12 @@ async fn input_lost(transport: Transport, id: ExecId, input: Input) -> StopReque
             tell.send(error).unwrap_or_default();
         }
     });
-    match told.await {
+    told
+}
+
+/// Resolves only if the input can't be fed.
+async fn input_lost(fed: oneshot::Receiver<Error>) -> StopRequest {
+    match fed.await {
         Ok(error) => StopRequest::input_lost(error),
         Err(oneshot::Canceled) => pending().await,
     }

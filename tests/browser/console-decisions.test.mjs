@@ -76,7 +76,8 @@ test("stderr has a mark before each of its lines, also of one that comes in piec
 
 test("of a long output the newest pieces are kept, up to a limit", async () => {
   const { Recent } = await load("output/recent.ts");
-  const recent = new Recent(10);
+  // Each costs 128 more than its characters.
+  const recent = new Recent(400);
   for (const output of ["aaaa", "bbbb", "cc"]) recent.push({ output });
   assert.equal(recent.dropped, false);
   recent.push({ output: "ddd" });

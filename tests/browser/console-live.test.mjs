@@ -60,6 +60,26 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
   await page.context().close();
 });
 
+test("a terminal that is opened again answers nothing that was answered before", async () => {
+  const { execs } = await rig.client();
+  // It asks where the cursor is, and shows what is typed.
+  const script = "stty raw -echo; printf '\\033[6n'; exec cat -v";
+  const { id } = await execs.create({ command: "sh", args: ["-c", script], pty: true });
+  const output = async () => (await execs.getOutput(id)).output;
+  await until(async () => (await output()).includes("[6n"));
+  const page = await rig.signIn();
+  await page.getByRole("button", { name: "Open running (1)" }).click();
+  await page.locator(`[data-output="${id}"] textarea`).focus();
+  // What is typed before the terminal is there is lost.
+  await until(async () => {
+    await page.keyboard.type("x");
+    return (await output()).includes("x");
+  });
+  assert.match(await output(), /^\x1b\[6nx+$/);
+  await execs.terminate(id);
+  await page.context().close();
+});
+
 test("an output goes on after cuts of the connection and repeats nothing", async (t) => {
   const relay = new Relay(rig.agent.url);
   t.after(() => relay.close());

@@ -65,6 +65,53 @@ for (const [title, args, expected] of AGENTS) {
   });
 }
 
+describe("exec whose output comes with the answer to its create", () => {
+  it("brings all of the input to the command although onOutput throws at once", async () => {
+    const agent = await startAgent();
+    try {
+      const { execs } = await connect({ ...agent, fetch: withFirstOutput });
+      const onOutput = () => {
+        throw new Error("the caller's own");
+      };
+      const script = "echo first; wc -c";
+      const input = "x".repeat(3_000_000);
+      await assert.rejects(execs.exec("sh", ["-c", script], { input, onOutput }), /caller's own/);
+      const [exec] = await execs.list();
+      const { exitCode, output } = await execs.wait(exec?.id ?? "");
+      assert.deepEqual([exitCode, output.trim()], [0, "first\n3000000"]);
+    } finally {
+      await agent.stop();
+    }
+  });
+});
+
+/**
+ * Holds the answer to a create back until output has come, and gives both in one piece.
+ *
+ * @type {typeof fetch}
+ */
+async function withFirstOutput(url, init) {
+  const response = await fetch(url, init);
+  const reader = response.body?.getReader();
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  if (init?.method !== "POST" || !isStream || reader === undefined) {
+    reader?.releaseLock();
+    return response;
+  }
+  let head = "";
+  while (!head.includes("first")) head += new TextDecoder().decode((await reader.read()).value);
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(head)),
+    pull: async (controller) => {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(body, response);
+}
+
 describe("exec whose create is answered in another way than it asked", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
   let agent;

@@ -1,4 +1,11 @@
-import type { Background, BackgroundOutput, ReadOutputOptions } from "sandpipe";
+import {
+  type Background,
+  type BackgroundOutput,
+  isSandpipeError,
+  type ReadOutputOptions,
+} from "sandpipe";
+import { pause } from "../connection/pause.js";
+import { MAX_DELAY_MS } from "../connection/retry.js";
 
 /** Which lines of a process's output are shown. */
 export interface Grep {
@@ -29,6 +36,15 @@ export function isComplete(last: BackgroundOutput, before: BackgroundOutput | un
   return last.status !== "running" && last.nextOffset === before?.nextOffset;
 }
 
+/** Whether the agent could not be reached, or the connection broke. */
+function isCut(error: unknown): boolean {
+  const codes = ["network", "create_unknown", "exit_code_missing"] as const;
+  return (
+    codes.some((code) => isSandpipeError(error, code)) ||
+    (isSandpipeError(error, "background") && isCut(error.cause))
+  );
+}
+
 /** Reads the end of a process's output and what follows, until it is complete or the reader leaves. */
 export async function tail(
   background: Background,
@@ -40,7 +56,15 @@ export async function tail(
   let last: BackgroundOutput | undefined;
   for (;;) {
     const before = last;
-    last = await background.readOutput(id, nextRead(grep, before));
+    try {
+      last = await background.readOutput(id, nextRead(grep, before));
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isCut(error)) throw error;
+      // What was read is known: it goes on there.
+      await pause(MAX_DELAY_MS, signal);
+      continue;
+    }
     if (signal.aborted) return;
     await take(last.output);
     if (isComplete(last, before)) return;

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExecItem, Sandbox } from "sandpipe";
+import { pause } from "./pause.js";
 import { delayAfter } from "./retry.js";
 import { afterFailure, type Connection } from "./state.js";
 
@@ -44,19 +45,4 @@ async function follow(
     const failures = connection.state === "lost" ? connection.failures : 1;
     await pause(delayAfter(failures), signal);
   }
-}
-
-/** Waits, unless the page is left, or the browser says that it is online again. */
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      removeEventListener("online", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    addEventListener("online", done);
-    signal.addEventListener("abort", done);
-  });
 }

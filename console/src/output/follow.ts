@@ -6,19 +6,21 @@ import { hasEnded } from "../execs/status.js";
  * attached to, for a browser has few connections for streams to one host.
  *
  * @param onAttached There is a keyboard now.
- * @param take May take its time: nothing is read meanwhile.
+ * @param take May take its time: nothing is read meanwhile. `isOld` is what a terminal was there for before:
+ * its queries have been answered.
  */
 export async function follow(
   execs: Execs,
   item: ExecItem,
   signal: AbortSignal,
   onAttached: (terminal: Terminal) => void,
-  take: (event: ExecStdout) => Promise<void>,
+  take: (event: ExecStdout, isOld: boolean) => Promise<void>,
 ): Promise<void> {
   if (hasEnded(item)) {
-    for await (const event of execs.streamOutput(item.id, 0, { signal })) await take(event);
+    for await (const event of execs.streamOutput(item.id, 0, { signal })) await take(event, true);
     return;
   }
+  const newest = item.pty ? await newestSequence(execs, item.id) : 0;
   const terminal = await execs.attach(item.id);
   const close = () => {
     terminal.close();
@@ -31,10 +33,19 @@ export async function follow(
   try {
     onAttached(terminal);
     for await (const event of terminal) {
-      await take(event);
+      await take(event, event.sequence <= newest);
     }
   } finally {
     signal.removeEventListener("abort", close);
     close();
   }
+}
+
+/** The sequence number of the newest piece of output; 0 while there is none. */
+async function newestSequence(execs: Execs, id: string): Promise<number> {
+  const { output, exitCode } = await execs.getOutput(id, -1);
+  // A stream would wait for the first one.
+  if (output === "" && exitCode === undefined) return 0;
+  for await (const { sequence } of execs.streamOutput(id, -1)) return sequence;
+  return 0;
 }

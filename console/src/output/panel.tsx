@@ -28,10 +28,10 @@ class Display {
     this.#screen = screen;
   }
 
-  take(event: ExecStdout): Promise<void> {
+  take(event: ExecStdout, isOld: boolean): Promise<void> {
     this.lastSequence = event.sequence;
     this.#recent.push(event);
-    return this.#show(event);
+    return this.#show(event, isOld);
   }
 
   choose(streams: Streams): void {
@@ -41,12 +41,12 @@ class Display {
     if (this.#recent.dropped) {
       void this.#screen.write("[The beginning is not shown any more. Download has all of it.]\n");
     }
-    for (const event of this.#recent.pieces()) void this.#show(event);
+    for (const event of this.#recent.pieces()) void this.#show(event, true);
   }
 
-  #show(event: ExecStdout): Promise<void> {
+  #show(event: ExecStdout, isOld: boolean): Promise<void> {
     if (!isShown(event.type, this.#streams)) return Promise.resolve();
-    return this.#screen.write(this.#marker.mark(event));
+    return this.#screen.write(this.#marker.mark(event), isOld);
   }
 }
 
@@ -107,8 +107,8 @@ export function OutputPanel({
       });
       screen.focus();
     };
-    void follow(execs, item, leaving.signal, useKeyboard, async (event) => {
-      await display.take(event);
+    void follow(execs, item, leaving.signal, useKeyboard, async (event, isOld) => {
+      await display.take(event, isOld);
       if (event.exitCode === undefined) return;
       setExitCode(event.exitCode);
       screen.endKeyboard();
@@ -137,8 +137,16 @@ export function OutputPanel({
   }
 
   async function copy() {
-    await navigator.clipboard.writeText(unmarked(screen?.text() ?? ""));
-    setNotice("Copied.");
+    const text = screen?.text() ?? "";
+    try {
+      await navigator.clipboard.writeText(item.pty ? text : unmarked(text));
+      setNotice("Copied.");
+    } catch (cause) {
+      // Browsers give a page the clipboard over https, and on this machine.
+      setError(
+        new Error("The browser does not let this page copy. Download has all of it.", { cause }),
+      );
+    }
   }
 
   const stopping = stops.stoppingOf(item.id);

@@ -1,3 +1,6 @@
+/** What a piece costs besides its characters, counted as if it were some. */
+const OVERHEAD = 128;
+
 /** The newest pieces of a text, up to a number of characters. */
 export class Recent<Piece extends { output: string }> {
   /** Whether some are gone. */
@@ -14,11 +17,11 @@ export class Recent<Piece extends { output: string }> {
 
   push(piece: Piece): void {
     this.#pieces.push(piece);
-    this.#length += piece.output.length;
+    this.#length += cost(piece);
     for (;;) {
       const oldest = this.#pieces[this.#first];
-      if (oldest === undefined || this.#length - oldest.output.length < this.#limit) break;
-      this.#length -= oldest.output.length;
+      if (oldest === undefined || this.#length - cost(oldest) < this.#limit) break;
+      this.#length -= cost(oldest);
       this.#first++;
       this.dropped = true;
     }
@@ -32,4 +35,8 @@ export class Recent<Piece extends { output: string }> {
   pieces(): readonly Piece[] {
     return this.#pieces.slice(this.#first);
   }
+}
+
+function cost({ output }: { output: string }): number {
+  return output.length + OVERHEAD;
 }

@@ -28,6 +28,8 @@ export class Screen {
   readonly #search = new SearchAddon();
   readonly #ends: (() => void)[];
   #waiting = 0;
+  /** How many texts are still to be shown whose queries are not to be answered. */
+  #unanswered = 0;
   #wake: (() => void)[] = [];
 
   constructor(place: HTMLElement, { label, keyboard, plain, onLeave }: ScreenOptions) {
@@ -65,11 +67,17 @@ export class Screen {
     ];
   }
 
-  /** Shows a text. Resolves when there is room for more. */
-  write(text: string): Promise<void> {
+  /**
+   * Shows a text. Resolves when there is room for more.
+   *
+   * @param isOld A terminal has shown it before: what it asks of one is not answered again.
+   */
+  write(text: string, isOld = false): Promise<void> {
     if (text === "") return Promise.resolve();
     this.#waiting += text.length;
+    if (isOld) this.#unanswered++;
     this.#terminal.write(text, () => {
+      if (isOld) this.#unanswered--;
       this.#waiting -= text.length;
       if (this.#waiting <= MOST_WAITING / 2) this.#wakeAll();
     });
@@ -91,7 +99,10 @@ export class Screen {
   }
 
   onInput(typed: (text: string) => void): void {
-    this.#terminal.onData(typed);
+    this.#terminal.onData((text) => {
+      // xterm tells its own answers in the same way.
+      if (this.#unanswered === 0) typed(text);
+    });
   }
 
   /** Tells the size in characters, now and whenever it changes. */

@@ -73,7 +73,9 @@ export class Attendance {
     }
     if (this.#ending.unwritable) return outcome;
     const unshown = await this.#output.rest(graceMs, forced);
-    return unshown === undefined ? outcome : { message: unshown, ...outcome };
+    if (unshown === undefined || unshown === outcome.message) return outcome;
+    const message = outcome.message === undefined ? unshown : `${outcome.message} ${unshown}`;
+    return { ...outcome, message };
   }
 
   readonly #fail = (error: unknown): void => {

@@ -35,11 +35,11 @@ Exit codes: as of \`sandpipe agent\`.
     if (named !== undefined && flags.length > 0) {
       throw new UsageError("flags are for an agent that is started here, and another one is named");
     }
-    let page: OpenedPage | undefined;
+    let page: Promise<OpenedPage> | undefined;
     const show = async (agent: NamedAgent, { stdout }: StandardOutput): Promise<void> => {
       const address = addressOf(agent);
       await stdout.write(`The console is at ${address}\n`);
-      if (!values["no-open"]) page = await openInBrowser(address);
+      if (!values["no-open"]) page = openInBrowser(address);
     };
     try {
       if (named === undefined) {
@@ -50,11 +50,12 @@ Exit codes: as of \`sandpipe agent\`.
       }
       return await interruptible(async (output, told) => {
         await show(named, output);
-        if (page?.opened === true) await delay(BROWSER_START_MS, undefined, { signal: told });
+        if ((await page)?.opened === true)
+          await delay(BROWSER_START_MS, undefined, { signal: told });
         return undefined;
       });
     } finally {
-      await page?.remove();
+      await (await page)?.remove();
     }
   },
 });

@@ -5,6 +5,7 @@ import { execsByPrefix } from "../target/exec-by-prefix.js";
 import { interruptible } from "../ending/interruptible.js";
 import { sequenceNumber } from "../command-line/option-values.js";
 import { withWayOn } from "../attendance/output-lost.js";
+import { jsonLine } from "../screen/json.js";
 
 export const logs = command({
   name: "logs",
@@ -46,7 +47,7 @@ Exit codes:
       if (last < since) return undefined;
       try {
         for await (const event of execs.streamOutput(id, since - 1)) {
-          if (values.json) await output.stdout.write(`${JSON.stringify(event)}\n`);
+          if (values.json) await output.stdout.write(jsonLine(event));
           else await output[event.type].write(event.output);
           if (event.sequence >= last) break;
         }

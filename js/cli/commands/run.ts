@@ -76,7 +76,9 @@ Exit codes:
     const terminal = tty ? new Terminal() : undefined;
     const ending = new Ending();
     ending.listenToSignals();
-    const agent = await reachAgent(values);
+    const agent = await Promise.race([reachAgent(values), aborted(ending.forced)]);
+    // One of its own that is only starting ends with this process.
+    if (agent === undefined) return { exitCode: INTERRUPTED };
     try {
       // Told to stop before there is anything to be stopped.
       if (ending.outcome !== undefined) return ending.outcome;

@@ -16,7 +16,11 @@ export async function interruptible(
   ending.listenToSignals();
   try {
     const done = work(ending.output, ending.decided);
-    const outcome = await Promise.race([done, ending.wait()]);
+    const outcome = await Promise.race([done, ending.wait()]).catch((error: unknown) => {
+      // What was told to stop may say so first.
+      if (ending.outcome === undefined) throw error;
+      return undefined;
+    });
     return ending.outcome ?? outcome ?? { exitCode: 0 };
   } finally {
     await Promise.race([close?.(), aborted(ending.forced)]);

@@ -20,7 +20,17 @@ export interface OpenedPage {
  */
 export async function openInBrowser(address: string): Promise<OpenedPage> {
   const folder = await mkdtemp(join(tmpdir(), "sandpipe-console-"));
-  const page = join(folder, "console.html");
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    return { opened: await open(address, join(folder, "console.html")), remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Writes the page that leads to the address and opens it; false where there is nothing to open it with. */
+async function open(address: string, page: string): Promise<boolean> {
   const script = `location.replace(${JSON.stringify(address).replaceAll("<", "\\u003c")})`;
   await writeFile(page, `<!doctype html><meta charset="utf-8"><script>${script}</script>\n`, {
     mode: 0o600,
@@ -32,5 +42,5 @@ export async function openInBrowser(address: string): Promise<OpenedPage> {
     () => false,
   );
   child.unref();
-  return { opened, remove: () => rm(folder, { recursive: true, force: true }) };
+  return opened;
 }

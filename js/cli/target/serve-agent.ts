@@ -2,7 +2,13 @@ import { readFile } from "node:fs/promises";
 
 import { runAgent, type AgentAddress } from "../../node/agent-process.js";
 import { aborted } from "../ending/aborted.js";
-import { Ending, type Outcome, OWN_FAILURE, type StandardOutput } from "../ending/ending.js";
+import {
+  Ending,
+  INTERRUPTED,
+  type Outcome,
+  OWN_FAILURE,
+  type StandardOutput,
+} from "../ending/ending.js";
 import { withProgress } from "../screen/progress.js";
 
 /**
@@ -18,7 +24,13 @@ export async function serveAgent(
   const ending = new Ending();
   ending.listenToSignals();
   const starting = runAgent(args);
-  const { address, child, ended } = await withProgress("starting", starting, ending.decided);
+  const started = await Promise.race([
+    withProgress("starting", starting, ending.decided),
+    aborted(ending.forced),
+  ]);
+  // It ends with this process.
+  if (started === undefined) return { exitCode: INTERRUPTED };
+  const { address, child, ended } = started;
   const told = aborted(ending.decided);
   try {
     await Promise.race([announce(address, ending.output), told]);

@@ -55,13 +55,20 @@ impl Child<'_> {
         let mask =
             SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK).map_err(Failure::SetUp)?;
         let child = Box::new(|| {
-            failure = Some(self.become_program());
-            1
+            let why = self.become_program();
+            failure = Some(why);
+            // Where the memory is copied after all, as QEMU's user mode does it, this alone tells why.
+            match why {
+                Failure::Execute(Errno::ENOENT | Errno::ENOTDIR) => 127,
+                _ => 126,
+            }
         });
         // SAFETY: the process runs on a stack of its own, and what it uses of this thread's stays as it
         // is, since the thread goes on only when it has another program or is dead. It makes system
         // calls on what was made ready before: it neither allocates nor takes a lock, which another
-        // thread could hold, and it leaves the C library's own state alone but for `errno`.
+        // thread could hold, and it leaves the C library's own state alone but for `errno`. Where it takes on
+        // another user, the kernel makes the shared memory one that may not be dumped or traced
+        // (prctl(2), PR_SET_DUMPABLE): that user can't look into it, and it stays so for the agent.
         #[allow(unsafe_code)]
         let started = unsafe {
             clone(
