@@ -163,9 +163,8 @@ for (const [kind, args] of /** @type {const} */ ([
     it("ends children, grandchildren and background jobs with it", async () => {
       const script = `
         sh -c 'sleep 1000 & sh -c "sleep 1000 & wait" & wait' &
-        (trap '' TERM; while :; do sleep 0.05; done) &
         sleep 1000 &
-        echo ready
+        (trap '' TERM; echo ready; while :; do sleep 0.05; done) &
         wait`;
       const error = await interrupt(script, (stop) => stop.abort(), { graceMs: 300 });
       assert.equal(error.exitCode, 130);
