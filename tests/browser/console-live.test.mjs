@@ -87,11 +87,18 @@ test("an output goes on after cuts of the connection and repeats nothing", async
   const page = await rig.open(CLIPBOARD, "", url);
   await fillSignIn(page, url, rig.agent.token);
   await connected(page);
-  const line = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i; sleep 0.01; done";
+  // It waits at three lines, so that they are still on the screen when they are looked for.
+  const stops = [20, 90, 160];
+  const go = (/** @type {number} */ number) => join(rig.agent.folder, `go-${number}`);
+  const waits = stops.map(
+    (number) => `${number}) while [ ! -e ${go(number)} ]; do sleep 0.05; done`,
+  );
+  const line = `i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo line $i; case $i in ${waits.join(" ;; ")} ;; esac; sleep 0.01; done`;
   const panel = await run(page, line);
-  for (const number of [20, 90, 160]) {
+  for (const number of stops) {
     await shows(panel, `line ${number}`);
     relay.breakAll();
+    await writeFile(go(number), "");
   }
   await panel.getByText("exit code 0", { exact: true }).waitFor();
   await shows(panel, "line 300");

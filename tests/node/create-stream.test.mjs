@@ -88,7 +88,8 @@ describe("exec whose output comes with the answer to its create", () => {
 /**
  * Holds the answer to a create back until output has come, and gives both in one piece.
  *
- * @type {typeof fetch}
+ * @param {string | URL | Request} url
+ * @param {RequestInit} [init]
  */
 async function withFirstOutput(url, init) {
   const response = await fetch(url, init);
