@@ -62,7 +62,8 @@ impl From<JsonString<'_>> for String {
 }
 
 /// Reads what is behind a backslash: the character that it stands for, and what is behind that.
-#[inline]
+#[expect(clippy::inline_always, reason = "a call for each escape takes as long as its work")]
+#[inline(always)]
 #[must_use]
 pub fn unescape(text: &[u8]) -> Option<(char, &[u8])> {
     let (kind, after) = text.split_first()?;
@@ -87,18 +88,27 @@ pub fn unescape(text: &[u8]) -> Option<(char, &[u8])> {
 /// The number that four hexadecimal digits are.
 #[inline]
 fn hexadecimal(digits: [u8; 4]) -> Option<u32> {
-    // The digits of escapes are mixed: what is wrong is looked at once, in the end.
-    let mut code = 0;
-    let mut wrong = false;
-    for digit in digits {
-        let decimal = digit.wrapping_sub(b'0');
-        let letter = (digit | 0x20).wrapping_sub(b'a');
-        let value = if decimal < 10 { decimal } else { letter.wrapping_add(10) };
-        wrong |= decimal >= 10 && letter >= 6;
-        code = code << 4 | u32::from(value);
-    }
-    (!wrong).then_some(code)
+    // What is wrong is looked at once, in the end.
+    let value = |digit| DIGITS.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT);
+    let [a, b, c, d] = digits.map(value);
+    let code = u32::from(a) << 12 | u32::from(b) << 8 | u32::from(c) << 4 | u32::from(d);
+    ((a | b | c | d) & NO_DIGIT == 0).then_some(code)
 }
+
+const NO_DIGIT: u8 = 0xF0;
+
+/// The value of each byte as a hexadecimal digit.
+#[expect(clippy::indexing_slicing, reason = "a wrong index is an error of the build")]
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut value: u8 = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        digits[b"0123456789ABCDEF"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};
 
 /// Appends `text` as the inside of a JSON string, with an escape for what must have one and the short one
 /// where there is one.

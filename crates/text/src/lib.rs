@@ -3,6 +3,8 @@
 //! Built here, it becomes a string without a UTF-8 decoder, which takes longer than all else that is
 //! done with output.
 
+mod utf_8;
+
 use sandpipe_protocol::blocks::{Block, first_marked, split_block};
 use sandpipe_protocol::json_string::unescape;
 
@@ -148,6 +150,12 @@ trait Unit: Copy {
 
     /// The one or two units of a character; none where it has none.
     fn encode(char: char) -> Option<(Self, Option<Self>)>;
+
+    /// Copies characters of three bytes from the beginning of `text`, as long as it has several, and gives
+    /// their number.
+    fn copy_three_byte_chars(_text: &[u8], _units: &mut [Self]) -> usize {
+        0
+    }
 }
 
 impl Unit for u8 {
@@ -171,6 +179,19 @@ impl Unit for u16 {
         let [first, second] = units;
         Some((first, is_pair.then_some(second)))
     }
+
+    #[inline]
+    fn copy_three_byte_chars(text: &[u8], units: &mut [Self]) -> usize {
+        let (mut rest, mut done) = (text, 0);
+        while let Some((chars, behind)) = utf_8::four_chars(rest)
+            && let Some(place) = units.get_mut(done..).and_then(<[Self]>::first_chunk_mut)
+        {
+            *place = chars;
+            rest = behind;
+            done += chars.len();
+        }
+        done
+    }
 }
 
 /// Where copying came to an end.
@@ -190,36 +211,70 @@ fn copy<'a, T: Unit, const JSON: bool>(
     end: &mut Mark,
 ) -> Stop<'a> {
     let mut rest = text;
-    loop {
-        let plain = copy_plain::<T, JSON>(rest, units.get_mut(end.length..).unwrap_or_default());
-        end.length += plain;
-        end.utf8_length += plain;
-        rest = rest.get(plain..).unwrap_or_default();
-        let Some((special, behind)) = rest.split_first() else {
-            return if JSON { Stop::Wrong } else { Stop::End(rest) };
-        };
-        let next = match special {
-            b'"' if JSON => return Stop::End(behind),
-            b'\\' if JSON => unescape(behind),
-            // "All Unicode characters may be placed within the quotation marks, except for the
-            // characters that MUST be escaped".
-            ..0x20 if JSON => None,
-            _ => Some(first_char(rest)),
-        };
-        let Some((char, after)) = next else {
-            return Stop::Wrong;
-        };
-        let Some((first, second)) = T::encode(char) else {
-            return Stop::Wider(rest);
-        };
-        for unit in [Some(first), second].into_iter().flatten() {
-            if let Some(place) = units.get_mut(end.length) {
-                *place = unit;
+    let Mark { mut length, mut utf8_length } = *end;
+    let stop = loop {
+        let free = units.get_mut(length..).unwrap_or_default();
+        match beginning::<JSON>(rest) {
+            Beginning::Plain => {
+                let plain = copy_plain::<T, JSON>(rest, free);
+                length += plain;
+                utf8_length += plain;
+                rest = rest.get(plain..).unwrap_or_default();
             }
-            end.length += 1;
+            Beginning::Char(char, behind) => {
+                let Some((first, second)) = T::encode(char) else {
+                    break Stop::Wider(rest);
+                };
+                for (unit, place) in [Some(first), second].into_iter().flatten().zip(free) {
+                    *place = unit;
+                    length += 1;
+                }
+                utf8_length += char.len_utf8();
+                rest = behind;
+            }
+            Beginning::End(behind) => break Stop::End(behind),
+            Beginning::Wrong => break Stop::Wrong,
         }
-        end.utf8_length += char.len_utf8();
-        rest = after;
+        let free = units.get_mut(length..).unwrap_or_default();
+        let three_byte_chars = T::copy_three_byte_chars(rest, free);
+        length += three_byte_chars;
+        utf8_length += 3 * three_byte_chars;
+        rest = rest.get(3 * three_byte_chars..).unwrap_or_default();
+    };
+    *end = Mark { length, utf8_length };
+    stop
+}
+
+/// What text begins with.
+enum Beginning<'a> {
+    /// Something that stands for itself.
+    Plain,
+    /// A character that does not, and what is behind it.
+    Char(char, &'a [u8]),
+    /// The end, which this is behind.
+    End(&'a [u8]),
+    /// What no JSON string has.
+    Wrong,
+}
+
+#[expect(clippy::inline_always, reason = "a call for each character takes as long as its work")]
+#[inline(always)]
+fn beginning<const JSON: bool>(text: &[u8]) -> Beginning<'_> {
+    match text {
+        [0x80..=0xFF, ..] => {
+            let (char, behind) = utf_8::decode(text).unwrap_or_else(|| utf_8::replacement(text));
+            Beginning::Char(char, behind)
+        }
+        [b'\\', escape @ ..] if JSON => match unescape(escape) {
+            Some((char, behind)) => Beginning::Char(char, behind),
+            None => Beginning::Wrong,
+        },
+        [b'"', behind @ ..] if JSON => Beginning::End(behind),
+        // "All Unicode characters may be placed within the quotation marks, except for the characters
+        // that MUST be escaped".
+        [0..=0x1F, ..] | [] if JSON => Beginning::Wrong,
+        [_, ..] => Beginning::Plain,
+        [] => Beginning::End(text),
     }
 }
 
@@ -251,40 +306,6 @@ fn copy_plain<T: Unit, const JSON: bool>(text: &[u8], units: &mut [T]) -> usize 
     let free = units.get_mut(done..).unwrap_or_default();
     let tail = rest.iter().zip(free).take_while(|(byte, _)| !is_special(**byte));
     done + tail.map(|(byte, place)| *place = T::of_ascii(*byte)).count()
-}
-
-/// The character at the beginning of what is not ASCII, and what is behind it.
-#[inline]
-fn first_char(text: &[u8]) -> (char, &[u8]) {
-    if let Some((char, length)) = decode(text) {
-        return (char, text.get(length..).unwrap_or_default());
-    }
-    // No character: as much of it as could have been one (Unicode, "maximal subpart").
-    let invalid = text.utf8_chunks().next().map_or(0, |chunk| chunk.invalid().len());
-    (char::REPLACEMENT_CHARACTER, text.get(invalid.max(1)..).unwrap_or_default())
-}
-
-/// The character at the beginning of UTF-8 that is not ASCII, and how long it is there (RFC 3629,
-/// section 3). None where it is none.
-#[inline]
-fn decode(text: &[u8]) -> Option<(char, usize)> {
-    let (first, rest) = text.split_first()?;
-    let length = match first {
-        0xC2..=0xDF => 2,
-        0xE0..=0xEF => 3,
-        0xF0..=0xF4 => 4,
-        _ => return None,
-    };
-    let lead = u32::from(*first) & (0x7F >> length);
-    let code = rest.get(..length - 1)?.iter().try_fold(lead, |code, byte| {
-        (byte & 0xC0 == 0x80).then(|| code << 6 | u32::from(byte & 0x3F))
-    })?;
-    // Longer than it need be: "decoding of invalid sequences MUST be prevented".
-    let shortest = [0, 0, 0x80, 0x800, 0x1_0000].get(length).copied()?;
-    if code < shortest {
-        return None;
-    }
-    Some((char::from_u32(code)?, length))
 }
 
 #[cfg(test)]
