@@ -3,6 +3,7 @@ import { run } from "../child-process.mjs";
 import { seconds } from "../progress.mjs";
 
 const wasm = ["--target", "wasm32-unknown-unknown"];
+const core = ["--package=sandpipe", "--package=sandpipe-protocol", "--package=sandpipe-text"];
 const denyWarnings = ["--", "--deny", "warnings"];
 const clippy = ["clippy", "--no-deps", "--keep-going"];
 
@@ -10,11 +11,7 @@ const clippy = ["clippy", "--no-deps", "--keep-going"];
 const CHECKS = [
   ["rustfmt", "cargo", ["fmt", "--all", "--check"]],
   ["clippy", "cargo", [...clippy, "--all-targets", ...denyWarnings]],
-  [
-    "clippy, core in wasm",
-    "cargo",
-    [...clippy, "--package=sandpipe", "--lib", ...wasm, ...denyWarnings],
-  ],
+  ["clippy, core in wasm", "cargo", [...clippy, ...core, "--lib", ...wasm, ...denyWarnings]],
   [
     "clippy, tests in wasm",
     "cargo",

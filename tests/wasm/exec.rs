@@ -16,6 +16,23 @@ async fn resolves_the_exit_code_and_the_output_of_both_streams() {
 }
 
 #[wasm_bindgen_test]
+async fn resolves_characters_of_every_width() {
+    // A string is made in one way where all is ASCII, in others where it is Latin-1, or more.
+    for expected in ["a\n", "\u{FEFF}b", "naïve ÿ", "\u{FEFF}正在编译模块 – 😀 é\u{FFFF}"]
+    {
+        let promise = sandbox().execs().exec(
+            &"printf".into(),
+            &strings(&["%s", expected]),
+            &JsValue::UNDEFINED,
+        );
+
+        let result = settled(promise).await.unwrap();
+
+        assert_eq!(text(&result, "output"), expected);
+    }
+}
+
+#[wasm_bindgen_test]
 async fn goes_on_when_the_handle_is_freed_meanwhile() {
     let sandbox = sandbox();
     let execs = sandbox.execs();

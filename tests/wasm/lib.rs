@@ -13,3 +13,4 @@ mod agent;
 mod exec;
 mod failures;
 mod streams;
+mod text;

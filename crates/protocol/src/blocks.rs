@@ -26,6 +26,7 @@ mod vector {
     use super::Block;
 
     /// The place of the first byte that is not 0, of bytes that are 0 or 0xFF.
+    #[expect(clippy::many_single_char_names, reason = "one for each lane")]
     #[inline]
     pub(super) fn first_set(marks: Block) -> Option<usize> {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = marks;

@@ -58,6 +58,7 @@ mod vector {
     };
     use sandpipe_protocol::blocks::Block;
 
+    #[expect(clippy::many_single_char_names, reason = "one for each lane")]
     #[inline]
     pub(super) fn three_byte_chars(block: &Block) -> Option<[u16; 4]> {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *block;
