@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use js_sys::{Array, Float64Array, Function};
@@ -68,7 +69,7 @@ impl Sink for EventList {
     fn take(&mut self, event: OutputEvent<'_>) {
         self.end = self.outputs.end();
         let timestamp_end = event.timestamp.map_or(f64::NAN, |timestamp| {
-            self.timestamps.push_utf8(String::from(timestamp).as_bytes());
+            self.timestamps.push_utf8(&Cow::from(timestamp));
             self.timestamps.length() as f64
         });
         self.numbers.extend([

@@ -1,5 +1,7 @@
 //! A string as it lies in JSON (RFC 8259, section 7).
 
+use std::borrow::Cow;
+
 use crate::blocks::{first_marked, split_block};
 
 /// The inside of a JSON string, escapes and all: its syntax is known to be right. What is no UTF-8 in
@@ -40,6 +42,16 @@ impl<'a> JsonString<'a> {
     #[must_use]
     pub fn escaped(self) -> &'a [u8] {
         self.0
+    }
+}
+
+impl<'a> From<JsonString<'a>> for Cow<'a, [u8]> {
+    /// As UTF-8, copied only where there are escapes. What is none is left as it is.
+    fn from(string: JsonString<'a>) -> Self {
+        if memchr::memchr(b'\\', string.0).is_none() {
+            return Cow::Borrowed(string.0);
+        }
+        Cow::Owned(String::from(string).into_bytes())
     }
 }
 

@@ -99,7 +99,8 @@ impl<'a> Scanner<'a> {
     /// A key and the colon behind it.
     fn key(&mut self) -> Option<&'a [u8]> {
         let after = self.0.strip_prefix(b"\"")?;
-        let end = memchr::memchr(b'"', after)?;
+        // It is too short for a search in blocks.
+        let end = after.iter().position(|byte| *byte == b'"')?;
         let (key, rest) = after.split_at_checked(end)?;
         self.0 = rest.strip_prefix(b"\"")?;
         self.skip_spaces();
