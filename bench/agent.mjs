@@ -41,9 +41,11 @@ if (what === "wc") {
   for (let i = 0; i < Number(argument); i++) await execs.create({ command: "cat", args: [] });
 }
 const ms = performance.now() - start;
-const result = ["wc", "ssh"].includes(what)
-  ? { ms }
-  : { ms, cpuMs: cpuMs() - before, rssMb: memoryMb() };
+const result = {
+  ...(what !== "idle" && { ms }),
+  ...(["read", "exec"].includes(what) && { cpuMs: cpuMs() - before }),
+  ...(["read", "exec", "idle"].includes(what) && { rssMb: memoryMb() }),
+};
 await agent.stop();
 console.log(JSON.stringify(result));
 

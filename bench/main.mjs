@@ -19,7 +19,7 @@ import { sizeRows } from "./rows/size.mjs";
 import { machine, markdown } from "./table.mjs";
 
 /**
- * @typedef {{ ms: number, cpuMs?: number, rssMb?: number }} Sample
+ * @typedef {{ ms?: number, cpuMs?: number, rssMb?: number }} Sample
  * @typedef {object} Row
  * @property {string} name what it is called on the command line
  * @property {string} title
