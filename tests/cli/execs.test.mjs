@@ -1,6 +1,8 @@
 // @ts-check
 // `sandpipe ps`, `logs`, `kill` and `stop`: the commands of an agent that is there.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
@@ -187,6 +189,36 @@ describe("sandpipe kill", () => {
       assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "", stderr: "" });
       for (const id of ids) assert.equal((await execs.wait(id)).exitCode, 42);
     }
+  });
+
+  it("takes a number only where it is the same signal on all systems, and has the agent know the names", async () => {
+    const id = await create("echo ready; exec sleep 1000", "ready");
+    const number = await run("kill", "-s", "10", id);
+    assert.equal(number.exitCode, 2);
+    assert.match(number.stderr, /^sandpipe: --signal 10 is not the same .* give its name.*\n$/);
+    const wrong = await run("kill", "-s", "a b", id);
+    assert.equal(wrong.exitCode, 2);
+    const unknown = await run("kill", "-s", "winter", id);
+    assert.equal(unknown.exitCode, 1);
+    assert.match(unknown.stderr, /^sandpipe: [0-9a-f]+: .*"SIGWINTER".*\n$/);
+    // Linux has it, other systems have not.
+    assert.equal((await run("kill", "-s", "stkflt", id)).exitCode, 0);
+    assert.equal((await execs.wait(id)).exitCode, 128 + 16);
+  });
+
+  it("ends with 130 on Ctrl+C where the agent does not answer", async () => {
+    const silent = createServer();
+    const connected = once(silent, "connection");
+    await once(silent.listen(0, "127.0.0.1"), "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (silent.address());
+    const url = `http://127.0.0.1:${port}`;
+    const invocation = await sandpipe.start(["kill", "--url", url, "x"]);
+    const [connection] = await connected;
+    invocation.child.kill("SIGINT");
+    const { exitCode, stderr } = await invocation.end;
+    connection.destroy();
+    silent.close();
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 130, stderr: "" });
   });
 
   it("sends SIGTERM by default, and says which it could not be sent to", async () => {
