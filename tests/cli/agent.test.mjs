@@ -90,6 +90,25 @@ describe("sandpipe agent", () => {
     await invocation.willLeaveNothing();
   });
 
+  for (const command of ["agent", "console"]) {
+    it(`is given up on Ctrl+C where it does not come to listen, with what is left of it: ${command}`, async () => {
+      // It says nothing, and takes notice of SIGTERM without ending.
+      const program = join(sandpipe.path, `silent-${command}`);
+      const state = join(sandpipe.path, `state-${randomUUID()}`);
+      const script = `#!/bin/sh\ntrap 'echo > ${state}.told' TERM\necho > ${state}.ready\nwhile :; do sleep 0.05; done\n`;
+      await writeFile(program, script, { mode: 0o755 });
+      const env = { SANDPIPE_AGENT: program };
+      const invocation = await sandpipe.start([command, "--", "--state-dir", state], { env });
+      await until(() => existsSync(`${state}.ready`));
+      invocation.child.kill("SIGINT");
+      await until(() => existsSync(`${state}.told`));
+      invocation.child.kill("SIGINT");
+      const { exitCode, stdout, stderr } = await invocation.end;
+      assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 130, stdout: "", stderr: "" });
+      await invocation.leavesNothing();
+    });
+  }
+
   it("ends with 125 and one line where it can't be started", async () => {
     const taken = await startTestAgent();
     const noAddress = await sandpipe.run([

@@ -21,6 +21,7 @@ Exit codes:
   0    it was told to stop, and nothing of it is left
   2    the command line is wrong
   125  it could not be started; stderr says why
+  130  it was told to stop before it listened, and nothing of it is left
   141  stdout or stderr was closed
   another one is the agent's own
 `,
