@@ -275,6 +275,31 @@ describe("sandpipe stop", () => {
   });
 });
 
+describe("what a terminal acts upon", () => {
+  const ACTIVE = "\x1b]0;title\x07\x1b[2J\x7f\x9b2J\u202e\u2028\t";
+
+  it("does nothing in an error, which is one line", async () => {
+    for (const id of [`no-such${ACTIVE}`, `no-such\r\n${ACTIVE}`]) {
+      const { exitCode, stderr } = await run("logs", id);
+      assert.equal(exitCode, 125);
+      assert.match(stderr, /^sandpipe: no exec has the id "no-such[\x20-\x7e]*2J[\x20-\x7e]*\n$/);
+    }
+    const { stderr } = await run("kill", `no-such${ACTIVE}`);
+    assert.match(stderr, /^sandpipe: [\x20-\x7e]*\n$/);
+  });
+
+  it("does nothing in JSON, and is all there", async () => {
+    const id = await create(`printf '%s' '${ACTIVE}'`);
+    const listed = await run("ps", "--json");
+    assert.match(listed.stdout, /^[\n\x20-\x7e]*$/);
+    assert.deepEqual(JSON.parse(listed.stdout), await execs.list());
+    const { stdout } = await run("logs", "--json", id);
+    assert.match(stdout, /^[\n\x20-\x7e]*$/);
+    const pieces = stdout.trimEnd().split("\n");
+    assert.equal(pieces.map((line) => JSON.parse(line).output).join(""), ACTIVE);
+  });
+});
+
 describe("an id", () => {
   it("may be its beginning, if that is no other's", async () => {
     // One more than there are digits: two begin alike.

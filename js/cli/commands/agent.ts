@@ -1,6 +1,7 @@
 import type { AgentAddress } from "../../node/agent-process.js";
 import { command } from "../command-line/command.js";
 import { serveAgent } from "../target/serve-agent.js";
+import { jsonLine } from "../screen/json.js";
 import { shellQuote } from "../screen/shell-quote.js";
 
 export const agent = command({
@@ -29,7 +30,7 @@ Exit codes:
 
   async run(values, flags) {
     return await serveAgent(flags, async (address, { stdout }) => {
-      await stdout.write(values.json ? `${JSON.stringify(address)}\n` : directions(address));
+      await stdout.write(values.json ? jsonLine(address) : directions(address));
     });
   },
 });
