@@ -94,6 +94,19 @@ test("the token of the address is taken and removed from it", async () => {
   await page.context().close();
 });
 
+test("another link with a token, opened in the same tab, leaves no token in the address either", async () => {
+  const page = await rig.signIn();
+  await page.goto(`${rig.agent.url}/#token=${rig.agent.readOnlyToken}`);
+  await page.waitForURL(({ hash }) => !hash.includes("token"));
+  await connected(page);
+  assert.ok(!page.url().includes(rig.agent.readOnlyToken));
+  // It is the new one that is used.
+  await run(page, "echo never");
+  const form = page.getByRole("form", { name: "Run a command" });
+  await form.getByRole("alert").filter({ hasText: "read-only" }).waitFor();
+  await page.context().close();
+});
+
 test("another agent than the page's own is refused with the reason", async () => {
   const page = await rig.open();
   await fillSignIn(page, "http://127.0.0.1:9", rig.agent.token);
