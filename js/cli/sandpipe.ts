@@ -1,7 +1,14 @@
 #!/usr/bin/env node
 // The program `sandpipe`.
+import { setFlagsFromString } from "node:v8";
+
 import { OWN_FAILURE } from "./ending/ending.js";
 import { main } from "./main.js";
+
+// A regular expression that goes back and forth, such as `(a+)+$`, would keep this process from hearing
+// anything, for ever. After 50 000 steps back V8 takes its other engine, whose time is linear; it has no
+// lookarounds and back references.
+setFlagsFromString("--enable-experimental-regexp-engine-on-excessive-backtracks");
 
 // Node's own exit code for a crash, 1, could be taken for the command's. The terminal is restored by
 // Node itself, on every way out but SIGKILL.

@@ -16,22 +16,21 @@ export interface AgentAddress {
 
 /** A `sandpipe-agent` that is a child of this process, and ends with it, however that ends. */
 export interface AgentProcess {
-  address: AgentAddress;
   child: ChildProcess;
+  /** Resolves when it listens; rejects with an {@link AgentError} if there is no such program, or it ends before. */
+  listening: Promise<AgentAddress>;
   /** Resolves when it is gone. */
   ended: Promise<void>;
 }
 
 /**
- * Runs `sandpipe-agent` and waits until it listens: the program that `SANDPIPE_AGENT` names, else the
- * one built in the package's workspace, else the one in `PATH`.
- *
- * @throws {AgentError} There is no such program, or it did not start.
+ * Starts `sandpipe-agent`: the program that `SANDPIPE_AGENT` names, else the one built in the package's
+ * workspace, else the one in `PATH`.
  */
-export async function runAgent(
+export function spawnAgent(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<AgentProcess> {
+): AgentProcess {
   const program = findProgram();
   // Its stdin ends when this process does, also when it is killed.
   const child = spawn(program, ["--until-stdin-closes", ...args], {
@@ -41,13 +40,7 @@ export async function runAgent(
     stdio: ["pipe", "pipe", "pipe"],
   });
   const ended = waitForEnd(child);
-  try {
-    return { address: await waitForAddress(child, program, ended), child, ended };
-  } catch (error) {
-    child.kill("SIGTERM");
-    await ended;
-    throw error;
-  }
+  return { child, listening: waitForAddress(child, program, ended), ended };
 }
 
 function findProgram(): string {

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { runAgent } from "./agent-process.js";
+import { spawnAgent } from "./agent-process.js";
 
 /** How to run the embedded agent. */
 export interface StartAgentOptions {
@@ -60,7 +60,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
   const token = randomBytes(32).toString("base64url");
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
-  const { address, child, ended } = await runAgent(
+  const { child, listening, ended } = spawnAgent(
     [
       ...["--listen", "127.0.0.1:0"],
       ...["--state-dir", stateDir],
@@ -70,8 +70,15 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     ],
     { ...process.env, SANDPIPE_ADMIN_TOKEN: token },
   );
-  release(child);
-  return new EmbeddedAgent(address.url, token, child, ended);
+  try {
+    const { url } = await listening;
+    release(child);
+    return new EmbeddedAgent(url, token, child, ended);
+  } catch (error) {
+    child.kill("SIGTERM");
+    await ended;
+    throw error;
+  }
 }
 
 /** Lets this process end while the agent runs. */

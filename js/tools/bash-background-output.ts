@@ -1,4 +1,5 @@
 import type { Background } from "../background.js";
+import { InvalidArgumentError } from "../errors.js";
 import { ending } from "./ending.js";
 import { inputSchema } from "./input.js";
 import { readExcerpt, readMatchingLines, type Excerpt } from "./read-excerpt.js";
@@ -33,7 +34,7 @@ export function bashBackgroundOutputTool(
           type: "string",
           minLength: 1,
           description:
-            "A JavaScript regular expression: only the lines in which it finds something.",
+            "A JavaScript regular expression: only the lines in which it finds something. Nothing ends one that takes for ever, as nested quantifiers such as (a+)+ may.",
         },
         exclude: {
           type: "boolean",
@@ -58,6 +59,7 @@ export function bashBackgroundOutputTool(
     },
     run: async (input, { signal }) => {
       const { process_id: id, offset = 0, stream = "both", filter, exclude = false } = input;
+      if (offset > 0) await checkOffset(processes, id, stream, offset);
       await waitForNews(processes, id, stream, offset, (input.wait_secs ?? 0) * 1000, signal);
       if (filter === undefined) {
         const excerpt = await readExcerpt(processes, id, stream, offset, maxOutputChars);
@@ -68,6 +70,20 @@ export function bashBackgroundOutputTool(
       return await report(processes, id, lines, "(no such line)");
     },
   });
+}
+
+/** Nothing would be found behind a place that is not there yet, for as long as it takes. */
+async function checkOffset(
+  processes: Background,
+  id: string,
+  stream: "both" | "stdout" | "stderr",
+  offset: number,
+): Promise<void> {
+  const { nextOffset: end } = await processes.readOutput(id, { stream, tailBytes: 4, maxBytes: 4 });
+  if (offset <= end) return;
+  throw new InvalidArgumentError(
+    `\`offset\` must be the next_offset of a call with the same stream, but is ${offset}: ${stream === "both" ? "the output" : stream} ends at ${end}`,
+  );
 }
 
 /** Waits until there is output behind a place, or there will be none. */

@@ -102,6 +102,18 @@ test("a run's output keeps its newest part, and counts what is dropped", async (
   assert.deepEqual(lengths, [175_000, 25_000]);
 });
 
+test("of a session's runs the newest are kept, and those that go on", async () => {
+  const { withRun } = await load("sessions/run.ts");
+  /** @typedef {{ number: number, outcome: { state: string } }} Run @type {Run[]} */
+  let runs = [];
+  for (let number = 1; number <= 60; number++) {
+    const state = number <= 2 ? "running" : "ended";
+    runs = withRun(runs, { number, outcome: { state } });
+  }
+  const numbers = runs.map(({ number }) => number);
+  assert.deepEqual(numbers, [1, 2, ...Array.from({ length: 48 }, (_, index) => 13 + index)]);
+});
+
 test("an open output waits for an agent that is away, a request gives up", async () => {
   const { shouldRetry, delayAfter } = await load("connection/retry.ts");
   const { HttpError } = await import("sandpipe");

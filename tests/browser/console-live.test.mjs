@@ -130,6 +130,40 @@ test("a lost agent is shown, and all is there again when it is started anew", as
   await page.context().close();
 });
 
+test("a background output goes on where it was when the agent was away", async () => {
+  const page = await rig.signIn();
+  await page.getByRole("link", { name: "Background" }).click();
+  const form = page.getByRole("form", { name: "Start a process" });
+  const go = join(rig.agent.folder, "go-on");
+  const script = `echo one; while [ ! -e '${go}' ]; do sleep 0.05; done; echo two; sleep 1006`;
+  await form.getByLabel("Script").fill(script);
+  await form.getByLabel("Name").fill("lasting");
+  await form.getByRole("button", { name: "Start" }).click();
+  const panel = page.getByRole("region", { name: "Output of lasting" });
+  await shows(panel, "one");
+  // The script that reads an output, of those that the page runs.
+  let unread = 0;
+  page.on("requestfailed", (request) => {
+    unread += Number(request.postData()?.includes("start_at_tail") === true);
+  });
+  await rig.agent.stop();
+  // One was under way, and one is tried three times: a read has failed then.
+  await until(() => unread >= 4);
+  await writeFile(go, "");
+  await rig.agent.start();
+  await connected(page);
+  await shows(panel, "two");
+  assert.equal(await shown(panel), "one\ntwo");
+  assert.equal(await panel.getByRole("alert").count(), 0);
+  await page.getByRole("button", { name: "Terminate: lasting" }).click();
+  await page
+    .getByRole("row", { name: /lasting/ })
+    .getByText("KILLED")
+    .waitFor();
+  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  await page.context().close();
+});
+
 test("twenty outputs are live in one tab, and requests still work", async () => {
   const page = await rig.signIn();
   const { execs } = await rig.client();

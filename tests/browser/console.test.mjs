@@ -48,7 +48,9 @@ test("runs a command and shows stdout, stderr and its exit code", async () => {
   const panel = await run(page, line, { cwd: "/", env: "GREETING=hello" });
   await panel.getByText("exit code 3", { exact: true }).waitFor();
   // Two pipes: how their lines are mixed is the kernel's to say.
-  const lines = (await shows(panel, "out")).split("\n");
+  const onScreen = async () => (await shown(panel)).split("\n");
+  await until(async () => (await onScreen()).length === 4);
+  const lines = await onScreen();
   assert.deepEqual(
     lines.filter((line) => line.startsWith("┃ ")),
     ["┃ oops", "┃ two"],
@@ -66,9 +68,9 @@ test("runs a command and shows stdout, stderr and its exit code", async () => {
 
   await panel.getByLabel("Streams").selectOption("stderr");
   await panel.locator(".xterm-rows").filter({ hasNotText: "hello" }).waitFor();
-  assert.equal(await shown(panel), "┃ oops\n┃ two");
+  assert.equal(await shows(panel, "two"), "┃ oops\n┃ two");
   await panel.getByLabel("Streams").selectOption("stdout");
-  assert.equal(await shows(panel, "hello"), "hello from /\nout");
+  assert.equal(await shows(panel, "out"), "hello from /\nout");
 
   const downloading = page.waitForEvent("download");
   await panel.getByRole("button", { name: "Download" }).click();
@@ -82,7 +84,7 @@ test("runs a command and shows stdout, stderr and its exit code", async () => {
 
 test("finds text in an output and copies it without the marks", async () => {
   const page = await rig.signIn({ permissions: ["clipboard-read", "clipboard-write"] });
-  const panel = await run(page, "echo first; echo second >&2");
+  const panel = await run(page, "echo first >&2; echo second >&2");
   await shows(panel, "second");
   await panel.getByRole("button", { name: "Copy" }).click();
   await panel.getByText("Copied.").waitFor();

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect } from "sandpipe";
+import { agent as program } from "../../scripts/project.mjs";
 import { startTestAgent } from "../agent.mjs";
 import { installSandpipe, until } from "./command-line.mjs";
 
@@ -90,6 +91,25 @@ describe("sandpipe agent", () => {
     await invocation.willLeaveNothing();
   });
 
+  for (const command of ["agent", "console"]) {
+    it(`is given up on Ctrl+C where it does not come to listen, with what is left of it: ${command}`, async () => {
+      // It says nothing, and takes notice of SIGTERM without ending.
+      const program = join(sandpipe.path, `silent-${command}`);
+      const state = join(sandpipe.path, `state-${randomUUID()}`);
+      const script = `#!/bin/sh\ntrap 'echo > ${state}.told' TERM\necho > ${state}.ready\nwhile :; do sleep 0.05; done\n`;
+      await writeFile(program, script, { mode: 0o755 });
+      const env = { SANDPIPE_AGENT: program };
+      const invocation = await sandpipe.start([command, "--", "--state-dir", state], { env });
+      await until(() => existsSync(`${state}.ready`));
+      invocation.child.kill("SIGINT");
+      await until(() => existsSync(`${state}.told`));
+      invocation.child.kill("SIGINT");
+      const { exitCode, stdout, stderr } = await invocation.end;
+      assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 130, stdout: "", stderr: "" });
+      await invocation.leavesNothing();
+    });
+  }
+
   it("ends with 125 and one line where it can't be started", async () => {
     const taken = await startTestAgent();
     const noAddress = await sandpipe.run([
@@ -110,6 +130,17 @@ describe("sandpipe agent", () => {
       assert.match(stderr, /^sandpipe: .*\n$/);
       assert.match(stderr, says);
     }
+  });
+});
+
+describe("the program of an agent", () => {
+  it("is not taken from another package's folder", async () => {
+    const other = join(sandpipe.path, "node_modules", "target", "release");
+    await mkdir(other, { recursive: true });
+    await writeFile(join(other, "sandpipe-agent"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    const env = { SANDPIPE_AGENT: "", PATH: `${dirname(program)}:${process.env["PATH"]}` };
+    const { exitCode, stdout, stderr } = await sandpipe.run(["run", "echo", "there"], { env });
+    assert.deepEqual([exitCode, stdout, stderr], [0, "there\n", ""]);
   });
 });
 

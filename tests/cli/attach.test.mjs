@@ -79,6 +79,32 @@ describe("sandpipe attach, to a terminal", () => {
     assert.doesNotMatch(output, /key 1[01]\./);
   });
 
+  it("has this terminal answer what is asked now, and nothing that was asked before", async () => {
+    const pieces = [
+      // Its kind; the cursor's place and a setting, which come in two pieces each; a colour; ENQ.
+      String.raw`\033[c\033[31mred\033[0m\033[`,
+      String.raw`6n\033]11;?\007\033]0;title\007\033P$qm\033`,
+      String.raw`\\\005end`,
+    ];
+    const step = "dd bs=1 count=1 >/dev/null 2>&1;";
+    const script = pieces.map((piece) => `printf '${piece}'; ${step}`).join(" ");
+    const ask = String.raw`printf '\033[5n'; dd bs=1 count=4 2>/dev/null | od -An -tx1; exit 42`;
+    const id = await create(`stty raw -echo; ${script} ${ask}`, { pty: true });
+    for (const written of ["\x1b[0m\x1b[", "$qm\x1b"]) {
+      await until(async () => (await execs.getOutput(id)).output.endsWith(written));
+      await execs.sendStdin(id, { input: "x" });
+    }
+    await until(async () => (await execs.getOutput(id)).output.endsWith("end"));
+    const invocation = await inTerminal(id);
+    await invocation.says("end");
+    const [, old = ""] = /ready\s+([^]*)end/.exec(invocation.stdout) ?? [];
+    assert.equal(old, "\x1b[31mred\x1b[0m\x1b]0;title\x07");
+    invocation.stdin.write("x");
+    await invocation.says(/\x1b\[5n/);
+    invocation.stdin.write("\x1b[0n");
+    assert.match((await invocation.end).stdout, /1b 5b 30 6e[^]*exit code 42\r\nrestored\r\n$/);
+  });
+
   it("is left by Ctrl+C where the command takes no keys", async () => {
     const id = await create("sleep 1000", { pty: true, interactive: false });
     const invocation = await inTerminal(id);

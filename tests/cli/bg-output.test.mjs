@@ -38,7 +38,7 @@ describe("sandpipe bg logs", () => {
     const { exitCode, stdout } = await bg("logs", id);
     await processes.terminate(id, { graceMs: 0 });
     assert.equal(exitCode, 0);
-    assert.match(stdout, /^x{5000000}\nready\n(more\n)*/);
+    assert.ok(stdout.startsWith(`${"x".repeat(5_000_000)}\nready\n`), stdout.slice(-200));
   });
 
   it("follows to the end", async () => {

@@ -78,6 +78,33 @@ describe("sandpipe bg ls", () => {
   });
 });
 
+describe("sandpipe bg ls, of what takes two columns or none", () => {
+  it("is aligned, and cut to the terminal's width", async () => {
+    // Four columns each.
+    const names = ["日本", "👍ab", "e\u0301abc", "ＡＢ", "한글", "four"];
+    const script = `: ${"長".repeat(100)}`;
+    const ids = await Promise.all(names.map((name) => start(script, "--name", name)));
+    const plain = (await bg("ls")).stdout;
+    const shown = await (await sandpipe.startInTerminal(["bg", "ls"], { env })).end;
+    for (const [index, name] of names.entries()) {
+      const lineOf = (/** @type {string} */ text) =>
+        text.split(/\r?\n/).find((line) => line.includes(`  ${name}  `)) ?? "";
+      const title = plain.slice(0, plain.indexOf("\n"));
+      const before = lineOf(plain).split("  : ")[0] ?? "";
+      const spaces = title.indexOf("SCRIPT") - title.indexOf("NAME") - "four".length;
+      assert.ok(before.endsWith(name + " ".repeat(spaces - 2)), before);
+      assert.ok(before.startsWith(ids[index] ?? "?"));
+      // The columns of what stands before the name are of ASCII.
+      const line = lineOf(shown.stdout).replaceAll(/\x1b\[\d+m/g, "");
+      const [, rest = ""] = line.split(`  ${name}  `);
+      const used = line.length - rest.length - name.length + 4;
+      const cut = /^ *: (長+)…$/.exec(rest)?.[1] ?? "";
+      const width = used + rest.indexOf("長") + 2 * cut.length + 1;
+      assert.ok(width === 100 || width === 99, `${width}: ${line}`);
+    }
+  });
+});
+
 describe("sandpipe bg stop, rm", () => {
   it("stops several, with all that they started, and removes them", async () => {
     const ids = [await start("sleep 1000 & wait"), await start(STUBBORN)];

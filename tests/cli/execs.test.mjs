@@ -1,9 +1,14 @@
 // @ts-check
 // `sandpipe ps`, `logs`, `kill` and `stop`: the commands of an agent that is there.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { agent as program } from "../../scripts/project.mjs";
 import { startTestAgent } from "../agent.mjs";
 import { installSandpipe, until } from "./command-line.mjs";
 
@@ -189,6 +194,36 @@ describe("sandpipe kill", () => {
     }
   });
 
+  it("takes a number only where it is the same signal on all systems, and has the agent know the names", async () => {
+    const id = await create("echo ready; exec sleep 1000", "ready");
+    const number = await run("kill", "-s", "10", id);
+    assert.equal(number.exitCode, 2);
+    assert.match(number.stderr, /^sandpipe: --signal 10 is not the same .* give its name.*\n$/);
+    const wrong = await run("kill", "-s", "a b", id);
+    assert.equal(wrong.exitCode, 2);
+    const unknown = await run("kill", "-s", "winter", id);
+    assert.equal(unknown.exitCode, 1);
+    assert.match(unknown.stderr, /^sandpipe: [0-9a-f]+: .*"SIGWINTER".*\n$/);
+    // Linux has it, other systems have not.
+    assert.equal((await run("kill", "-s", "stkflt", id)).exitCode, 0);
+    assert.equal((await execs.wait(id)).exitCode, 128 + 16);
+  });
+
+  it("ends with 130 on Ctrl+C where the agent does not answer", async () => {
+    const silent = createServer();
+    const connected = once(silent, "connection");
+    await once(silent.listen(0, "127.0.0.1"), "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (silent.address());
+    const url = `http://127.0.0.1:${port}`;
+    const invocation = await sandpipe.start(["kill", "--url", url, "x"]);
+    const [connection] = await connected;
+    invocation.child.kill("SIGINT");
+    const { exitCode, stderr } = await invocation.end;
+    connection.destroy();
+    silent.close();
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 130, stderr: "" });
+  });
+
   it("sends SIGTERM by default, and says which it could not be sent to", async () => {
     const ended = await create("exit 0");
     const runs = await create("echo ready; exec sleep 1000", "ready");
@@ -236,10 +271,55 @@ describe("sandpipe stop", () => {
     assert.equal((await execs.get(id)).exitCode, 137);
   });
 
+  it("ends with the reason when the agent is lost, however long the grace period", async () => {
+    const state = join(sandpipe.path, "lost");
+    const flags = ["--listen", "127.0.0.1:0", "--state-dir", state, "--ephemeral"];
+    const lost = await sandpipe.start(["agent", "--json", "--", ...flags]);
+    await lost.says("\n");
+    const { url, adminTokenFile } = JSON.parse(lost.stdout);
+    const token = (await readFile(adminTokenFile, "utf8")).trim();
+    const there = (await connect({ url, token })).execs;
+    const { id } = await there.create({ command: "sh", args: ["-c", STUBBORN] });
+    const options = { env: { SANDPIPE_URL: url, SANDPIPE_TOKEN: token } };
+    const invocation = await sandpipe.start(["stop", "--grace", "1000", id], options);
+    await until(async () => (await there.getOutput(id)).output.includes("refused"));
+    await lost.kill(program, "SIGKILL");
+    const { exitCode, stderr } = await invocation.end;
+    assert.equal(exitCode, 1);
+    assert.match(stderr, new RegExp(`^sandpipe: ${id}: .*no answer from ${url}.*\\n$`));
+    await lost.end;
+    await lost.willLeaveNothing();
+  });
+
   it("tells nothing of waiting where there is no terminal", async () => {
     const id = await create(STUBBORN, "ready");
     const { exitCode, stderr } = await run("stop", "--grace", "3", id);
     assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+  });
+});
+
+describe("what a terminal acts upon", () => {
+  const ACTIVE = "\x1b]0;title\x07\x1b[2J\x7f\x9b2J\u202e\u2028\t";
+
+  it("does nothing in an error, which is one line", async () => {
+    for (const id of [`no-such${ACTIVE}`, `no-such\r\n${ACTIVE}`]) {
+      const { exitCode, stderr } = await run("logs", id);
+      assert.equal(exitCode, 125);
+      assert.match(stderr, /^sandpipe: no exec has the id "no-such[\x20-\x7e]*2J[\x20-\x7e]*\n$/);
+    }
+    const { stderr } = await run("kill", `no-such${ACTIVE}`);
+    assert.match(stderr, /^sandpipe: [\x20-\x7e]*\n$/);
+  });
+
+  it("does nothing in JSON, and is all there", async () => {
+    const id = await create(`printf '%s' '${ACTIVE}'`);
+    const listed = await run("ps", "--json");
+    assert.doesNotMatch(listed.stdout, /[^\P{Cc}\n]|[\u2028-\u202e]/u);
+    assert.deepEqual(JSON.parse(listed.stdout), await execs.list());
+    const { stdout } = await run("logs", "--json", id);
+    assert.match(stdout, /^[\n\x20-\x7e]*$/);
+    const pieces = stdout.trimEnd().split("\n");
+    assert.equal(pieces.map((line) => JSON.parse(line).output).join(""), ACTIVE);
   });
 });
 
@@ -252,7 +332,7 @@ describe("an id", () => {
       .filter((digit, at, all) => all.indexOf(digit) !== at);
     const { exitCode, stderr } = await run("logs", prefix);
     assert.equal(exitCode, 125);
-    assert.match(stderr, new RegExp(`^sandpipe: "${prefix}" is ambiguous: .*Write more\\.\\n$`));
+    assert.match(stderr, new RegExp(`^sandpipe: "${prefix}" is ambiguous: .*Write more\\.\\\n$`));
     const [id = ""] = ids;
     assert.equal((await run("logs", id.slice(0, 16))).stdout, "sh\n");
   });

@@ -168,6 +168,17 @@ describe("sandpipe run, with a timeout", () => {
     await invocation.leavesNothing();
   });
 
+  it("tells of output that nobody takes beside the timeout", async () => {
+    const invocation = await start("echo ready; yes", "--timeout", "1", "--grace", "0.5");
+    invocation.child.stdout.pause();
+    const [exitCode] = await once(invocation.child, "exit");
+    invocation.child.stdout.destroy();
+    assert.equal(exitCode, 124);
+    const { stderr } = await invocation.end;
+    assert.match(stderr, /^sandpipe: .*1 s \(--timeout\) have passed\. .*not shown: nobody reads/);
+    await invocation.leavesNothing();
+  });
+
   it("kills it at a signal during the grace period", async () => {
     const invocation = await start(STUBBORN, "--timeout", "1", "--grace", "1000");
     await invocation.says("refused\n");

@@ -106,6 +106,17 @@ describe("a call that fails", () => {
   });
 });
 
+it("an expression that goes back and forth does not hold up the server", async () => {
+  const server = await startServer({ TMPDIR });
+  const script = `printf '%s\\n' ${"a".repeat(60)}! aa`;
+  const started = await server.call("bash", { script, run_in_background: true });
+  const id = field(started, "process_id");
+  await server.call("bash_background_output", { process_id: id, wait_secs: 30 });
+  const found = await server.call("bash_background_output", { process_id: id, filter: "(a+)+$" });
+  assert.match(found, /\n\naa\n$/);
+  assert.deepEqual(await server.close(), CLEAN_END);
+});
+
 it("works over an agent", async () => {
   const agent = await startAgent();
   const server = await startServer({ SANDPIPE_TOKEN: agent.token, SANDPIPE_URL: agent.url });

@@ -240,6 +240,26 @@ function testBackground(subject) {
     );
   });
 
+  it("bash_background_output refuses an offset past the end, rather than wait for what is not there", async () => {
+    const id = await subject.start("echo one; echo more >&2; sleep 600");
+    await subject.output(id, { wait_secs: 30, stream: "stdout" });
+    await subject.output(id, { wait_secs: 30, stream: "stderr" });
+    for (const [stream, end] of /** @type {const} */ ([
+      ["both", 9],
+      ["stdout", 4],
+    ])) {
+      const there = await subject.output(id, { stream, offset: end });
+      assert.match(there, /^status: running\nnext_offset: \d\n\n\(no new output\)$/);
+      for (const filter of [undefined, "x"]) {
+        const past = subject.output(id, { stream, filter, offset: end + 1, wait_secs: 3600 });
+        const error = await failure(past);
+        assert.ok(isSandpipeError(error, "invalid_argument"), String(error));
+        assert.match(error.message, new RegExp(`but is ${end + 1}: .* ends at ${end}$`));
+      }
+    }
+    await subject.call("bash_background_terminate", { process_id: id });
+  });
+
   it("bash_background_terminate stops a process with all that it started", async () => {
     const mark = marker();
     const id = await subject.start(`export ${Object.keys(mark)}=1; sleep 600 & sleep 600`);

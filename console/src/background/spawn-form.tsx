@@ -1,6 +1,5 @@
-import { useState } from "preact/hooks";
 import type { Background, BackgroundProcess } from "sandpipe";
-import { textOf } from "../form.js";
+import { textOf, useSubmission } from "../form.js";
 import { Failure } from "../message.js";
 
 /** Starts a process that outlives the page. */
@@ -11,22 +10,13 @@ export function SpawnForm({
   background: Background;
   onSpawn: (process: BackgroundProcess) => void;
 }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, submit } = useSubmission();
 
   async function spawn(form: HTMLFormElement) {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const [name, cwd] = [textOf(form, "name").trim(), textOf(form, "cwd").trim()];
-      const place = { ...(name === "" ? {} : { name }), ...(cwd === "" ? {} : { cwd }) };
-      onSpawn(await background.spawn(textOf(form, "script"), place));
-      form.reset();
-    } catch (error) {
-      setError(error);
-    } finally {
-      setBusy(false);
-    }
+    const [name, cwd] = [textOf(form, "name").trim(), textOf(form, "cwd").trim()];
+    const place = { ...(name === "" ? {} : { name }), ...(cwd === "" ? {} : { cwd }) };
+    onSpawn(await background.spawn(textOf(form, "script"), place));
+    form.reset();
   }
 
   return (
@@ -35,7 +25,8 @@ export function SpawnForm({
       aria-label="Start a process"
       onSubmit={(event) => {
         event.preventDefault();
-        void spawn(event.currentTarget);
+        const form = event.currentTarget;
+        void submit(() => spawn(form));
       }}
     >
       <label>

@@ -1,5 +1,6 @@
-import { ageText } from "../execs/age.js";
 import type { BackgroundProcess, BackgroundStatus } from "sandpipe";
+import { ageText } from "../execs/age.js";
+import { ListHead } from "../list-head.js";
 
 /** How a status is to look; as that of an exec. */
 function look({ status, exitCode }: BackgroundProcess): "running" | "good" | "bad" {
@@ -33,24 +34,7 @@ export function BackgroundTable({
 }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">Status</th>
-          <th scope="col">Name or script</th>
-          <th scope="col" class="number">
-            Exit code
-          </th>
-          <th scope="col" class="number">
-            Age
-          </th>
-          <th scope="col" class="number">
-            PID
-          </th>
-          <th scope="col">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <ListHead what="Name or script" />
       <tbody>
         {processes.map((process) => {
           const name = process.name ?? process.script;

@@ -33,11 +33,13 @@ export function TailPanel({
     });
     place.current.closest("section")?.scrollIntoView({ block: "nearest" });
     setError(undefined);
-    tail(background, process.id, grep, leaving.signal, (output) => screen.write(output)).catch(
-      (error: unknown) => {
-        if (!leaving.signal.aborted) setError(error);
-      },
-    );
+    const take = (output: string) => {
+      setError(undefined);
+      return screen.write(output);
+    };
+    tail(background, process.id, grep, leaving.signal, take, setError).catch((error: unknown) => {
+      if (!leaving.signal.aborted) setError(error);
+    });
     return () => {
       leaving.abort();
       screen.close();

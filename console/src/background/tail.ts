@@ -45,13 +45,19 @@ function isCut(error: unknown): boolean {
   );
 }
 
-/** Reads the end of a process's output and what follows, until it is complete or the reader leaves. */
+/**
+ * Reads the end of a process's output and what follows, until it is complete or the reader leaves.
+ *
+ * @param take What was read; nothing more is read meanwhile.
+ * @param onFailure The target did not answer as it should, as when its agent is stopped: it is asked again.
+ */
 export async function tail(
   background: Background,
   id: string,
   grep: Grep,
   signal: AbortSignal,
   take: (output: string) => Promise<void>,
+  onFailure: (error: unknown) => void,
 ): Promise<void> {
   let last: BackgroundOutput | undefined;
   for (;;) {
@@ -60,7 +66,10 @@ export async function tail(
       last = await background.readOutput(id, nextRead(grep, before));
     } catch (error) {
       if (signal.aborted) return;
-      if (!isCut(error)) throw error;
+      if (!isCut(error)) {
+        if (!isSandpipeError(error, "background")) throw error;
+        onFailure(error);
+      }
       // What was read is known: it goes on there.
       await pause(MAX_DELAY_MS, signal);
       continue;

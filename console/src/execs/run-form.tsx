@@ -1,27 +1,19 @@
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { CreateExecRequest, ExecItem, Execs } from "sandpipe";
-import { textOf } from "../form.js";
+import { textOf, useSubmission } from "../form.js";
 import { Failure } from "../message.js";
 import { commandOf, INTERPRETERS, type Interpreter } from "./command-line.js";
 import { environmentOf } from "./environment.js";
 
 /** Runs a command. */
 export function RunForm({ execs, onRun }: { execs: Execs; onRun: (item: ExecItem) => void }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, submit } = useSubmission();
   const form = useRef<HTMLFormElement>(null);
 
-  async function run(request: () => CreateExecRequest) {
-    setBusy(true);
-    setError(undefined);
-    try {
+  const run = (request: () => CreateExecRequest) =>
+    submit(async () => {
       onRun(await execs.create(request()));
-    } catch (error) {
-      setError(error);
-    } finally {
-      setBusy(false);
-    }
-  }
+    });
 
   const field = (name: string) => (form.current === null ? "" : textOf(form.current, name));
   const place = () => {

@@ -1,4 +1,5 @@
 import type { ExecItem } from "sandpipe";
+import { ListHead } from "../list-head.js";
 import { ageText, type FirstSeen } from "./age.js";
 import { CommandText } from "./command-text.js";
 import { lineOf } from "./command-line.js";
@@ -26,24 +27,7 @@ export function ExecTable({
 }) {
   return (
     <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">Status</th>
-          <th scope="col">Command</th>
-          <th scope="col" class="number">
-            Exit code
-          </th>
-          <th scope="col" class="number">
-            Age
-          </th>
-          <th scope="col" class="number">
-            PID
-          </th>
-          <th scope="col">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
+      <ListHead what="Command" />
       <tbody onKeyDown={moveByArrow}>
         {items.map((item) => {
           const first = firstSeen.get(item.id);

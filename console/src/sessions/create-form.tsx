@@ -1,6 +1,5 @@
-import { useState } from "preact/hooks";
 import type { Session, Sessions } from "sandpipe";
-import { textOf } from "../form.js";
+import { textOf, useSubmission } from "../form.js";
 import { Failure } from "../message.js";
 
 /** Starts a shell that remembers. */
@@ -11,21 +10,12 @@ export function CreateForm({
   sessions: Sessions;
   onCreate: (session: Session, name: string) => void;
 }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, submit } = useSubmission();
 
   async function create(form: HTMLFormElement) {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const [shell, cwd] = [textOf(form, "shell"), textOf(form, "cwd").trim()];
-      const session = await sessions.create({ shell, ...(cwd === "" ? {} : { cwd }) });
-      onCreate(session, cwd === "" ? shell : `${shell} in ${cwd}`);
-    } catch (error) {
-      setError(error);
-    } finally {
-      setBusy(false);
-    }
+    const [shell, cwd] = [textOf(form, "shell"), textOf(form, "cwd").trim()];
+    const session = await sessions.create({ shell, ...(cwd === "" ? {} : { cwd }) });
+    onCreate(session, cwd === "" ? shell : `${shell} in ${cwd}`);
   }
 
   return (
@@ -34,7 +24,8 @@ export function CreateForm({
       aria-label="Start a session"
       onSubmit={(event) => {
         event.preventDefault();
-        void create(event.currentTarget);
+        const form = event.currentTarget;
+        void submit(() => create(form));
       }}
     >
       <div class="fields">

@@ -42,3 +42,12 @@ export function withOutput(run: Run, added: Piece): Run {
   }
   return { ...run, pieces, dropped };
 }
+
+/** How many runs of a session are kept. */
+const MOST_RUNS = 50;
+
+/** The runs with another one at their end; beyond so many, the first that have ended go. */
+export function withRun(runs: readonly Run[], run: Run): readonly Run[] {
+  let excess = runs.length + 1 - MOST_RUNS;
+  return [...runs.filter(({ outcome }) => outcome.state === "running" || excess-- <= 0), run];
+}

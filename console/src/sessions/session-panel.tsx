@@ -3,7 +3,7 @@ import type { Session } from "sandpipe";
 import { textOf } from "../form.js";
 import { Failure } from "../message.js";
 import { marked } from "../output/streams.js";
-import { withOutput, type Run } from "./run.js";
+import { withOutput, withRun, type Run } from "./run.js";
 
 /** A session: scripts that are run in it one after the other, each with its output and exit code. */
 export function SessionPanel({
@@ -23,15 +23,16 @@ export function SessionPanel({
   ).current;
   const end = useRef<HTMLDivElement>(null);
 
+  const started = runs.at(-1)?.number ?? 0;
   const change = (number: number, changed: (run: Run) => Run) => {
     setRuns((before) => before.map((run) => (run.number === number ? changed(run) : run)));
   };
   async function run(script: string) {
-    const number = runs.length + 1;
+    const number = started + 1;
     const controllers = { stop: new AbortController(), force: new AbortController() };
     stops.set(number, controllers);
     const begun: Run = { number, script, pieces: [], dropped: 0, outcome: { state: "running" } };
-    setRuns((before) => [...before, begun]);
+    setRuns((before) => withRun(before, begun));
     try {
       const { exitCode } = await session.run(script, {
         signal: controllers.stop.signal,
@@ -82,6 +83,9 @@ export function SessionPanel({
         </button>
       </div>
       <Failure error={error} />
+      {started > runs.length && (
+        <p class="hint">{started - runs.length} runs before these are not shown any more.</p>
+      )}
       <ol class="runs">
         {runs.map((run) => (
           <RunItem

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { ExecStdout } from "../../core/sandpipe.js";
 import type { Execs } from "../../execs.js";
 import { aborted } from "../ending/aborted.js";
 import { failed, type StandardOutput } from "../ending/ending.js";
@@ -17,9 +18,18 @@ export class ShownOutput {
   #ended = false;
   #taken = 0;
 
-  /** @param since The sequence number of the first piece that is shown. */
-  constructor(execs: Execs, id: string, outlets: StandardOutput, since = 1) {
-    this.exitCode = this.#show(execs, id, outlets, since);
+  /**
+   * @param since The sequence number of the first piece that is shown.
+   * @param textOf What is shown of a piece.
+   */
+  constructor(
+    execs: Execs,
+    id: string,
+    outlets: StandardOutput,
+    since = 1,
+    textOf: (piece: ExecStdout) => string = ({ output }) => output,
+  ) {
+    this.exitCode = this.#show(execs, id, outlets, since, textOf);
   }
 
   /** Whether the command has ended and all its output has been taken. */
@@ -49,9 +59,16 @@ export class ShownOutput {
     }
   }
 
-  async #show(execs: Execs, id: string, outlets: StandardOutput, since: number): Promise<number> {
-    for await (const { type, output, exitCode } of execs.streamOutput(id, since - 1)) {
-      await outlets[type].write(output);
+  async #show(
+    execs: Execs,
+    id: string,
+    outlets: StandardOutput,
+    since: number,
+    textOf: (piece: ExecStdout) => string,
+  ): Promise<number> {
+    for await (const piece of execs.streamOutput(id, since - 1)) {
+      const { type, exitCode } = piece;
+      await outlets[type].write(textOf(piece));
       this.#taken += 1;
       if (exitCode !== undefined) {
         this.#ended = true;

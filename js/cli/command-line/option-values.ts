@@ -1,6 +1,4 @@
 // What the values of options mean.
-import { constants } from "node:os";
-
 import { UsageError } from "./usage-error.js";
 
 /** The longest time that a timer can be set to, in seconds: 2^31 - 1 ms, near 25 days. */
@@ -40,14 +38,26 @@ export function sequenceNumber(option: string, text: string): number {
   throw new UsageError(`${option} must be a number from 1 on, but is "${text}"`);
 }
 
-/** A signal's name as the system has it, of one that may be written short or as a number. */
+/** The numbers that are the same signals on all systems (POSIX, `kill`). */
+const SIGNAL_NUMBERS: Readonly<Record<string, string>> = {
+  1: "HUP",
+  2: "INT",
+  3: "QUIT",
+  6: "ABRT",
+  9: "KILL",
+  14: "ALRM",
+  15: "TERM",
+};
+
+/** A signal's whole name, of one that may be written short or as a number. Its target knows which there are. */
 export function signalName(option: string, text: string): string {
-  const entries = Object.entries(constants.signals);
-  const upper = text.toUpperCase();
-  const name = /^\d+$/.test(text)
-    ? entries.find(([, number]) => number === Number(text))?.[0]
-    : entries.find(([name]) => name === upper || name === `SIG${upper}`)?.[0];
-  if (name !== undefined) return name;
+  const name = SIGNAL_NUMBERS[text] ?? text.toUpperCase().replace(/^SIG/, "");
+  if (/^[A-Z][A-Z0-9]*$/.test(name)) return `SIG${name}`;
+  if (/^\d+$/.test(text)) {
+    throw new UsageError(
+      `${option} ${text} is not the same signal on all systems: give its name, such as TERM`,
+    );
+  }
   throw new UsageError(`${option} must be a signal like TERM, SIGTERM or 15, but is "${text}"`);
 }
 

@@ -1,6 +1,7 @@
 import type { AgentAddress } from "../../node/agent-process.js";
 import { command } from "../command-line/command.js";
 import { serveAgent } from "../target/serve-agent.js";
+import { jsonLine } from "../screen/json.js";
 import { shellQuote } from "../screen/shell-quote.js";
 
 export const agent = command({
@@ -21,6 +22,7 @@ Exit codes:
   0    it was told to stop, and nothing of it is left
   2    the command line is wrong
   125  it could not be started; stderr says why
+  130  it was told to stop before it listened, and nothing of it is left
   141  stdout or stderr was closed
   another one is the agent's own
 `,
@@ -28,7 +30,7 @@ Exit codes:
 
   async run(values, flags) {
     return await serveAgent(flags, async (address, { stdout }) => {
-      await stdout.write(values.json ? `${JSON.stringify(address)}\n` : directions(address));
+      await stdout.write(values.json ? jsonLine(address) : directions(address));
     });
   },
 });

@@ -4,6 +4,8 @@ import { Detached, upToDetachKeys } from "../attendance/detach-keys.js";
 import { Ending, failed, INTERRUPTED } from "../ending/ending.js";
 import { execsByPrefix } from "../target/exec-by-prefix.js";
 import { feedStdin } from "../attendance/feed-stdin.js";
+import { newestSequence } from "../attendance/newest-sequence.js";
+import { withoutOldQueries } from "../attendance/old-queries.js";
 import { sequenceNumber } from "../command-line/option-values.js";
 import { withWayOn } from "../attendance/output-lost.js";
 import { ShownOutput } from "../attendance/shown-output.js";
@@ -46,7 +48,10 @@ Exit codes:
     let terminal: Terminal | undefined;
     const attend = async (): Promise<void> => {
       const { id, pty } = await execsByPrefix(execs)(written);
-      const { exitCode } = new ShownOutput(execs, id, ending.output, since);
+      // Where a terminal shows it, and may answer.
+      const newest = pty && process.stdout.isTTY ? await newestSequence(execs, id) : 0;
+      const textOf = withoutOldQueries(newest);
+      const { exitCode } = new ShownOutput(execs, id, ending.output, since, textOf);
       if (!values["no-stdin"]) {
         const { stdin } = process;
         const keyboard = pty && stdin.isTTY;

@@ -13,7 +13,11 @@ export const kill = command({
     "Sends a signal to all processes of each command, and does not wait for what comes of it. ID may " +
     "be the beginning of one.",
   options: {
-    signal: { short: "s", value: "SIGNAL", help: "its name or number [default: TERM]" },
+    signal: {
+      short: "s",
+      value: "SIGNAL",
+      help: "its name, or a number that is the same on all systems [default: TERM]",
+    },
     ...CONNECTION,
   },
   operands: { least: 1, most: Infinity },
@@ -23,6 +27,8 @@ Exit codes:
   1    one could not be sent it; stderr says which and why
   2    the command line is wrong
   125  sandpipe itself failed; stderr says why
+  130  stopped by a signal; some may have been sent it
+  141  stderr was closed
 `,
   examples: ["sandpipe kill 3f9c04", "sandpipe kill -s HUP 3f9c04 8a77e1"],
 

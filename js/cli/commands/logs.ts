@@ -1,8 +1,8 @@
-import type { Execs } from "../../execs.js";
 import { command } from "../command-line/command.js";
 import { CONNECTION, connectToNamed } from "../target/connection.js";
 import { execsByPrefix } from "../target/exec-by-prefix.js";
 import { interruptible } from "../ending/interruptible.js";
+import { newestSequence } from "../attendance/newest-sequence.js";
 import { sequenceNumber } from "../command-line/option-values.js";
 import { withWayOn } from "../attendance/output-lost.js";
 import { jsonLine } from "../screen/json.js";
@@ -43,7 +43,7 @@ Exit codes:
     const { execs } = await connectToNamed(values);
     return await interruptible(async (output) => {
       const { id } = await execsByPrefix(execs)(written);
-      const last = values.follow ? Infinity : await newest(execs, id);
+      const last = values.follow ? Infinity : await newestSequence(execs, id);
       if (last < since) return undefined;
       try {
         for await (const event of execs.streamOutput(id, since - 1)) {
@@ -58,12 +58,3 @@ Exit codes:
     });
   },
 });
-
-/** The sequence number of the newest piece of output; 0 while there is none. */
-async function newest(execs: Execs, id: string): Promise<number> {
-  const { output, exitCode } = await execs.getOutput(id, -1);
-  // A stream would wait for the first one.
-  if (output === "" && exitCode === undefined) return 0;
-  for await (const { sequence } of execs.streamOutput(id, -1)) return sequence;
-  return 0;
-}

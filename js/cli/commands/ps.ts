@@ -3,7 +3,7 @@ import { command } from "../command-line/command.js";
 import { CONNECTION, connectToNamed } from "../target/connection.js";
 import { interruptible } from "../ending/interruptible.js";
 import { json } from "../screen/json.js";
-import { shortLength } from "../screen/short-id.js";
+import { idColumn } from "../screen/short-id.js";
 import { type Column, screenOf, table } from "../screen/table.js";
 
 export const ps = command({
@@ -33,9 +33,8 @@ export const ps = command({
 
 function listing(items: readonly ExecItem[]): string {
   const screen = screenOf(process.stdout);
-  const shown = screen.width === undefined ? Infinity : shortLength(items.map(({ id }) => id));
   const columns: Column<ExecItem>[] = [
-    { title: "ID", text: ({ id }) => id.slice(0, shown) },
+    idColumn(items, screen),
     {
       title: "STATUS",
       text: ({ status }) => status.toLowerCase(),

@@ -1,8 +1,19 @@
+import type { Column, Screen } from "./table.js";
+
 /** How much of an id a screen shows, at least: as of a container's. */
 const LENGTH = 12;
 
+/** The column of ids: as much of each as a person needs, and elsewhere than on a screen all. */
+export function idColumn<T extends { id: string }>(
+  items: readonly T[],
+  { width }: Screen,
+): Column<T> {
+  const shown = width === undefined ? Infinity : shortLength(items.map(({ id }) => id));
+  return { title: "ID", text: ({ id }) => id.slice(0, shown) };
+}
+
 /** How much of each id has to be shown for none to be taken for another. */
-export function shortLength(ids: readonly string[]): number {
+function shortLength(ids: readonly string[]): number {
   const sorted = [...ids].sort();
   const shared = sorted.map((id, index) => sharedLength(id, sorted[index + 1] ?? ""));
   return Math.max(LENGTH, ...shared.map((length) => length + 1));

@@ -1,4 +1,5 @@
 import { escaped } from "./escaped.js";
+import { cutTo, widthOf } from "./width.js";
 
 /** A column of a table. */
 export interface Column<T> {
@@ -13,7 +14,7 @@ export type Colour = "31" | "32" | "33";
 
 /** Where a table is shown. */
 export interface Screen {
-  /** How many characters fit into a line; undefined: any number. */
+  /** How many columns a line has; undefined: any number. */
   readonly width: number | undefined;
   readonly colour: boolean;
 }
@@ -36,15 +37,17 @@ export function table<T>(
 ): string {
   const rows = items.map((item) => columns.map((column) => escaped(column.text(item))));
   const all = [columns.map(({ title }) => title), ...rows];
-  const widths = columns.map((_, index) => Math.max(...all.map((row) => length(row[index] ?? ""))));
+  const widths = columns.map((_, index) =>
+    Math.max(...all.map((row) => widthOf(row[index] ?? ""))),
+  );
   const lines = all.map((row, line) => {
     let left = width ?? Infinity;
     const cells = row.map((text, index) => {
       // What is behind the last one would only make the line longer.
-      const full = index === row.length - 1 ? text : text.padEnd(padding(text, widths[index] ?? 0));
+      const space = index === row.length - 1 ? 0 : (widths[index] ?? 0) - widthOf(text);
       const gap = index === 0 ? "" : GAP;
-      const cell = cut(gap + full, left);
-      left -= length(cell);
+      const cell = cutTo(gap + text + " ".repeat(space), left);
+      left -= widthOf(cell);
       const item = items[line - 1];
       const shade = item === undefined ? undefined : columns[index]?.colour?.(item);
       return colour && shade !== undefined ? `\x1b[${shade}m${cell}\x1b[0m` : cell;
@@ -52,23 +55,4 @@ export function table<T>(
     return cells.join("").trimEnd();
   });
   return lines.map((line) => `${line}\n`).join("");
-}
-
-/** How many code points it has. */
-function length(text: string): number {
-  return Array.from(text).length;
-}
-
-/** The length in code units to pad a text to, for it to have so many code points. */
-function padding(text: string, width: number): number {
-  return width + text.length - length(text);
-}
-
-function cut(text: string, width: number): string {
-  if (length(text) <= width) return text;
-  return width > 0
-    ? `${Array.from(text)
-        .slice(0, width - 1)
-        .join("")}…`
-    : "";
 }

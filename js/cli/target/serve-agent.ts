@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { runAgent, type AgentAddress } from "../../node/agent-process.js";
+import { spawnAgent, type AgentAddress } from "../../node/agent-process.js";
 import { aborted } from "../ending/aborted.js";
 import {
   Ending,
@@ -12,7 +12,8 @@ import {
 import { withProgress } from "../screen/progress.js";
 
 /**
- * Runs an agent in the foreground: a signal stops it with all that it runs, a second one kills that.
+ * Runs an agent in the foreground: a signal stops it with all that it runs, a second one kills that. One that
+ * does not come to listen is stopped in the same way.
  *
  * @param args Flags for `sandpipe-agent`.
  * @param announce Called when it listens.
@@ -23,30 +24,29 @@ export async function serveAgent(
 ): Promise<Outcome> {
   const ending = new Ending();
   ending.listenToSignals();
-  const starting = runAgent(args);
-  const started = await Promise.race([
-    withProgress("starting", starting, ending.decided),
-    aborted(ending.forced),
-  ]);
-  // It ends with this process.
-  if (started === undefined) return { exitCode: INTERRUPTED };
-  const { address, child, ended } = started;
-  const told = aborted(ending.decided);
+  const { child, listening, ended } = spawnAgent(args);
+  const told = aborted(ending.decided).then(() => undefined);
+  let address: AgentAddress | undefined;
   try {
-    await Promise.race([announce(address, ending.output), told]);
-    await Promise.race([ended, told]);
+    address = await Promise.race([withProgress("starting", listening, ending.decided), told]);
+    if (address !== undefined) {
+      await Promise.race([announce(address, ending.output), told]);
+      await Promise.race([ended, told]);
+    }
   } finally {
     const stopping = stop();
     await withProgress("stopping what it runs", stopping, ending.forced);
   }
+  if (address === undefined) return { exitCode: INTERRUPTED };
   const { exitCode } = child;
   if (exitCode === 0) return ending.unwritable ? await ending.wait() : { exitCode };
   return { exitCode: exitCode ?? OWN_FAILURE, message: "the agent did not end as it should." };
 
   async function stop(): Promise<void> {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
-    // The agent takes a second one for "now".
-    void aborted(ending.forced).then(() => child.kill("SIGTERM"));
+    // The agent takes a second one for "now". What is none may take no notice.
+    const force = address === undefined ? "SIGKILL" : "SIGTERM";
+    void aborted(ending.forced).then(() => child.kill(force));
     await ended;
   }
 }

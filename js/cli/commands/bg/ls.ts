@@ -4,7 +4,7 @@ import { command } from "../../command-line/command.js";
 import { json } from "../../screen/json.js";
 import { onTarget } from "../../target/on-target.js";
 import { RUNTIME } from "../../target/runtime.js";
-import { shortLength } from "../../screen/short-id.js";
+import { idColumn } from "../../screen/short-id.js";
 import { type Column, screenOf, table } from "../../screen/table.js";
 
 export const ls = command({
@@ -33,10 +33,9 @@ export const ls = command({
 
 function listing(processes: readonly BackgroundProcess[]): string {
   const screen = screenOf(process.stdout);
-  const shown = screen.width === undefined ? Infinity : shortLength(processes.map(({ id }) => id));
   const now = new Date();
   const columns: Column<BackgroundProcess>[] = [
-    { title: "ID", text: ({ id }) => id.slice(0, shown) },
+    idColumn(processes, screen),
     {
       title: "STATUS",
       text: ({ status }) => status,
