@@ -1,12 +1,13 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::answer::Answer;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
-use super::{Background, promise};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 #[wasm_bindgen]

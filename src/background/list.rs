@@ -1,9 +1,10 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::process::Process;
 use super::runtime::Purpose;
-use super::{Background, promise};
+use crate::promise::promise;
 use crate::value::to_js;
 
 #[wasm_bindgen]

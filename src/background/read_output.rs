@@ -2,6 +2,7 @@ use js_sys::{Date, Promise};
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::answer::Answer;
 use super::location::{Location, ProcessId};
 use super::process::{Ending, State, Status};
@@ -9,8 +10,8 @@ use super::read_options::{Filter, ReadOptions, Start};
 use super::runtime::{Purpose, Runtime};
 use super::terminate::whole_milliseconds;
 use super::wait::Slice;
-use super::{Background, promise};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 #[wasm_bindgen]

@@ -1,10 +1,11 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::location::{Location, ProcessId};
 use super::runtime::{Purpose, Runtime};
-use super::{Background, promise};
 use crate::error::Result;
+use crate::promise::promise;
 
 #[wasm_bindgen]
 impl Background {

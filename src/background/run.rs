@@ -4,6 +4,7 @@ use js_sys::Promise;
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::location::{Location, ProcessId, path};
 use super::process::{Ending, Process, Status};
 use super::read_options::ReadOptions;
@@ -12,9 +13,9 @@ use super::remove::remove;
 use super::runtime::{Purpose, Runtime};
 use super::spawn::{Order, Output, spawn};
 use super::wait::{WaitOptions, wait};
-use super::{Background, promise};
 use crate::arguments::{Fields, boolean, bytes, milliseconds, shell_text};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 /// How long a command is waited for unless the caller says, in milliseconds.

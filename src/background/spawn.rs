@@ -3,14 +3,15 @@ use std::collections::BTreeMap;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::location::{Location, ProcessId, path};
 use super::process::{Process, Record};
 use super::runtime::{Purpose, Runtime, not_run};
 use super::script::Script;
 use super::terminate::{GRACE_MS, whole_milliseconds};
-use super::{Background, promise};
 use crate::arguments::{Fields, milliseconds, shell_text, string};
 use crate::error::{Error, Result};
+use crate::promise::promise;
 use crate::shell_quote::{quote_path, shell_quote};
 use crate::value::to_js;
 

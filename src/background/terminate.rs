@@ -1,13 +1,14 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::get::read_report;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
-use super::{Background, promise};
 use crate::arguments::{Fields, milliseconds};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 /// How long a process may take to end after SIGTERM, in milliseconds.

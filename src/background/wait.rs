@@ -2,14 +2,15 @@ use js_sys::{Date, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
 
+use super::Background;
 use super::get::read_report;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
 use super::terminate::whole_milliseconds;
-use super::{Background, promise};
 use crate::arguments::{Fields, abort_signal, milliseconds};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 /// How long one script waits on the target, in milliseconds: a connection on which nothing comes for

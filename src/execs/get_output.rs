@@ -3,13 +3,14 @@ use sandpipe_protocol::Gap;
 use sandpipe_protocol::json_array::Elements;
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::follow::{Break, Order};
 use super::sink::Sink;
 use super::transcript::Transcript;
-use super::{Execs, promise};
 use crate::arguments::{exec_id, last_sequence};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 

@@ -2,12 +2,13 @@ use js_sys::Promise;
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::get::get;
-use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id, string, wrong};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;

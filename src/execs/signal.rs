@@ -4,13 +4,14 @@ use js_sys::Promise;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::errand::errand;
 use super::get::get;
-use super::{Execs, promise};
 use crate::arguments::{exec_id, signal_name};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 

@@ -18,7 +18,7 @@ use crate::execs::create::create;
 use crate::execs::delete::delete;
 use crate::execs::input::feed_on;
 use crate::execs::output_reader::OutputReader;
-use crate::execs::promise;
+use crate::promise::promise;
 use crate::request::{ExecId, excerpt};
 use crate::sleep::sleep;
 
