@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use js_sys::Promise;
-use serde::Serialize;
+use sandpipe_protocol::json_object;
 use wasm_bindgen::prelude::*;
 
 use super::Background;
@@ -63,14 +63,18 @@ impl RunOptions {
     }
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct RunResult {
     output: String,
     exit_code: i32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     failure_reason: Option<String>,
 }
+
+json_object!(ToJson for RunResult {
+    output: "output",
+    exit_code: "exitCode",
+    failure_reason: "failureReason",
+});
 
 async fn run(
     runtime: &Runtime,

@@ -123,10 +123,7 @@ pub(super) async fn spawn(
     // It may be there although no answer is.
     let purpose = Purpose { operation: "spawn process", id: Some(id) };
     let record = order.record(id);
-    let lines = record
-        .to_lines(&order.script)
-        .map_err(|error| purpose.failed(format!("its meta.json can't be written: {error}"), ""))?;
-    let script = spawn_script(location, id, &order, lines);
+    let script = spawn_script(location, id, &order, record.to_lines(&order.script));
     runtime
         .ask(purpose, &script, |answer| {
             Process::started(answer.section("home")?, answer.section("head")?, record, order.script)

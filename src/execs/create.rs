@@ -65,7 +65,7 @@ impl Creation {
             // Nothing has been sent, and nothing will be.
             return Err(Error::Closed);
         }
-        let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec)?;
+        let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
         let offered = transport.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
         let known_by_key = offered.map_err(|error| error.of(OPERATION))?;

@@ -1,5 +1,6 @@
 use js_sys::Promise;
 use sandpipe_protocol::Gap;
+use sandpipe_protocol::json;
 use sandpipe_protocol::json_array::Elements;
 use wasm_bindgen::prelude::*;
 
@@ -63,7 +64,7 @@ pub(super) async fn read(
 /// The extension `gap`: a 410 with the numbers of the events that are gone.
 fn lost(error: Error, id: &ExecId) -> Error {
     match &error {
-        Error::Http { status: 410, body, .. } => match serde_json::from_str::<Gap>(body) {
+        Error::Http { status: 410, body, .. } => match json::read::<Gap>(body.as_bytes()) {
             Ok(Gap { from, to }) => Break::Lost { from, to }.explain(OPERATION, id),
             Err(_) => error,
         },

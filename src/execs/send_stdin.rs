@@ -38,7 +38,7 @@ pub(crate) async fn send_stdin(
     if body.kind == StdinType::Eof && !transport.offers(feature).await? {
         return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" });
     }
-    let mut request = Request::post(operation, id.path("/io"), body)?;
+    let mut request = Request::post(operation, id.path("/io"), body);
     request.waits = true;
     // Not repeated: the process could read it twice.
     match transport.send_once(&request).await {
@@ -58,7 +58,7 @@ async fn written(transport: &Transport, id: &ExecId, kind: StdinType) -> Result<
     }
     let nothing = ExecStdin { kind, input: String::new() };
     let operation = Operation::SendStdin;
-    let mut request = Request::post(operation, id.path("/io"), &nothing)?;
+    let mut request = Request::post(operation, id.path("/io"), &nothing);
     request.waits = true;
     loop {
         match transport.send_once(&request).await {

@@ -85,7 +85,7 @@ impl Target {
         let sent = match self.way {
             Way::Extension => {
                 let body = SignalRequest { signal: signal.to_owned() };
-                let request = Request::post(OPERATION, self.id.path("/signal"), &body)?;
+                let request = Request::post(OPERATION, self.id.path("/signal"), &body);
                 transport.send_once(&request).await.map(|_| ())
             }
             Way::Kill => self.kill(transport, signal).await,

@@ -24,7 +24,7 @@ impl Execs {
 
 async fn start(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
     let operation = Operation::StartExec;
-    let request = Request::post(operation, id.path("/start"), &ExecStart {})?;
+    let request = Request::post(operation, id.path("/start"), &ExecStart {});
     let mut repeated = false;
     let attempt = async || match transport.send_once(&request).await {
         // The attempt before, whose answer was lost, has started it, and it has ended since.

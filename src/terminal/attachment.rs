@@ -10,6 +10,7 @@ use futures_channel::oneshot;
 use futures_util::future::{Either, select};
 use futures_util::{FutureExt, StreamExt};
 use sandpipe_protocol::ExecStdout;
+use sandpipe_protocol::json;
 use sandpipe_protocol::websocket::{AgentFrame, ClientFrame, ClientMessage};
 use wasm_bindgen_futures::spawn_local;
 
@@ -109,8 +110,7 @@ impl Attachment {
         let id = self.next_id.get();
         self.next_id.set(id.wrapping_add(1));
         let message = ClientMessage { frame, id: Some(id) };
-        let text = serde_json::to_string(&message)
-            .map_err(|error| Error::Thrown(error.to_string().into()))?;
+        let text = json::to_string(&message);
         let (tell, answer) = oneshot::channel();
         self.unanswered.borrow_mut().insert(id, tell);
         if self.socket.send(&text) {
@@ -264,7 +264,7 @@ fn read(text: Option<&str>) -> std::result::Result<Frame, Break> {
         Break::protocol(&format!("a frame is not what it should be: {problem}"), text.as_bytes())
     };
     let unnumbered = || unreadable("it has no sequence number");
-    let frame = serde_json::from_str(text).map_err(|error| unreadable(&error.to_string()))?;
+    let frame = json::read(text.as_bytes()).map_err(|problem| unreadable(&problem.to_string()))?;
     Ok(match frame {
         AgentFrame::Output { output, stream, sequence, timestamp } => Frame::Event(ExecStdout {
             kind: stream,
