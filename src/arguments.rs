@@ -145,15 +145,12 @@ pub(crate) fn strings(value: &JsValue, name: &str) -> Result<Vec<String>> {
 /// The strings in an object, by name.
 pub(crate) fn string_map(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
     let fields = Fields::of(value, name)?;
-    fields
-        .names()
-        .into_iter()
-        .map(|key| {
-            let value = fields.get(&key)?;
-            let value = string(&value, &format!("{name}.{key}"))?;
-            Ok((key, value))
-        })
-        .collect()
+    let mut strings = BTreeMap::new();
+    for key in fields.names() {
+        let text = fields.required(&key, string)?;
+        strings.insert(key, text);
+    }
+    Ok(strings)
 }
 
 /// The fields of an argument that is an object.

@@ -208,7 +208,7 @@ impl Process {
                 Some(Self::new(home, meta, state))
             })
             .collect();
-        processes.sort_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));
+        processes.sort_unstable_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));
         processes
     }
 

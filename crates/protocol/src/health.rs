@@ -17,11 +17,11 @@ pub struct Health {
 
 impl FromJson for Health {
     fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
-        let features: Option<_> = value.field("features")?;
+        let names_features = value.find("features")?.is_some();
         Ok(Self {
             agent: value.field("agent")?,
             version: value.field("version")?,
-            features: features.unwrap_or_default(),
+            features: if names_features { value.field("features")? } else { Vec::new() },
         })
     }
 }
