@@ -76,7 +76,7 @@ export async function bind(folder) {
  */
 export function optimiser(module, args) {
   const features = WASM_FEATURES.map((feature) => `--enable-${feature}`);
-  return [wasmOpt, "-O3", ...features, module, ...args];
+  return [wasmOpt, "-O3", "--converge", ...features, module, ...args];
 }
 
 /** @param {string[]} files what a page downloads */

@@ -1,7 +1,5 @@
 //! What the target tells of a process.
 
-use std::collections::HashMap;
-
 use sandpipe_protocol::json::{self, FromJson, Object, Problem, ToJson, Value};
 use sandpipe_protocol::json_object;
 
@@ -199,12 +197,11 @@ impl Process {
     /// The processes below `home` that both sections know, newest first: others were being removed. Each
     /// has a line in both; one that can't be read is nobody's process, and left out.
     pub(super) fn read_all(home: &str, states: &str, metas: &str) -> Vec<Self> {
-        let states: HashMap<&str, State<'_>> =
-            states.lines().filter_map(State::read).map(|state| (state.id, state)).collect();
+        let states: Vec<_> = states.lines().filter_map(State::read).collect();
         let metas = metas.lines().filter_map(|line| json::read::<Meta>(line.as_bytes()).ok());
         let mut processes: Vec<Self> = metas
             .filter_map(|meta| {
-                let state = states.get(meta.record.id.as_str())?;
+                let state = states.iter().find(|state| state.id == meta.record.id)?;
                 Some(Self::new(home, meta, state))
             })
             .collect();

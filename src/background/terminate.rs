@@ -6,6 +6,7 @@ use super::get::read_report;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
+use super::script::sh;
 use crate::arguments::{Fields, milliseconds};
 use crate::error::Result;
 use crate::promise::promise;
@@ -43,9 +44,9 @@ async fn terminate(
     let script = location
         .script_of(id)
         .word("grace", &whole_milliseconds(grace_ms).to_string())
-        .part(include_str!("sh/pause.sh"))
-        .part(include_str!("sh/conclude.sh"))
-        .part(include_str!("sh/terminate.sh"));
+        .part(sh!("pause"))
+        .part(sh!("conclude"))
+        .part(sh!("terminate"));
     runtime.ask(purpose, &script, read_report).await
 }
 

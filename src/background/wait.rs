@@ -7,6 +7,7 @@ use super::get::read_report;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
+use super::script::sh;
 use super::terminate::whole_milliseconds;
 use crate::arguments::{Fields, abort_signal, milliseconds};
 use crate::error::Result;
@@ -63,8 +64,8 @@ pub(super) async fn wait(
             .script_of(id)
             .word("wait", &whole_milliseconds(slice.milliseconds).to_string())
             .word("last", if slice.is_last { "1" } else { "" })
-            .part(include_str!("sh/pause.sh"))
-            .part(include_str!("sh/wait.sh"));
+            .part(sh!("pause"))
+            .part(sh!("wait"));
         let answer = runtime.ask_until(purpose, &script, options.signal.as_ref(), |answer| {
             match answer.section("waiting") {
                 Some(_) => Some(None),

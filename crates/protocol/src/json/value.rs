@@ -42,8 +42,8 @@ impl<'a> Rest<'a> {
     fn value(&mut self, depth: u32) -> Option<Value<'a>> {
         self.skip_spaces();
         Some(match self.0.bytes().next()? {
-            b'{' => Value::Object(self.list(b"{}", depth, Self::field)?),
-            b'[' => Value::Array(self.list(b"[]", depth, Self::value)?),
+            b'{' => Value::Object(self.list(*b"{}", depth, Self::field)?),
+            b'[' => Value::Array(self.list(*b"[]", depth, Self::value)?),
             b'"' => Value::String(self.string()?),
             b'n' => self.literal("null", Value::Null)?,
             b't' => self.literal("true", Value::Bool(true))?,
@@ -55,15 +55,15 @@ impl<'a> Rest<'a> {
     /// What stands between two brackets, apart by commas.
     fn list<T>(
         &mut self,
-        [open, close]: &[u8; 2],
+        [open, close]: [u8; 2],
         depth: u32,
         read: fn(&mut Self, u32) -> Option<T>,
     ) -> Option<Vec<T>> {
         let depth = depth.checked_sub(1)?;
         let mut items = Vec::new();
-        self.take(*open).then_some(())?;
+        self.take(open).then_some(())?;
         self.skip_spaces();
-        while !self.take(*close) {
+        while !self.take(close) {
             if !items.is_empty() {
                 self.take(b',').then_some(())?;
                 self.skip_spaces();
