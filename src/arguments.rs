@@ -190,7 +190,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn required<T>(
         &self,
         key: &str,
-        read: impl FnOnce(&JsValue, &str) -> Result<T>,
+        read: fn(&JsValue, &str) -> Result<T>,
     ) -> Result<T> {
         read(&self.get(key)?, &self.path(key))
     }
@@ -199,7 +199,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn optional<T>(
         &self,
         key: &str,
-        read: impl FnOnce(&JsValue, &str) -> Result<T>,
+        read: fn(&JsValue, &str) -> Result<T>,
     ) -> Result<Option<T>> {
         let value = self.get(key)?;
         if value.is_undefined() {
