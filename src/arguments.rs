@@ -145,15 +145,12 @@ pub(crate) fn strings(value: &JsValue, name: &str) -> Result<Vec<String>> {
 /// The strings in an object, by name.
 pub(crate) fn string_map(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
     let fields = Fields::of(value, name)?;
-    fields
-        .names()
-        .into_iter()
-        .map(|key| {
-            let value = fields.get(&key)?;
-            let value = string(&value, &format!("{name}.{key}"))?;
-            Ok((key, value))
-        })
-        .collect()
+    let mut strings = BTreeMap::new();
+    for key in fields.names() {
+        let text = fields.required(&key, string)?;
+        strings.insert(key, text);
+    }
+    Ok(strings)
 }
 
 /// The fields of an argument that is an object.
@@ -193,7 +190,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn required<T>(
         &self,
         key: &str,
-        read: impl FnOnce(&JsValue, &str) -> Result<T>,
+        read: fn(&JsValue, &str) -> Result<T>,
     ) -> Result<T> {
         read(&self.get(key)?, &self.path(key))
     }
@@ -202,7 +199,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn optional<T>(
         &self,
         key: &str,
-        read: impl FnOnce(&JsValue, &str) -> Result<T>,
+        read: fn(&JsValue, &str) -> Result<T>,
     ) -> Result<Option<T>> {
         let value = self.get(key)?;
         if value.is_undefined() {

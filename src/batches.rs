@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
 
 use crate::closing::InFlight;
 use crate::error::Result;
+use crate::promise::promise;
 
 /// Where the batches come from.
 pub(crate) trait Source {
@@ -45,7 +45,7 @@ impl Batches {
     pub fn next(&self) -> Promise {
         let (place, closed) = (self.source.clone(), self.closed.clone());
         let source = place.take();
-        future_to_promise(async move {
+        promise(async move {
             let Some(mut source) = source else {
                 return Ok(JsValue::UNDEFINED);
             };

@@ -1,7 +1,6 @@
 //! Ending what is under way when a sandbox or a stream is closed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use web_sys::{AbortController, AbortSignal};
@@ -18,7 +17,7 @@ struct Inner {
     whole: Option<InFlight>,
     closed: Cell<bool>,
     next_key: Cell<u32>,
-    controllers: RefCell<BTreeMap<u32, AbortController>>,
+    controllers: RefCell<Vec<(u32, AbortController)>>,
 }
 
 impl InFlight {
@@ -42,7 +41,7 @@ impl InFlight {
         self.0.closed.set(true);
         // Listeners run inside abort(): no borrow may be held then.
         let controllers = std::mem::take(&mut *self.0.controllers.borrow_mut());
-        for controller in controllers.into_values() {
+        for (_, controller) in controllers {
             controller.abort();
         }
     }
@@ -59,7 +58,7 @@ impl InFlight {
     fn register(&self, controller: &AbortController) -> (Self, u32) {
         let key = self.0.next_key.get();
         self.0.next_key.set(key.wrapping_add(1));
-        self.0.controllers.borrow_mut().insert(key, controller.clone());
+        self.0.controllers.borrow_mut().push((key, controller.clone()));
         (self.clone(), key)
     }
 }
@@ -87,7 +86,7 @@ impl Cancel {
 impl Drop for Cancel {
     fn drop(&mut self) {
         for (in_flight, key) in &self.registered {
-            in_flight.0.controllers.borrow_mut().remove(key);
+            in_flight.0.controllers.borrow_mut().retain(|(other, _)| other != key);
         }
         self.controller.abort();
     }

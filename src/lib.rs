@@ -16,6 +16,7 @@ mod features;
 mod here_document;
 mod js_string;
 mod operation;
+mod promise;
 mod request;
 mod retry;
 mod sandbox;

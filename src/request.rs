@@ -3,8 +3,8 @@
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use sandpipe_protocol::json::{self, FromJson, Problem, ToJson};
 use sandpipe_protocol::{ErrorBody, ExecItem};
-use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Error, Result};
 use crate::operation::Operation;
@@ -105,13 +105,9 @@ impl Request {
         Self { method: Method::Delete, waits: true, ..Self::get(operation, path) }
     }
 
-    pub(crate) fn post(operation: Operation, path: String, body: &impl Serialize) -> Result<Self> {
-        let body = serde_json::to_string(body).map_err(|error| Error::Protocol {
-            operation,
-            problem: format!("the request can't be written as JSON: {error}"),
-            excerpt: String::new(),
-        })?;
-        Ok(Self { method: Method::Post, body: Some(body), ..Self::get(operation, path) })
+    pub(crate) fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {
+        let body = Some(json::to_string(body));
+        Self { method: Method::Post, body, ..Self::get(operation, path) }
     }
 }
 
@@ -178,17 +174,19 @@ pub(crate) fn refusal(
     body: String,
     retry_after_ms: Option<f64>,
 ) -> Error {
-    let message = serde_json::from_str::<ErrorBody>(&body).ok().map(|body| body.message);
+    let message = json::read::<ErrorBody>(body.as_bytes()).ok().map(|body| body.message);
     Error::Http { operation, status, message, body, retry_after_ms }
 }
 
 /// The value that an answer's body holds.
-pub(crate) fn read_json<T: DeserializeOwned>(operation: Operation, body: &[u8]) -> Result<T> {
-    serde_json::from_slice(body).map_err(|error| Error::Protocol {
-        operation,
-        problem: format!("the agent's answer is not what it should be: {error}: {}", excerpt(body)),
-        excerpt: excerpt(body),
-    })
+pub(crate) fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
+    json::read(body).map_err(|problem| unreadable(operation, &problem, body))
+}
+
+fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Error {
+    let excerpt = excerpt(body);
+    let problem = format!("the agent's answer is not what it should be: {problem}: {excerpt}");
+    Error::Protocol { operation, problem, excerpt }
 }
 
 /// The beginning of something that can't be understood, short enough for a message.
@@ -240,7 +238,7 @@ mod tests {
     fn an_answer_that_is_not_json_is_quoted() {
         let page = format!("<!DOCTYPE html>{}", "x".repeat(1000));
         let Err(Error::Protocol { problem, excerpt, .. }) =
-            read_json::<u8>(Operation::GetExec, page.as_bytes())
+            read_json::<u16>(Operation::GetExec, page.as_bytes())
         else {
             panic!("it was taken for JSON");
         };

@@ -142,20 +142,33 @@ impl Transport {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let error = match attempt().await {
+            match attempt().await {
                 Ok(value) => return Ok(value),
-                Err(error) => error,
-            };
-            let retry = self.retry();
-            if attempts >= retry.backoff.max_attempts || !may_repeat(&error) || !error.is_answer() {
-                return Err(error);
+                Err(error) if !may_repeat(&error) => return Err(error),
+                Err(error) => self.before_another(operation, attempts, error).await?,
             }
-            let delay_ms = retry.delay(attempts, &error);
-            let failure = Failure { operation, attempt: attempts, error: &error, delay_ms };
-            match retry.verdict(&failure, is_worth_repeating(&error)).await? {
-                Some(delay_ms) => self.pause(delay_ms).await?,
-                None => return Err(error),
-            }
+        }
+    }
+
+    /// The pause after so many attempts that failed.
+    ///
+    /// # Errors
+    /// `error`, where there is to be no other attempt.
+    async fn before_another(
+        &self,
+        operation: Operation,
+        attempts: u32,
+        error: Error,
+    ) -> Result<()> {
+        let retry = self.retry();
+        if attempts >= retry.backoff.max_attempts || !error.is_answer() {
+            return Err(error);
+        }
+        let delay_ms = retry.delay(attempts, &error);
+        let failure = Failure { operation, attempt: attempts, error: &error, delay_ms };
+        match retry.verdict(&failure, is_worth_repeating(&error)).await? {
+            Some(delay_ms) => self.pause(delay_ms).await,
+            None => Err(error),
         }
     }
 

@@ -1,17 +1,15 @@
 //! From Rust values to JS values.
 
 use js_sys::JSON;
-use serde::Serialize;
+use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// The JS value that `value`'s JSON stands for.
 ///
 /// As text, a value of any size crosses the boundary once; field by field it would cross once for
 /// each, which is slower for all but the smallest.
-pub(crate) fn to_js(value: &impl Serialize) -> Result<JsValue, Error> {
-    let text =
-        serde_json::to_string(value).map_err(|error| Error::Thrown(error.to_string().into()))?;
-    JSON::parse(&text).map_err(Error::Thrown)
+pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
+    JSON::parse(&json::to_string(value)).map_err(Error::Thrown)
 }

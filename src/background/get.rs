@@ -1,12 +1,14 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::answer::Answer;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
-use super::{Background, promise};
+use super::script::sh;
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 #[wasm_bindgen]
@@ -21,7 +23,7 @@ impl Background {
 
 pub(super) async fn get(runtime: &Runtime, location: &Location, id: &ProcessId) -> Result<Process> {
     let purpose = Purpose { operation: "get process", id: Some(id) };
-    let script = location.script_of(id).part(include_str!("sh/get.sh"));
+    let script = location.script_of(id).part(sh!("get"));
     runtime.ask(purpose, &script, read_report).await
 }
 

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use wasm_bindgen::JsValue;
 
 use super::process::Process;
-use super::script::Script;
+use super::script::{Script, sh};
 use crate::arguments::{Fields, shell_text, string};
 use crate::error::{Error, Result};
 use crate::shell_quote::quote_path;
@@ -46,18 +46,12 @@ impl Location {
             // A link is seen for what it is only without a slash behind it.
             |base| quote_path(trim_slashes(base)),
         );
-        Script::new()
-            .word("base", &base)
-            .text("workspace", &self.workspace)
-            .part(include_str!("sh/base.sh"))
+        Script::new().word("base", &base).text("workspace", &self.workspace).part(sh!("base"))
     }
 
     /// A script that knows which process it is about, and how to look at it.
     pub(super) fn script_of(&self, id: &ProcessId) -> Script {
-        self.script()
-            .text("id", id.as_str())
-            .part(include_str!("sh/look.sh"))
-            .part(include_str!("sh/process.sh"))
+        self.script().text("id", id.as_str()).part(sh!("look")).part(sh!("process"))
     }
 }
 

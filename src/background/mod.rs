@@ -18,13 +18,8 @@ mod spawn;
 mod terminate;
 mod wait;
 
-use std::future::Future;
-
-use js_sys::Promise;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
 
-use crate::error::Result;
 use location::Location;
 use runtime::Runtime;
 
@@ -46,11 +41,7 @@ impl Background {
     /// # Errors
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
-    pub fn new(run: &JsValue, options: &JsValue) -> std::result::Result<Self, JsValue> {
+    pub fn new(run: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
         Ok(Self { runtime: Runtime::read(run)?, location: Location::read(options)? })
     }
-}
-
-fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
-    future_to_promise(async { outcome.await.map_err(JsValue::from) })
 }

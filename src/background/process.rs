@@ -1,22 +1,17 @@
 //! What the target tells of a process.
 
-use std::collections::HashMap;
-
-use serde::{Deserialize, Serialize};
+use sandpipe_protocol::json::{self, FromJson, Object, Problem, ToJson, Value};
+use sandpipe_protocol::json_object;
 
 /// A background process, as callers see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {
     pub(super) id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     pub(super) pid: u32,
-    #[serde(flatten)]
     pub(super) ending: Ending,
     pub(super) script: String,
     pub(super) started_at: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exited_at: Option<String>,
     pub(super) output_dir: String,
     pub(super) stdout_path: String,
@@ -24,16 +19,13 @@ pub(super) struct Process {
 }
 
 /// How far a process has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ending {
     pub(super) status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exit_code: Option<i32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Running,
     Exited,
@@ -42,28 +34,22 @@ pub(super) enum Status {
 }
 
 /// meta.json.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) struct Meta {
     pid: u32,
     started_at: String,
-    #[serde(flatten)]
     record: Record,
     /// Not there where a list leaves it out.
     script: Option<String>,
 }
 
 /// The part of meta.json that is known before there is a process, but for the script.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cwd: Option<String>,
     /// The beginning of a long script, for lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) excerpt: Option<String>,
 }
 
@@ -80,11 +66,60 @@ impl Record {
 
     /// The lines of meta.json that follow the first: one, or two where the script is long, so that a
     /// list need not read it.
-    pub(super) fn to_lines(&self, script: &str) -> serde_json::Result<String> {
-        let fields = serde_json::to_string(self)?;
+    pub(super) fn to_lines(&self, script: &str) -> String {
+        let fields = json::to_string(self);
         let fields = fields.trim_start_matches('{').trim_end_matches('}');
         let line_end = if self.excerpt.is_some() { "\n" } else { "" };
-        Ok(format!("{fields},{line_end}\"script\":{}}}\n", serde_json::to_string(script)?))
+        format!("{fields},{line_end}\"script\":{}}}\n", json::to_string(&script))
+    }
+}
+
+json_object!(FromJson + ToJson for Record {
+    id: "id",
+    name: "name",
+    cwd: "cwd",
+    excerpt: "excerpt",
+});
+
+impl FromJson for Meta {
+    fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
+        Ok(Self {
+            pid: value.field("pid")?,
+            started_at: value.field("startedAt")?,
+            record: FromJson::from_json(value)?,
+            script: value.field("script")?,
+        })
+    }
+}
+
+impl ToJson for Process {
+    fn write(&self, json: &mut Vec<u8>) {
+        Object(&[
+            ("id", &self.id),
+            ("name", &self.name),
+            ("pid", &self.pid),
+            ("status", &self.ending.status),
+            ("exitCode", &self.ending.exit_code),
+            ("script", &self.script),
+            ("startedAt", &self.started_at),
+            ("exitedAt", &self.exited_at),
+            ("outputDir", &self.output_dir),
+            ("stdoutPath", &self.stdout_path),
+            ("stderrPath", &self.stderr_path),
+        ])
+        .write(json);
+    }
+}
+
+impl ToJson for Status {
+    fn write(&self, json: &mut Vec<u8>) {
+        let status = match self {
+            Self::Running => "running",
+            Self::Exited => "exited",
+            Self::Killed => "killed",
+            Self::Failed => "failed",
+        };
+        status.write(json);
     }
 }
 
@@ -156,35 +191,34 @@ impl Process {
 
     /// The process below `home` that a line of `states` and its meta.json tell of.
     pub(super) fn read(home: &str, state: &str, meta: &str) -> Option<Self> {
-        Some(Self::new(home, serde_json::from_str(meta).ok()?, &State::read(state)?))
+        Some(Self::new(home, json::read(meta.as_bytes()).ok()?, &State::read(state)?))
     }
 
     /// The processes below `home` that both sections know, newest first: others were being removed. Each
     /// has a line in both; one that can't be read is nobody's process, and left out.
     pub(super) fn read_all(home: &str, states: &str, metas: &str) -> Vec<Self> {
-        let states: HashMap<&str, State<'_>> =
-            states.lines().filter_map(State::read).map(|state| (state.id, state)).collect();
-        let metas = metas.lines().filter_map(|line| serde_json::from_str::<Meta>(line).ok());
+        let states: Vec<_> = states.lines().filter_map(State::read).collect();
+        let metas = metas.lines().filter_map(|line| json::read::<Meta>(line.as_bytes()).ok());
         let mut processes: Vec<Self> = metas
             .filter_map(|meta| {
-                let state = states.get(meta.record.id.as_str())?;
+                let state = states.iter().find(|state| state.id == meta.record.id)?;
                 Some(Self::new(home, meta, state))
             })
             .collect();
-        processes.sort_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));
+        processes.sort_unstable_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));
         processes
     }
 
     /// A process that has just been started; `head` is the first line of its meta.json.
     pub(super) fn started(home: &str, head: &str, record: Record, script: String) -> Option<Self> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
         struct Head {
             pid: u32,
             started_at: String,
         }
+        json_object!(FromJson for Head { pid: "pid", started_at: "startedAt" });
+
         let head = head.trim_end().trim_end_matches(',');
-        let Head { pid, started_at } = serde_json::from_str(&format!("{head}}}")).ok()?;
+        let Head { pid, started_at } = json::read(format!("{head}}}").as_bytes()).ok()?;
         let state = State { id: "", life: Life::Alive, code: None, exited_at: None };
         Some(Self::new(home, Meta { pid, started_at, record, script: Some(script) }, &state))
     }
@@ -220,7 +254,7 @@ mod tests {
     }
 
     fn meta(id: &str, time: &str, script: &str) -> String {
-        let lines = Record::new(id.to_owned(), None, None, script).to_lines(script).unwrap();
+        let lines = Record::new(id.to_owned(), None, None, script).to_lines(script);
         format!("{{\"pid\":7,\"startTime\":\"1@b\",\"startedAt\":\"{time}\",\n{lines}")
     }
 

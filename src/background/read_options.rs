@@ -4,7 +4,7 @@ use js_sys::{Object, Reflect, RegExp};
 use wasm_bindgen::prelude::*;
 
 use super::lines::choose_lines;
-use super::script::Script;
+use super::script::{Script, sh};
 use crate::arguments::{Fields, boolean, bytes, milliseconds, string, wrong};
 use crate::error::{Error, Result};
 
@@ -105,8 +105,8 @@ impl ReadOptions {
             .word("max", &self.max_bytes.to_string())
             .word("by_line", if self.filter.is_some() { "1" } else { "" })
             .word("wait", &wait_ms.to_string())
-            .part(include_str!("sh/pause.sh"))
-            .part(include_str!("sh/read_output.sh"))
+            .part(sh!("pause"))
+            .part(sh!("read_output"))
     }
 
     /// The stdout of a process from a place on, and nothing more than that.

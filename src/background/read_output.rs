@@ -1,7 +1,8 @@
 use js_sys::{Date, Promise};
-use serde::Serialize;
+use sandpipe_protocol::json::{Object, ToJson};
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::answer::Answer;
 use super::location::{Location, ProcessId};
 use super::process::{Ending, State, Status};
@@ -9,8 +10,8 @@ use super::read_options::{Filter, ReadOptions, Start};
 use super::runtime::{Purpose, Runtime};
 use super::terminate::whole_milliseconds;
 use super::wait::Slice;
-use super::{Background, promise};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 #[wasm_bindgen]
@@ -28,14 +29,24 @@ impl Background {
 }
 
 /// A piece of output.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) output: String,
     /// Where the next one begins, in bytes.
     pub(super) next_offset: u64,
-    #[serde(flatten)]
     pub(super) ending: Ending,
+}
+
+impl ToJson for Chunk {
+    fn write(&self, json: &mut Vec<u8>) {
+        Object(&[
+            ("output", &self.output),
+            ("nextOffset", &self.next_offset),
+            ("status", &self.ending.status),
+            ("exitCode", &self.ending.exit_code),
+        ])
+        .write(json);
+    }
 }
 
 /// A piece of output and where it was taken from.

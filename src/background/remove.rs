@@ -1,10 +1,12 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::location::{Location, ProcessId};
 use super::runtime::{Purpose, Runtime};
-use super::{Background, promise};
+use super::script::sh;
 use crate::error::Result;
+use crate::promise::promise;
 
 #[wasm_bindgen]
 impl Background {
@@ -21,6 +23,6 @@ impl Background {
 
 pub(super) async fn remove(runtime: &Runtime, location: &Location, id: &ProcessId) -> Result<()> {
     let purpose = Purpose { operation: "remove process", id: Some(id) };
-    let script = location.script_of(id).part(include_str!("sh/remove.sh"));
+    let script = location.script_of(id).part(sh!("remove"));
     runtime.ask(purpose, &script, |answer| answer.section("removed").map(|_| ())).await
 }

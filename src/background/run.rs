@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use js_sys::Promise;
-use serde::Serialize;
+use sandpipe_protocol::json_object;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::location::{Location, ProcessId, path};
 use super::process::{Ending, Process, Status};
 use super::read_options::ReadOptions;
@@ -12,9 +13,9 @@ use super::remove::remove;
 use super::runtime::{Purpose, Runtime};
 use super::spawn::{Order, Output, spawn};
 use super::wait::{WaitOptions, wait};
-use super::{Background, promise};
 use crate::arguments::{Fields, boolean, bytes, milliseconds, shell_text};
-use crate::error::Result;
+use crate::error::{Result, whole};
+use crate::promise::promise;
 use crate::value::to_js;
 
 /// How long a command is waited for unless the caller says, in milliseconds.
@@ -62,14 +63,18 @@ impl RunOptions {
     }
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 struct RunResult {
     output: String,
     exit_code: i32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     failure_reason: Option<String>,
 }
+
+json_object!(ToJson for RunResult {
+    output: "output",
+    exit_code: "exitCode",
+    failure_reason: "failureReason",
+});
 
 async fn run(
     runtime: &Runtime,
@@ -96,7 +101,7 @@ async fn run(
         Ending { status: Status::Running, .. } => {
             let reason = format!(
                 "the command still runs after {} ms, and goes on as background process {id}",
-                options.wait_timeout_ms.round(),
+                whole(options.wait_timeout_ms),
                 id = id.as_str()
             );
             (1, Some(reason))

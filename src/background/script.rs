@@ -5,6 +5,54 @@ use uuid::Uuid;
 use crate::here_document::delimiter;
 use crate::shell_quote::shell_quote;
 
+/// A part of a script: a file of `sh/` without its comments, which nobody is to download.
+macro_rules! sh {
+    ($name:literal) => {{
+        const SOURCE: &str = include_str!(concat!("sh/", $name, ".sh"));
+        const KEPT: ([u8; SOURCE.len()], usize) =
+            $crate::background::script::without_comments(SOURCE.as_bytes());
+        const LINES: &[u8] = match KEPT.0.first_chunk::<{ KEPT.1 }>() {
+            Some(lines) => &{ *lines },
+            None => &[],
+        };
+        // It is made of whole lines.
+        const TEXT: &str = match std::str::from_utf8(LINES) {
+            Ok(text) => text,
+            Err(_) => "",
+        };
+        TEXT
+    }};
+}
+
+pub(super) use sh;
+
+/// The lines that are more than a comment, and how long they are together.
+#[expect(clippy::indexing_slicing, reason = "the compiler carries it out")]
+pub(super) const fn without_comments<const N: usize>(source: &[u8]) -> ([u8; N], usize) {
+    let (mut kept, mut length) = ([0; N], 0);
+    // Where the line begins in what is kept, and whether nothing but spaces has come in it.
+    let (mut line, mut blank) = (0, true);
+    let mut at = 0;
+    while at < source.len() {
+        let byte = source[at];
+        if blank && byte == b'#' {
+            length = line;
+            while at < source.len() && source[at] != b'\n' {
+                at += 1;
+            }
+        } else {
+            kept[length] = byte;
+            length += 1;
+            blank = byte == b'\n' || blank && byte == b' ';
+            if byte == b'\n' {
+                line = length;
+            }
+        }
+        at += 1;
+    }
+    (kept, length)
+}
+
 /// What a script's answer stands between. Nothing that was printed before it was made can have it.
 #[derive(Clone, Debug)]
 pub(super) struct Nonce(String);
@@ -43,12 +91,9 @@ impl Script {
         self
     }
 
-    /// Appends a part of it, without its comments.
-    pub(super) fn part(mut self, source: &str) -> Self {
-        for line in source.lines().filter(|line| !line.trim_start().starts_with('#')) {
-            self.body += line;
-            self.body.push('\n');
-        }
+    /// Appends lines of it.
+    pub(super) fn part(mut self, lines: &str) -> Self {
+        self.body += lines;
         self
     }
 
@@ -72,11 +117,8 @@ impl Script {
     pub(super) fn render(&self, nonce: &Nonce) -> String {
         let nonce = nonce.as_str();
         let (first, second) = nonce.split_at_checked(nonce.len() / 2).unwrap_or_default();
-        let answer = Self::new()
-            .text("nonce", first)
-            .text("nonce2", second)
-            .part(include_str!("sh/answer.sh"))
-            .into_body();
+        let answer =
+            Self::new().text("nonce", first).text("nonce2", second).part(sh!("answer")).into_body();
         let body = shell_quote(&format!("{answer}{}section end\n", self.body));
         let mut text = format!("command \"${{BASH:-sh}}\" -c {body} sandpipe </dev/null 2>&1");
         let mut documents = String::new();
@@ -108,7 +150,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn inputs_arrive_as_they_are(first in "[^\0\n]{0,9}|[ '\"$`\\\\\n]{0,9}", second in "[^\0]{0,20}") {
-            let script = Script::new().part("cat <&3; section then; cat <&4").input(first.clone()).input(second.clone());
+            let script = Script::new().part("cat <&3; section then; cat <&4\n").input(first.clone()).input(second.clone());
             let nonce = Nonce::random();
             let finished = |text: String| if text.ends_with('\n') { text } else { text + "\n" };
             let [first, second] = [first, second].map(finished);
@@ -122,7 +164,7 @@ mod tests {
         let lines: Vec<_> =
             ('0'..='9').chain('a'..='z').map(|c| format!("{c}é\n{c}{c}é\n")).collect();
         let lines = lines.concat();
-        let script = Script::new().part("cat <&3").input(lines.clone());
+        let script = Script::new().part("cat <&3\n").input(lines.clone());
         let nonce = Nonce::random();
         let mark = nonce.as_str();
         assert_eq!(run(&script, &nonce), format!("{lines}\n{mark}:end\n"));
@@ -137,7 +179,8 @@ mod tests {
 
     #[test]
     fn comments_stay_at_home() {
-        let body = Script::new().part("# why\n  # why\necho '#'\n").into_body();
-        assert_eq!(body, "echo '#'\n");
+        const SOURCE: &[u8] = b"# why\n  # why\necho '#'\n\n  a #\n#";
+        let (kept, length) = without_comments::<{ SOURCE.len() }>(SOURCE);
+        assert_eq!(&kept[..length], b"echo '#'\n\n  a #\n");
     }
 }

@@ -3,14 +3,15 @@ use std::collections::BTreeMap;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::location::{Location, ProcessId, path};
 use super::process::{Process, Record};
 use super::runtime::{Purpose, Runtime, not_run};
-use super::script::Script;
+use super::script::{Script, sh};
 use super::terminate::{GRACE_MS, whole_milliseconds};
-use super::{Background, promise};
 use crate::arguments::{Fields, milliseconds, shell_text, string};
 use crate::error::{Error, Result};
+use crate::promise::promise;
 use crate::shell_quote::{quote_path, shell_quote};
 use crate::value::to_js;
 
@@ -122,10 +123,7 @@ pub(super) async fn spawn(
     // It may be there although no answer is.
     let purpose = Purpose { operation: "spawn process", id: Some(id) };
     let record = order.record(id);
-    let lines = record
-        .to_lines(&order.script)
-        .map_err(|error| purpose.failed(format!("its meta.json can't be written: {error}"), ""))?;
-    let script = spawn_script(location, id, &order, lines);
+    let script = spawn_script(location, id, &order, record.to_lines(&order.script));
     runtime
         .ask(purpose, &script, |answer| {
             Process::started(answer.section("home")?, answer.section("head")?, record, order.script)
@@ -146,10 +144,10 @@ fn spawn_script(location: &Location, id: &ProcessId, order: &Order, meta: String
         .word("output_file", &output_file)
         // An empty one becomes an empty line: not every `head` takes 0.
         .word("script_size", &order.script.len().max(1).to_string())
-        .part(include_str!("sh/look.sh"))
-        .part(include_str!("sh/lead.sh"))
-        .part(include_str!("sh/conclude.sh"))
-        .part(include_str!("sh/spawn.sh"))
+        .part(sh!("look"))
+        .part(sh!("lead"))
+        .part(sh!("conclude"))
+        .part(sh!("spawn"))
         .input(meta)
         .input(order.script.clone())
         .input(supervising_script(id, order))
@@ -165,12 +163,8 @@ fn supervising_script(id: &ProcessId, order: &Order) -> String {
     if let Some(cwd) = &order.cwd {
         settings = settings.word("cwd", &quote_path(cwd));
     }
-    let body = settings
-        .part(include_str!("sh/look.sh"))
-        .part(include_str!("sh/lead.sh"))
-        .part(include_str!("sh/conclude.sh"))
-        .into_body();
-    let supervise = Script::new().part(include_str!("sh/supervise.sh")).into_body();
+    let body = settings.part(sh!("look")).part(sh!("lead")).part(sh!("conclude")).into_body();
+    let supervise = Script::new().part(sh!("supervise")).into_body();
     format!("{{\n{body}{}{supervise}exit\n}}\n", run_script(order))
 }
 
@@ -181,10 +175,10 @@ fn watching_script(timeout_ms: f64) -> String {
         .word("timeout", &timeout)
         .word("whole_timeout", &whole_timeout)
         .word("grace", &whole_milliseconds(GRACE_MS).to_string())
-        .part(include_str!("sh/look.sh"))
-        .part(include_str!("sh/lead.sh"))
-        .part(include_str!("sh/pause.sh"))
-        .part(include_str!("sh/watch.sh"))
+        .part(sh!("look"))
+        .part(sh!("lead"))
+        .part(sh!("pause"))
+        .part(sh!("watch"))
         .into_body()
 }
 

@@ -1,13 +1,15 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Background;
 use super::get::read_report;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
-use super::{Background, promise};
+use super::script::sh;
 use crate::arguments::{Fields, milliseconds};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 /// How long a process may take to end after SIGTERM, in milliseconds.
@@ -42,9 +44,9 @@ async fn terminate(
     let script = location
         .script_of(id)
         .word("grace", &whole_milliseconds(grace_ms).to_string())
-        .part(include_str!("sh/pause.sh"))
-        .part(include_str!("sh/conclude.sh"))
-        .part(include_str!("sh/terminate.sh"));
+        .part(sh!("pause"))
+        .part(sh!("conclude"))
+        .part(sh!("terminate"));
     runtime.ask(purpose, &script, read_report).await
 }
 

@@ -2,14 +2,16 @@ use js_sys::{Date, Promise};
 use wasm_bindgen::prelude::*;
 use web_sys::AbortSignal;
 
+use super::Background;
 use super::get::read_report;
 use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
+use super::script::sh;
 use super::terminate::whole_milliseconds;
-use super::{Background, promise};
 use crate::arguments::{Fields, abort_signal, milliseconds};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::value::to_js;
 
 /// How long one script waits on the target, in milliseconds: a connection on which nothing comes for
@@ -62,8 +64,8 @@ pub(super) async fn wait(
             .script_of(id)
             .word("wait", &whole_milliseconds(slice.milliseconds).to_string())
             .word("last", if slice.is_last { "1" } else { "" })
-            .part(include_str!("sh/pause.sh"))
-            .part(include_str!("sh/wait.sh"));
+            .part(sh!("pause"))
+            .part(sh!("wait"));
         let answer = runtime.ask_until(purpose, &script, options.signal.as_ref(), |answer| {
             match answer.section("waiting") {
                 Some(_) => Some(None),

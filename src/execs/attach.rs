@@ -1,9 +1,10 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::get::get;
-use super::{Execs, promise};
 use crate::arguments::exec_id;
+use crate::promise::promise;
 use crate::terminal::{Line, Terminal};
 
 #[wasm_bindgen]

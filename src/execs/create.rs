@@ -6,11 +6,12 @@ use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use uuid::Uuid;
 use wasm_bindgen::prelude::*;
 
-use super::{Execs, promise};
+use super::Execs;
 use crate::arguments::{Fields, boolean, string, string_map, strings};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{Accept, MediaType, Request, read_json};
 use crate::transport::{Body, Transport};
 use crate::value::to_js;
@@ -64,7 +65,7 @@ impl Creation {
             // Nothing has been sent, and nothing will be.
             return Err(Error::Closed);
         }
-        let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec)?;
+        let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
         let offered = transport.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
         let known_by_key = offered.map_err(|error| error.of(OPERATION))?;

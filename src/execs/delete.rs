@@ -1,10 +1,11 @@
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
-use super::{Execs, promise};
+use super::Execs;
 use crate::arguments::exec_id;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 

@@ -8,6 +8,7 @@ use sandpipe_protocol::CreateExecRequest;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use super::Execs;
 use super::create::{Created, Creation, SETTINGS, read_settings};
 use super::input::{Input, check_end, feed};
 use super::ladder::Push;
@@ -16,9 +17,9 @@ use super::stop::KILL_PATIENCE;
 use super::stop_requests::{StopRequest, StopRequests};
 use super::wait::wait;
 use super::wait_options::WaitOptions;
-use super::{Execs, promise};
 use crate::arguments::{Fields, string, strings, wrong};
 use crate::error::{Error, Result};
+use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;

@@ -1,5 +1,6 @@
 //! What the bytes of an exec's output mean: a state machine without I/O.
 
+use sandpipe_protocol::json::{self, ToJson};
 use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
 
@@ -197,8 +198,8 @@ impl Order {
 
 /// Gives an event to `sink` in the form in which all others come.
 pub(crate) fn written(event: &ExecStdout, sink: &mut dyn Sink) -> Result<(), Break> {
-    let json = serde_json::to_vec(event)
-        .map_err(|error| Break::protocol(&format!("an event can't be written: {error}"), &[]))?;
+    let mut json = Vec::new();
+    event.write(&mut json);
     // What is written without anything unusual is read.
     let event =
         read_with(&json, sink).ok_or_else(|| Break::protocol("an event is unreadable", &json))?;
@@ -217,15 +218,17 @@ fn read_with<'a>(json: &'a [u8], sink: &mut dyn Sink) -> Option<OutputEvent<'a>>
 
 /// What the data of a `gap` event stands for.
 fn read_gap(json: &[u8]) -> Break {
-    match serde_json::from_slice::<Gap>(json) {
+    match json::read::<Gap>(json) {
         Ok(Gap { from, to }) => Break::Lost { from, to },
-        Err(error) => Break::protocol(&format!("a gap is not what it should be: {error}"), json),
+        Err(problem) => {
+            Break::protocol(&format!("a gap is not what it should be: {problem}"), json)
+        }
     }
 }
 
 fn read_event(json: &str) -> Result<ExecStdout, Break> {
-    serde_json::from_str(json).map_err(|error| {
-        let problem = format!("an event of the output is not what it should be: {error}");
+    json::read(json.as_bytes()).map_err(|problem| {
+        let problem = format!("an event of the output is not what it should be: {problem}");
         Break::protocol(&problem, json.as_bytes())
     })
 }

@@ -2,10 +2,11 @@ use js_sys::Promise;
 use sandpipe_protocol::ExecItem;
 use wasm_bindgen::prelude::*;
 
-use super::{Execs, promise};
+use super::Execs;
 use crate::arguments::exec_id;
 use crate::error::Result;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;

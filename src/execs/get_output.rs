@@ -1,15 +1,17 @@
 use js_sys::Promise;
 use sandpipe_protocol::Gap;
+use sandpipe_protocol::json;
 use sandpipe_protocol::json_array::Elements;
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::follow::{Break, Order};
 use super::sink::Sink;
 use super::transcript::Transcript;
-use super::{Execs, promise};
 use crate::arguments::{exec_id, last_sequence};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 
@@ -62,7 +64,7 @@ pub(super) async fn read(
 /// The extension `gap`: a 410 with the numbers of the events that are gone.
 fn lost(error: Error, id: &ExecId) -> Error {
     match &error {
-        Error::Http { status: 410, body, .. } => match serde_json::from_str::<Gap>(body) {
+        Error::Http { status: 410, body, .. } => match json::read::<Gap>(body.as_bytes()) {
             Ok(Gap { from, to }) => Break::Lost { from, to }.explain(OPERATION, id),
             Err(_) => error,
         },

@@ -2,9 +2,10 @@ use js_sys::Promise;
 use sandpipe_protocol::{ExecItem, ExecListResponse};
 use wasm_bindgen::prelude::*;
 
-use super::{Execs, promise};
+use super::Execs;
 use crate::error::Result;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;

@@ -28,14 +28,9 @@ pub(crate) mod transcript;
 pub(crate) mod wait;
 pub(crate) mod wait_options;
 
-use std::future::Future;
-
-use js_sys::Promise;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
 
 pub use self::event_list::make_events_with;
-use crate::error::Result;
 use crate::transport::Transport;
 
 /// The client of an agent's execs.
@@ -52,8 +47,4 @@ impl Execs {
     pub(crate) fn new(transport: Transport) -> Self {
         Self { transport }
     }
-}
-
-pub(crate) fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
-    future_to_promise(async { outcome.await.map_err(JsValue::from) })
 }

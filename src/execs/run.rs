@@ -5,10 +5,10 @@ use wasm_bindgen::prelude::*;
 use super::delete::delete;
 use super::exec::{Arguments, exec};
 use super::input::Input;
-use super::promise;
 use super::wait_options::WaitOptions;
 use crate::arguments::{Fields, abort_signal, shell_text};
 use crate::error::Result;
+use crate::promise::promise;
 use crate::sandbox::Sandbox;
 use crate::shell_quote::shell_quote;
 

@@ -2,12 +2,13 @@ use js_sys::Promise;
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::get::get;
-use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id, string, wrong};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
@@ -37,7 +38,7 @@ pub(crate) async fn send_stdin(
     if body.kind == StdinType::Eof && !transport.offers(feature).await? {
         return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" });
     }
-    let mut request = Request::post(operation, id.path("/io"), body)?;
+    let mut request = Request::post(operation, id.path("/io"), body);
     request.waits = true;
     // Not repeated: the process could read it twice.
     match transport.send_once(&request).await {
@@ -57,7 +58,7 @@ async fn written(transport: &Transport, id: &ExecId, kind: StdinType) -> Result<
     }
     let nothing = ExecStdin { kind, input: String::new() };
     let operation = Operation::SendStdin;
-    let mut request = Request::post(operation, id.path("/io"), &nothing)?;
+    let mut request = Request::post(operation, id.path("/io"), &nothing);
     request.waits = true;
     loop {
         match transport.send_once(&request).await {

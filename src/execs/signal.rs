@@ -4,13 +4,14 @@ use js_sys::Promise;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::errand::errand;
 use super::get::get;
-use super::{Execs, promise};
 use crate::arguments::{exec_id, signal_name};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
 
@@ -84,7 +85,7 @@ impl Target {
         let sent = match self.way {
             Way::Extension => {
                 let body = SignalRequest { signal: signal.to_owned() };
-                let request = Request::post(OPERATION, self.id.path("/signal"), &body)?;
+                let request = Request::post(OPERATION, self.id.path("/signal"), &body);
                 transport.send_once(&request).await.map(|_| ())
             }
             Way::Kill => self.kill(transport, signal).await,

@@ -2,11 +2,12 @@ use js_sys::Promise;
 use sandpipe_protocol::{ExecItem, ExecStart};
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::get::get;
-use super::{Execs, promise};
 use crate::arguments::exec_id;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
+use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
@@ -23,7 +24,7 @@ impl Execs {
 
 async fn start(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
     let operation = Operation::StartExec;
-    let request = Request::post(operation, id.path("/start"), &ExecStart {})?;
+    let request = Request::post(operation, id.path("/start"), &ExecStart {});
     let mut repeated = false;
     let attempt = async || match transport.send_once(&request).await {
         // The attempt before, whose answer was lost, has started it, and it has ended since.

@@ -3,6 +3,7 @@ use std::pin::pin;
 use js_sys::{Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::signal::Target;
@@ -10,9 +11,9 @@ use super::sink::Drain;
 use super::stop::stop;
 use super::stop_requests::StopRequests;
 use super::wait_options::grace;
-use super::{Execs, promise};
 use crate::arguments::{Fields, exec_id};
 use crate::error::{Error, Result, Unstopped};
+use crate::promise::promise;
 use crate::request::ExecId;
 use crate::transport::Transport;
 

@@ -6,6 +6,7 @@ use js_sys::{Function, Promise};
 use sandpipe_protocol::OutputEvent;
 use wasm_bindgen::prelude::*;
 
+use super::Execs;
 use super::event_list::EventList;
 use super::ladder::Push;
 use super::output_reader::OutputReader;
@@ -16,9 +17,9 @@ use super::stop_requests::{StopRequest, StopRequests};
 use super::terminate::drain;
 use super::transcript::Transcript;
 use super::wait_options::WaitOptions;
-use super::{Execs, promise};
 use crate::arguments::exec_id;
 use crate::error::{Error, OutputLimit, Result, Stopped, Unstopped};
+use crate::promise::promise;
 use crate::request::ExecId;
 use crate::transport::Transport;
 

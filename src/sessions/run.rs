@@ -21,10 +21,10 @@ use crate::error::{Error, Result, Unstopped};
 use crate::execs::delete::delete;
 use crate::execs::input::{feed_on, pieces};
 use crate::execs::ladder::Push;
-use crate::execs::promise;
 use crate::execs::stop_requests::StopRequests;
 use crate::execs::transcript::Transcript;
 use crate::execs::wait_options::WaitOptions;
+use crate::promise::promise;
 use crate::sleep::sleep;
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.

@@ -1,7 +1,6 @@
 //! A WebSocket connection to an exec: the extension `attach`.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -10,6 +9,7 @@ use futures_channel::oneshot;
 use futures_util::future::{Either, select};
 use futures_util::{FutureExt, StreamExt};
 use sandpipe_protocol::ExecStdout;
+use sandpipe_protocol::json;
 use sandpipe_protocol::websocket::{AgentFrame, ClientFrame, ClientMessage};
 use wasm_bindgen_futures::spawn_local;
 
@@ -39,7 +39,7 @@ pub(crate) struct Attachment {
     url: String,
     next_id: Cell<u32>,
     /// Who waits for the answers to what has been sent.
-    unanswered: RefCell<BTreeMap<u32, oneshot::Sender<Result<()>>>>,
+    unanswered: RefCell<Vec<(u32, oneshot::Sender<Result<()>>)>>,
     unread: Cell<usize>,
     ended: Cell<Option<Ended>>,
 }
@@ -109,14 +109,13 @@ impl Attachment {
         let id = self.next_id.get();
         self.next_id.set(id.wrapping_add(1));
         let message = ClientMessage { frame, id: Some(id) };
-        let text = serde_json::to_string(&message)
-            .map_err(|error| Error::Thrown(error.to_string().into()))?;
+        let text = json::to_string(&message);
         let (tell, answer) = oneshot::channel();
-        self.unanswered.borrow_mut().insert(id, tell);
+        self.unanswered.borrow_mut().push((id, tell));
         if self.socket.send(&text) {
             return Ok(answer);
         }
-        self.unanswered.borrow_mut().remove(&id);
+        drop(self.no_longer_unanswered(id));
         Err(self.broken(true))
     }
 
@@ -132,9 +131,14 @@ impl Attachment {
         }
     }
 
+    fn no_longer_unanswered(&self, id: u32) -> Option<oneshot::Sender<Result<()>>> {
+        let mut unanswered = self.unanswered.borrow_mut();
+        let place = unanswered.iter().position(|(other, _)| *other == id)?;
+        Some(unanswered.remove(place).1)
+    }
+
     fn answered(&self, id: u32, answer: Result<()>) {
-        let waiting = self.unanswered.borrow_mut().remove(&id);
-        if let Some(waiting) = waiting {
+        if let Some(waiting) = self.no_longer_unanswered(id) {
             // It may not be waiting any more.
             waiting.send(answer).unwrap_or_default();
         }
@@ -217,8 +221,8 @@ impl Attendant {
 
     /// Whether anything that may come is of use to anyone.
     fn is_needed(&self) -> bool {
-        let is_awaited = |answer: &oneshot::Sender<_>| !answer.is_canceled();
-        self.events.is_some() || self.attachment.unanswered.borrow().values().any(is_awaited)
+        let is_awaited = |(_, answer): &(u32, oneshot::Sender<_>)| !answer.is_canceled();
+        self.events.is_some() || self.attachment.unanswered.borrow().iter().any(is_awaited)
     }
 
     fn stop_output(&mut self, ended: Ended) {
@@ -264,7 +268,7 @@ fn read(text: Option<&str>) -> std::result::Result<Frame, Break> {
         Break::protocol(&format!("a frame is not what it should be: {problem}"), text.as_bytes())
     };
     let unnumbered = || unreadable("it has no sequence number");
-    let frame = serde_json::from_str(text).map_err(|error| unreadable(&error.to_string()))?;
+    let frame = json::read(text.as_bytes()).map_err(|problem| unreadable(&problem.to_string()))?;
     Ok(match frame {
         AgentFrame::Output { output, stream, sequence, timestamp } => Frame::Event(ExecStdout {
             kind: stream,

@@ -18,9 +18,9 @@ use crate::arguments::{string, terminal_size};
 use crate::batches::{Batches, Source};
 use crate::error::Result;
 use crate::execs::output_reader::OutputReader;
-use crate::execs::promise;
 use crate::execs::stream_output::OutputStream;
 use crate::execs::terminate::drain;
+use crate::promise::promise;
 use crate::request::ExecId;
 use crate::transport::Transport;
 

@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::json_object;
+
 /// What to run, and how: the body of a create.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
@@ -40,3 +42,14 @@ pub struct CreateExecRequest {
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub user: Option<String>,
 }
+
+json_object!(ToJson for CreateExecRequest {
+    command: "command",
+    args: "args",
+    autostart: "autostart",
+    interactive: "interactive",
+    pty: "pty",
+    cwd: "cwd",
+    env: "env",
+    user: "user",
+});

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::json::json_object;
+
 /// The body of every error answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -10,3 +12,5 @@ pub struct ErrorBody {
     /// What was wrong, and with which value.
     pub message: String,
 }
+
+json_object!(FromJson for ErrorBody { code: "code", message: "message" });

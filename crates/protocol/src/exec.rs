@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::json::{FromJson, Problem, ToJson, Value, json_object};
+
 /// A command and what has become of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,3 +78,46 @@ pub struct ExecDeleteResponse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExecStart {}
+
+json_object!(FromJson + ToJson for ExecItem {
+    id: "id",
+    command: "command",
+    args: "args",
+    status: "status",
+    pid: "pid",
+    pty: "pty",
+    exit_code: "exitCode",
+    user: "user",
+});
+
+json_object!(FromJson + ToJson for ExecListResponse { execs: "execs" });
+
+json_object!(ToJson for ExecStart {});
+
+impl FromJson for ExecStatus {
+    fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
+        let status = String::from_json(value)?;
+        Ok(match status.as_str() {
+            "CREATED" => Self::Created,
+            "RUNNING" => Self::Running,
+            "STOPPING" => Self::Stopping,
+            "EXITED" => Self::Exited,
+            "STOPPED" => Self::Stopped,
+            _ => Self::Other(status),
+        })
+    }
+}
+
+impl ToJson for ExecStatus {
+    fn write(&self, json: &mut Vec<u8>) {
+        let status = match self {
+            Self::Created => "CREATED",
+            Self::Running => "RUNNING",
+            Self::Stopping => "STOPPING",
+            Self::Exited => "EXITED",
+            Self::Stopped => "STOPPED",
+            Self::Other(status) => status,
+        };
+        status.write(json);
+    }
+}

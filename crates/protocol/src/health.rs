@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::json::{FromJson, Problem, Value};
+
 /// Who answers, and what it can do beyond the base interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -11,4 +13,15 @@ pub struct Health {
     /// The extensions that it offers. A client uses none that is not named here.
     #[serde(default)]
     pub features: Vec<String>,
+}
+
+impl FromJson for Health {
+    fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
+        let names_features = value.find("features")?.is_some();
+        Ok(Self {
+            agent: value.field("agent")?,
+            version: value.field("version")?,
+            features: if names_features { value.field("features")? } else { Vec::new() },
+        })
+    }
 }

@@ -8,6 +8,7 @@ mod create;
 mod error;
 mod exec;
 mod health;
+pub mod json;
 pub mod json_array;
 pub mod json_string;
 mod output;

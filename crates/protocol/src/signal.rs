@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::json::json_object;
+
 /// A signal for an exec's whole process group. An extension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -8,3 +10,5 @@ pub struct SignalRequest {
     /// (POSIX, `kill`, "the null signal").
     pub signal: String,
 }
+
+json_object!(ToJson for SignalRequest { signal: "signal" });

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::json::{ToJson, json_object};
+
 /// Something for a running exec's terminal or standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
@@ -35,4 +37,18 @@ pub struct TerminalSize {
     pub cols: u16,
     /// Rows, at least 1.
     pub rows: u16,
+}
+
+json_object!(ToJson for ExecStdin { kind: "type", input: "input" });
+json_object!(ToJson for TerminalSize { cols: "cols", rows: "rows" });
+
+impl ToJson for StdinType {
+    fn write(&self, json: &mut Vec<u8>) {
+        let kind = match self {
+            Self::Stdin => "stdin",
+            Self::Resize => "resize",
+            Self::Eof => "eof",
+        };
+        kind.write(json);
+    }
 }

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 
+use crate::json::{FromJson, Object, Problem, ToJson, Value};
 use crate::{OutputType, TerminalSize};
 
 /// What a client sends.
@@ -94,6 +95,49 @@ pub enum AgentFrame {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timestamp: Option<String>,
     },
+}
+
+impl ToJson for ClientMessage {
+    fn write(&self, json: &mut Vec<u8>) {
+        let id: (&str, &dyn ToJson) = ("id", &self.id);
+        match &self.frame {
+            ClientFrame::Input { input } => {
+                let data = Object(&[("input", input)]);
+                Object(&[("type", &"input"), ("data", &data), id]).write(json);
+            }
+            ClientFrame::Resize(size) => {
+                Object(&[("type", &"resize"), ("data", size), id]).write(json);
+            }
+            ClientFrame::Ping => Object(&[("type", &"ping"), id]).write(json),
+        }
+    }
+}
+
+impl FromJson for AgentFrame {
+    fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
+        let kind: String = value.field("type")?;
+        let data = value.find("data")?.unwrap_or(&Value::Null);
+        Ok(match kind.as_str() {
+            "output" => Self::Output {
+                output: data.field("output")?,
+                stream: data.field("stream")?,
+                sequence: data.field("sequence")?,
+                timestamp: data.field("timestamp")?,
+            },
+            "error" => Self::Error {
+                error: data.field("error")?,
+                id: data.field("id")?,
+                code: data.field("code")?,
+            },
+            "done" => Self::Done { id: data.field("id")? },
+            "exit" => Self::Exit {
+                exit_code: data.field("exitCode")?,
+                sequence: data.field("sequence")?,
+                timestamp: data.field("timestamp")?,
+            },
+            _ => return Err(Problem::unknown("type", &kind)),
+        })
+    }
 }
 
 #[cfg(test)]

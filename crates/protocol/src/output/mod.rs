@@ -3,6 +3,7 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::{FromJson, Problem, ToJson, Value, json_object};
 pub use read::OutputEvent;
 pub use write::write_output;
 
@@ -52,4 +53,34 @@ pub struct Gap {
     pub from: u64,
     /// The sequence number of the last of them.
     pub to: u64,
+}
+
+json_object!(FromJson + ToJson for ExecStdout {
+    kind: "type",
+    output: "output",
+    sequence: "sequence",
+    timestamp: "timestamp",
+    exit_code: "exitCode",
+});
+
+json_object!(FromJson for Gap { from: "from", to: "to" });
+
+impl FromJson for OutputType {
+    fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
+        match String::from_json(value)?.as_str() {
+            "stdout" => Ok(Self::Stdout),
+            "stderr" => Ok(Self::Stderr),
+            _ => Err(Problem::expected("\"stdout\" or \"stderr\"")),
+        }
+    }
+}
+
+impl ToJson for OutputType {
+    fn write(&self, json: &mut Vec<u8>) {
+        let kind = match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+        };
+        kind.write(json);
+    }
 }

@@ -22,7 +22,7 @@ pub struct OutputEvent<'a> {
 
 impl<'a> OutputEvent<'a> {
     /// Reads an event of the form that agents usually write: only the known fields, each at most once,
-    /// in any order. None stands for anything else, which may still be an event: `serde_json` tells.
+    /// in any order. None stands for anything else, which may still be an event: [`json`](crate::json) tells.
     #[must_use]
     pub fn read(json: &'a [u8]) -> Option<Self> {
         Self::read_with(json, &mut |json| JsonString::read(json).map(|(_, behind)| behind))

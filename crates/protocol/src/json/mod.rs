@@ -1,0 +1,198 @@
+//! JSON (RFC 8259) for a client that is downloaded: what is here is a tenth of what `serde` makes of the
+//! same types.
+//!
+//! What output flows through does not come by: [`OutputEvent`](crate::OutputEvent) reads that.
+
+mod read;
+mod value;
+mod write;
+
+pub use read::{FromJson, Problem, read};
+pub use value::Value;
+pub use write::{Object, ToJson, to_string};
+
+/// Reads or writes a struct, or both, as an object of these fields, with these names. One that is an
+/// `Option` may be missing or null, and is left out where it is None.
+#[macro_export]
+macro_rules! json_object {
+    (FromJson + ToJson for $type:ident $fields:tt) => {
+        $crate::json::json_object!(FromJson for $type $fields);
+        $crate::json::json_object!(ToJson for $type $fields);
+    };
+    (FromJson for $type:ident { $($field:ident: $name:literal),* $(,)? }) => {
+        impl $crate::json::FromJson for $type {
+            fn from_json(
+                value: &$crate::json::Value<'_>,
+            ) -> Result<Self, $crate::json::Problem> {
+                Ok(Self { $($field: value.field($name)?),* })
+            }
+        }
+    };
+    (ToJson for $type:ident { $($field:ident: $name:literal),* $(,)? }) => {
+        impl $crate::json::ToJson for $type {
+            fn write(&self, json: &mut Vec<u8>) {
+                $crate::json::Object(&[$(($name, &self.$field)),*]).write(json);
+            }
+        }
+    };
+}
+
+pub use json_object;
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use proptest::prelude::*;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::websocket::{AgentFrame, ClientFrame, ClientMessage};
+    use crate::{
+        CreateExecRequest, ErrorBody, ExecItem, ExecListResponse, ExecStart, ExecStatus, ExecStdin,
+        ExecStdout, Gap, Health, OutputType, SignalRequest, StdinType, TerminalSize,
+    };
+
+    /// Whatever the text is, both read the same of it, or nothing.
+    fn is_read_alike<T: FromJson + DeserializeOwned + PartialEq + Debug>(text: &str) {
+        let ours: Option<T> = read(text.as_bytes()).ok();
+        assert_eq!(ours, serde_json::from_str(text).ok(), "{text}");
+    }
+
+    fn is_written_alike(value: &(impl ToJson + Serialize)) {
+        assert_eq!(to_string(value), serde_json::to_string(value).unwrap());
+    }
+
+    /// Objects of these fields, with such values and now and then with others.
+    fn objects(fields: &'static [(&'static str, &'static str)]) -> impl Strategy<Value = String> {
+        let odd = prop_oneof![
+            prop::sample::select(vec![
+                "null",
+                "true",
+                "1",
+                "-1",
+                "1.0",
+                "65536",
+                "4294967296",
+                "18446744073709551616",
+                "[]",
+                "[1]",
+                "{}",
+                "\"\"",
+            ])
+            .prop_map(str::to_owned),
+            any::<String>().prop_map(|text| serde_json::to_string(&text).unwrap()),
+        ];
+        let field = move |(name, value): (&'static str, &'static str)| {
+            let usual = format!("{name:?}:{value}");
+            let odd = odd.clone().prop_map(move |value| format!("{name:?}: {value}"));
+            prop_oneof![20 => Just(vec![usual.clone()]), 1 => odd.prop_map(|odd| vec![odd]), 1 => Just(vec![]),
+                1 => Just(vec![usual.clone(), usual])]
+        };
+        let fields: Vec<_> = fields.iter().map(|pair| field(*pair)).collect();
+        fields.prop_map(|fields| format!("{{{}}}", fields.concat().join(", ")))
+    }
+
+    #[test]
+    fn every_status_is_read_and_written_as_serde_does() {
+        for status in ["CREATED", "RUNNING", "STOPPING", "EXITED", "STOPPED", "running", ""] {
+            let text = format!("{status:?}");
+            is_read_alike::<ExecStatus>(&text);
+            is_written_alike(&serde_json::from_str::<ExecStatus>(&text).unwrap());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn events_are_read_as_serde_reads_them(
+            text in objects(&[
+                ("type", "\"stderr\""), ("output", "\"a\\n\""), ("sequence", "7"), ("timestamp", "\"t\""),
+                ("exitCode", "-1"), ("more", "{}"),
+            ]),
+        ) {
+            is_read_alike::<ExecStdout>(&text);
+        }
+
+        #[test]
+        fn execs_are_read_as_serde_reads_them(
+            exec in objects(&[
+                ("id", "\"x\""), ("command", "\"sh\""), ("args", "[\"a\",\"b\"]"), ("status", "\"RUNNING\""),
+                ("pid", "7"), ("pty", "false"), ("exitCode", "-1"), ("user", "\"u\""),
+            ]),
+        ) {
+            is_read_alike::<ExecItem>(&exec);
+            is_read_alike::<ExecListResponse>(&format!(r#"{{"execs":[{exec}]}}"#));
+        }
+
+        #[test]
+        fn small_answers_are_read_as_serde_reads_them(
+            text in objects(&[
+                ("from", "1"), ("to", "2"), ("code", "404"), ("message", "\"no\""), ("agent", "\"a\""),
+                ("version", "\"1\""), ("features", "[\"signal\"]"),
+            ]),
+        ) {
+            is_read_alike::<Gap>(&text);
+            is_read_alike::<ErrorBody>(&text);
+            is_read_alike::<Health>(&text);
+        }
+
+        #[test]
+        fn frames_are_read_as_serde_reads_them(
+            kind in prop::sample::select(vec!["output", "error", "done", "exit", "news"]),
+            data in objects(&[
+                ("output", "\"a\""), ("stream", "\"stdout\""), ("sequence", "1"), ("timestamp", "\"t\""),
+                ("error", "\"no\""), ("id", "3"), ("code", "400"), ("exitCode", "0"),
+            ]),
+        ) {
+            is_read_alike::<AgentFrame>(&format!(r#"{{"type":"{kind}","data":{data}}}"#));
+        }
+
+        #[test]
+        fn it_writes_as_serde_writes(
+            text in any::<String>(),
+            args in prop::collection::vec(any::<String>(), 0..3),
+            env in prop::option::of(prop::collection::btree_map(any::<String>(), any::<String>(), 0..3)),
+            flag in prop::option::of(any::<bool>()),
+            number in any::<u64>(),
+            exit_code in prop::option::of(any::<i32>()),
+        ) {
+            let optional = flag.map(|_| text.clone());
+            is_written_alike(&CreateExecRequest {
+                command: text.clone(),
+                args: args.clone(),
+                autostart: flag,
+                interactive: None,
+                pty: flag,
+                cwd: optional.clone(),
+                env,
+                user: None,
+            });
+            is_written_alike(&ExecStdout {
+                kind: OutputType::Stderr,
+                output: text.clone(),
+                sequence: number,
+                timestamp: optional.clone(),
+                exit_code,
+            });
+            let exec = ExecItem {
+                id: text.clone(),
+                command: text.clone(),
+                args,
+                status: serde_json::from_value(text.clone().into()).unwrap(),
+                pid: 7,
+                pty: true,
+                exit_code: exit_code.unwrap_or(-1),
+                user: optional,
+            };
+            is_written_alike(&ExecListResponse { execs: vec![exec.clone(), exec] });
+            is_written_alike(&ExecStdin { kind: StdinType::Eof, input: text.clone() });
+            is_written_alike(&SignalRequest { signal: text.clone() });
+            is_written_alike(&ExecStart {});
+            let size = TerminalSize { cols: 80, rows: 24 };
+            for frame in [ClientFrame::Input { input: text }, ClientFrame::Resize(size), ClientFrame::Ping] {
+                is_written_alike(&ClientMessage { frame, id: flag.map(|_| 7) });
+            }
+        }
+    }
+}
