@@ -197,12 +197,13 @@ impl Process {
     /// The processes below `home` that both sections know, newest first: others were being removed. Each
     /// has a line in both; one that can't be read is nobody's process, and left out.
     pub(super) fn read_all(home: &str, states: &str, metas: &str) -> Vec<Self> {
-        let states: Vec<_> = states.lines().filter_map(State::read).collect();
+        let mut states: Vec<_> = states.lines().filter_map(State::read).collect();
+        states.sort_unstable_by_key(|state| state.id);
         let metas = metas.lines().filter_map(|line| json::read::<Meta>(line.as_bytes()).ok());
         let mut processes: Vec<Self> = metas
             .filter_map(|meta| {
-                let state = states.iter().find(|state| state.id == meta.record.id)?;
-                Some(Self::new(home, meta, state))
+                let place = states.binary_search_by_key(&meta.record.id.as_str(), |state| state.id);
+                Some(Self::new(home, meta, states.get(place.ok()?)?))
             })
             .collect();
         processes.sort_unstable_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));
