@@ -253,8 +253,9 @@ impl Exec {
         state.launch = None;
         state.input = None;
         state.terminal = None;
-        drop(state);
+        // Told before anybody can see it: who finds all execs over ends the streams that tell it.
         self.changed();
+        drop(state);
     }
 
     /// From now on readers are not told of the end: when the exec is deleted their streams end
