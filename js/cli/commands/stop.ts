@@ -2,7 +2,6 @@ import { command } from "../command-line/command.js";
 import { CONNECTION, connectToNamed } from "../target/connection.js";
 import { execsByPrefix } from "../target/exec-by-prefix.js";
 import { milliseconds } from "../command-line/option-values.js";
-import { untilLost } from "../target/until-lost.js";
 import { stopEach } from "../ending/stop-each.js";
 
 export const stop = command({
@@ -33,14 +32,8 @@ Exit codes:
     const graceMs = milliseconds("--grace", values.grace ?? "10");
     const { execs } = await connectToNamed(values);
     const find = execsByPrefix(execs);
-    let lost: Promise<never> | undefined;
-    return await stopEach(ids, async (written, forceSignal) => {
-      const { id } = await find(written);
-      // A grace period is no reason to wait for an agent that is gone.
-      return await Promise.race([
-        execs.terminate(id, { graceMs, forceSignal }),
-        (lost ??= untilLost(execs)),
-      ]);
-    });
+    return await stopEach(ids, async (written, forceSignal) =>
+      execs.terminate((await find(written)).id, { graceMs, forceSignal }),
+    );
   },
 });
