@@ -125,7 +125,7 @@ pub(crate) enum Unstopped {
 pub(crate) enum Why {
     #[error("interrupted")]
     Interrupted { reason: JsValue },
-    #[error("timed out after {} ms", whole(*milliseconds))]
+    #[error("timed out after {} ms", told_ms(*milliseconds))]
     TimedOut { milliseconds: f64 },
     /// Half of its input is worse than none.
     #[error("its input could not be delivered: {error}")]
@@ -388,10 +388,10 @@ fn explain(message: Option<&str>) -> String {
     message.map_or_else(String::new, |message| format!(": {message}"))
 }
 
-/// To be shown: Rust's own code for other numbers is large.
+/// Milliseconds as they are told, whole: Rust's own code for fractions is large.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-pub(crate) fn whole(number: f64) -> u64 {
-    number.ceil() as u64
+pub(crate) fn told_ms(milliseconds: f64) -> u64 {
+    milliseconds.ceil() as u64
 }
 
 fn still_runs(exec_id: &str) -> String {

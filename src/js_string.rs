@@ -45,9 +45,16 @@ fn is_node() -> bool {
 /// # Errors
 /// It is longer than a JS string can be.
 pub(crate) fn to_js_string(text: &Text) -> Result<JsString> {
-    let units = text.units();
-    let made = if IS_NODE.with(|is_node| *is_node) { in_node(units) } else { on_the_web(units) };
-    made.map_err(Error::Thrown)
+    let make = if IS_NODE.with(|is_node| *is_node) { in_node } else { on_the_web };
+    // A handle of a JS object may be one more than the module has room for. The memory grows and moves
+    // then, and what is made of a view of it is empty. For the next try there is room.
+    for _ in 0..3 {
+        let string = make(text.units()).map_err(Error::Thrown)?;
+        if string.length() as usize == text.length() {
+            return Ok(string);
+        }
+    }
+    Err(Error::Thrown(js_sys::Error::new("a text could not be made a string").into()))
 }
 
 fn in_node(units: Units<'_>) -> std::result::Result<JsString, JsValue> {
@@ -68,7 +75,9 @@ fn on_the_web(units: Units<'_>) -> std::result::Result<JsString, JsValue> {
             let wide: Vec<u16> = bytes.iter().map(|byte| u16::from(*byte)).collect();
             on_the_web(Units::Utf16(&wide))
         }
-        Units::Utf16(units) => decode("utf-16le", units.as_ptr().addr(), size_of_val(units)),
+        // Some platforms know UTF-8 alone.
+        Units::Utf16(units) => decode("utf-16le", units.as_ptr().addr(), size_of_val(units))
+            .or_else(|_| Ok(JsString::from(String::from_utf16_lossy(units)))),
     }
 }
 

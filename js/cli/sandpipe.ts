@@ -7,7 +7,7 @@ import { main } from "./main.js";
 
 // A regular expression that goes back and forth, such as `(a+)+$`, would keep this process from hearing
 // anything, for ever. After 50 000 steps back V8 takes its other engine, whose time is linear; it has no
-// lookarounds and back references.
+// lookarounds, back references and large counted repetitions, for which the other goes on.
 setFlagsFromString("--enable-experimental-regexp-engine-on-excessive-backtracks");
 
 // Node's own exit code for a crash, 1, could be taken for the command's. The terminal is restored by

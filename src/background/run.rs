@@ -14,7 +14,7 @@ use super::runtime::{Purpose, Runtime};
 use super::spawn::{Order, Output, spawn};
 use super::wait::{WaitOptions, wait};
 use crate::arguments::{Fields, boolean, bytes, milliseconds, shell_text};
-use crate::error::{Result, whole};
+use crate::error::{Result, told_ms};
 use crate::promise::promise;
 use crate::value::to_js;
 
@@ -101,7 +101,7 @@ async fn run(
         Ending { status: Status::Running, .. } => {
             let reason = format!(
                 "the command still runs after {} ms, and goes on as background process {id}",
-                whole(options.wait_timeout_ms),
+                told_ms(options.wait_timeout_ms),
                 id = id.as_str()
             );
             (1, Some(reason))

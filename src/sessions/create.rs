@@ -13,7 +13,7 @@ use super::shell::{Shell, State};
 use super::turns::Turns;
 use super::{Inner, Session, Sessions, script};
 use crate::arguments::{Fields, string, string_map, wrong};
-use crate::error::{Error, Result, whole};
+use crate::error::{Error, Result, told_ms};
 use crate::execs::create::create;
 use crate::execs::delete::delete;
 use crate::execs::input::feed_on;
@@ -83,7 +83,7 @@ impl Sessions {
         let opened = match select(pin!(shell.open()), pin!(sleep(PATIENCE))).await {
             Either::Left((opened, _)) => opened,
             Either::Right(_) => {
-                Err(Refusal::Said(format!("gave no answer within {} s", whole(PATIENCE / 1000.0))))
+                Err(Refusal::Said(format!("gave no answer within {} ms", told_ms(PATIENCE))))
             }
         };
         if let Err(refusal) = opened {

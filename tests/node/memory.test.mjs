@@ -13,6 +13,10 @@ const FLOOD = "yes '\u001b[32m✓\u001b[0m größer als je zuvor' | head -c 6000
 describe("the core's linear memory", () => {
   /** @type {WebAssembly.Memory} */
   let memory;
+  /** The handles of JS objects that the core has. @type {WebAssembly.Table} */
+  let handles;
+  /** Gives the place of one more. @type {() => number} */
+  let newHandle;
   /** @type {Awaited<ReturnType<typeof startTestAgent>>} */
   let agent;
   /** @type {import("sandpipe").Sandbox} */
@@ -25,6 +29,8 @@ describe("the core's linear memory", () => {
       constructor(...args) {
         super(...args);
         memory = /** @type {WebAssembly.Memory} */ (this.exports["memory"]);
+        handles = /** @type {WebAssembly.Table} */ (this.exports["__wbindgen_externrefs"]);
+        newHandle = /** @type {() => number} */ (this.exports["__externref_table_alloc"]);
       }
     };
     agent = await startTestAgent();
@@ -58,5 +64,27 @@ describe("the core's linear memory", () => {
       bytes += Buffer.byteLength(output);
     assert.equal(bytes, 60_000_000);
     assert.ok(memory.buffer.byteLength < LIMIT, `${memory.buffer.byteLength}`);
+  });
+
+  it("may grow while a string is made of it", async (t) => {
+    const { from } = Buffer;
+    t.after(() => void (Buffer.from = from));
+    // So many handles that room for twice as many is more than there is of memory.
+    while (handles.length < 1_000_000) newHandle();
+    let grown = 0;
+    Buffer.from = /** @type {typeof Buffer.from} */ (
+      (/** @type {any} */ source, /** @type {any[]} */ ...args) => {
+        const view = /** @type {any} */ (from)(source, ...args);
+        if (source === memory.buffer && grown === 0) {
+          // The view's own handle is the one too many.
+          while (newHandle() < handles.length - 1);
+          grown = memory.buffer.byteLength;
+        }
+        return view;
+      }
+    );
+    const { output } = await sandbox.execs.exec("echo", ["hello"]);
+    assert.equal(output, "hello\n");
+    assert.ok(grown > 0 && memory.buffer.byteLength > grown);
   });
 });

@@ -45,11 +45,15 @@ function isCut(error: unknown): boolean {
   );
 }
 
+/** How often in succession a target may not answer as it should, until that is the end. */
+const MOST_FAILURES = 5;
+
 /**
  * Reads the end of a process's output and what follows, until it is complete or the reader leaves.
  *
  * @param take What was read; nothing more is read meanwhile.
- * @param onFailure The target did not answer as it should, as when its agent is stopped: it is asked again.
+ * @param onFailure The target did not answer as it should, as when its agent is stopped: it is asked again,
+ *   {@link MOST_FAILURES} times in all.
  */
 export async function tail(
   background: Background,
@@ -60,14 +64,17 @@ export async function tail(
   onFailure: (error: unknown) => void,
 ): Promise<void> {
   let last: BackgroundOutput | undefined;
+  let failures = 0;
   for (;;) {
     const before = last;
     try {
       last = await background.readOutput(id, nextRead(grep, before));
+      failures = 0;
     } catch (error) {
       if (signal.aborted) return;
       if (!isCut(error)) {
-        if (!isSandpipeError(error, "background")) throw error;
+        failures++;
+        if (!isSandpipeError(error, "background") || failures === MOST_FAILURES) throw error;
         onFailure(error);
       }
       // What was read is known: it goes on there.

@@ -24,8 +24,8 @@ const LONGEST_QUERY = 4096;
 
 /**
  * Gives the output of a command with a terminal as another terminal may show it: up to the piece `newest`
- * without queries. The terminal that was there then has answered them; a second answer would be typed
- * into whatever reads the keyboard now.
+ * without queries. A terminal that was there then has answered them, and a second answer would be typed
+ * into whatever reads the keyboard now. Which of them found a terminal is not known.
  *
  * @returns Takes the pieces in order.
  */

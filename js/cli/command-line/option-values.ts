@@ -53,12 +53,10 @@ const SIGNAL_NUMBERS: Readonly<Record<string, string>> = {
 export function signalName(option: string, text: string): string {
   const name = SIGNAL_NUMBERS[text] ?? text.toUpperCase().replace(/^SIG/, "");
   if (/^[A-Z][A-Z0-9]*$/.test(name)) return `SIG${name}`;
-  if (/^\d+$/.test(text)) {
-    throw new UsageError(
-      `${option} ${text} is not the same signal on all systems: give its name, such as TERM`,
-    );
-  }
-  throw new UsageError(`${option} must be a signal like TERM, SIGTERM or 15, but is "${text}"`);
+  const numbers = Object.keys(SIGNAL_NUMBERS).join(", ");
+  throw new UsageError(
+    `${option} must be a signal's name like TERM, or a number that is the same signal on all systems (${numbers}), but is "${text}"`,
+  );
 }
 
 /** A number of bytes from 1 on. */

@@ -1,5 +1,5 @@
-/** What takes no column: marks that go on the character before, and what only formats. */
-const NONE = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+/** What takes no column: marks and Hangul that go on the character before, and what only formats. */
+const NONE = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7ff]$/u;
 
 /** What takes two columns: wide and full-width characters (Unicode Standard Annex 11), and emoji. */
 const TWO =

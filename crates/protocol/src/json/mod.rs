@@ -168,13 +168,15 @@ mod tests {
                 env,
                 user: None,
             });
-            is_written_alike(&ExecStdout {
-                kind: OutputType::Stderr,
-                output: text.clone(),
-                sequence: number,
-                timestamp: optional.clone(),
-                exit_code,
-            });
+            for kind in [OutputType::Stdout, OutputType::Stderr] {
+                is_written_alike(&ExecStdout {
+                    kind,
+                    output: text.clone(),
+                    sequence: number,
+                    timestamp: optional.clone(),
+                    exit_code,
+                });
+            }
             let exec = ExecItem {
                 id: text.clone(),
                 command: text.clone(),
@@ -186,7 +188,9 @@ mod tests {
                 user: optional,
             };
             is_written_alike(&ExecListResponse { execs: vec![exec.clone(), exec] });
-            is_written_alike(&ExecStdin { kind: StdinType::Eof, input: text.clone() });
+            for kind in [StdinType::Stdin, StdinType::Resize, StdinType::Eof] {
+                is_written_alike(&ExecStdin { kind, input: text.clone() });
+            }
             is_written_alike(&SignalRequest { signal: text.clone() });
             is_written_alike(&ExecStart {});
             let size = TerminalSize { cols: 80, rows: 24 };
