@@ -312,6 +312,36 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.equal((await execs.terminate(left?.id ?? "")).exitCode, 143);
     });
 
+    it("kills although a gateway answers for the agent the first times", async () => {
+      let refusals = 2;
+      const behindGateway = await connect({
+        ...agent,
+        retry: { baseDelayMs: 1 },
+        fetch: async (input, init) => {
+          const body = String(init?.body);
+          const isKill = body.includes('"SIGKILL"') || body.includes('"sh","KILL"');
+          if (!isKill || refusals-- <= 0) return fetch(input, init);
+          return new Response("no upstream", { status: 503 });
+        },
+      });
+      const mark = marker();
+      const stop = new AbortController();
+      const running = behindGateway.execs.exec("sh", ["-c", IGNORES_TERM], {
+        env: mark,
+        signal: stop.signal,
+        graceMs: 50,
+        onOutput: () => stop.abort(),
+      });
+      await assert.rejects(running, (error) => {
+        assert.ok(error instanceof InterruptedError);
+        assert.equal(error.message, `exec ${error.execId}: interrupted`);
+        assert.equal(error.forced, true);
+        return true;
+      });
+      assert.equal(refusals, -1, "the third attempt was the one that arrived");
+      assert.deepEqual(marked(mark), []);
+    });
+
     it("stops a command that was being created", async () => {
       const mark = marker();
       const stop = new AbortController();
