@@ -1,4 +1,5 @@
 // @ts-check
+/* global document, MutationObserver */
 import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -60,6 +61,23 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
   await page.context().close();
 });
 
+test("a terminal that opens late does not take the keyboard from another field", async () => {
+  const page = await rig.signIn();
+  await page.evaluate(() => {
+    const observer = new MutationObserver(() => {
+      // It is on the page, and not attached yet.
+      if (document.querySelector(".xterm") === null) return;
+      observer.disconnect();
+      /** @type {HTMLElement} */ (document.querySelector("input[type=search]")).focus();
+    });
+    observer.observe(document.body, { childList: true, subtree: true });
+  });
+  const panel = await run(page, "echo attached", { terminal: true });
+  await shows(panel, "attached");
+  assert.equal(await page.evaluate("document.activeElement.type"), "search");
+  await page.context().close();
+});
+
 test("a terminal that is opened again answers nothing that was answered before", async () => {
   const { execs } = await rig.client();
   // It asks where the cursor is, and shows what is typed.
@@ -111,17 +129,19 @@ test("an output goes on after cuts of the connection and repeats nothing", async
   await page.context().close();
 });
 
-test("a lost agent is shown, and all is there again when it is started anew", async () => {
+test("a lost agent is shown, and twenty outputs are there again when it is started anew", async () => {
   const page = await rig.signIn();
-  const panel = await run(page, "echo before; exec sleep 1002");
-  await shows(panel, "before");
+  const panels = await openTwenty(page, (number) => `echo before ${number}; exec sleep 1002`);
+  for (const panel of panels) await shows(await inSight(panel), "before");
   await rig.agent.stop();
   await page.getByRole("status").filter({ hasText: "Connection lost" }).waitFor();
   await rig.agent.start();
   await connected(page);
-  // No command outlives its agent: SIGTERM is what it told them.
-  await panel.getByText("exit code 143", { exact: true }).waitFor();
-  assert.equal(await shown(panel), "before");
+  for (const [index, panel] of panels.entries()) {
+    // No command outlives its agent: SIGTERM is what it told them.
+    await panel.getByText("exit code 143", { exact: true }).waitFor();
+    assert.equal(await shown(await inSight(panel)), `before ${index + 1}`);
+  }
   const again = await run(page, "echo after");
   await again.getByText("exit code 0", { exact: true }).waitFor();
   await shows(again, "after");
@@ -166,30 +186,19 @@ test("a background output goes on where it was when the agent was away", async (
 
 test("twenty outputs are live in one tab, and requests still work", async () => {
   const page = await rig.signIn();
-  const { execs } = await rig.client();
   const go = join(rig.agent.folder, "go");
-  const script = (/** @type {number} */ number) =>
-    `echo up ${number}; while [ ! -e "${go}" ]; do sleep 0.1; done; echo down; exit ${number}`;
-  const numbers = Array.from({ length: 20 }, (_, index) => index + 1);
-  for (const number of numbers) {
-    await execs.create({ command: "sh", args: ["-c", script(number)] });
-  }
-  await page.getByRole("button", { name: "Open running (20)" }).click();
-  // What is not in sight is not drawn.
-  const panel = async (/** @type {number} */ number) => {
-    const panel = panelOf(page, `echo up ${number};`);
-    await panel.scrollIntoViewIfNeeded();
-    return panel;
-  };
-  for (const number of numbers) await shows(await panel(number), `up ${number}`);
-  const another = await run(page, "echo another");
-  await another.scrollIntoViewIfNeeded();
-  await shows(another, "another");
+  const panels = await openTwenty(
+    page,
+    (number) =>
+      `echo up ${number}; while [ ! -e "${go}" ]; do sleep 0.1; done; echo down; exit ${number}`,
+  );
+  for (const [index, panel] of panels.entries())
+    await shows(await inSight(panel), `up ${index + 1}`);
+  await shows(await inSight(await run(page, "echo another")), "another");
   await writeFile(go, "");
-  for (const number of numbers) {
-    const ended = await panel(number);
-    await ended.getByText(`exit code ${number}`, { exact: true }).waitFor();
-    assert.equal(await shows(ended, "down"), `up ${number}\ndown`);
+  for (const [index, panel] of panels.entries()) {
+    await panel.getByText(`exit code ${index + 1}`, { exact: true }).waitFor();
+    assert.equal(await shows(await inSight(panel), "down"), `up ${index + 1}\ndown`);
   }
   await page.context().close();
 });
@@ -222,3 +231,27 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
   assert.equal((await stat(await (await downloading).path())).size, 100_000_004);
   await page.context().close();
 });
+
+/**
+ * Starts twenty commands and opens their outputs; gives the panels in their order.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {(number: number) => string} script
+ */
+async function openTwenty(page, script) {
+  const { execs } = await rig.client();
+  const scripts = Array.from({ length: 20 }, (_, index) => script(index + 1));
+  for (const script of scripts) await execs.create({ command: "sh", args: ["-c", script] });
+  await page.getByRole("button", { name: "Open running (20)" }).click();
+  return scripts.map((script) => panelOf(page, script));
+}
+
+/**
+ * What is not in sight is not drawn.
+ *
+ * @param {import("playwright-core").Locator} panel
+ */
+async function inSight(panel) {
+  await panel.scrollIntoViewIfNeeded();
+  return panel;
+}

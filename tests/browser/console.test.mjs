@@ -1,4 +1,5 @@
 // @ts-check
+/* global document */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, afterEach, before, test } from "node:test";
@@ -90,9 +91,14 @@ test("finds text in an output and copies it without the marks", async () => {
   await panel.getByText("Copied.").waitFor();
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), "first\nsecond\n");
 
-  await panel.getByRole("button", { name: "Find" }).click();
+  const focused = await panel.getByRole("button", { name: "Find" }).evaluate(async (button) => {
+    /** @type {HTMLElement} */ (button).click();
+    // A frame later the keyboard may have been turned to another field.
+    for (let microtask = 0; microtask < 10; microtask++) await undefined;
+    return document.activeElement?.getAttribute("type");
+  });
+  assert.equal(focused, "search");
   const search = panel.getByRole("search");
-  await until(() => page.evaluate("document.activeElement.type === 'search'"));
   await search.getByRole("searchbox").fill("nowhere");
   await search.getByText("Not found").waitFor();
   await search.getByRole("searchbox").fill("SECOND");

@@ -90,6 +90,7 @@ export function OutputPanel({
     setStreams("all");
     setError(undefined);
     place.current.closest("section")?.scrollIntoView({ block: "nearest" });
+    const focused = document.activeElement;
     const fail = (error: unknown) => {
       if (!leaving.signal.aborted) setError(error);
     };
@@ -105,7 +106,8 @@ export function OutputPanel({
           if (!isSandpipeError(error, "http")) fail(error);
         });
       });
-      screen.focus();
+      // Unless something else has been turned to meanwhile.
+      if ([focused, document.body].includes(document.activeElement)) screen.focus();
     };
     void follow(execs, item, leaving.signal, useKeyboard, async (event, isOld) => {
       await display.take(event, isOld);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Screen } from "./screen.js";
 
 /** Looks for a text on a screen. Enter goes on, Shift+Enter goes back, Escape ends. */
@@ -13,7 +13,8 @@ export function SearchBar({
   const [missed, setMissed] = useState(false);
   const input = useRef<HTMLInputElement>(null);
 
-  useEffect(() => {
+  // At once: what is typed next may be meant for another field.
+  useLayoutEffect(() => {
     input.current?.focus();
   }, []);
 
