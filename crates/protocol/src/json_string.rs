@@ -99,7 +99,7 @@ pub fn unescape(text: &[u8]) -> Option<(char, &[u8])> {
 
 /// The number that four hexadecimal digits are.
 #[inline]
-fn hexadecimal(digits: [u8; 4]) -> Option<u32> {
+pub(crate) fn hexadecimal(digits: [u8; 4]) -> Option<u32> {
     // What is wrong is looked at once, in the end.
     let value = |digit| DIGITS.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT);
     let [a, b, c, d] = digits.map(value);
@@ -153,7 +153,7 @@ pub fn escape(json: &mut Vec<u8>, text: &str) {
 }
 
 /// How many bytes at the beginning are no quote, backslash or control character.
-fn plain_length(bytes: &[u8]) -> usize {
+pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     // A quote, a backslash, or below 0x20: three times 0, and without a branch.
     let is_special = |byte: u8| (byte ^ b'"').min(byte ^ b'\\').min(byte & 0xE0) == 0;
     let mut rest = bytes;

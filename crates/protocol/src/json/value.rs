@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::json_string::{hexadecimal, plain_length, unescape};
+
 /// How deep arrays and objects may lie in each other: reading them takes room on the stack.
 const MAX_DEPTH: u32 = 128;
 
@@ -90,10 +92,7 @@ impl<'a> Rest<'a> {
         self.take(b'"').then_some(())?;
         let mut text = Cow::Borrowed("");
         loop {
-            // "All Unicode characters may be placed within the quotation marks, except for the
-            // characters that MUST be escaped".
-            let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | ..0x20);
-            let plain = self.split(self.0.bytes().position(is_special)?)?;
+            let plain = self.split(plain_length(self.0.as_bytes()))?;
             if text.is_empty() {
                 text = Cow::Borrowed(plain);
             } else {
@@ -109,32 +108,21 @@ impl<'a> Rest<'a> {
 
     /// The character that stands behind a backslash.
     fn escaped(&mut self) -> Option<char> {
-        Some(match self.split(1)? {
-            "b" => '\u{8}',
-            "f" => '\u{c}',
-            "n" => '\n',
-            "r" => '\r',
-            "t" => '\t',
-            "u" => {
-                let unit = self.code_unit()?;
-                let mut units = vec![unit];
-                if (0xD800..0xDC00).contains(&unit) {
-                    // The other half of a pair has to follow.
-                    self.0 = self.0.strip_prefix("\\u")?;
-                    units.push(self.code_unit()?);
-                }
-                char::decode_utf16(units).next()?.ok()?
-            }
-            itself @ ("\"" | "\\" | "/") => itself.chars().next()?,
-            _ => return None,
-        })
+        if let Some((char, behind)) = unescape(self.0.as_bytes()) {
+            self.split(self.0.len() - behind.len())?;
+            return Some(char);
+        }
+        // Two escapes can be the halves of one character.
+        let high = self.code_unit()?;
+        self.take(b'\\').then_some(())?;
+        char::decode_utf16([high, self.code_unit()?]).next()?.ok()
     }
 
     fn code_unit(&mut self) -> Option<u16> {
-        let digits = self.split(4)?;
-        // It would take a sign, too.
-        digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(())?;
-        u16::from_str_radix(digits, 16).ok()
+        self.take(b'u').then_some(())?;
+        let digits = hexadecimal(*self.0.as_bytes().first_chunk()?)?;
+        self.split(4)?;
+        digits.try_into().ok()
     }
 
     fn number(&mut self) -> Option<&'a str> {
@@ -259,6 +247,22 @@ mod tests {
         ) {
             let (ours, serdes) = both(&format!("\"{inside}\""));
             prop_assert_eq!(ours, serdes);
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_serde_demands() {
+        // Longer ones can be out of serde's range, which is no matter of how they are written.
+        let mut texts = vec![String::new()];
+        for _ in 0..5 {
+            for text in &texts {
+                let serdes = serde_json::from_str::<serde_json::Value>(text);
+                assert_eq!(Value::parse(text).is_ok(), serdes.is_ok(), "{text}");
+            }
+            let longer = |text: &String| {
+                "-+.eE01".chars().map(|char| format!("{text}{char}")).collect::<Vec<_>>()
+            };
+            texts = texts.iter().flat_map(longer).collect();
         }
     }
 
