@@ -118,12 +118,13 @@ impl Target {
             interactive: Some(false),
             ..CreateExecRequest::default()
         };
-        let (exit_code, output) = errand(transport, &request).await.map_err(|error| match error {
-            // Whether `kill` has run is as open as with a signal whose answer is lost.
-            Error::CreateUnknown { cause, .. } if cause.leaves_open() => cause.of(OPERATION),
-            Error::Http { status: 401 | 403, .. } => error.of(OPERATION),
-            error => self.undelivered(&error),
-        })?;
+        let (exit_code, output) =
+            errand(transport, &request).await.map_err(|error| match error {
+                // Whether `kill` has run is as open as with a signal whose answer is lost.
+                Error::CreateUnknown { cause, .. } if cause.leaves_open() => cause.of(OPERATION),
+                Error::Http { status: 401 | 403, .. } => error.of(OPERATION),
+                error => self.undelivered(&error),
+            })?;
         match exit_code {
             Some(0) => Ok(()),
             // ESRCH, in the words of every system.
