@@ -1,17 +1,15 @@
 // @ts-check
 /**
- * `node agent.mjs wc|read|exec FILE`, `ssh FILE PROGRAM ARGUMENT…` or `idle COUNT`: one measurement as one
- * line of JSON.
+ * `node agent.mjs wc|read FILE` or `idle COUNT`: one measurement as one line of JSON.
  */
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { connect as connectBare } from "./clients/bare.mjs";
 
-const [what, argument, program, ...args] = /** @type {[string, string, string, ...string[]]} */ (
-  process.argv.slice(2)
-);
+const [what, argument] = /** @type {[string, string]} */ (process.argv.slice(2));
 const agent = await startAgent();
 const { execs } = await connect(agent);
 await execs.exec("true");
@@ -21,30 +19,18 @@ const before = cpuMs();
 const start = performance.now();
 if (what === "wc") {
   execFileSync("sh", ["-c", 'cat "$0" | wc -c', argument]);
-} else if (what === "ssh") {
-  const child = spawn(program, [...args, `cat ${argument}`], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  child.stdout.setEncoding("utf8");
-  const output = (await child.stdout.toArray()).join("");
-  output.charCodeAt(output.length >> 1);
-} else if (what === "exec") {
-  const { output } = await execs.exec("cat", [argument]);
-  output.charCodeAt(output.length >> 1);
 } else if (what === "read") {
-  const { id } = await execs.create({ command: "cat", args: [argument] });
-  const headers = { authorization: `Bearer ${agent.token}` };
-  const response = await fetch(`${agent.url}/api/v1/stream/execs/${id}/io`, { headers });
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
-  while (!(await reader.read()).done);
+  const { url, token } = agent;
+  const { exec } = await connectBare({ url, token, command: ["cat", argument] });
+  await exec();
 } else {
   for (let i = 0; i < Number(argument); i++) await execs.create({ command: "cat", args: [] });
 }
 const ms = performance.now() - start;
 const result = {
   ...(what !== "idle" && { ms }),
-  ...(["read", "exec"].includes(what) && { cpuMs: cpuMs() - before }),
-  ...(["read", "exec", "idle"].includes(what) && { rssMb: memoryMb() }),
+  ...(what === "read" && { cpuMs: cpuMs() - before }),
+  ...(what !== "wc" && { rssMb: memoryMb() }),
 };
 await agent.stop();
 console.log(JSON.stringify(result));

@@ -13,8 +13,8 @@ import { setUpMachine } from "../scripts/setup/machine.mjs";
 import { prepareTargets } from "../scripts/setup/targets.mjs";
 import { agentRows } from "./rows/agent.mjs";
 import { browserRows } from "./rows/browser.mjs";
+import { endToEndRows, preparedRows } from "./rows/clients.mjs";
 import { latencyRows } from "./rows/latency.mjs";
-import { preparedRows } from "./rows/prepared.mjs";
 import { sizeRows } from "./rows/size.mjs";
 import { machine, markdown } from "./table.mjs";
 
@@ -24,6 +24,9 @@ import { machine, markdown } from "./table.mjs";
  * @property {string} name what it is called on the command line
  * @property {string} title
  * @property {string} reference the column that the others are told as multiples of
+ * @property {() => Promise<Measurable>} open
+ *
+ * @typedef {object} Measurable
  * @property {Record<string, () => Promise<Sample>>} columns
  * @property {() => Promise<void>} [end]
  */
@@ -36,14 +39,16 @@ await command(async () => {
   await buildEverything();
   const asked = process.argv.slice(2);
   const results = [];
-  for (const rows of [preparedRows, latencyRows, agentRows, browserRows]) {
-    for await (const row of rows()) {
-      if (asked.length === 0 || asked.some((name) => row.name.startsWith(name))) {
-        results.push({ row, samples: await measure(row) });
-        console.log(markdown(results.slice(-1)));
-      }
-      await row.end?.();
-    }
+  for (const row of [
+    ...preparedRows,
+    ...endToEndRows,
+    ...latencyRows,
+    ...agentRows,
+    ...browserRows,
+  ]) {
+    if (asked.length > 0 && !asked.some((name) => row.name.startsWith(name))) continue;
+    results.push({ row, samples: await measure(row) });
+    console.log(markdown(results.slice(-1)));
   }
   const text = `${await machine(ROUNDS)}\n${markdown(results)}\n${await sizeRows()}`;
   console.log(text);
@@ -58,12 +63,14 @@ await command(async () => {
  * @param {Row} row
  */
 async function measure(row) {
+  const { columns, end } = await row.open();
   /** @type {Record<string, Sample[]>} */
   const samples = {};
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [column, sample] of Object.entries(row.columns)) {
+    for (const [column, sample] of Object.entries(columns)) {
       (samples[column] ??= []).push(await sample());
     }
   }
+  await end?.();
   return samples;
 }

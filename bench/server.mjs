@@ -4,18 +4,12 @@
  * its address and what is to come out of it as one line of JSON.
  */
 
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { stream, WORKLOADS } from "./workloads.mjs";
+import { expectedOf, stream, workloadOf } from "./workloads.mjs";
 
-const workload = WORKLOADS[process.argv[2] ?? ""]?.();
-if (workload === undefined) throw new Error(`There is no workload ${process.argv[2]}.`);
-const { outputs } = workload;
+const outputs = workloadOf(process.argv[2] ?? "").outputs();
 const bytes = stream(outputs);
-const hash = createHash("sha256");
-for (const output of outputs) hash.update(output);
-const expected = { hash: hash.digest("hex"), events: outputs.length + 1 };
 
 const exec = {
   id: "1",
@@ -61,5 +55,5 @@ function sendFile(url, response) {
 
 server.listen(0, "127.0.0.1", () => {
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}`, ...expected }));
+  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}`, ...expectedOf(outputs) }));
 });

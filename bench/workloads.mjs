@@ -1,10 +1,17 @@
 // @ts-check
 /** The output that the clients drink: what commands print, as an agent sends it. */
 
+import { createHash } from "node:crypto";
+
 /**
  * @typedef {object} Workload
  * @property {string} title
- * @property {string[]} outputs the text of each event
+ * @property {() => string[]} outputs the text of each event
+ * @property {[string, ...string[]]} program what writes a file with it piece by piece
+ *
+ * @typedef {object} Expected what is to come out of it
+ * @property {string} hash SHA-256 of its UTF-8
+ * @property {number} length in UTF-16 code units
  */
 
 const MB = 1_000_000;
@@ -30,16 +37,46 @@ const CJK = [
   "빌드가 완료되었습니다: 경고 2개, 오류 0개\n",
 ];
 
-/** @type {Record<string, () => Workload>} */
+/** @type {Record<string, Workload>} */
 export const WORKLOADS = {
-  ascii: () => ({ title: "100 MB, ASCII", outputs: pieces(ASCII, 100 * MB, 10_000) }),
-  mixed: () => ({
-    title: "100 MB, coloured, partly non-ASCII",
-    outputs: pieces(MIXED, 100 * MB, 10_000),
-  }),
-  cjk: () => ({ title: "100 MB, CJK", outputs: pieces(CJK, 100 * MB, 10_000) }),
-  tiny: () => ({ title: "200,000 events of 60 bytes", outputs: tiny(200_000) }),
+  ascii: large("100 MB, ASCII", ASCII),
+  mixed: large("100 MB, coloured, partly non-ASCII", MIXED),
+  cjk: large("100 MB, CJK", CJK),
+  tiny: {
+    title: "200,000 events of 60 bytes",
+    outputs: () => tiny(200_000),
+    program: ["grep", "--line-buffered", ""],
+  },
 };
+
+/** @param {string} name */
+export function workloadOf(name) {
+  const workload = WORKLOADS[name];
+  if (workload === undefined) throw new Error(`There is no workload ${name}.`);
+  return workload;
+}
+
+/**
+ * @param {string} title
+ * @param {string[]} lines
+ * @returns {Workload}
+ */
+function large(title, lines) {
+  return { title, outputs: () => pieces(lines, 100 * MB, 10_000), program: ["cat"] };
+}
+
+/**
+ * @param {string[]} outputs
+ * @returns {Expected}
+ */
+export function expectedOf(outputs) {
+  const hash = createHash("sha256");
+  for (const output of outputs) hash.update(output);
+  return {
+    hash: hash.digest("hex"),
+    length: outputs.reduce((length, output) => length + output.length, 0),
+  };
+}
 
 /**
  * Lines in an order that does not repeat soon, `size` bytes of UTF-8 in pieces of about `each`.

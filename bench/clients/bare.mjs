@@ -1,15 +1,14 @@
 // @ts-check
 /** Reads the bytes and does nothing with them: what the network costs. */
 
-/** @param {string} url */
-export async function connect(url) {
+import { open } from "./open.mjs";
+
+/** @param {import("../targets.mjs").Target} target */
+export async function connect(target) {
   const read = async () => {
-    const response = await fetch(`${url}/api/v1/stream/execs/1/io`);
-    const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
-    for (;;) {
-      const { done } = await reader.read();
-      if (done) return undefined;
-    }
+    const reader = (await open(target)).getReader();
+    while (!(await reader.read()).done);
+    return undefined;
   };
   return { exec: read, stream: read };
 }

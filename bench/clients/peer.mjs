@@ -1,4 +1,4 @@
 // @ts-check
-/** Another SDK of the same interface: `PEER_MODULE` names a module that exports `connect(url)` as these do. */
+/** Another SDK of the same interface: `PEER_MODULE` names a module that exports `connect(target)` as these do. */
 
 export const { connect } = await import(/** @type {string} */ (process.env["PEER_MODULE"]));

@@ -1,16 +1,16 @@
 // @ts-check
 import { connect as connectSandbox } from "sandpipe";
 
-/** @param {string} url */
-export async function connect(url) {
-  const { execs } = await connectSandbox({ url });
+/** @param {import("../targets.mjs").Target} target */
+export async function connect({ command: [command, ...args], ...agent }) {
+  const { execs } = await connectSandbox(agent);
   return {
-    exec: async () => (await execs.exec("x")).output,
+    exec: async () => (await execs.exec(command, args)).output,
     async stream() {
-      let events = 0;
-      for await (const { output } of execs.streamOutput("1"))
-        events += output === undefined ? 0 : 1;
-      return events;
+      const { id } = await execs.create({ command, args });
+      let length = 0;
+      for await (const { output } of execs.streamOutput(id)) length += output.length;
+      return length;
     },
   };
 }

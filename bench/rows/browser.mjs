@@ -3,44 +3,55 @@
 
 import { prepareChromium } from "../../scripts/setup/chromium.mjs";
 import { launchChromium } from "../../tests/browser/chromium.mjs";
-import { begin } from "../child.mjs";
-import { WORKLOADS } from "../workloads.mjs";
-import { checked } from "./prepared.mjs";
+import { openAgent, openPrepared } from "../targets.mjs";
+import { rows } from "./clients.mjs";
 
-/** @returns {AsyncGenerator<import("../main.mjs").Row>} */
-export async function* browserRows() {
-  await prepareChromium();
-  for (const [name, workload] of Object.entries(WORKLOADS)) {
-    for (const what of ["exec", "stream"]) {
-      const { child, answer } = await begin("server.mjs", [name]);
-      const columns = Object.fromEntries(
-        ["bare", "plain", "sandpipe"].map((client) => [
-          client,
-          async () => checked(client, await inPage(client, what, answer.url), answer),
-        ]),
-      );
-      const title = `Chromium: ${what === "exec" ? "exec" : "streamOutput"}, ${workload().title}`;
-      const end = async () => void child.kill();
-      yield { name: `browser-${what}-${name}`, title, reference: "bare", columns, end };
-    }
-  }
+const clients = ["bare", "plain", "sandpipe"];
+
+export const browserRows = [
+  ...rows("browser-", "Chromium: ", { open: openPrepared, clients, measure: inPage }),
+  ...rows("browser-e2e-", "Chromium, real agent: ", {
+    open: openAgentOfPages,
+    clients,
+    measure: inPage,
+  }),
+];
+
+/**
+ * The agent, and a server of the pages that may use it.
+ *
+ * @param {string} workload
+ */
+async function openAgentOfPages(workload) {
+  const pages = await openPrepared("tiny");
+  const { url } = pages.target;
+  const agent = await openAgent(workload, ["--allow-origin", url]);
+  return {
+    ...agent,
+    target: { ...agent.target, pages: url },
+    async end() {
+      await agent.end();
+      await pages.end();
+    },
+  };
 }
 
 /**
  * @param {string} client
- * @param {string} what
- * @param {string} url
+ * @param {string} call
+ * @param {import("../targets.mjs").Target} target
  */
-async function inPage(client, what, url) {
+async function inPage(client, call, target) {
+  await prepareChromium();
   const browser = await launchChromium();
   try {
     const page = await browser.newPage();
-    await page.goto(`${url}/files/bench/page.html`);
+    await page.goto(`${target.pages ?? target.url}/files/bench/page.html`);
     await page.waitForFunction("globalThis.measure");
     return await page.evaluate(
       // @ts-expect-error The page's script defines it.
-      ([client, what]) => globalThis.measure(client, what),
-      /** @type {const} */ ([client, what]),
+      ([client, call, target]) => globalThis.measure(client, call, target),
+      /** @type {const} */ ([client, call, target]),
     );
   } finally {
     await browser.close();

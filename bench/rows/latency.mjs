@@ -4,23 +4,23 @@
 import { measured } from "../child.mjs";
 import { openSsh } from "../openssh.mjs";
 
-/** @returns {AsyncGenerator<import("../main.mjs").Row>} */
-export async function* latencyRows() {
-  const ssh = await openSsh();
-  for (const [name, title] of Object.entries({
-    warm: '200 × exec("true"), one after the other, real agent',
-    burst: '1,000 × exec("true"), 100 at a time, real agent',
-    cold: "from the import to the first result",
-  })) {
-    const columns = {
+const TITLES = {
+  warm: '200 × exec("true"), one after the other, real agent',
+  burst: '1,000 × exec("true"), 100 at a time, real agent',
+  cold: "from the import to the first result",
+};
+
+/** @type {import("../main.mjs").Row[]} */
+export const latencyRows = Object.entries(TITLES).map(([name, title]) => ({
+  ...{ name, title, reference: "spawn" },
+  async open() {
+    const ours = {
       spawn: () => measured("latency.mjs", ["spawn", name]),
       sandpipe: () => measured("latency.mjs", ["sandpipe", name]),
-      ...(name !== "cold" && {
-        "OpenSSH, shared connection": () =>
-          measured("latency.mjs", ["openssh", name, ...ssh.command, "true"]),
-      }),
     };
-    yield { name, title, reference: "spawn", columns };
-  }
-  await ssh.stop();
-}
+    if (name === "cold") return { columns: ours };
+    const ssh = await openSsh();
+    const openssh = () => measured("latency.mjs", ["openssh", name, ...ssh.command, "true"]);
+    return { columns: { ...ours, openssh }, end: ssh.stop };
+  },
+}));

@@ -1,0 +1,64 @@
+// @ts-check
+/** Clients that drink the output of a command: from prepared bytes, and end to end. */
+
+import { measured } from "../child.mjs";
+import { openAgent, openPrepared } from "../targets.mjs";
+import { WORKLOADS } from "../workloads.mjs";
+
+/**
+ * @typedef {import("../targets.mjs").Target} Target
+ * @typedef {import("../main.mjs").Sample & { hash?: string, length?: number }} Result
+ */
+
+const CALLS = { exec: "exec", stream: "streamOutput" };
+
+const peer = process.env["PEER_MODULE"] === undefined ? [] : ["peer"];
+
+export const preparedRows = rows("", "", {
+  open: openPrepared,
+  clients: ["bare", "plain", "sandpipe", ...peer],
+  measure: inProcess,
+});
+
+export const endToEndRows = rows("e2e-", "real agent: ", {
+  open: openAgent,
+  clients: ["bare", "plain", "sandpipe", ...peer, "openssh"],
+  measure: inProcess,
+});
+
+/**
+ * A row for each workload and call.
+ *
+ * @param {string} name what the rows' names begin with
+ * @param {string} title what their titles begin with
+ * @param {object} how
+ * @param {(workload: string) => Promise<import("../targets.mjs").OpenTarget>} how.open
+ * @param {string[]} how.clients
+ * @param {(client: string, call: string, target: Target) => Promise<Result>} how.measure
+ * @returns {import("../main.mjs").Row[]}
+ */
+export function rows(name, title, { open, clients, measure }) {
+  return Object.keys(WORKLOADS).flatMap((workload) =>
+    Object.entries(CALLS).map(([call, called]) => ({
+      name: `${name}${call}-${workload}`,
+      title: `${title}${called}, ${WORKLOADS[workload]?.title}`,
+      reference: "bare",
+      async open() {
+        const { target, expected, end } = await open(workload);
+        const column = (/** @type {string} */ client) => async () => {
+          const result = await measure(client, call, target);
+          const { hash = expected.hash, length = expected.length } = result;
+          if (hash === expected.hash && length === expected.length) return result;
+          throw new Error(`${client} did not give what was sent: ${JSON.stringify(result)}`);
+        };
+        const columns = Object.fromEntries(clients.map((client) => [client, column(client)]));
+        return { columns, end };
+      },
+    })),
+  );
+}
+
+/** @type {(client: string, call: string, target: Target) => Promise<Result>} */
+function inProcess(client, call, target) {
+  return measured("measure.mjs", [client, call, JSON.stringify(target)]);
+}

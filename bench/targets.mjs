@@ -1,0 +1,63 @@
+// @ts-check
+/** Where a command prints a workload. */
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startAgent } from "sandpipe/node";
+import { begin } from "./child.mjs";
+import { openSsh } from "./openssh.mjs";
+import { expectedOf, workloadOf } from "./workloads.mjs";
+
+/**
+ * @typedef {object} Target what a client is given
+ * @property {string} url the agent's
+ * @property {string} [token]
+ * @property {[string, ...string[]]} command what prints the workload
+ * @property {string} [pages] what serves the pages of the bench, unless the agent's URL does
+ * @property {string[]} [ssh] the program and its arguments that run a script on the same machine
+ *
+ * @typedef {object} OpenTarget
+ * @property {Target} target
+ * @property {import("./workloads.mjs").Expected} expected
+ * @property {() => Promise<void>} end
+ */
+
+/**
+ * Prepared bytes: what the client itself costs.
+ *
+ * @param {string} workload
+ * @returns {Promise<OpenTarget>}
+ */
+export async function openPrepared(workload) {
+  const { child, answer } = await begin("server.mjs", [workload]);
+  const { url, ...expected } = answer;
+  return { target: { url, command: ["x"] }, expected, end: async () => void child.kill() };
+}
+
+/**
+ * The real agent and a real process; OpenSSH beside it.
+ *
+ * @param {string} workload
+ * @param {string[]} [args] the agent's
+ * @returns {Promise<OpenTarget>}
+ */
+export async function openAgent(workload, args = []) {
+  const { outputs: print, program } = workloadOf(workload);
+  const outputs = print();
+  const folder = await mkdtemp(join(tmpdir(), "sandpipe-bench-"));
+  const file = join(folder, workload);
+  await writeFile(file, outputs.join(""));
+  const agent = await startAgent({ args });
+  const ssh = await openSsh();
+  const { url, token } = agent;
+  return {
+    target: { url, token, command: [...program, file], ssh: ssh.command },
+    expected: expectedOf(outputs),
+    async end() {
+      await ssh.stop();
+      await agent.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
