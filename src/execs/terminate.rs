@@ -65,7 +65,13 @@ async fn terminate(
     match outcome.unstopped {
         Some(Unstopped::Undelivered(error)) => return Err(error),
         Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned())),
-        None => drained?,
+        None => {}
+    }
+    if drained.is_err() {
+        // The agent was away for longer than a stream is asked for. It is there again: it said that
+        // nothing is left.
+        reader = OutputReader::new(transport.clone(), id.clone(), -1);
+        drain(&mut reader).await?;
     }
     let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
     Ok((exit_code, outcome.forced))
