@@ -133,6 +133,33 @@ test("an open output waits for an agent that is away, a request gives up", async
   assert.deepEqual([1, 2, 3, 9].map(delayAfter), [500, 1_000, 2_000, 5_000]);
 });
 
+test("a background output is given up when its target fails five times in succession", async () => {
+  const { tail } = await load("background/tail.ts");
+  const { BackgroundError } = await import("sandpipe");
+  const page = new EventTarget();
+  Object.assign(globalThis, {
+    addEventListener: page.addEventListener.bind(page),
+    removeEventListener: page.removeEventListener.bind(page),
+  });
+  const answers = [false, false, false, false, true, false, false, false, false, false, true];
+  const background = {
+    async readOutput() {
+      if (answers.shift()) return { output: "read", nextOffset: 4, status: "running" };
+      throw new BackgroundError("it failed", { operation: "read output", output: "" });
+    },
+  };
+  /** @type {string[]} */
+  const taken = [];
+  const take = async (/** @type {string} */ output) => void taken.push(output);
+  // It is asked again at once where the browser has a connection again.
+  const onFailure = () => void setImmediate(() => page.dispatchEvent(new Event("online")));
+  const grep = { stream: "both", pattern: "", exclude: false };
+  const { signal } = new AbortController();
+  await assert.rejects(tail(background, "id", grep, signal, take, onFailure), /it failed/);
+  assert.deepEqual(taken, ["read"]);
+  assert.deepEqual(answers, [true]);
+});
+
 test("a connection that is refused is not tried again", async () => {
   const { afterFailure } = await load("connection/state.ts");
   const { HttpError } = await import("sandpipe");
