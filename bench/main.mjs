@@ -66,11 +66,14 @@ async function measure(row) {
   const { columns, end } = await row.open();
   /** @type {Record<string, Sample[]>} */
   const samples = {};
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [column, sample] of Object.entries(columns)) {
-      (samples[column] ??= []).push(await sample());
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [column, sample] of Object.entries(columns)) {
+        (samples[column] ??= []).push(await sample());
+      }
     }
+  } finally {
+    await end?.();
   }
-  await end?.();
   return samples;
 }

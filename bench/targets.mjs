@@ -1,13 +1,13 @@
 // @ts-check
 /** Where a command prints a workload. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "sandpipe/node";
-import { begin } from "./child.mjs";
+import { begin, measured } from "./child.mjs";
 import { openSsh } from "./openssh.mjs";
-import { expectedOf, workloadOf } from "./workloads.mjs";
+import { workloadOf } from "./workloads.mjs";
 
 /**
  * @typedef {object} Target what a client is given
@@ -43,17 +43,15 @@ export async function openPrepared(workload) {
  * @returns {Promise<OpenTarget>}
  */
 export async function openAgent(workload, args = []) {
-  const { outputs: print, program } = workloadOf(workload);
-  const outputs = print();
   const folder = await mkdtemp(join(tmpdir(), "sandpipe-bench-"));
   const file = join(folder, workload);
-  await writeFile(file, outputs.join(""));
+  const expected = await measured("write.mjs", [workload, file]);
   const agent = await startAgent({ args });
   const ssh = await openSsh();
   const { url, token } = agent;
   return {
-    target: { url, token, command: [...program, file], ssh: ssh.command },
-    expected: expectedOf(outputs),
+    target: { url, token, command: [...workloadOf(workload).program, file], ssh: ssh.command },
+    expected,
     async end() {
       await ssh.stop();
       await agent.stop();

@@ -2,8 +2,8 @@
 import { connect as connectSandbox } from "sandpipe";
 
 /** @param {import("../targets.mjs").Target} target */
-export async function connect({ command: [command, ...args], ...agent }) {
-  const { execs } = await connectSandbox(agent);
+export async function connect({ url, token, command: [command, ...args] }) {
+  const { execs } = await connectSandbox({ url, ...(token !== undefined && { token }) });
   return {
     exec: async () => (await execs.exec(command, args)).output,
     async stream() {

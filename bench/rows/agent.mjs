@@ -1,11 +1,10 @@
 // @ts-check
 /** The agent by itself: output from a process through it, and what it takes. */
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { measured } from "../child.mjs";
-import { workloadOf } from "../workloads.mjs";
 
 /** @type {import("../main.mjs").Row[]} */
 export const agentRows = [
@@ -16,7 +15,7 @@ export const agentRows = [
     async open() {
       const folder = await mkdtemp(join(tmpdir(), "sandpipe-bench-"));
       const file = join(folder, "100mb");
-      await writeFile(file, workloadOf("mixed").outputs().join(""));
+      await measured("write.mjs", ["mixed", file]);
       const columns = {
         "cat to wc": () => measured("agent.mjs", ["wc", file]),
         "bare read": () => measured("agent.mjs", ["read", file]),
