@@ -78,24 +78,36 @@ impl From<JsonString<'_>> for String {
 #[inline(always)]
 #[must_use]
 pub fn unescape(text: &[u8]) -> Option<(char, &[u8])> {
-    let (kind, after) = text.split_first()?;
-    let char = match kind {
-        b'u' => {
-            let (digits, after) = after.split_first_chunk()?;
-            return Some((char::from_u32(hexadecimal(*digits)?)?, after));
-        }
-        b'n' => '\n',
-        b'"' => '"',
-        b'\\' => '\\',
-        b'r' => '\r',
-        b't' => '\t',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        _ => return None,
-    };
-    Some((char, after))
+    if let Some((ascii, after)) = unescape_short(text) {
+        return Some((ascii.into(), after));
+    }
+    let (digits, after) = text.strip_prefix(b"u")?.split_first_chunk()?;
+    Some((char::from_u32(hexadecimal(*digits)?)?, after))
 }
+
+/// The same of an escape that is one letter: all of these stand for ASCII.
+#[expect(clippy::inline_always, reason = "a call for each escape takes as long as its work")]
+#[inline(always)]
+#[must_use]
+pub fn unescape_short(text: &[u8]) -> Option<(u8, &[u8])> {
+    let (letter, after) = text.split_first()?;
+    // A table: which letter comes next can't be foretold, and no branch hangs on it.
+    let ascii = *SHORT.get(usize::from(*letter))?;
+    (ascii != 0).then_some((ascii, after))
+}
+
+/// What each letter behind a backslash stands for; 0 where it stands for nothing by itself.
+#[expect(clippy::indexing_slicing, reason = "a wrong index is an error of the build")]
+const SHORT: [u8; 256] = {
+    let mut short = [0; 256];
+    let pairs = *b"n\nr\rt\tb\x08f\x0C\"\"\\\\//";
+    let mut i = 0;
+    while i < pairs.len() {
+        short[pairs[i] as usize] = pairs[i + 1];
+        i += 2;
+    }
+    short
+};
 
 /// The number that four hexadecimal digits are.
 #[inline]

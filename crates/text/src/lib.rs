@@ -6,7 +6,7 @@
 mod utf_8;
 
 use sandpipe_protocol::blocks::{Block, first_marked, split_block};
-use sandpipe_protocol::json_string::unescape;
+use sandpipe_protocol::json_string::{unescape, unescape_short};
 
 /// A text that grows. Its memory serves the next text when it is cleared.
 #[derive(Debug, Default)]
@@ -213,15 +213,28 @@ fn copy<'a, T: Unit, const JSON: bool>(
     let mut rest = text;
     let Mark { mut length, mut utf8_length } = *end;
     let stop = loop {
-        let free = units.get_mut(length..).unwrap_or_default();
-        match beginning::<JSON>(rest) {
-            Beginning::Plain => {
-                let plain = copy_plain::<T, JSON>(rest, free);
-                length += plain;
-                utf8_length += plain;
-                rest = rest.get(plain..).unwrap_or_default();
-            }
-            Beginning::Char(char, behind) => {
+        if let [..0x80, ..] = rest {
+            let free = units.get_mut(length..).unwrap_or_default();
+            let plain = copy_plain::<T, JSON>(rest, free);
+            length += plain;
+            utf8_length += plain;
+            rest = rest.get(plain..).unwrap_or_default();
+        }
+        // Most of what does not stand for itself.
+        if JSON
+            && let [b'\\', escape @ ..] = rest
+            && let Some((ascii, behind)) = unescape_short(escape)
+            && let Some(place) = units.get_mut(length)
+        {
+            *place = T::of_ascii(ascii);
+            length += 1;
+            utf8_length += 1;
+            rest = behind;
+            continue;
+        }
+        match special::<JSON>(rest) {
+            Special::Char(char, behind) => {
+                let free = units.get_mut(length..).unwrap_or_default();
                 let Some((first, second)) = T::encode(char) else {
                     break Stop::Wider(rest);
                 };
@@ -232,8 +245,8 @@ fn copy<'a, T: Unit, const JSON: bool>(
                 utf8_length += char.len_utf8();
                 rest = behind;
             }
-            Beginning::End(behind) => break Stop::End(behind),
-            Beginning::Wrong => break Stop::Wrong,
+            Special::End(behind) => break Stop::End(behind),
+            Special::Wrong => break Stop::Wrong,
         }
         let free = units.get_mut(length..).unwrap_or_default();
         let three_byte_chars = T::copy_three_byte_chars(rest, free);
@@ -245,11 +258,9 @@ fn copy<'a, T: Unit, const JSON: bool>(
     stop
 }
 
-/// What text begins with.
-enum Beginning<'a> {
-    /// Something that stands for itself.
-    Plain,
-    /// A character that does not, and what is behind it.
+/// What text begins with that does not stand for itself.
+enum Special<'a> {
+    /// A character, and what is behind it.
     Char(char, &'a [u8]),
     /// The end, which this is behind.
     End(&'a [u8]),
@@ -259,22 +270,21 @@ enum Beginning<'a> {
 
 #[expect(clippy::inline_always, reason = "a call for each character takes as long as its work")]
 #[inline(always)]
-fn beginning<const JSON: bool>(text: &[u8]) -> Beginning<'_> {
+fn special<const JSON: bool>(text: &[u8]) -> Special<'_> {
     match text {
         [0x80..=0xFF, ..] => {
             let (char, behind) = utf_8::decode(text).unwrap_or_else(|| utf_8::replacement(text));
-            Beginning::Char(char, behind)
+            Special::Char(char, behind)
         }
         [b'\\', escape @ ..] if JSON => match unescape(escape) {
-            Some((char, behind)) => Beginning::Char(char, behind),
-            None => Beginning::Wrong,
+            Some((char, behind)) => Special::Char(char, behind),
+            None => Special::Wrong,
         },
-        [b'"', behind @ ..] if JSON => Beginning::End(behind),
+        [b'"', behind @ ..] if JSON => Special::End(behind),
+        [] if !JSON => Special::End(text),
         // "All Unicode characters may be placed within the quotation marks, except for the characters
         // that MUST be escaped".
-        [0..=0x1F, ..] | [] if JSON => Beginning::Wrong,
-        [_, ..] => Beginning::Plain,
-        [] => Beginning::End(text),
+        _ => Special::Wrong,
     }
 }
 
