@@ -30,34 +30,34 @@ pub(super) struct Purpose<'a> {
 }
 
 impl Purpose<'_> {
-    pub(super) fn failed(self, problem: impl Into<String>, output: &str) -> Error {
-        Error::Background {
+    pub(super) fn failed(self, problem: impl Into<String>, output: &str) -> Box<Error> {
+        Box::new(Error::Background {
             operation: self.operation,
             problem: problem.into(),
             output: output.to_owned(),
             id: self.id.map(|id| id.as_str().to_owned()),
             cause: JsValue::UNDEFINED,
-        }
+        })
     }
 
     /// A failure after the process may have been started: its id is what is needed to ask again.
-    pub(super) fn lost(self, error: Error) -> Error {
-        let Error::Thrown(cause) = &error else {
+    pub(super) fn lost(self, error: Box<Error>) -> Box<Error> {
+        let Error::Thrown(cause) = &*error else {
             return error;
         };
         let id = self.id.map(|id| id.as_str().to_owned());
         let named = id.as_deref().unwrap_or_default();
-        Error::Background {
+        Box::new(Error::Background {
             operation: self.operation,
             problem: format!("the target can't be asked any more: process {named} may still run"),
             output: String::new(),
             id,
             cause: cause.clone(),
-        }
+        })
     }
 
     /// An answer that is not what the script would have said.
-    pub(super) fn unreadable(self, output: &str) -> Error {
+    pub(super) fn unreadable(self, output: &str) -> Box<Error> {
         let excerpt = excerpt(output.trim().as_bytes());
         self.failed(format!("the target's answer can't be read: {excerpt}"), &excerpt)
     }
@@ -102,14 +102,14 @@ impl Runtime {
         };
         let mut abort = Abort::listen(signal.clone());
         if let Some(reason) = abort.aborted_before() {
-            return Err(Error::Thrown(reason));
+            return Err(Error::thrown(reason));
         }
         let nonce = Nonce::random();
         let text = script.render(&nonce);
         let calling = pin!(self.call(purpose, &text, Some(signal)));
         let aborted = pin!(abort.aborted());
         match select(aborted, calling).await {
-            Either::Left((reason, _)) => Err(Error::Thrown(reason)),
+            Either::Left((reason, _)) => Err(Error::thrown(reason)),
             Either::Right((output, _)) => interpret(purpose, &output?, &nonce, read),
         }
     }
@@ -122,11 +122,11 @@ impl Runtime {
     ) -> Result<Output> {
         let options = Object::new();
         if let Some(signal) = signal {
-            Reflect::set(&options, &"signal".into(), signal).map_err(Error::Thrown)?;
+            Reflect::set(&options, &"signal".into(), signal).map_err(Error::thrown)?;
         }
         let promise =
-            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(Error::Thrown)?;
-        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(Error::Thrown)?;
+            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(Error::thrown)?;
+        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(Error::thrown)?;
         let field = |name: &str| Reflect::get(&result, &name.into()).ok();
         let exit_code = field("exitCode").and_then(|code| code.as_f64());
         let output = field("output").and_then(|output| output.as_string());
@@ -155,7 +155,7 @@ fn interpret<T>(
         Ok(answer) => read(&answer).ok_or_else(|| purpose.unreadable(&output.text)),
         Err(NoAnswer::Missing) => {
             let id = purpose.id.map_or("", ProcessId::as_str);
-            Err(Error::NotFound { operation: purpose.operation, id: id.to_owned() })
+            Err(Error::NotFound { operation: purpose.operation, id: id.to_owned() }.into())
         }
         Err(NoAnswer::Failed(message)) => Err(purpose.failed(message.clone(), &message)),
         Err(NoAnswer::Incomplete) => {

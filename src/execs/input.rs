@@ -26,7 +26,7 @@ pub(super) async fn check_end(transport: &Transport) -> Result<()> {
     if transport.offers(feature).await.map_err(|error| error.of(Operation::CreateExec))? {
         return Ok(());
     }
-    Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" })
+    Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" }.into())
 }
 
 /// Sends all of it, and the end if it has one. A command that does not read it to the end may do so.
@@ -60,9 +60,11 @@ async fn send(
         let attempt = async || send_stdin(transport, id, &body).await;
         match transport.repeat_while(Operation::SendStdin, may_repeat, attempt).await {
             Ok(_) => {}
-            // It has ended, or closed its standard input.
-            Err(Error::Http { status: 400, message: Some(_), .. }) => return Ok(()),
-            Err(error) => return Err(error),
+            Err(error) => match *error {
+                // It has ended, or closed its standard input.
+                Error::Http { status: 400, message: Some(_), .. } => return Ok(()),
+                _ => return Err(error),
+            },
         }
     }
     Ok(())

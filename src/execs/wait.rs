@@ -73,31 +73,30 @@ pub(crate) async fn wait(
         }
     };
     if let Some((why, outcome)) = stopped {
-        return Err(Error::Stopped(Box::new(Stopped {
+        return Err(Error::Stopped(Stopped {
             exec_id: Some(id.as_str().to_owned()),
             why,
             output: record.transcript.text(),
             forced: outcome.forced,
-            unstopped: outcome.unstopped.map(Box::new),
-            incomplete: followed.err().map(Box::new),
-        })));
+            unstopped: outcome.unstopped,
+            incomplete: followed.err(),
+        })
+        .into());
     }
-    match followed {
-        Ok(()) => record.transcript.outcome(reader.exit_code()),
-        Err(Error::ExitCodeMissing { exec_id, cause, .. }) => {
-            Err(Error::ExitCodeMissing { exec_id, output: record.transcript.text(), cause })
-        }
-        Err(Error::OutputLimit {
-            exec_id, limit: limit @ OutputLimit::Bytes(_), output, ..
-        }) => {
+    let Err(mut error) = followed else {
+        return record.transcript.outcome(reader.exit_code());
+    };
+    match &mut *error {
+        Error::ExitCodeMissing { output, .. } => *output = record.transcript.text(),
+        Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
             let outcome =
                 find_and_stop(transport, id, Push::Stop, grace_ms, &mut stops, ended).await;
-            let unstopped = outcome.unstopped.map(Box::new);
-            Err(Error::OutputLimit { exec_id, limit, output, unstopped })
+            *unstopped = outcome.unstopped;
         }
-        Err(error) => Err(error),
+        _ => {}
     }
+    Err(error)
 }
 
 async fn find_and_stop(
