@@ -94,7 +94,7 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
             (None, None) => pending().await,
         }
     };
-    let outcome = wait(transport, reader, options, has_asked).await;
+    let outcome = wait(transport, reader, options, pin!(has_asked)).await;
     outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| lost_sight(&id, error))
 }
 

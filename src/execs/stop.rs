@@ -36,7 +36,7 @@ pub(crate) async fn stop(
     first: Push,
     grace_ms: f64,
     requests: &mut StopRequests,
-    mut ended: Pin<&mut impl Future<Output = ()>>,
+    mut ended: Pin<&mut dyn Future<Output = ()>>,
 ) -> Outcome {
     let outcome = {
         let climb = pin!(climb(transport, target, first, grace_ms, requests));

@@ -1,5 +1,5 @@
 use std::future::{Future, pending};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 
 use futures_util::future::{Either, select};
 use js_sys::{Function, Promise};
@@ -32,7 +32,7 @@ impl Execs {
         promise(async move {
             let (id, options) = arguments?;
             let reader = OutputReader::new(transport.clone(), id, 0);
-            wait(&transport, reader, options, pending()).await
+            wait(&transport, reader, options, pin!(pending())).await
         })
     }
 }
@@ -42,7 +42,7 @@ pub(crate) async fn wait(
     transport: &Transport,
     mut reader: OutputReader,
     options: WaitOptions,
-    asked: impl Future<Output = StopRequest>,
+    asked: Pin<&mut dyn Future<Output = StopRequest>>,
 ) -> Result<JsValue> {
     let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
     let id = &reader.id().clone();
@@ -54,8 +54,7 @@ pub(crate) async fn wait(
     let (followed, stopped) = {
         let mut following = pin!(follow(&mut reader, &mut record));
         let first = {
-            let (asked, next) = (pin!(asked), pin!(stops.next()));
-            match select(following.as_mut(), select(asked, next)).await {
+            match select(following.as_mut(), select(asked, pin!(stops.next()))).await {
                 Either::Left((followed, _)) => Err(followed),
                 Either::Right((request, _)) => Ok(request.factor_first().0),
             }
@@ -105,7 +104,7 @@ async fn find_and_stop(
     first: Push,
     grace_ms: f64,
     requests: &mut StopRequests,
-    ended: std::pin::Pin<&mut impl Future<Output = ()>>,
+    ended: Pin<&mut dyn Future<Output = ()>>,
 ) -> Outcome {
     match Target::find(transport, id).await {
         Ok(target) => stop(transport, &target, first, grace_ms, requests, ended).await,
