@@ -35,14 +35,14 @@ pub(super) async fn feed(transport: &Transport, id: &ExecId, input: &Input) -> R
         Input::Endless(text) => feed_on(transport, id, text).await,
         Input::ToItsEnd(text) => {
             let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
-            send(transport, id, bodies(text).chain([end])).await
+            send(transport, id, &mut bodies(text).chain([end])).await
         }
     }
 }
 
 /// Sends all of it, to a process that takes more after it.
 pub(crate) async fn feed_on(transport: &Transport, id: &ExecId, input: &str) -> Result<()> {
-    send(transport, id, bodies(input)).await
+    send(transport, id, &mut bodies(input)).await
 }
 
 fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
@@ -52,7 +52,7 @@ fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
 async fn send(
     transport: &Transport,
     id: &ExecId,
-    bodies: impl Iterator<Item = ExecStdin>,
+    bodies: &mut dyn Iterator<Item = ExecStdin>,
 ) -> Result<()> {
     for body in bodies {
         // What may have arrived is not repeated: the process could read it twice.
