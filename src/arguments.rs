@@ -20,7 +20,8 @@ pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {
             name: name.to_owned(),
             expected: "well-formed text".to_owned(),
             actual: "a string with a lone surrogate".to_owned(),
-        });
+        }
+        .into());
     }
     Ok(text.into())
 }
@@ -34,7 +35,8 @@ pub(crate) fn shell_text(value: &JsValue, name: &str) -> Result<String> {
             name: name.to_owned(),
             expected: "text without the character U+0000, which no shell can hold".to_owned(),
             actual: format!("text with one at byte {at}"),
-        }),
+        }
+        .into()),
     }
 }
 
@@ -183,7 +185,8 @@ impl<'a> Fields<'a> {
                 name: self.name.to_owned(),
                 expected: format!("an object with no other fields than {}", known.join(", ")),
                 actual: format!("one with {unknown:?}"),
-            }),
+            }
+            .into()),
         }
     }
 
@@ -210,7 +213,7 @@ impl<'a> Fields<'a> {
 
     fn get(&self, key: &str) -> Result<JsValue> {
         // A getter of the caller's may throw.
-        Reflect::get(&self.object, &key.into()).map_err(Error::Thrown)
+        Reflect::get(&self.object, &key.into()).map_err(Error::thrown)
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -222,12 +225,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(crate) fn wrong(name: &str, expected: &str, value: &JsValue) -> Error {
-    Error::InvalidArgument {
+pub(crate) fn wrong(name: &str, expected: &str, value: &JsValue) -> Box<Error> {
+    Box::new(Error::InvalidArgument {
         name: name.to_owned(),
         expected: expected.to_owned(),
         actual: describe(value),
-    }
+    })
 }
 
 fn describe(value: &JsValue) -> String {

@@ -29,9 +29,9 @@ impl InFlight {
     /// Registers something that [`InFlight::close`] is to end.
     pub(crate) fn begin(&self) -> Result<Cancel> {
         if self.is_closed() {
-            return Err(Error::Closed);
+            return Err(Error::Closed.into());
         }
-        let controller = AbortController::new().map_err(Error::Thrown)?;
+        let controller = AbortController::new().map_err(Error::thrown)?;
         let registered = self.lineage().map(|in_flight| in_flight.register(&controller)).collect();
         Ok(Cancel { controller, in_flight: self.clone(), registered })
     }
@@ -78,8 +78,8 @@ impl Cancel {
     }
 
     /// The error that a failure of it stands for: closing also fails what is under way.
-    pub(crate) fn explain(&self, otherwise: impl FnOnce() -> Error) -> Error {
-        if self.in_flight.is_closed() { Error::Closed } else { otherwise() }
+    pub(crate) fn explain(&self, otherwise: impl FnOnce() -> Error) -> Box<Error> {
+        Box::new(if self.in_flight.is_closed() { Error::Closed } else { otherwise() })
     }
 }
 

@@ -57,10 +57,10 @@ pub(crate) enum Error {
         limit: OutputLimit,
         output: JsValue,
         /// Why the command may still run, if so.
-        unstopped: Option<Box<Unstopped>>,
+        unstopped: Option<Unstopped>,
     },
     #[error("{}", .0.describe())]
-    Stopped(Box<Stopped>),
+    Stopped(Stopped),
     #[error("processes of exec {0} are still there after SIGKILL")]
     StillThere(String),
     #[error("this agent does not offer {feature:?}, which {what} needs")]
@@ -106,7 +106,7 @@ pub(crate) struct Stopped {
     /// It took SIGKILL.
     pub(crate) forced: bool,
     /// Why it may still run, if so.
-    pub(crate) unstopped: Option<Box<Unstopped>>,
+    pub(crate) unstopped: Option<Unstopped>,
     /// Why some of its output is missing, if so.
     pub(crate) incomplete: Option<Box<Error>>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Stopped {
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Unstopped {
     #[error("it could not be stopped: {0}")]
-    Undelivered(Error),
+    Undelivered(Box<Error>),
     #[error("processes of it are still there after SIGKILL")]
     StillThere,
 }
@@ -141,14 +141,20 @@ pub(crate) enum OutputLimit {
     Bytes(u64),
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Error>;
+/// In a box: every step of a call hands it on, and is smaller where that is a pointer.
+pub(crate) type Result<T> = std::result::Result<T, Box<Error>>;
 
 impl Error {
+    /// What a function of the caller's threw.
+    pub(crate) fn thrown(value: JsValue) -> Box<Self> {
+        Box::new(Self::Thrown(value))
+    }
+
     /// The same, as a failure of another operation: of the one that the caller asked for.
-    pub(crate) fn of(mut self, wanted: Operation) -> Self {
+    pub(crate) fn of(mut self: Box<Self>, wanted: Operation) -> Box<Self> {
         if let Self::Http { operation, .. }
         | Self::Network { operation, .. }
-        | Self::Protocol { operation, .. } = &mut self
+        | Self::Protocol { operation, .. } = &mut *self
         {
             *operation = wanted;
         }
@@ -168,6 +174,21 @@ impl Error {
     /// Whether it is about an answer, or about there being none: all else would come again.
     pub(crate) fn is_answer(&self) -> bool {
         matches!(self, Self::Http { .. } | Self::Network { .. })
+    }
+
+    /// Whether the sandbox was closed meanwhile.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+
+    /// Whether the answer was not waited for any longer.
+    pub(crate) fn is_overdue(&self) -> bool {
+        matches!(self, Self::Network { answer_overdue: true, .. })
+    }
+
+    /// Whether the agent can't have seen the request.
+    pub(crate) fn is_never_sent(&self) -> bool {
+        matches!(self, Self::Network { never_sent: true, .. })
     }
 
     /// The HTTP status that it is about, if there was an answer.
@@ -291,7 +312,7 @@ impl Error {
             Self::OutputLimit { exec_id, output, unstopped, .. } => vec![
                 ("execId", exec_id.into()),
                 ("output", output.clone()),
-                ("cause", unstopped.as_deref().map_or(JsValue::UNDEFINED, Unstopped::cause)),
+                ("cause", unstopped.as_ref().map_or(JsValue::UNDEFINED, Unstopped::cause)),
             ],
             Self::Stopped(stopped) => stopped.fields(),
             Self::Session { exec_id, output, .. } => {
@@ -358,7 +379,7 @@ impl Stopped {
             Why::TimedOut { .. } => (Some(124), JsValue::UNDEFINED),
             Why::InputLost { error } => (None, error.to_js()),
         };
-        let unstopped = self.unstopped.as_deref().map_or(JsValue::UNDEFINED, Unstopped::cause);
+        let unstopped = self.unstopped.as_ref().map_or(JsValue::UNDEFINED, Unstopped::cause);
         vec![
             ("execId", self.exec_id.as_ref().map_or(JsValue::UNDEFINED, JsValue::from)),
             ("output", self.output.clone()),
@@ -378,8 +399,8 @@ impl Unstopped {
     }
 }
 
-impl From<Error> for JsValue {
-    fn from(error: Error) -> Self {
+impl From<Box<Error>> for JsValue {
+    fn from(error: Box<Error>) -> Self {
         error.to_js()
     }
 }

@@ -102,8 +102,10 @@ async fn ask(transport: &Transport) -> Result<Offer> {
     let nothing = |lasting| Ok(Offer { features: Vec::new(), told: false, lasting });
     match transport.send(&request).await.and_then(|body| read_json(operation, &body)) {
         Ok(Health { features, .. }) => Ok(Offer { features, told: true, lasting: true }),
-        Err(Error::Http { status: 404, .. }) => nothing(true),
-        Err(Error::Http { .. } | Error::Protocol { .. }) => nothing(false),
-        Err(error) => Err(error),
+        Err(error) => match *error {
+            Error::Http { status: 404, .. } => nothing(true),
+            Error::Http { .. } | Error::Protocol { .. } => nothing(false),
+            _ => Err(error),
+        },
     }
 }

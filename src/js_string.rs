@@ -49,12 +49,12 @@ pub(crate) fn to_js_string(text: &Text) -> Result<JsString> {
     // A handle of a JS object may be one more than the module has room for. The memory grows and moves
     // then, and what is made of a view of it is empty. For the next try there is room.
     for _ in 0..3 {
-        let string = make(text.units()).map_err(Error::Thrown)?;
+        let string = make(text.units()).map_err(Error::thrown)?;
         if string.length() as usize == text.length() {
             return Ok(string);
         }
     }
-    Err(Error::Thrown(js_sys::Error::new("a text could not be made a string").into()))
+    Err(Error::thrown(js_sys::Error::new("a text could not be made a string").into()))
 }
 
 fn in_node(units: Units<'_>) -> std::result::Result<JsString, JsValue> {

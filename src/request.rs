@@ -136,10 +136,12 @@ impl ExecId {
 
     /// The id of an exec that the agent has just created.
     pub(crate) fn of(exec: ExecItem) -> Result<Self> {
-        Self::parse(exec.id).ok_or_else(|| Error::Protocol {
-            operation: Operation::CreateExec,
-            problem: "the agent gave the exec no usable id".to_owned(),
-            excerpt: String::new(),
+        Self::parse(exec.id).ok_or_else(|| {
+            Box::new(Error::Protocol {
+                operation: Operation::CreateExec,
+                problem: "the agent gave the exec no usable id".to_owned(),
+                excerpt: String::new(),
+            })
         })
     }
 
@@ -173,9 +175,9 @@ pub(crate) fn refusal(
     status: u16,
     body: String,
     retry_after_ms: Option<f64>,
-) -> Error {
+) -> Box<Error> {
     let message = json::read::<ErrorBody>(body.as_bytes()).ok().map(|body| body.message);
-    Error::Http { operation, status, message, body, retry_after_ms }
+    Box::new(Error::Http { operation, status, message, body, retry_after_ms })
 }
 
 /// The value that an answer's body holds.
@@ -183,10 +185,10 @@ pub(crate) fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Resul
     json::read(body).map_err(|problem| unreadable(operation, &problem, body))
 }
 
-fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Error {
+fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Box<Error> {
     let excerpt = excerpt(body);
     let problem = format!("the agent's answer is not what it should be: {problem}: {excerpt}");
-    Error::Protocol { operation, problem, excerpt }
+    Box::new(Error::Protocol { operation, problem, excerpt })
 }
 
 /// The beginning of something that can't be understood, short enough for a message.
@@ -237,10 +239,9 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_json_is_quoted() {
         let page = format!("<!DOCTYPE html>{}", "x".repeat(1000));
-        let Err(Error::Protocol { problem, excerpt, .. }) =
-            read_json::<u16>(Operation::GetExec, page.as_bytes())
-        else {
-            panic!("it was taken for JSON");
+        let error = read_json::<u16>(Operation::GetExec, page.as_bytes()).unwrap_err();
+        let Error::Protocol { problem, excerpt, .. } = *error else {
+            panic!("it is about something else: {error}");
         };
         assert!(problem.contains("<!DOCTYPE html>"), "{problem}");
         assert_eq!(excerpt.chars().count(), 121);

@@ -64,9 +64,9 @@ fn connect(options: &JsValue) -> Result<Transport> {
     let socket_query = (own_fetch.is_none() && own_headers.is_none())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));
     let fetch = own_fetch.map_or_else(global_fetch, Ok)?;
-    let headers = own_headers.map_or_else(Headers::new, Ok).map_err(Error::Thrown)?;
+    let headers = own_headers.map_or_else(Headers::new, Ok).map_err(Error::thrown)?;
     if let Some(token) = token {
-        headers.set("authorization", &format!("Bearer {token}")).map_err(Error::Thrown)?;
+        headers.set("authorization", &format!("Bearer {token}")).map_err(Error::thrown)?;
     }
     let retry = fields.optional("retry", RetryPolicy::read)?.unwrap_or_default();
     Ok(Transport::new(url, fetch, headers, socket_query, retry))
@@ -94,7 +94,7 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
 }
 
 fn headers(value: &JsValue, name: &str) -> Result<Headers> {
-    let headers = Headers::new().map_err(Error::Thrown)?;
+    let headers = Headers::new().map_err(Error::thrown)?;
     for (key, text) in arguments::string_map(value, name)? {
         // The value may be a secret: it is in no error message.
         headers.append(&key, &text).map_err(|_| Error::InvalidArgument {
@@ -115,12 +115,13 @@ fn token(value: &JsValue, name: &str) -> Result<String> {
             name: name.to_owned(),
             expected: "visible ASCII characters without spaces".to_owned(),
             actual: "not".to_owned(),
-        });
+        }
+        .into());
     }
     Ok(token)
 }
 
 fn global_fetch() -> Result<Function> {
-    let fetch = Reflect::get(&js_sys::global(), &"fetch".into()).map_err(Error::Thrown)?;
+    let fetch = Reflect::get(&js_sys::global(), &"fetch".into()).map_err(Error::thrown)?;
     arguments::function(&fetch, "options.fetch")
 }

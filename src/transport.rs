@@ -158,7 +158,7 @@ impl Transport {
         &self,
         operation: Operation,
         attempts: u32,
-        error: Error,
+        error: Box<Error>,
     ) -> Result<()> {
         let retry = self.retry();
         if attempts >= retry.backoff.max_attempts || !error.is_answer() {
@@ -179,7 +179,7 @@ impl Transport {
         let closed = pin!(closing.aborted());
         match select(pin!(sleep(milliseconds)), closed).await {
             Either::Left(_) => Ok(()),
-            Either::Right(_) => Err(Error::Closed),
+            Either::Right(_) => Err(Error::Closed.into()),
         }
     }
 
@@ -241,7 +241,8 @@ impl Transport {
                     request.accept.header(),
                 ),
                 excerpt: beginning,
-            });
+            }
+            .into());
         }
         Ok(body)
     }
@@ -267,7 +268,7 @@ impl Transport {
         Ok(init)
     }
 
-    fn no_answer(&self, operation: Operation, cancel: &Cancel, thrown: JsValue) -> Error {
+    fn no_answer(&self, operation: Operation, cancel: &Cancel, thrown: JsValue) -> Box<Error> {
         cancel.explain(|| Error::Network {
             operation,
             url: self.agent.url.clone(),
@@ -342,7 +343,7 @@ impl Body {
     }
 
     /// The error of an answer that is not as long as it has to be.
-    pub(crate) fn cut(&self, reason: &str) -> Error {
+    pub(crate) fn cut(&self, reason: &str) -> Box<Error> {
         self.transport.no_answer(self.operation, &self.cancel, reason.into())
     }
 
@@ -355,7 +356,8 @@ impl Body {
             operation: self.operation,
             problem: format!("the answer is larger than {MAX_BODY} bytes"),
             excerpt: excerpt(&whole),
-        })
+        }
+        .into())
     }
 
     /// Reads no more than a certain number of bytes; the rest is left.

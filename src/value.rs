@@ -11,5 +11,5 @@ use crate::error::{Error, Result};
 /// As text, a value of any size crosses the boundary once; field by field it would cross once for
 /// each, which is slower for all but the smallest.
 pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
-    JSON::parse(&json::to_string(value)).map_err(Error::Thrown)
+    JSON::parse(&json::to_string(value)).map_err(Error::thrown)
 }

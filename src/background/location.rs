@@ -70,7 +70,8 @@ pub(super) fn path(value: &JsValue, name: &str) -> Result<String> {
             name: name.to_owned(),
             expected: format!("a path of 1 to {LONGEST_PATH} bytes"),
             actual: format!("one of {} bytes", path.len()),
-        });
+        }
+        .into());
     }
     Ok(path)
 }
@@ -87,7 +88,8 @@ fn plain_name(text: String, name: &str) -> Result<String> {
              letter or digit"
         ),
         actual: format!("the string {:?}", text.chars().take(60).collect::<String>()),
-    })
+    }
+    .into())
 }
 
 fn is_plain_name(text: &str) -> bool {

@@ -80,7 +80,8 @@ impl ReadOptions {
                 name: "options.exclude".to_owned(),
                 expected: "left out where there is no `filter`".to_owned(),
                 actual: "true".to_owned(),
-            });
+            }
+            .into());
         }
         Ok(Self {
             stream: fields.optional("stream", stream)?.unwrap_or(Stream::Both),
@@ -131,12 +132,12 @@ impl Stream {
     }
 }
 
-fn only_one(first: &str, second: &str) -> Error {
-    Error::InvalidArgument {
+fn only_one(first: &str, second: &str) -> Box<Error> {
+    Box::new(Error::InvalidArgument {
         name: format!("options.{second}"),
         expected: format!("left out where there is `{first}`"),
         actual: "given too".to_owned(),
-    }
+    })
 }
 
 fn stream(value: &JsValue, name: &str) -> Result<Stream> {
@@ -181,7 +182,8 @@ fn regular_expression(value: &JsValue, name: &str) -> Result<RegExp> {
             name: name.to_owned(),
             expected: "a regular expression of JavaScript".to_owned(),
             actual: format!("{pattern:?}: {}", message(&error)),
-        }),
+        }
+        .into()),
     }
 }
 

@@ -30,34 +30,34 @@ pub(super) struct Purpose<'a> {
 }
 
 impl Purpose<'_> {
-    pub(super) fn failed(self, problem: impl Into<String>, output: &str) -> Error {
-        Error::Background {
+    pub(super) fn failed(self, problem: impl Into<String>, output: &str) -> Box<Error> {
+        Box::new(Error::Background {
             operation: self.operation,
             problem: problem.into(),
             output: output.to_owned(),
             id: self.id.map(|id| id.as_str().to_owned()),
             cause: JsValue::UNDEFINED,
-        }
+        })
     }
 
     /// A failure after the process may have been started: its id is what is needed to ask again.
-    pub(super) fn lost(self, error: Error) -> Error {
-        let Error::Thrown(cause) = &error else {
+    pub(super) fn lost(self, error: Box<Error>) -> Box<Error> {
+        let Error::Thrown(cause) = &*error else {
             return error;
         };
         let id = self.id.map(|id| id.as_str().to_owned());
         let named = id.as_deref().unwrap_or_default();
-        Error::Background {
+        Box::new(Error::Background {
             operation: self.operation,
             problem: format!("the target can't be asked any more: process {named} may still run"),
             output: String::new(),
             id,
             cause: cause.clone(),
-        }
+        })
     }
 
     /// An answer that is not what the script would have said.
-    pub(super) fn unreadable(self, output: &str) -> Error {
+    pub(super) fn unreadable(self, output: &str) -> Box<Error> {
         let excerpt = excerpt(output.trim().as_bytes());
         self.failed(format!("the target's answer can't be read: {excerpt}"), &excerpt)
     }
@@ -84,9 +84,7 @@ impl Runtime {
         script: &Script,
         read: impl FnOnce(&Answer<'_>) -> Option<T>,
     ) -> Result<T> {
-        let nonce = Nonce::random();
-        let output = self.call(purpose, &script.render(&nonce), None).await?;
-        interpret(purpose, &output, &nonce, read)
+        self.call(purpose, script, None).await?.take(purpose, read)
     }
 
     /// The same, until a signal is aborted: then it fails with the signal's reason.
@@ -102,36 +100,36 @@ impl Runtime {
         };
         let mut abort = Abort::listen(signal.clone());
         if let Some(reason) = abort.aborted_before() {
-            return Err(Error::Thrown(reason));
+            return Err(Error::thrown(reason));
         }
-        let nonce = Nonce::random();
-        let text = script.render(&nonce);
-        let calling = pin!(self.call(purpose, &text, Some(signal)));
+        let calling = pin!(self.call(purpose, script, Some(signal)));
         let aborted = pin!(abort.aborted());
         match select(aborted, calling).await {
-            Either::Left((reason, _)) => Err(Error::Thrown(reason)),
-            Either::Right((output, _)) => interpret(purpose, &output?, &nonce, read),
+            Either::Left((reason, _)) => Err(Error::thrown(reason)),
+            Either::Right((output, _)) => output?.take(purpose, read),
         }
     }
 
     async fn call(
         &self,
         purpose: Purpose<'_>,
-        script: &str,
+        script: &Script,
         signal: Option<&AbortSignal>,
     ) -> Result<Output> {
+        let nonce = Nonce::random();
+        let script = script.render(&nonce);
         let options = Object::new();
         if let Some(signal) = signal {
-            Reflect::set(&options, &"signal".into(), signal).map_err(Error::Thrown)?;
+            Reflect::set(&options, &"signal".into(), signal).map_err(Error::thrown)?;
         }
         let promise =
-            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(Error::Thrown)?;
-        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(Error::Thrown)?;
+            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(Error::thrown)?;
+        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(Error::thrown)?;
         let field = |name: &str| Reflect::get(&result, &name.into()).ok();
         let exit_code = field("exitCode").and_then(|code| code.as_f64());
         let output = field("output").and_then(|output| output.as_string());
         match (exit_code, output) {
-            (Some(exit_code), Some(output)) => Ok(Output { exit_code, text: output }),
+            (Some(exit_code), Some(output)) => Ok(Output { exit_code, text: output, nonce }),
             _ => {
                 Err(purpose
                     .failed("the runtime resolved something else than { exitCode, output }", ""))
@@ -140,35 +138,42 @@ impl Runtime {
     }
 }
 
+/// What a script printed, its answer amid it.
 struct Output {
     exit_code: f64,
     text: String,
+    nonce: Nonce,
 }
 
-fn interpret<T>(
-    purpose: Purpose<'_>,
-    output: &Output,
-    nonce: &Nonce,
-    read: impl FnOnce(&Answer<'_>) -> Option<T>,
-) -> Result<T> {
-    match Answer::find(&output.text, nonce) {
-        Ok(answer) => read(&answer).ok_or_else(|| purpose.unreadable(&output.text)),
-        Err(NoAnswer::Missing) => {
-            let id = purpose.id.map_or("", ProcessId::as_str);
-            Err(Error::NotFound { operation: purpose.operation, id: id.to_owned() })
-        }
-        Err(NoAnswer::Failed(message)) => Err(purpose.failed(message.clone(), &message)),
-        Err(NoAnswer::Incomplete) => {
-            let excerpt = excerpt(output.text.trim().as_bytes());
-            // The runtime's own codes are small.
-            #[allow(clippy::cast_possible_truncation)]
-            let code = output.exit_code as i32;
-            Err(purpose.failed(
-                format!(
-                    "the target's shell ended with exit code {code} before it had answered: {excerpt}"
-                ),
-                &excerpt,
-            ))
-        }
+impl Output {
+    fn take<T>(
+        &self,
+        purpose: Purpose<'_>,
+        read: impl FnOnce(&Answer<'_>) -> Option<T>,
+    ) -> Result<T> {
+        read(&self.answer(purpose)?).ok_or_else(|| purpose.unreadable(&self.text))
+    }
+
+    fn answer(&self, purpose: Purpose<'_>) -> Result<Answer<'_>> {
+        Answer::find(&self.text, &self.nonce).map_err(|why| match why {
+            NoAnswer::Missing => {
+                let id = purpose.id.map_or("", ProcessId::as_str);
+                Error::NotFound { operation: purpose.operation, id: id.to_owned() }.into()
+            }
+            NoAnswer::Failed(message) => purpose.failed(message.clone(), &message),
+            NoAnswer::Incomplete => {
+                let excerpt = excerpt(self.text.trim().as_bytes());
+                // The runtime's own codes are small.
+                #[allow(clippy::cast_possible_truncation)]
+                let code = self.exit_code as i32;
+                purpose.failed(
+                    format!(
+                        "the target's shell ended with exit code {code} before it had answered: \
+                         {excerpt}"
+                    ),
+                    &excerpt,
+                )
+            }
+        })
     }
 }

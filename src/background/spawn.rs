@@ -89,7 +89,8 @@ fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> 
                 expected: "an object whose keys are names of variables: letters, digits and `_`"
                     .to_owned(),
                 actual: format!("one with {key:?}"),
-            });
+            }
+            .into());
         }
         let text = fields.required(&key, shell_text)?;
         if key.len() + "=".len() + text.len() > LONGEST_VARIABLE {
@@ -100,7 +101,7 @@ fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> 
                      to start a program with a longer one"
                 ),
                 actual: format!("a value of {} bytes", text.len()),
-            });
+            }.into());
         }
         variables.insert(key, text);
     }

@@ -63,7 +63,7 @@ impl Creation {
     ) -> Result<Self> {
         if transport.in_flight.is_closed() {
             // Nothing has been sent, and nothing will be.
-            return Err(Error::Closed);
+            return Err(Error::Closed.into());
         }
         let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
         let offered = transport.offers(Feature::IdempotencyKey).await;
@@ -118,9 +118,9 @@ impl Creation {
                     Ok(Created { exec, output: None })
                 }),
             };
-            may_exist |= answer.as_ref().is_err_and(|error| match error {
+            may_exist |= answer.as_ref().is_err_and(|error| match **error {
                 Error::Protocol { .. } => transport.is_known(),
-                error => self.leaves_open(error),
+                _ => self.leaves_open(error),
             });
             answer
         };
@@ -132,10 +132,10 @@ impl Creation {
     }
 
     /// The error that says that it may have been created.
-    pub(crate) fn unknown(&self, cause: Error) -> Error {
-        match cause {
+    pub(crate) fn unknown(&self, cause: Box<Error>) -> Box<Error> {
+        match *cause {
             Error::CreateUnknown { .. } => cause,
-            cause => Error::CreateUnknown { command: self.command.clone(), cause: Box::new(cause) },
+            _ => Box::new(Error::CreateUnknown { command: self.command.clone(), cause }),
         }
     }
 

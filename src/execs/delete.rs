@@ -3,7 +3,7 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use crate::arguments::exec_id;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::operation::Operation;
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
@@ -26,9 +26,9 @@ pub(crate) async fn delete(transport: &Transport, id: &ExecId) -> Result<()> {
     let request = Request::delete(Operation::DeleteExec, id.path(""));
     let mut repeated = false;
     let attempt = async || match transport.send_once(&request).await {
-        // The attempt before, whose answer was lost, has done it.
-        Err(Error::Http { status: 404, .. }) if repeated => Ok(()),
         Ok(_) => Ok(()),
+        // The attempt before, whose answer was lost, has done it.
+        Err(error) if repeated && error.status() == Some(404) => Ok(()),
         Err(error) => {
             repeated |= error.leaves_open();
             Err(error)

@@ -32,7 +32,7 @@ pub(crate) async fn errand(
     });
     match select(told, pin!(closing.aborted())).await {
         Either::Left((Ok(outcome), _)) => outcome,
-        Either::Left((Err(oneshot::Canceled), _)) | Either::Right(_) => Err(Error::Closed),
+        Either::Left((Err(oneshot::Canceled), _)) | Either::Right(_) => Err(Error::Closed.into()),
     }
 }
 

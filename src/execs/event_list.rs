@@ -47,13 +47,13 @@ impl EventList {
         self.timestamps.clear();
         self.numbers.clear();
         let events = maker.call3(&JsValue::UNDEFINED, &outputs, &timestamps, &numbers);
-        Ok(events.map_err(Error::Thrown)?.unchecked_into())
+        Ok(events.map_err(Error::thrown)?.unchecked_into())
     }
 
     /// Calls a function of the caller's with each of the events since the last time.
     pub(crate) fn tell(&mut self, listener: &Function) -> Result<()> {
         for event in self.take_array()? {
-            listener.call1(&JsValue::UNDEFINED, &event).map_err(Error::Thrown)?;
+            listener.call1(&JsValue::UNDEFINED, &event).map_err(Error::thrown)?;
         }
         Ok(())
     }

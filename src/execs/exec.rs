@@ -94,7 +94,7 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
             (None, None) => pending().await,
         }
     };
-    let outcome = wait(transport, reader, options, has_asked).await;
+    let outcome = wait(transport, reader, options, pin!(has_asked)).await;
     outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| lost_sight(&id, error))
 }
 
@@ -102,7 +102,7 @@ pub(super) async fn exec(transport: &Transport, arguments: Arguments) -> Result<
 ///
 /// It goes on whatever becomes of the call: an error of the caller's own leaves the command running,
 /// and none or half of its input would leave it waiting.
-fn begin_to_feed(transport: Transport, id: ExecId, input: Input) -> oneshot::Receiver<Error> {
+fn begin_to_feed(transport: Transport, id: ExecId, input: Input) -> oneshot::Receiver<Box<Error>> {
     let (tell, told) = oneshot::channel();
     spawn_local(async move {
         if let Err(error) = feed(&transport, &id, &input).await {
@@ -114,7 +114,7 @@ fn begin_to_feed(transport: Transport, id: ExecId, input: Input) -> oneshot::Rec
 }
 
 /// Resolves only if the input can't be fed.
-async fn input_lost(fed: oneshot::Receiver<Error>) -> StopRequest {
+async fn input_lost(fed: oneshot::Receiver<Box<Error>>) -> StopRequest {
     match fed.await {
         Ok(error) => StopRequest::input_lost(error),
         Err(oneshot::Canceled) => pending().await,
@@ -151,13 +151,13 @@ async fn begin(
 }
 
 /// A command that was started and can't be seen any more: the error carries its id.
-fn lost_sight(id: &ExecId, error: Error) -> Error {
+fn lost_sight(id: &ExecId, error: Box<Error>) -> Box<Error> {
     if !error.is_answer() {
         return error;
     }
-    Error::ExitCodeMissing {
+    Box::new(Error::ExitCodeMissing {
         exec_id: id.as_str().to_owned(),
         output: "".into(),
-        cause: Some(Box::new(error)),
-    }
+        cause: Some(error),
+    })
 }

@@ -32,13 +32,14 @@ impl Break {
     }
 
     /// The error that it stands for in the output of exec `id`.
-    pub(crate) fn explain(self, operation: Operation, id: &ExecId) -> Error {
+    pub(crate) fn explain(self, operation: Operation, id: &ExecId) -> Box<Error> {
         match self {
             Self::Protocol { problem, excerpt } => Error::Protocol { operation, problem, excerpt },
             Self::Lost { from, to } => {
                 Error::OutputLost { exec_id: id.as_str().to_owned(), from, to }
             }
         }
+        .into()
     }
 }
 

@@ -62,8 +62,8 @@ pub(super) async fn read(
 }
 
 /// The extension `gap`: a 410 with the numbers of the events that are gone.
-fn lost(error: Error, id: &ExecId) -> Error {
-    match &error {
+fn lost(error: Box<Error>, id: &ExecId) -> Box<Error> {
+    match &*error {
         Error::Http { status: 410, body, .. } => match json::read::<Gap>(body.as_bytes()) {
             Ok(Gap { from, to }) => Break::Lost { from, to }.explain(OPERATION, id),
             Err(_) => error,

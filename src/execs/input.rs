@@ -26,7 +26,7 @@ pub(super) async fn check_end(transport: &Transport) -> Result<()> {
     if transport.offers(feature).await.map_err(|error| error.of(Operation::CreateExec))? {
         return Ok(());
     }
-    Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" })
+    Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" }.into())
 }
 
 /// Sends all of it, and the end if it has one. A command that does not read it to the end may do so.
@@ -35,14 +35,14 @@ pub(super) async fn feed(transport: &Transport, id: &ExecId, input: &Input) -> R
         Input::Endless(text) => feed_on(transport, id, text).await,
         Input::ToItsEnd(text) => {
             let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
-            send(transport, id, bodies(text).chain([end])).await
+            send(transport, id, &mut bodies(text).chain([end])).await
         }
     }
 }
 
 /// Sends all of it, to a process that takes more after it.
 pub(crate) async fn feed_on(transport: &Transport, id: &ExecId, input: &str) -> Result<()> {
-    send(transport, id, bodies(input)).await
+    send(transport, id, &mut bodies(input)).await
 }
 
 fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
@@ -52,7 +52,7 @@ fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
 async fn send(
     transport: &Transport,
     id: &ExecId,
-    bodies: impl Iterator<Item = ExecStdin>,
+    bodies: &mut dyn Iterator<Item = ExecStdin>,
 ) -> Result<()> {
     for body in bodies {
         // What may have arrived is not repeated: the process could read it twice.
@@ -60,9 +60,11 @@ async fn send(
         let attempt = async || send_stdin(transport, id, &body).await;
         match transport.repeat_while(Operation::SendStdin, may_repeat, attempt).await {
             Ok(_) => {}
-            // It has ended, or closed its standard input.
-            Err(Error::Http { status: 400, message: Some(_), .. }) => return Ok(()),
-            Err(error) => return Err(error),
+            Err(error) => match *error {
+                // It has ended, or closed its standard input.
+                Error::Http { status: 400, message: Some(_), .. } => return Ok(()),
+                _ => return Err(error),
+            },
         }
     }
     Ok(())

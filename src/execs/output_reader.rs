@@ -43,7 +43,7 @@ enum State {
     /// Complete; these events have still to be told.
     Concluded(Vec<ExecStdout>),
     /// To be told with the next read: events came before it.
-    Failed(Error),
+    Failed(Box<Error>),
     Ended,
 }
 
@@ -176,7 +176,7 @@ impl OutputReader {
                 State::Attached(Attached { events, closing, .. }) => {
                     let arrived = match select(pin!(events.next()), pin!(closing.aborted())).await {
                         Either::Left((arrived, _)) => arrived,
-                        Either::Right(_) => return Err(Error::Closed),
+                        Either::Right(_) => return Err(Error::Closed.into()),
                     };
                     let Some(arrived) = arrived else {
                         match events.ended() {
@@ -215,17 +215,17 @@ impl OutputReader {
         let opening = pin!(line.open(&self.transport, &self.id, last));
         let events = match select(opening, pin!(closing.aborted())).await {
             Either::Left((events, _)) => events,
-            Either::Right(_) => return Err(Error::Closed),
+            Either::Right(_) => return Err(Error::Closed.into()),
         };
         Ok(events.map(|events| Attached { events, closing, _cancel: cancel }))
     }
 
     /// After a connection that ended without an exit code: makes ready for the next one, or sets the
     /// exit code, or fails.
-    async fn go_on(&mut self, ending: Ending, error: Option<Error>) -> Result<()> {
+    async fn go_on(&mut self, ending: Ending, error: Option<Box<Error>>) -> Result<()> {
         self.disconnect();
         let mut error = self.check(error)?;
-        let retry_after = error.as_ref().and_then(Error::retry_after_ms);
+        let retry_after = error.as_deref().and_then(Error::retry_after_ms);
         let mut next = self.resume.ended(ending, Math::random(), retry_after);
         loop {
             match next {
@@ -237,12 +237,12 @@ impl OutputReader {
                 }
                 Next::Missing | Next::GiveUp => return Err(self.exit_code_missing(error)),
                 Next::Ask { delay_ms, failures } => {
-                    self.pause(failures, delay_ms, error.as_ref()).await?;
+                    self.pause(failures, delay_ms, error.as_deref()).await?;
                     match self.ask().await {
                         Ok(exec) => next = self.resume.told(&exec),
                         Err(not_told) => {
                             let not_told = self.check(Some(not_told))?;
-                            let retry_after = not_told.as_ref().and_then(Error::retry_after_ms);
+                            let retry_after = not_told.as_deref().and_then(Error::retry_after_ms);
                             next = self.resume.not_told(Math::random(), retry_after);
                             error = not_told;
                         }
@@ -253,19 +253,18 @@ impl OutputReader {
     }
 
     /// Lets an error pass that another attempt may mend.
-    fn check(&mut self, error: Option<Error>) -> Result<Option<Error>> {
-        match error {
-            None => Ok(None),
-            Some(passing) if is_worth_repeating(&passing) => Ok(Some(passing)),
-            Some(page @ Error::Protocol { .. }) if self.transport.is_known() => Ok(Some(page)),
-            Some(error) => {
-                self.state = State::Ended;
-                let is_answer = matches!(error, Error::Http { .. } | Error::Protocol { .. });
-                // A gone exec, a refused token: what becomes of the command can't be seen any more.
-                let lost_sight = self.connected && is_answer;
-                Err(if lost_sight { self.exit_code_missing(Some(error)) } else { error })
-            }
+    fn check(&mut self, error: Option<Box<Error>>) -> Result<Option<Box<Error>>> {
+        let Some(error) = error else {
+            return Ok(None);
+        };
+        let is_page = matches!(*error, Error::Protocol { .. });
+        if is_worth_repeating(&error) || (is_page && self.transport.is_known()) {
+            return Ok(Some(error));
         }
+        self.state = State::Ended;
+        // A gone exec, a refused token: what becomes of the command can't be seen any more.
+        let lost_sight = self.connected && (is_page || matches!(*error, Error::Http { .. }));
+        Err(if lost_sight { self.exit_code_missing(Some(error)) } else { error })
     }
 
     /// The pause before the next attempt. The caller's functions have their say.
@@ -276,7 +275,7 @@ impl OutputReader {
         match self.transport.retry().verdict(&failure, true).await? {
             Some(delay_ms) if delay_ms > 0.0 => self.transport.pause(delay_ms).await,
             Some(_) => Ok(()),
-            None => Err(self.exit_code_missing(Some(error.clone()))),
+            None => Err(self.exit_code_missing(Some(error.clone().into()))),
         }
     }
 
@@ -298,8 +297,10 @@ impl OutputReader {
                 rest.extend(end);
                 Ok(rest)
             }
-            Err(error @ (Error::Closed | Error::OutputLost { .. })) => Err(error),
-            Err(error) => Err(self.exit_code_missing(Some(error))),
+            Err(error) => Err(match *error {
+                Error::Closed | Error::OutputLost { .. } => error,
+                _ => self.exit_code_missing(Some(error)),
+            }),
         }
     }
 
@@ -308,11 +309,11 @@ impl OutputReader {
         self.follower.disconnected();
     }
 
-    pub(crate) fn exit_code_missing(&self, cause: Option<Error>) -> Error {
-        Error::ExitCodeMissing {
+    pub(crate) fn exit_code_missing(&self, cause: Option<Box<Error>>) -> Box<Error> {
+        Box::new(Error::ExitCodeMissing {
             exec_id: self.id.as_str().to_owned(),
             output: "".into(),
-            cause: cause.map(Box::new),
-        }
+            cause,
+        })
     }
 }

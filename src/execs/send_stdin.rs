@@ -36,14 +36,14 @@ pub(crate) async fn send_stdin(
     let operation = Operation::SendStdin;
     let feature = Feature::StdinEof;
     if body.kind == StdinType::Eof && !transport.offers(feature).await? {
-        return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" });
+        return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" }.into());
     }
     let mut request = Request::post(operation, id.path("/io"), body);
     request.waits = true;
     // Not repeated: the process could read it twice.
     match transport.send_once(&request).await {
         Ok(answer) => read_json(operation, &answer),
-        Err(Error::Network { answer_overdue: true, .. }) if transport.offers(feature).await? => {
+        Err(error) if error.is_overdue() && transport.offers(feature).await? => {
             written(transport, id, body.kind).await
         }
         Err(error) => Err(error),
@@ -62,7 +62,7 @@ async fn written(transport: &Transport, id: &ExecId, kind: StdinType) -> Result<
     request.waits = true;
     loop {
         match transport.send_once(&request).await {
-            Err(Error::Network { answer_overdue: true, .. }) => {}
+            Err(error) if error.is_overdue() => {}
             answer => return read_json(operation, &answer?),
         }
     }

@@ -39,7 +39,7 @@ const OPERATION: Operation = Operation::SignalExec;
 pub(crate) enum Group {
     Signalled,
     /// No process of the group is left; this is how the agent says so.
-    Gone(Error),
+    Gone(Box<Error>),
 }
 
 /// A process group to be signalled.
@@ -92,8 +92,10 @@ impl Target {
         };
         match sent {
             Ok(()) => Ok(Group::Signalled),
-            Err(gone @ Error::Http { status: 404 | 409, .. }) => Ok(Group::Gone(gone)),
-            Err(error) => Err(error),
+            Err(error) => match error.status() {
+                Some(404 | 409) => Ok(Group::Gone(error)),
+                _ => Err(error),
+            },
         }
     }
 
@@ -119,11 +121,11 @@ impl Target {
             ..CreateExecRequest::default()
         };
         let (exit_code, output) =
-            errand(transport, &request).await.map_err(|error| match error {
+            errand(transport, &request).await.map_err(|error| match *error {
                 // Whether `kill` has run is as open as with a signal whose answer is lost.
                 Error::CreateUnknown { cause, .. } if cause.leaves_open() => cause.of(OPERATION),
                 Error::Http { status: 401 | 403, .. } => error.of(OPERATION),
-                error => self.undelivered(&error),
+                _ => self.undelivered(&error),
             })?;
         match exit_code {
             Some(0) => Ok(()),
@@ -133,22 +135,22 @@ impl Target {
         }
     }
 
-    pub(crate) fn gone(&self) -> Error {
+    pub(crate) fn gone(&self) -> Box<Error> {
         let message = format!("no process of exec {} is left", self.id.as_str());
-        Error::Http {
+        Box::new(Error::Http {
             operation: OPERATION,
             status: 409,
             body: message.clone(),
             message: Some(message),
             retry_after_ms: None,
-        }
+        })
     }
 
-    fn undelivered(&self, reason: &impl std::fmt::Display) -> Error {
-        Error::Protocol {
+    fn undelivered(&self, reason: &impl std::fmt::Display) -> Box<Error> {
+        Box::new(Error::Protocol {
             operation: OPERATION,
             problem: format!("`kill` for exec {} failed: {reason}", self.id.as_str()),
             excerpt: String::new(),
-        }
+        })
     }
 }

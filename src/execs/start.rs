@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use super::Execs;
 use super::get::get;
 use crate::arguments::exec_id;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::operation::Operation;
 use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
@@ -28,7 +28,7 @@ async fn start(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
     let mut repeated = false;
     let attempt = async || match transport.send_once(&request).await {
         // The attempt before, whose answer was lost, has started it, and it has ended since.
-        Err(Error::Http { status: 409, .. }) if repeated => get(transport, id).await,
+        Err(error) if repeated && error.status() == Some(409) => get(transport, id).await,
         Ok(answer) => read_json(operation, &answer),
         Err(error) => {
             repeated |= error.leaves_open();

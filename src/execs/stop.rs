@@ -36,7 +36,7 @@ pub(crate) async fn stop(
     first: Push,
     grace_ms: f64,
     requests: &mut StopRequests,
-    mut ended: Pin<&mut impl Future<Output = ()>>,
+    mut ended: Pin<&mut dyn Future<Output = ()>>,
 ) -> Outcome {
     let outcome = {
         let climb = pin!(climb(transport, target, first, grace_ms, requests));
@@ -80,7 +80,7 @@ async fn climb(
             }
             Err(error) => {
                 // Who may not send the one may not send the other.
-                let refused = matches!(error, Error::Http { status: 401 | 403, .. });
+                let refused = matches!(error.status(), Some(401 | 403));
                 outcome.unstopped = Some(Unstopped::Undelivered(error));
                 if refused || rung == Rung::Kill {
                     return outcome;
@@ -106,16 +106,11 @@ async fn deliver(transport: &Transport, target: &Target, rung: Rung) -> Result<G
     let mut may_have_arrived = false;
     let attempt = async || {
         let sent = target.signal(transport, rung.signal()).await;
-        may_have_arrived |= sent.as_ref().is_err_and(Error::leaves_open);
+        may_have_arrived |= sent.as_ref().is_err_and(|error| error.leaves_open());
         sent
     };
-    let may_repeat = |error: &Error| {
-        rung == Rung::Kill
-            || matches!(
-                error,
-                Error::Network { never_sent: true, .. } | Error::Http { status: 429, .. }
-            )
-    };
+    let may_repeat =
+        |error: &Error| rung == Rung::Kill || error.is_never_sent() || error.status() == Some(429);
     match transport.repeat_while(Operation::SignalExec, may_repeat, attempt).await {
         // It was the attempt before that ended it.
         Ok(Group::Gone(_)) if may_have_arrived => Ok(Group::Signalled),
@@ -143,7 +138,7 @@ async fn until_gone(transport: &Transport, target: &Target) -> Result<()> {
     loop {
         match target.signal(transport, "0").await {
             Ok(Group::Gone(_)) => return Ok(()),
-            Err(Error::Closed) => return Err(Error::Closed),
+            Err(error) if error.is_closed() => return Err(error),
             // The ladder's own patience bounds how often.
             Ok(Group::Signalled) | Err(_) => {}
         }

@@ -80,8 +80,8 @@ impl StopRequest {
     }
 
     /// The error of what was to be stopped before it had begun.
-    pub(crate) fn never_ran(self) -> Error {
-        Error::Stopped(Box::new(Stopped {
+    pub(crate) fn never_ran(self) -> Box<Error> {
+        Box::new(Error::Stopped(Stopped {
             exec_id: None,
             why: self.why,
             output: "".into(),
@@ -92,8 +92,8 @@ impl StopRequest {
     }
 
     /// Its input could not be delivered.
-    pub(crate) fn input_lost(error: Error) -> Self {
-        Self { why: Why::InputLost { error: Box::new(error) }, push: Push::Stop }
+    pub(crate) fn input_lost(error: Box<Error>) -> Self {
+        Self { why: Why::InputLost { error }, push: Push::Stop }
     }
 }
 

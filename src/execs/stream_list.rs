@@ -99,12 +99,14 @@ impl ListReader {
     }
 
     /// Waits after a connection that ended, or broke by an error.
-    async fn wait_to_reconnect(&mut self, error: Option<Error>) -> Result<()> {
+    async fn wait_to_reconnect(&mut self, error: Option<Box<Error>>) -> Result<()> {
         self.failures += 1;
-        let error = error.unwrap_or_else(|| Error::Protocol {
-            operation: OPERATION,
-            problem: "the agent ended the list without a change".to_owned(),
-            excerpt: String::new(),
+        let error = error.unwrap_or_else(|| {
+            Box::new(Error::Protocol {
+                operation: OPERATION,
+                problem: "the agent ended the list without a change".to_owned(),
+                excerpt: String::new(),
+            })
         });
         let retry = self.transport.retry();
         if self.failures > retry.backoff.max_attempts {

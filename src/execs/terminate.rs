@@ -28,7 +28,7 @@ impl Execs {
             let (exit_code, forced) = terminate(&transport, &id, grace_ms, &mut requests).await?;
             let result = Object::new();
             let set = |name: &str, value: JsValue| {
-                Reflect::set(&result, &name.into(), &value).map_err(Error::Thrown)
+                Reflect::set(&result, &name.into(), &value).map_err(Error::thrown)
             };
             set("exitCode", exit_code.into())?;
             set("forced", forced.into())?;
@@ -64,7 +64,7 @@ async fn terminate(
     };
     match outcome.unstopped {
         Some(Unstopped::Undelivered(error)) => return Err(error),
-        Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned())),
+        Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned()).into()),
         None => {}
     }
     if drained.is_err() {
@@ -83,8 +83,10 @@ pub(crate) async fn drain(reader: &mut OutputReader) -> Result<()> {
         match reader.read_into(&mut Drain).await {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            Err(Error::OutputLost { .. }) => reader.skip_to_newest(),
-            Err(error) => return Err(error),
+            Err(error) => match *error {
+                Error::OutputLost { .. } => reader.skip_to_newest(),
+                _ => return Err(error),
+            },
         }
     }
 }

@@ -89,16 +89,16 @@ impl Transcript {
                 limit,
                 output: self.pieces.join("").into(),
                 unstopped: None,
-            }),
+            }
+            .into()),
         }
     }
 
     /// All of it as one string; as much as fits, if that is not all.
     pub(crate) fn text(&mut self) -> JsValue {
-        match self.add_piece() {
-            Err(Error::OutputLimit { output, .. }) => output,
-            _ => self.pieces.join("").into(),
-        }
+        // What does not fit is left out.
+        self.add_piece().unwrap_or_default();
+        self.pieces.join("").into()
     }
 
     /// `{ exitCode, output }`; `exitCode` is left out where there is none.
@@ -109,7 +109,7 @@ impl Transcript {
         self.add_piece()?;
         let outcome = Object::new();
         let set = |name: &str, value: &JsValue| {
-            Reflect::set(&outcome, &name.into(), value).map_err(Error::Thrown)
+            Reflect::set(&outcome, &name.into(), value).map_err(Error::thrown)
         };
         if let Some(exit_code) = exit_code {
             set("exitCode", &exit_code.into())?;

@@ -1,5 +1,5 @@
 use std::future::{Future, pending};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 
 use futures_util::future::{Either, select};
 use js_sys::{Function, Promise};
@@ -32,7 +32,7 @@ impl Execs {
         promise(async move {
             let (id, options) = arguments?;
             let reader = OutputReader::new(transport.clone(), id, 0);
-            wait(&transport, reader, options, pending()).await
+            wait(&transport, reader, options, pin!(pending())).await
         })
     }
 }
@@ -42,7 +42,7 @@ pub(crate) async fn wait(
     transport: &Transport,
     mut reader: OutputReader,
     options: WaitOptions,
-    asked: impl Future<Output = StopRequest>,
+    asked: Pin<&mut dyn Future<Output = StopRequest>>,
 ) -> Result<JsValue> {
     let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
     let id = &reader.id().clone();
@@ -54,8 +54,7 @@ pub(crate) async fn wait(
     let (followed, stopped) = {
         let mut following = pin!(follow(&mut reader, &mut record));
         let first = {
-            let (asked, next) = (pin!(asked), pin!(stops.next()));
-            match select(following.as_mut(), select(asked, next)).await {
+            match select(following.as_mut(), select(asked, pin!(stops.next()))).await {
                 Either::Left((followed, _)) => Err(followed),
                 Either::Right((request, _)) => Ok(request.factor_first().0),
             }
@@ -73,31 +72,30 @@ pub(crate) async fn wait(
         }
     };
     if let Some((why, outcome)) = stopped {
-        return Err(Error::Stopped(Box::new(Stopped {
+        return Err(Error::Stopped(Stopped {
             exec_id: Some(id.as_str().to_owned()),
             why,
             output: record.transcript.text(),
             forced: outcome.forced,
-            unstopped: outcome.unstopped.map(Box::new),
-            incomplete: followed.err().map(Box::new),
-        })));
+            unstopped: outcome.unstopped,
+            incomplete: followed.err(),
+        })
+        .into());
     }
-    match followed {
-        Ok(()) => record.transcript.outcome(reader.exit_code()),
-        Err(Error::ExitCodeMissing { exec_id, cause, .. }) => {
-            Err(Error::ExitCodeMissing { exec_id, output: record.transcript.text(), cause })
-        }
-        Err(Error::OutputLimit {
-            exec_id, limit: limit @ OutputLimit::Bytes(_), output, ..
-        }) => {
+    let Err(mut error) = followed else {
+        return record.transcript.outcome(reader.exit_code());
+    };
+    match &mut *error {
+        Error::ExitCodeMissing { output, .. } => *output = record.transcript.text(),
+        Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
             let outcome =
                 find_and_stop(transport, id, Push::Stop, grace_ms, &mut stops, ended).await;
-            let unstopped = outcome.unstopped.map(Box::new);
-            Err(Error::OutputLimit { exec_id, limit, output, unstopped })
+            *unstopped = outcome.unstopped;
         }
-        Err(error) => Err(error),
+        _ => {}
     }
+    Err(error)
 }
 
 async fn find_and_stop(
@@ -106,7 +104,7 @@ async fn find_and_stop(
     first: Push,
     grace_ms: f64,
     requests: &mut StopRequests,
-    ended: std::pin::Pin<&mut impl Future<Output = ()>>,
+    ended: Pin<&mut dyn Future<Output = ()>>,
 ) -> Outcome {
     match Target::find(transport, id).await {
         Ok(target) => stop(transport, &target, first, grace_ms, requests, ended).await,

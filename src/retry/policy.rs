@@ -92,7 +92,7 @@ pub(crate) fn is_worth_repeating(error: &Error) -> bool {
 async fn call(function: &Function, failure: &Failure<'_>, delay_ms: f64) -> Result<JsValue> {
     let context = Object::new();
     let set = |name: &str, value: &JsValue| {
-        Reflect::set(&context, &name.into(), value).map_err(Error::Thrown)
+        Reflect::set(&context, &name.into(), value).map_err(Error::thrown)
     };
     set("operation", &failure.operation.to_string().into())?;
     set("attempt", &failure.attempt.into())?;
@@ -101,6 +101,6 @@ async fn call(function: &Function, failure: &Failure<'_>, delay_ms: f64) -> Resu
         set("status", &status.into())?;
     }
     set("delay", &delay_ms.into())?;
-    let returned = function.call1(&JsValue::UNDEFINED, &context).map_err(Error::Thrown)?;
-    JsFuture::from(Promise::resolve(&returned)).await.map_err(Error::Thrown)
+    let returned = function.call1(&JsValue::UNDEFINED, &context).map_err(Error::thrown)?;
+    JsFuture::from(Promise::resolve(&returned)).await.map_err(Error::thrown)
 }

@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::{Session, Sessions};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execs::delete::delete;
 use crate::execs::signal::{Group, Target};
 use crate::promise::promise;
@@ -91,7 +91,7 @@ async fn hang_up_and_forget(transport: &Transport, id: &ExecId) -> Result<()> {
     }
     match delete(transport, id).await {
         // The agent knows nothing of it any more.
-        Err(Error::Http { status: 404, .. }) => Ok(()),
+        Err(error) if error.status() == Some(404) => Ok(()),
         deleted => deleted,
     }
 }

@@ -65,7 +65,7 @@ impl Sessions {
     async fn begin(&self, request: CreateExecRequest) -> Result<Session> {
         let outer = self.transport.clone();
         if outer.in_flight.is_closed() {
-            return Err(Error::Closed);
+            return Err(Error::Closed.into());
         }
         let exec = create(&outer, &request).await?;
         let pid = exec.pid;
@@ -91,11 +91,11 @@ impl Sessions {
             let forgotten = delete(&outer.apart(), &id).await;
             return Err(match (refusal, forgotten) {
                 (Refusal::Failed(error), _) => error,
-                (Refusal::Said(what), _) => Error::Session {
+                (Refusal::Said(what), _) => Box::new(Error::Session {
                     exec_id: id.as_str().to_owned(),
                     reason: format!("the shell {:?} {what}", request.command),
                     output: "".into(),
-                },
+                }),
             });
         }
         let session = Session(Rc::new(Inner {
@@ -114,7 +114,7 @@ impl Sessions {
 
 /// Why a shell is not ready.
 enum Refusal {
-    Failed(Error),
+    Failed(Box<Error>),
     Said(String),
 }
 

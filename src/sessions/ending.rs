@@ -17,14 +17,14 @@ pub(super) enum End {
     /// The shell itself ended.
     Shell(i32),
     /// It can't be followed any further.
-    Lost(Error),
+    Lost(Box<Error>),
     /// The agent does not show it any more.
-    OutOfSight { refusal: Error, script: Script },
+    OutOfSight { refusal: Box<Error>, script: Script },
     /// Whether a piece of the script, or what was to interrupt it, has arrived is not known: sent again,
     /// it could be carried out twice.
-    InputLost(Error),
+    InputLost(Box<Error>),
     /// Nothing of the script can have arrived.
-    NeverSent(Error),
+    NeverSent(Box<Error>),
     /// The script went on whatever was done, or was to stop before it had begun, and did not begin.
     Unstoppable { begun: bool },
 }
@@ -57,7 +57,7 @@ impl fmt::Display for Script {
 pub(super) enum Asked {
     By(StopRequest),
     /// More output than is allowed, or the caller's function threw.
-    Failure(Error),
+    Failure(Box<Error>),
 }
 
 impl Output {
@@ -70,54 +70,60 @@ impl Output {
         unstopped: Option<Unstopped>,
     ) -> Result<JsValue> {
         let output = self.transcript.borrow_mut().text();
-        let unstopped = unstopped.map(Box::new);
-        let stopped = |why, unstopped, incomplete: Option<Error>| {
-            Err(Error::Stopped(Box::new(Stopped {
+        let stopped = |why, unstopped, incomplete: Option<Box<Error>>| {
+            Err(Error::Stopped(Stopped {
                 exec_id: Some(self.id.as_str().to_owned()),
                 why,
                 output: output.clone(),
                 forced,
                 unstopped,
-                incomplete: incomplete.map(Box::new),
-            })))
+                incomplete,
+            })
+            .into())
         };
         match (asked, end) {
-            (_, End::Lost(Error::Closed)) => Err(Error::Closed),
+            (_, End::Lost(error)) if error.is_closed() => Err(error),
             (Some(Asked::By(request)), End::Lost(error) | End::InputLost(error)) => {
                 stopped(request.why, unstopped, Some(error))
             }
             (Some(Asked::By(request)), _) => stopped(request.why, unstopped, None),
-            (Some(Asked::Failure(error)), _) => Err(match error {
-                Error::OutputLimit {
-                    exec_id,
-                    limit: limit @ OutputLimit::Bytes(_),
-                    output,
-                    ..
-                } => Error::OutputLimit { exec_id, limit, output, unstopped },
-                error => error,
-            }),
+            (Some(Asked::Failure(mut error)), _) => {
+                if let Error::OutputLimit {
+                    limit: OutputLimit::Bytes(_), unstopped: left, ..
+                } = &mut *error
+                {
+                    *left = unstopped;
+                }
+                Err(error)
+            }
             (None, End::OutOfSight { refusal, script }) => Err(Error::Session {
                 exec_id: self.id.as_str().to_owned(),
                 reason: format!("this session is over: {}; {script}", out_of_sight(&refusal)),
                 output,
-            }),
+            }
+            .into()),
             (None, End::Ready | End::Unstoppable { .. }) => match self.exit_code() {
                 Some(exit_code) => self.transcript.borrow_mut().outcome(Some(exit_code)),
                 None => Err(over(&self.id, "its shell did not say how the script ended")),
             },
             (None, End::Shell(exit_code)) => self.transcript.borrow_mut().outcome(Some(exit_code)),
-            (None, End::InputLost(error)) => {
-                stopped(Why::InputLost { error: Box::new(error) }, unstopped, None)
+            (None, End::InputLost(error)) => stopped(Why::InputLost { error }, unstopped, None),
+            (None, End::Lost(mut error) | End::NeverSent(mut error)) => {
+                if let Error::ExitCodeMissing { output: collected, .. } = &mut *error {
+                    *collected = output;
+                }
+                Err(error)
             }
-            (None, End::Lost(Error::ExitCodeMissing { exec_id, cause, .. })) => {
-                Err(Error::ExitCodeMissing { exec_id, output, cause })
-            }
-            (None, End::Lost(error) | End::NeverSent(error)) => Err(error),
         }
     }
 }
 
 impl End {
+    /// The end of a run whose script, or what was to interrupt it, could not be sent.
+    pub(super) fn of_input(error: Box<Error>) -> Self {
+        if error.is_closed() { Self::Lost(error) } else { Self::InputLost(error) }
+    }
+
     /// The same, said as exactly as it is known once it is clear whether the script began, and whether
     /// a piece of it had `arrived`.
     pub(super) fn of_run(self, id: &ExecId, begun: bool, arrived: bool) -> Self {
@@ -130,15 +136,16 @@ impl End {
                 refusal: error,
                 script: if begun { Script::Began } else { Script::DidNotRun },
             },
-            Self::InputLost(error @ Error::Network { never_sent: true, .. }) if !arrived => {
-                Self::NeverSent(error)
-            }
-            Self::Lost(Error::ExitCodeMissing { cause: Some(error), .. }) if is_refusal(&error) => {
-                Self::OutOfSight {
-                    refusal: *error,
-                    script: if begun { Script::Began } else { Script::Unknown },
+            Self::InputLost(error) if error.is_never_sent() && !arrived => Self::NeverSent(error),
+            Self::Lost(error) => match *error {
+                Error::ExitCodeMissing { cause: Some(error), .. } if is_refusal(&error) => {
+                    Self::OutOfSight {
+                        refusal: error,
+                        script: if begun { Script::Began } else { Script::Unknown },
+                    }
                 }
-            }
+                _ => Self::Lost(error),
+            },
             end => end,
         }
     }
@@ -151,10 +158,12 @@ impl End {
                 "its shell ended with exit code {exit_code} in a run before: by `exit`, `exec`, a \
                  signal, or a failure under `set -e`"
             )),
-            Self::Lost(Error::Session { reason, .. }) => {
-                Some(reason.trim_start_matches("this session is over: ").to_owned())
-            }
-            Self::Lost(error) => Some(format!("its output could not be followed: {error}")),
+            Self::Lost(error) => Some(match &**error {
+                Error::Session { reason, .. } => {
+                    reason.trim_start_matches("this session is over: ").to_owned()
+                }
+                error => format!("its output could not be followed: {error}"),
+            }),
             Self::OutOfSight { refusal, .. } => Some(out_of_sight(refusal)),
             Self::InputLost(error) => Some(format!(
                 "what was sent to its shell may not have arrived, and it was killed: {error}"

@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_next_waits_for_those_before_also_where_nobody_does() {
         let (tell, told) = oneshot::channel();
-        let in_order = InOrder::new(async { told.await.map_err(|_| Error::Closed) });
+        let in_order = InOrder::new(async { told.await.map_err(|_| Error::Closed.into()) });
         drop(in_order.then(async { Ok(()) }));
         let mut third = pin!(in_order.then(async { Ok(()) }));
         assert!(third.as_mut().now_or_never().is_none());
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn nothing_is_sent_after_a_failure() {
         let sent = Cell::new(false);
-        let in_order = InOrder::new(async { Err(Error::Closed) });
+        let in_order = InOrder::new(async { Err(Error::Closed.into()) });
         let second = in_order.then(async {
             sent.set(true);
             Ok(())

@@ -62,7 +62,7 @@ impl Session {
     /// The shell, for one run.
     fn take_shell(&self) -> Result<Box<Shell>> {
         if self.0.outer.in_flight.is_closed() {
-            return Err(Error::Closed);
+            return Err(Error::Closed.into());
         }
         let mut state = self.0.state.borrow_mut();
         match std::mem::replace(&mut *state, State::Lent) {
@@ -87,16 +87,16 @@ impl Session {
         *self.0.state.borrow_mut() = State::Over(reason.to_owned());
     }
 
-    fn over(&self, reason: &str) -> Error {
+    fn over(&self, reason: &str) -> Box<Error> {
         over(&self.0.id, reason)
     }
 }
 
 /// The error of a session that can't be used any more.
-fn over(id: &ExecId, reason: &str) -> Error {
-    Error::Session {
+fn over(id: &ExecId, reason: &str) -> Box<Error> {
+    Box::new(Error::Session {
         exec_id: id.as_str().to_owned(),
         reason: format!("this session is over: {reason}"),
         output: "".into(),
-    }
+    })
 }

@@ -32,7 +32,7 @@ impl Output {
         reader: &mut OutputReader,
         unread: &mut Vec<ExecStdout>,
         mut announce: Option<oneshot::Sender<()>>,
-        mut fail: Option<oneshot::Sender<Error>>,
+        mut fail: Option<oneshot::Sender<Box<Error>>>,
     ) -> End {
         loop {
             let events = match std::mem::take(unread) {

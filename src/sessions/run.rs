@@ -53,7 +53,8 @@ fn read_script(value: &JsValue) -> Result<String> {
             name: "script".to_owned(),
             expected: "text without NUL".to_owned(),
             actual: "text with one, which no shell can read".to_owned(),
-        });
+        }
+        .into());
     }
     Ok(script)
 }
@@ -81,7 +82,7 @@ impl Session {
         drop(turn);
         match result {
             // It is this session that was closed, not the sandbox.
-            Err(Error::Closed) if !self.0.outer.in_flight.is_closed() => {
+            Err(error) if error.is_closed() && !self.0.outer.in_flight.is_closed() => {
                 Err(self.over("it was closed"))
             }
             result => result,
@@ -154,8 +155,7 @@ impl Shell {
                         Either::Right((Ok(()), _)) => {
                             End::Unstoppable { begun: output.markers.borrow().begun() }
                         }
-                        Either::Right((Err(Error::Closed), _)) => End::Lost(Error::Closed),
-                        Either::Right((Err(error), _)) => End::InputLost(error),
+                        Either::Right((Err(error), _)) => End::of_input(error),
                     };
                     (end, Some(asked))
                 }
@@ -166,7 +166,7 @@ impl Shell {
         let reason = end.over();
         let unstopped = match &end {
             // Nothing of the script runs, or closing ends it.
-            End::Lost(Error::Closed | Error::Session { .. }) => None,
+            End::Lost(error) if matches!(**error, Error::Closed | Error::Session { .. }) => None,
             // It may end by itself, unless it is to be stopped.
             End::Lost(_) if asked.is_none() => None,
             End::Lost(_) | End::InputLost(_) | End::Unstoppable { .. } => {
@@ -214,19 +214,20 @@ async fn converse(
     };
     match select(pin!(following), pin!(talking)).await {
         // What became of the script says more, and may be on its way.
-        Either::Left((lost @ End::Lost(Error::ExitCodeMissing { .. }), talking)) => {
+        Either::Left((End::Lost(lost), talking))
+            if matches!(*lost, Error::ExitCodeMissing { .. }) =>
+        {
             match select(talking, pin!(sleep(REFUSAL))).await {
                 Either::Left((error, _)) => End::InputLost(error),
-                Either::Right(_) => lost,
+                Either::Right(_) => End::Lost(lost),
             }
         }
         Either::Left((end, _)) => end,
-        Either::Right((Error::Closed, _)) => End::Lost(Error::Closed),
-        Either::Right((error, _)) => End::InputLost(error),
+        Either::Right((error, _)) => End::of_input(error),
     }
 }
 
-async fn ask(stops: &mut StopRequests, failed: oneshot::Receiver<Error>) -> Asked {
+async fn ask(stops: &mut StopRequests, failed: oneshot::Receiver<Box<Error>>) -> Asked {
     let failed = async {
         match failed.await {
             Ok(error) => error,

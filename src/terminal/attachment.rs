@@ -119,16 +119,16 @@ impl Attachment {
         Err(self.broken(true))
     }
 
-    fn broken(&self, never_sent: bool) -> Error {
+    fn broken(&self, never_sent: bool) -> Box<Error> {
         let reason = "the WebSocket broke before the agent answered";
-        Error::Network {
+        Box::new(Error::Network {
             operation: Operation::SendStdin,
             url: self.url.clone(),
             reason: reason.to_owned(),
             never_sent,
             answer_overdue: false,
             cause: reason.into(),
-        }
+        })
     }
 
     fn no_longer_unanswered(&self, id: u32) -> Option<oneshot::Sender<Result<()>>> {
@@ -294,7 +294,8 @@ fn read(text: Option<&str>) -> std::result::Result<Frame, Break> {
                 body: error.clone(),
                 message: Some(error),
                 retry_after_ms: None,
-            }),
+            }
+            .into()),
         },
     })
 }

@@ -47,7 +47,7 @@ impl Keyboard {
             let inner = self.0.clone();
             spawn_local(async move { inner.deliver_all().await });
         }
-        async { told.await.unwrap_or(Err(Error::Closed)) }
+        async { told.await.unwrap_or(Err(Error::Closed.into())) }
     }
 }
 
@@ -79,12 +79,12 @@ impl Inner {
 
     async fn deliver_one(&self, frame: ClientFrame) -> Result<()> {
         if self.transport.in_flight.is_closed() {
-            return Err(Error::Closed);
+            return Err(Error::Closed.into());
         }
         if let Some(attachment) = self.line.attachment() {
             match attachment.deliver(frame.clone()).await {
-                Err(Error::Network { never_sent: true, .. }) => {}
-                Err(_) if self.transport.in_flight.is_closed() => return Err(Error::Closed),
+                Err(error) if error.is_never_sent() => {}
+                Err(_) if self.transport.in_flight.is_closed() => return Err(Error::Closed.into()),
                 outcome => return outcome,
             }
         }
