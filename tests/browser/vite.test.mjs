@@ -29,16 +29,7 @@ const configuration = () => ({
 });
 
 test("runs a command in a page that Vite built", async () => {
-  await build(configuration());
-  const server = await preview({
-    ...configuration(),
-    preview: { host: "127.0.0.1", port: 0, strictPort: true },
-  });
-  try {
-    await runsACommand(server.resolvedUrls?.local[0]);
-  } finally {
-    await server.close();
-  }
+  await inBuiltPage(runsACommand);
 });
 
 test("runs a command in a page of Vite's development server", async () => {
@@ -48,61 +39,83 @@ test("runs a command in a page of Vite's development server", async () => {
   });
   try {
     await server.listen();
-    await runsACommand(server.resolvedUrls?.local[0]);
+    await inPage(server.resolvedUrls?.local[0], runsACommand);
   } finally {
     await server.close();
   }
 });
 
 test("a page has an interactive shell, and twenty live outputs at once", async () => {
+  await inBuiltPage(async (agent, call) => {
+    const shell = await call("useShell", {
+      ...agent,
+      size: [100, 30],
+      typed: "stty size; exit 7\r",
+    });
+    assert.match(shell.output, /\r\n30 100\r\n/);
+    assert.equal(shell.exitCode, 7);
+    const exitCodes = await call("watchMany", { ...agent, count: 20 });
+    assert.deepEqual(
+      exitCodes,
+      Array.from({ length: 20 }, (_, number) => number),
+    );
+  });
+});
+
+test("UTF-16 becomes a string by the engine's builtins, ASCII by a decoder", async () => {
+  await inBuiltPage(async (agent, call) => {
+    for (const [text, encodings] of /** @type {const} */ ([
+      ["plain", ["utf-8"]],
+      ["größer", []],
+      ["正在编译 😀", []],
+    ])) {
+      assert.deepEqual(await call("printText", { ...agent, text }), { output: text, encodings });
+    }
+  });
+});
+
+/** @type {Use} */
+async function runsACommand(agent, call) {
+  const args = ["-c", "echo hello; echo oops >&2; exit 3"];
+  const answer = await call("runCommand", { ...agent, command: "sh", args });
+  assert.deepEqual(answer.result, { exitCode: 3, output: "hello\noops\n" });
+  const outputs = answer.events.filter((/** @type {any} */ event) => event.output !== "");
+  assert.deepEqual(outputs, [
+    { type: "stdout", output: "hello\n" },
+    { type: "stderr", output: "oops\n" },
+  ]);
+  const ended = await call("runInBackground", { ...agent, script: "echo later; exit 4" });
+  assert.deepEqual(ended, { status: "exited", exitCode: 4, output: "later\n" });
+  const said = await call("useTool", { ...agent, script: "echo hello; exit 5" });
+  assert.equal(said, "exit code: 5\n\nhello\n");
+}
+
+/**
+ * Has functions called of the script of a page that Vite built.
+ *
+ * @param {Use} use
+ */
+async function inBuiltPage(use) {
   await build(configuration());
   const server = await preview({
     ...configuration(),
     preview: { host: "127.0.0.1", port: 0, strictPort: true },
   });
   try {
-    await inPage(server.resolvedUrls?.local[0], async (agent, call) => {
-      const shell = await call("useShell", {
-        ...agent,
-        size: [100, 30],
-        typed: "stty size; exit 7\r",
-      });
-      assert.match(shell.output, /\r\n30 100\r\n/);
-      assert.equal(shell.exitCode, 7);
-      const exitCodes = await call("watchMany", { ...agent, count: 20 });
-      assert.deepEqual(
-        exitCodes,
-        Array.from({ length: 20 }, (_, number) => number),
-      );
-    });
+    await inPage(server.resolvedUrls?.local[0], use);
   } finally {
     await server.close();
   }
-});
-
-/** @param {string | undefined} address */
-async function runsACommand(address) {
-  await inPage(address, async (agent, call) => {
-    const args = ["-c", "echo hello; echo oops >&2; exit 3"];
-    const answer = await call("runCommand", { ...agent, command: "sh", args });
-    assert.deepEqual(answer.result, { exitCode: 3, output: "hello\noops\n" });
-    const outputs = answer.events.filter((/** @type {any} */ event) => event.output !== "");
-    assert.deepEqual(outputs, [
-      { type: "stdout", output: "hello\n" },
-      { type: "stderr", output: "oops\n" },
-    ]);
-    const ended = await call("runInBackground", { ...agent, script: "echo later; exit 4" });
-    assert.deepEqual(ended, { status: "exited", exitCode: 4, output: "later\n" });
-    const said = await call("useTool", { ...agent, script: "echo hello; exit 5" });
-    assert.equal(said, "exit code: 5\n\nhello\n");
-  });
 }
 
 /**
  * Opens a page that may use an agent, and has functions of the page's script called.
  *
+ * @typedef {(name: string, request: object) => Promise<any>} Call
+ * @typedef {(agent: { url: string, token: string }, call: Call) => Promise<void>} Use
+ *
  * @param {string | undefined} address
- * @param {(agent: { url: string, token: string }, call: (name: string, request: object) => Promise<any>) => Promise<void>} use
+ * @param {Use} use
  */
 async function inPage(address, use) {
   assert(address !== undefined);

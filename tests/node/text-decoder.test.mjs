@@ -1,5 +1,5 @@
 // @ts-check
-// A platform that knows one encoding.
+// A platform that knows one encoding, and makes no strings by WebAssembly.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
@@ -10,6 +10,12 @@ const TEXT = "\ufeffASCII, größer, 正在编译, 😀\n";
 
 /** Prints what a command prints, and of what encodings a decoder was wanted. */
 const PROGRAM = `
+  WebAssembly.Module = new Proxy(WebAssembly.Module, {
+    construct(Module, [bytes, options]) {
+      if (options?.builtins) throw new WebAssembly.CompileError("There are no builtins");
+      return new Module(bytes);
+    },
+  });
   const { TextDecoder } = globalThis;
   const asked = new Set();
   globalThis.TextDecoder = class extends TextDecoder {

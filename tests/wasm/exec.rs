@@ -33,6 +33,22 @@ async fn resolves_characters_of_every_width() {
 }
 
 #[wasm_bindgen_test]
+async fn resolves_texts_of_every_length() {
+    // Several units are copied at once, and those that are left one by one.
+    for char in ["a", "ÿ", "正", "😀"] {
+        for length in 0..=9 {
+            let expected = char.repeat(length) + "|";
+            let args = strings(&["%s", &expected]);
+            let promise = sandbox().execs().exec(&"printf".into(), &args, &JsValue::UNDEFINED);
+
+            let result = settled(promise).await.unwrap();
+
+            assert_eq!(text(&result, "output"), expected);
+        }
+    }
+}
+
+#[wasm_bindgen_test]
 async fn goes_on_when_the_handle_is_freed_meanwhile() {
     let sandbox = sandbox();
     let execs = sandbox.execs();

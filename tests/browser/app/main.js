@@ -45,6 +45,25 @@ globalThis.runCommand = async ({ url, token, command, args }) => {
   return { result, events };
 };
 
+/** Prints a text; gives the output, and the encodings that a decoder was made for meanwhile. */
+globalThis.printText = async ({ url, token, text }) => {
+  const { TextDecoder } = globalThis;
+  const encodings = [];
+  globalThis.TextDecoder = class extends TextDecoder {
+    constructor(encoding, options) {
+      super(encoding, options);
+      encodings.push(encoding);
+    }
+  };
+  try {
+    const { execs } = await connect({ url, token });
+    const { output } = await execs.exec("printf", ["%s", text]);
+    return { output, encodings };
+  } finally {
+    globalThis.TextDecoder = TextDecoder;
+  }
+};
+
 globalThis.runInBackground = async ({ url, token, script }) => {
   const sandbox = await connect({ url, token });
   const { id } = await sandbox.background.spawn(script);

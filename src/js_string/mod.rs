@@ -1,5 +1,7 @@
 //! Code units in the module's memory as a JS string.
 
+mod builtins;
+
 use js_sys::{JsString, Object, Reflect, Uint8Array, WebAssembly};
 use wasm_bindgen::{JsCast, prelude::*};
 
@@ -75,9 +77,11 @@ fn on_the_web(units: Units<'_>) -> std::result::Result<JsString, JsValue> {
             let wide: Vec<u16> = bytes.iter().map(|byte| u16::from(*byte)).collect();
             on_the_web(Units::Utf16(&wide))
         }
-        // Some platforms know UTF-8 alone.
-        Units::Utf16(units) => decode("utf-16le", units.as_ptr().addr(), size_of_val(units))
-            .or_else(|_| Ok(JsString::from(String::from_utf16_lossy(units)))),
+        Units::Utf16(units) => builtins::string(units).unwrap_or_else(|| {
+            decode("utf-16le", units.as_ptr().addr(), size_of_val(units))
+                // Some platforms know UTF-8 alone.
+                .or_else(|_| Ok(JsString::from(String::from_utf16_lossy(units))))
+        }),
     }
 }
 
