@@ -19,14 +19,22 @@ export async function openSsh() {
     "ControlMaster=yes",
     "ControlPersist=yes",
   ];
-  execFileSync(program, [
-    ...["-p", String(port), "-i", identityFile],
-    ...settings.flatMap((setting) => ["-o", setting]),
-    ...[...to, "true"],
-  ]);
-  const stop = async () => {
-    execFileSync(program, ["-O", "exit", ...to], { stdio: "ignore" });
+  try {
+    execFileSync(program, [
+      ...["-p", String(port), "-i", identityFile],
+      ...settings.flatMap((setting) => ["-o", setting]),
+      ...[...to, "true"],
+    ]);
+  } catch (error) {
     await server.stop();
+    throw error;
+  }
+  const stop = async () => {
+    try {
+      execFileSync(program, ["-O", "exit", ...to], { stdio: "ignore" });
+    } finally {
+      await server.stop();
+    }
   };
   return { command, stop };
 }

@@ -4,6 +4,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 import { begin, measured } from "./child.mjs";
 import { openSsh } from "./openssh.mjs";
@@ -20,6 +21,7 @@ import { workloadOf } from "./workloads.mjs";
  * @typedef {object} OpenTarget
  * @property {Target} target
  * @property {import("./workloads.mjs").Expected} expected
+ * @property {() => Promise<void>} [tidy] after each measurement
  * @property {() => Promise<void>} end
  */
 
@@ -43,19 +45,34 @@ export async function openPrepared(workload) {
  * @returns {Promise<OpenTarget>}
  */
 export async function openAgent(workload, args = []) {
-  const folder = await mkdtemp(join(tmpdir(), "sandpipe-bench-"));
-  const file = join(folder, workload);
-  const expected = await measured("write.mjs", [workload, file]);
-  const agent = await startAgent({ args });
-  const ssh = await openSsh();
-  const { url, token } = agent;
-  return {
-    target: { url, token, command: [...workloadOf(workload).program, file], ssh: ssh.command },
-    expected,
-    async end() {
-      await ssh.stop();
-      await agent.stop();
-      await rm(folder, { recursive: true });
-    },
+  /** What is to be ended, the last first. @type {(() => Promise<unknown>)[]} */
+  const begun = [];
+  const end = async () => {
+    for (const stop of begun.reverse()) await stop();
   };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), "sandpipe-bench-"));
+    begun.push(() => rm(folder, { recursive: true }));
+    const file = join(folder, workload);
+    const expected = await measured("write.mjs", [workload, file]);
+    const agent = await startAgent({ args });
+    begun.push(() => agent.stop());
+    const ssh = await openSsh();
+    begun.push(ssh.stop);
+    const { url, token } = agent;
+    const { execs } = await connect({ url, token });
+    const command = /** @type {[string, ...string[]]} */ ([...workloadOf(workload).program, file]);
+    return {
+      target: { url, token, command, ssh: ssh.command },
+      expected,
+      // What one client has had printed is no burden to the next.
+      async tidy() {
+        for (const { id } of await execs.list()) await execs.delete(id);
+      },
+      end,
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }

@@ -43,7 +43,7 @@ export const WORKLOADS = {
   mixed: large("100 MB, coloured, partly non-ASCII", MIXED),
   cjk: large("100 MB, CJK", CJK),
   tiny: {
-    title: "200,000 events of 60 bytes",
+    title: "200,000 lines of 60 bytes, one by one",
     outputs: () => tiny(200_000),
     program: ["grep", "--line-buffered", ""],
   },

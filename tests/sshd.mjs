@@ -40,7 +40,14 @@ export class Sshd {
   }
 
   async stop() {
-    for (const pid of this.connections()) process.kill(pid, "SIGKILL");
+    for (const pid of this.connections()) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch (error) {
+        // It has ended meanwhile.
+        if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ESRCH") throw error;
+      }
+    }
     if (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill("SIGKILL");
       await once(this.child, "exit");

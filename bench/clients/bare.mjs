@@ -7,8 +7,12 @@ import { open } from "./open.mjs";
 export async function connect(target) {
   const read = async () => {
     const reader = (await open(target)).getReader();
-    while (!(await reader.read()).done);
-    return undefined;
+    let bytes = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return bytes;
+      bytes += value.length;
+    }
   };
   return { exec: read, stream: read };
 }

@@ -25,7 +25,10 @@ export const browserRows = [
 async function openAgentOfPages(workload) {
   const pages = await openPrepared("tiny");
   const { url } = pages.target;
-  const agent = await openAgent(workload, ["--allow-origin", url]);
+  const agent = await openAgent(workload, ["--allow-origin", url]).catch(async (error) => {
+    await pages.end();
+    throw error;
+  });
   return {
     ...agent,
     target: { ...agent.target, pages: url },

@@ -67,11 +67,14 @@ async fn terminate(
         Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned()).into()),
         None => {}
     }
-    if drained.is_err() {
-        // The agent was away for longer than a stream is asked for. It is there again: it said that
-        // nothing is left.
+    if let Err(lost) = drained {
+        if !matches!(*lost, Error::ExitCodeMissing { .. }) {
+            return Err(lost);
+        }
+        // The agent may have been away for longer than a stream is asked for. It is there again: it said
+        // that nothing is left.
         reader = OutputReader::new(transport.clone(), id.clone(), -1);
-        drain(&mut reader).await?;
+        drain(&mut reader).await.map_err(|_| lost)?;
     }
     let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
     Ok((exit_code, outcome.forced))

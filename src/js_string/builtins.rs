@@ -1,5 +1,5 @@
-//! Strings by the JS String Builtins of WebAssembly, in a module of their own beside the core: browsers
-//! take less time for that than their `TextDecoder` does.
+//! Strings by the JS String Builtins of WebAssembly, in a module of their own beside the core: Chromium
+//! takes less time for that than its `TextDecoder` does.
 
 use js_sys::{Array, Function, JsString, Object, Reflect, Uint8Array, WebAssembly};
 use wasm_bindgen::{JsCast, prelude::*};
@@ -36,11 +36,11 @@ fn object(name: &str, value: &JsValue) -> Result<Object, JsValue> {
     Ok(object)
 }
 
-/// The string of these units. None where there are no builtins.
-pub(super) fn string(units: &[u16]) -> Option<Result<JsString, JsValue>> {
+/// The string of these units. None where there are no builtins, or they can't make it.
+pub(super) fn string(units: &[u16]) -> Option<JsString> {
     STRING.with(|string| {
         let (from, length) = (units.as_ptr().addr().into(), units.len().into());
         let made = string.as_ref()?.call2(&JsValue::UNDEFINED, &from, &length);
-        Some(made.map(JsCast::unchecked_into))
+        made.ok().map(JsCast::unchecked_into)
     })
 }

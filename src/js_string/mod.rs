@@ -77,11 +77,12 @@ fn on_the_web(units: Units<'_>) -> std::result::Result<JsString, JsValue> {
             let wide: Vec<u16> = bytes.iter().map(|byte| u16::from(*byte)).collect();
             on_the_web(Units::Utf16(&wide))
         }
-        Units::Utf16(units) => builtins::string(units).unwrap_or_else(|| {
-            decode("utf-16le", units.as_ptr().addr(), size_of_val(units))
+        Units::Utf16(units) => match builtins::string(units) {
+            Some(string) => Ok(string),
+            None => decode("utf-16le", units.as_ptr().addr(), size_of_val(units))
                 // Some platforms know UTF-8 alone.
-                .or_else(|_| Ok(JsString::from(String::from_utf16_lossy(units))))
-        }),
+                .or_else(|_| Ok(JsString::from(String::from_utf16_lossy(units)))),
+        },
     }
 }
 

@@ -1,5 +1,4 @@
 // @ts-check
-/* global document, MutationObserver */
 import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -63,18 +62,18 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
 
 test("a terminal that opens late does not take the keyboard from another field", async () => {
   const page = await rig.signIn();
-  await page.evaluate(() => {
-    const observer = new MutationObserver(() => {
-      // It is on the page, and not attached yet.
-      if (document.querySelector(".xterm") === null) return;
-      observer.disconnect();
-      /** @type {HTMLElement} */ (document.querySelector("input[type=search]")).focus();
-    });
-    observer.observe(document.body, { childList: true, subtree: true });
+  await page.route("**/api/v1/execs", async (route) => {
+    // The create has not been answered yet.
+    if (route.request().method() === "POST") await page.getByPlaceholder("Search").focus();
+    await route.continue();
   });
-  const panel = await run(page, "echo attached", { terminal: true });
+  const panel = await run(page, "echo attached; exec cat", { terminal: true });
   await shows(panel, "attached");
   assert.equal(await page.evaluate("document.activeElement.type"), "search");
+  const { execs } = await rig.client();
+  for (const { id, status } of await execs.list()) {
+    if (status === "RUNNING") await execs.terminate(id);
+  }
   await page.context().close();
 });
 

@@ -344,19 +344,22 @@ for (const [kind, args] of /** @type {const} */ ([
 
     it("has the exit code of what it terminated while no stream could be had", async () => {
       const mark = marker();
+      let refused = 0;
       const cut = await connect({
         ...agent,
         retry: { baseDelayMs: 1 },
         fetch: async (input, init) => {
           const isStream = String(input).includes(`/stream/execs/${id}/`);
           if (!isStream || marked(mark).length === 0) return fetch(input, init);
+          refused++;
           throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
         },
       });
       const { id } = await execs.create({ command: "sh", args: ["-c", IGNORES_TERM], env: mark });
       await until(async () => (await execs.getOutput(id)).output === "ready\n");
-      const ended = await cut.execs.terminate(id, { graceMs: 200 });
+      const ended = await cut.execs.terminate(id, { graceMs: 1000 });
       assert.deepEqual(ended, { exitCode: 137, forced: true });
+      assert.ok(refused > 0);
     });
 
     it("stops a command that was being created", async () => {

@@ -50,6 +50,13 @@ class Display {
   }
 }
 
+/** Whether it takes text, and not that of the command that is run. */
+function isTypedInto(element: Element | null): boolean {
+  return (
+    element?.matches("input, textarea, select") === true && element.closest("form.run") === null
+  );
+}
+
 /** The output of an exec, live, and what can be done with it. */
 export function OutputPanel({
   execs,
@@ -90,7 +97,6 @@ export function OutputPanel({
     setStreams("all");
     setError(undefined);
     place.current.closest("section")?.scrollIntoView({ block: "nearest" });
-    const focused = document.activeElement;
     const fail = (error: unknown) => {
       if (!leaving.signal.aborted) setError(error);
     };
@@ -106,8 +112,7 @@ export function OutputPanel({
           if (!isSandpipeError(error, "http")) fail(error);
         });
       });
-      // Unless something else has been turned to meanwhile.
-      if ([focused, document.body].includes(document.activeElement)) screen.focus();
+      if (!isTypedInto(document.activeElement)) screen.focus();
     };
     void follow(execs, item, leaving.signal, useKeyboard, async (event, isOld) => {
       await display.take(event, isOld);

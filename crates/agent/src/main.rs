@@ -26,13 +26,13 @@ fn main() -> ExitCode {
 /// The C library would keep the memory of large request bodies once it has seen some: it raises the
 /// size from which on a block is the system's own with each that it frees, up to 32 MiB (mallopt(3)).
 fn give_back_large_blocks() {
-    // More than a reader takes of an output at once: each page of a block of the system's own is a
-    // fault, with each block again.
-    const LARGE: i32 = 512 * 1024;
     #[cfg(target_env = "gnu")]
     // SAFETY: it only sets parameters, and there is no other thread yet.
     #[allow(unsafe_code)]
     unsafe {
+        // More than a reader takes of an output at once: each page of a block of the system's own is a
+        // fault, with each block again.
+        const LARGE: i32 = 512 * 1024;
         nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, LARGE);
         nix::libc::mallopt(nix::libc::M_TRIM_THRESHOLD, LARGE);
     }
