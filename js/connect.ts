@@ -1,3 +1,4 @@
+import type { Sandbox as Core } from "./core/sandpipe.js";
 import { load, type Loader } from "./load.js";
 import { Sandbox } from "./sandbox.js";
 import type { ConnectOptions } from "./types.js";
@@ -9,12 +10,18 @@ import type { ConnectOptions } from "./types.js";
  */
 export type Connect = (options: ConnectOptions) => Promise<Sandbox>;
 
-/** `connect` for a runtime, which has its own way to get at the module. */
-export function connectWith(loader: Loader): Connect {
+/** What makes a request, as `fetch` does. */
+export type Fetch = ConstructorParameters<typeof Core>[1];
+
+/**
+ * `connect` for a runtime, which has its own way to get at the module, and may have one to make requests in
+ * place of the global `fetch`.
+ */
+export function connectWith(loader: Loader, fetch?: Fetch): Connect {
   return async (options) => {
     // The core says what is wrong with options that are none.
     const { wasm, ...rest } = Object(options) as ConnectOptions;
     await load(loader, wasm);
-    return new Sandbox(rest);
+    return new Sandbox(rest, fetch);
   };
 }

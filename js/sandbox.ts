@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { Background } from "./background.js";
+import type { Fetch } from "./connect.js";
 import { Sandbox as Core } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import { call, explain, settle } from "./failure.js";
@@ -23,8 +24,8 @@ export class Sandbox implements Runtime {
   readonly background: Background;
 
   /** @internal */
-  constructor(options: Omit<ConnectOptions, "wasm">) {
-    this.#core = call(() => new Core(explainFailures(options)));
+  constructor(options: Omit<ConnectOptions, "wasm">, fetch?: Fetch) {
+    this.#core = call(() => new Core(explainFailures(options), fetch));
     this.execs = new Execs(this.#core.execs);
     this.sessions = new Sessions(this.#core.sessions);
     this.background = new Background(this, undefined, () => Promise.resolve());

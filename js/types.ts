@@ -6,7 +6,10 @@ export interface ConnectOptions {
   url: string | URL;
   /** The agent's token. */
   token?: string;
-  /** What makes the requests. Default: the global `fetch`. */
+  /**
+   * What makes the requests. Default: in Node.js the package's own, which goes by `node:http`; elsewhere the
+   * global `fetch`.
+   */
   fetch?: typeof fetch;
   /** Headers that every request carries. */
   headers?: Record<string, string>;

@@ -21,13 +21,16 @@ pub struct Sandbox {
 #[wasm_bindgen]
 impl Sandbox {
     /// A client of the agent that `options` names: `{ url, token?, fetch?, headers?, retry? }`. It makes
-    /// no request.
+    /// no request. Where the options have no `fetch`, the runtime's is used, or the global one.
     ///
     /// # Errors
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
-    pub fn new(options: &JsValue) -> std::result::Result<Self, JsValue> {
-        let transport = connect(options)?;
+    pub fn new(
+        options: &JsValue,
+        runtimes_fetch: Option<Function>,
+    ) -> std::result::Result<Self, JsValue> {
+        let transport = connect(options, runtimes_fetch)?;
         let sessions = Sessions::new(transport.clone());
         Ok(Self { transport, sessions })
     }
@@ -53,7 +56,7 @@ impl Sandbox {
     }
 }
 
-fn connect(options: &JsValue) -> Result<Transport> {
+fn connect(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Transport> {
     let fields = Fields::of(options, "options")?;
     fields.only(&["url", "token", "fetch", "headers", "retry"])?;
     let url = fields.required("url", address)?;
@@ -63,7 +66,7 @@ fn connect(options: &JsValue) -> Result<Transport> {
     // What the caller's `fetch` and headers do, no WebSocket does.
     let socket_query = (own_fetch.is_none() && own_headers.is_none())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));
-    let fetch = own_fetch.map_or_else(global_fetch, Ok)?;
+    let fetch = own_fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
     let headers = own_headers.map_or_else(Headers::new, Ok).map_err(Error::thrown)?;
     if let Some(token) = token {
         headers.set("authorization", &format!("Bearer {token}")).map_err(Error::thrown)?;

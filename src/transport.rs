@@ -23,6 +23,9 @@ use crate::sleep::sleep;
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
 const SILENCE: f64 = 45_000.0;
+/// How long an answer that waits for a process is waited for, in milliseconds: less than the 300 s of
+/// Node's `fetch` and of Firefox.
+const LONG_SILENCE: f64 = 240_000.0;
 
 /// The most that is read of an answer that is read whole.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -191,7 +194,7 @@ impl Transport {
         let Agent { url, fetch, .. } = &*self.agent;
         let operation = request.operation;
         let cancel = self.in_flight.begin()?;
-        let no_answer = |thrown| self.no_answer(operation, &cancel, thrown);
+        let no_answer = |thrown| self.no_answer(operation, &cancel, thrown, false);
         let init = self.init(request, &cancel).map_err(no_answer)?;
         let response = async {
             let address = format!("{url}{}", request.path);
@@ -199,10 +202,16 @@ impl Transport {
             JsFuture::from(Promise::resolve(&promise)).await
         };
         let response = pin!(response);
-        let patience = if request.waits { f64::INFINITY } else { SILENCE };
+        let (patience, late) = if request.waits {
+            (LONG_SILENCE, "no answer within 240 s")
+        } else {
+            (SILENCE, "no answer within 45 s")
+        };
         let response = match select(response, pin!(sleep(patience))).await {
             Either::Left((response, _)) => response.map_err(no_answer)?,
-            Either::Right(_) => return Err(no_answer("no answer within 45 s".into())),
+            Either::Right(_) => {
+                return Err(self.no_answer(operation, &cancel, late.into(), request.waits));
+            }
         };
         let answer: Answer = response.unchecked_into();
         let status = answer.http_status().map_err(no_answer)?;
@@ -268,14 +277,19 @@ impl Transport {
         Ok(init)
     }
 
-    fn no_answer(&self, operation: Operation, cancel: &Cancel, thrown: JsValue) -> Box<Error> {
+    fn no_answer(
+        &self,
+        operation: Operation,
+        cancel: &Cancel,
+        thrown: JsValue,
+        answer_overdue: bool,
+    ) -> Box<Error> {
         cancel.explain(|| Error::Network {
             operation,
             url: self.agent.url.clone(),
             reason: describe(&thrown),
             never_sent: never_sent(&thrown),
-            answer_overdue: cause_field(&thrown, "code").as_deref()
-                == Some("UND_ERR_HEADERS_TIMEOUT"),
+            answer_overdue,
             cause: thrown,
         })
     }
@@ -310,7 +324,7 @@ impl Body {
             return Ok(None);
         };
         loop {
-            let broken = |thrown| self.transport.no_answer(self.operation, &self.cancel, thrown);
+            let broken = |thrown| self.no_answer(thrown);
             let promise = reader.read().map_err(broken)?;
             let result = JsFuture::from(promise).await.map_err(broken)?;
             let get = |key: &str| Reflect::get(&result, &key.into()).map_err(broken);
@@ -344,7 +358,11 @@ impl Body {
 
     /// The error of an answer that is not as long as it has to be.
     pub(crate) fn cut(&self, reason: &str) -> Box<Error> {
-        self.transport.no_answer(self.operation, &self.cancel, reason.into())
+        self.no_answer(reason.into())
+    }
+
+    fn no_answer(&self, thrown: JsValue) -> Box<Error> {
+        self.transport.no_answer(self.operation, &self.cancel, thrown, false)
     }
 
     pub(crate) async fn read_to_end(&mut self) -> Result<Vec<u8>> {
@@ -400,19 +418,18 @@ fn retry_after(value: &str) -> Option<f64> {
 /// Whether an error of Node's says that there was no connection at all, so that the agent can't have
 /// seen the request. Browsers don't tell.
 fn never_sent(thrown: &JsValue) -> bool {
-    match cause_field(thrown, "code").as_deref() {
-        Some("ECONNREFUSED" | "ENOTFOUND" | "EAI_AGAIN" | "UND_ERR_CONNECT_TIMEOUT") => true,
-        // An established connection can end like that, too.
-        Some("EHOSTUNREACH" | "ENETUNREACH") => {
-            cause_field(thrown, "syscall").as_deref() == Some("connect")
-        }
-        _ => false,
-    }
+    // That of the call, too: an established connection can end with some of these codes.
+    system_field(thrown, "syscall").as_deref() == Some("connect")
+        || matches!(
+            system_field(thrown, "code").as_deref(),
+            Some("ECONNREFUSED" | "ENOTFOUND" | "EAI_AGAIN" | "UND_ERR_CONNECT_TIMEOUT")
+        )
 }
 
-fn cause_field(thrown: &JsValue, key: &str) -> Option<String> {
-    let cause = Reflect::get(thrown, &"cause".into()).ok()?;
-    Reflect::get(&cause, &key.into()).ok()?.as_string()
+/// A field of the error of Node's system that was thrown, or that caused it, as with its `fetch`.
+fn system_field(thrown: &JsValue, key: &str) -> Option<String> {
+    let field = |error: &JsValue| Reflect::get(error, &key.into()).ok()?.as_string();
+    field(thrown).or_else(|| field(&Reflect::get(thrown, &"cause".into()).ok()?))
 }
 
 /// What went wrong, as JS tells it: an error's message and those of its causes, of which there may

@@ -50,8 +50,8 @@ pub(crate) async fn send_stdin(
     }
 }
 
-/// Waits until what the agent has is written, although its answer was not waited for any longer, as
-/// Node's fetch does after 300 s: an empty text is answered after all that came before it.
+/// Waits until what the agent has is written, although its answer was not waited for any longer: an
+/// empty text is answered after all that came before it.
 async fn written(transport: &Transport, id: &ExecId, kind: StdinType) -> Result<ExecItem> {
     if kind != StdinType::Stdin {
         return get(transport, id).await;

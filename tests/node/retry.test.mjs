@@ -1,7 +1,8 @@
 // Trying again: what is repeated, how often, and who has a say. The trouble is made by a fetch that
 // loses requests or answers of a real agent.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { EventEmitter, once } from "node:events";
+import { after, afterEach, before, beforeEach, describe, it, mock } from "node:test";
 
 import { connect, CreateUnknownError, ExitCodeMissingError, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
@@ -31,6 +32,7 @@ for (const [kind, args] of /** @type {const} */ ([
     beforeEach(() => {
       requests = {};
     });
+    afterEach(() => mock.timers.reset());
     after(() => agent.stop());
 
     /**
@@ -155,20 +157,29 @@ for (const [kind, args] of /** @type {const} */ ([
     });
 
     it("takes input for sent that the agent has and a process has long not read", async () => {
+      const waiting = new EventEmitter();
       const { execs } = await troubled(async (path, send) => {
         const answer = await send();
         if (!path.startsWith("POST") || (requests[path] ?? 0) > 2) return answer;
-        // As Node's fetch has it after 300 s.
-        const cause = Object.assign(new Error(), { code: "UND_ERR_HEADERS_TIMEOUT" });
-        throw new TypeError("fetch failed", { cause });
+        waiting.emit("one");
+        return new Promise(() => undefined);
       });
       const { id } = await (await connect(agent)).execs.create({ command: "cat", args: [] });
+      mock.timers.enable({ apis: ["setTimeout"] });
+      let next = once(waiting, "one");
+      const sending = execs.sendStdin(id, { input: "a" });
+      sending.catch(() => undefined);
+      for (let late = 0; late < (plain ? 1 : 2); late++) {
+        await next;
+        next = once(waiting, "one");
+        mock.timers.tick(240_000);
+      }
       if (plain) {
         // It does not say that it goes on with what nobody waits for.
-        await assert.rejects(execs.sendStdin(id, { input: "a" }), HttpError);
+        await assert.rejects(sending, /no answer within 240 s/);
         return;
       }
-      assert.equal((await execs.sendStdin(id, { input: "a" })).id, id);
+      assert.equal((await sending).id, id);
       assert.equal(requests["POST /api/v1/execs/ID/io"], 3, "the text once, then asked until told");
       for await (const { output } of execs.streamOutput(id)) {
         assert.equal(output, "a");

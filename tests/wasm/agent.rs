@@ -22,7 +22,7 @@ pub(crate) fn sandbox() -> Sandbox {
 
 pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
     make_events_with(Function::new_with_args("outputs, timestamps, numbers", MAKE_EVENTS));
-    Sandbox::new(&object(&[("url", url.into()), ("token", token.into())])).unwrap()
+    Sandbox::new(&object(&[("url", url.into()), ("token", token.into())]), None).unwrap()
 }
 
 pub(crate) fn object(fields: &[(&str, JsValue)]) -> JsValue {

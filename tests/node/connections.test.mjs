@@ -1,0 +1,222 @@
+// How requests get to the agent in Node.js: over connections that are kept, elsewhere where an answer says so,
+// and not at all where there is no connection. The servers here are real ones.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import diagnostics from "node:diagnostics_channel";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { connect as connectSocket } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, describe, it, mock } from "node:test";
+import { promisify } from "node:util";
+
+import { connect, HttpError } from "sandpipe";
+
+/** @typedef {import("node:http").RequestListener} RequestListener */
+
+/** A key, and its certificate for `localhost`. */
+const LOCALHOST = join(import.meta.dirname, "localhost.pem");
+
+const LAST = `data: {"type":"stdout","output":"x","sequence":1,"exitCode":3}\n\n`;
+
+/** No answer is to be waited for twice. */
+const ONCE = { retry: { maxAttempts: 1 } };
+
+describe("connections", () => {
+  /** @type {Array<() => void>} */
+  const begun = [];
+  afterEach(() => {
+    mock.timers.reset();
+    for (const end of begun.splice(0)) end();
+  });
+
+  /** @param {import("node:net").Server} server @param {string} scheme */
+  const listen = async (server, scheme = "http") => {
+    server.listen(0, "127.0.0.1");
+    begun.push(() => void server.close());
+    await once(server, "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    return `${scheme}://127.0.0.1:${port}`;
+  };
+
+  /** @param {RequestListener} answer */
+  const serve = (answer) => {
+    const server = createServer(answer);
+    begun.push(() => server.closeAllConnections());
+    return listen(server);
+  };
+
+  /** @type {RequestListener} */
+  const noExecs = (_, response) =>
+    void response.writeHead(200, { "content-type": "application/json" }).end('{"execs":[]}');
+
+  it("serves request after request, and streams that are left after their exit event", async () => {
+    const server = createServer((request, response) => {
+      if (request.url === "/api/v1/execs") return void noExecs(request, response);
+      const headers = { "content-type": "text/event-stream", "content-length": LAST.length };
+      response.writeHead(200, headers).end(LAST);
+    });
+    begun.push(() => server.closeAllConnections());
+    let connections = 0;
+    server.on("connection", () => connections++);
+    const { execs } = await connect({ url: await listen(server) });
+    for (let i = 0; i < 10; i++) assert.deepEqual(await execs.list(), []);
+    assert.equal(connections, 1);
+    for (let i = 0; i < 10; i++) {
+      assert.deepEqual(await execs.wait("1"), { exitCode: 3, output: "x" });
+    }
+    // The next may be asked for before the one before has been left.
+    assert.ok(connections <= 2, `${connections} connections`);
+  });
+
+  it("asks for an answer as it is, with the caller's headers", async () => {
+    /** @type {import("node:http").IncomingHttpHeaders} */
+    let sent = {};
+    const url = await serve((request, response) => {
+      sent = request.headers;
+      noExecs(request, response);
+    });
+    const { execs } = await connect({ url, headers: { "x-trace": "1" } });
+    await execs.list();
+    assert.equal(sent["accept-encoding"], "identity");
+    assert.equal(sent["x-trace"], "1");
+  });
+
+  it("goes where an answer says that the agent is", async () => {
+    const agent = await serve((request, response) => {
+      assert.equal(request.url, "/api/v1/execs");
+      noExecs(request, response);
+    });
+    for (const status of [301, 302, 303, 307, 308]) {
+      const url = await serve((request, response) => {
+        response.writeHead(status, { location: agent + request.url }).end();
+      });
+      const { execs } = await connect({ url });
+      assert.deepEqual(await execs.list(), [], String(status));
+    }
+  });
+
+  it("creates at another address only where the answer says that nothing has been done", async () => {
+    let created = 0;
+    const agent = await serve((request, response) => {
+      assert.equal(request.method, "POST");
+      created++;
+      response.writeHead(400).end();
+    });
+    for (const status of [302, 303, 307, 308]) {
+      let asked = 0;
+      const url = await serve((request, response) => {
+        if (request.url === "/health") return void response.writeHead(404).end();
+        asked++;
+        response.writeHead(status, { location: agent + request.url }).end();
+      });
+      created = 0;
+      const { execs } = await connect({ url });
+      const isRepeatable = status > 303;
+      await assert.rejects(execs.create({ command: "x", args: [] }), (error) => {
+        assert.ok(error instanceof HttpError, String(error));
+        assert.equal(error.status, isRepeatable ? 400 : status);
+        return true;
+      });
+      assert.deepEqual([asked, created], isRepeatable ? [2, 1] : [1, 0], String(status));
+    }
+  });
+
+  it("says that a connection was lost amid an answer", async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": 100 });
+      response.write("[", () => response.destroy());
+    });
+    const { execs } = await connect({ url, ...ONCE });
+    await assert.rejects(execs.list(), /the connection was lost/);
+  });
+
+  describe("over TLS", () => {
+    const secure = async () => {
+      const pem = readFileSync(LOCALHOST);
+      const server = createSecureServer({ key: pem, cert: pem }, noExecs);
+      begun.push(() => server.closeAllConnections());
+      return listen(server, "https");
+    };
+
+    it("trusts what Node trusts", async () => {
+      const script = `
+        import { connect } from "sandpipe";
+        const { execs } = await connect({ url: process.argv[1] });
+        console.log(await execs.list());`;
+      const args = ["--input-type=module", "--eval", script, await secure()];
+      const { stdout } = await promisify(execFile)(process.execPath, args, {
+        cwd: import.meta.dirname,
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: LOCALHOST },
+      });
+      assert.equal(stdout, "[]\n");
+    });
+
+    it("asks nothing of a server that it does not trust", async () => {
+      const { execs } = await connect({ url: await secure(), ...ONCE });
+      await assert.rejects(execs.list(), /not connected: self-signed certificate/);
+    });
+  });
+
+  it("gives up a connection that is not made within 10 s, and knows that no command runs", async () => {
+    const server = await serverOfItsOwn();
+    begun.push(server.end);
+    const { execs } = await connect({ url: server.url, ...ONCE });
+    const create = () => execs.create({ command: "x", args: [] });
+    await assert.rejects(create(), { status: 400 });
+
+    await server.fallDeaf();
+    const connecting = new Promise((resolve) => {
+      diagnostics.subscribe("net.client.socket", resolve);
+    });
+    mock.timers.enable({ apis: ["setTimeout"] });
+    const creating = create();
+    creating.catch(() => undefined);
+    await connecting;
+    await new Promise(setImmediate);
+    mock.timers.tick(10_000);
+    await assert.rejects(creating, (error) => {
+      // No CreateUnknownError.
+      assert.ok(error instanceof HttpError && error.code === "network", String(error));
+      assert.match(error.message, /not connected: not within 10 s/);
+      return true;
+    });
+  });
+});
+
+/** A server in a process of its own, which refuses every create. */
+async function serverOfItsOwn() {
+  const script = `
+    const server = require("node:http").createServer((request, response) => {
+      const status = request.url === "/health" ? 404 : 400;
+      request.resume().once("end", () => response.writeHead(status, { connection: "close" }).end());
+    });
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => console.log(server.address().port));`;
+  const server = spawn(process.execPath, ["--eval", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = await once(createInterface(server.stdout), "line");
+  const port = Number(line);
+  /** @type {import("node:net").Socket[]} */
+  const waiting = [];
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** It takes no connection any more: as many as it can have waiting are waiting. */
+    async fallDeaf() {
+      server.kill("SIGSTOP");
+      // The system finishes the handshakes of one more than it was told to keep.
+      for (let i = 0; i < 2; i++) {
+        const socket = connectSocket(port, "127.0.0.1");
+        waiting.push(socket);
+        await once(socket, "connect");
+      }
+    },
+    end() {
+      for (const socket of waiting) socket.destroy();
+      server.kill("SIGKILL");
+    },
+  };
+}
