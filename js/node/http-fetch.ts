@@ -57,14 +57,20 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
       if (isConnected) return;
       const late = new Error(`not within ${CONNECT_MS / 1000} s`);
       const giveUp = setTimeout(() => request.destroy(late), CONNECT_MS);
-      socket.once("close", () => { clearTimeout(giveUp); });
+      socket.once("close", () => {
+        clearTimeout(giveUp);
+      });
       socket.once(scheme === "https" ? "secureConnect" : "connect", () => {
         isConnected = true;
         clearTimeout(giveUp);
       });
     });
-    request.on("error", (error) => { reject(isConnected ? error : notConnected(error)); });
-    request.once("close", () => { reject(new Error("the connection was closed without an answer")); });
+    request.on("error", (error) => {
+      reject(isConnected ? error : notConnected(error));
+    });
+    request.once("close", () => {
+      reject(new Error("the connection was closed without an answer"));
+    });
 
     let answer: IncomingMessage | undefined;
     request.once("response", (message) => {
