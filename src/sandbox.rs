@@ -1,4 +1,4 @@
-use js_sys::{Function, Reflect};
+use js_sys::{Function, Object, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
@@ -67,9 +67,9 @@ fn connect(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Transp
     let socket_query = (own_fetch.is_none() && own_headers.is_none())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));
     let fetch = own_fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
-    let headers = own_headers.map_or_else(Headers::new, Ok).map_err(Error::thrown)?;
+    let headers = own_headers.unwrap_or_default();
     if let Some(token) = token {
-        headers.set("authorization", &format!("Bearer {token}")).map_err(Error::thrown)?;
+        set(&headers, "authorization", &format!("Bearer {token}"))?;
     }
     let retry = fields.optional("retry", RetryPolicy::read)?.unwrap_or_default();
     Ok(Transport::new(url, fetch, headers, socket_query, retry))
@@ -96,17 +96,27 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
     Ok(format!("{}{}", url.origin(), url.pathname().trim_end_matches('/')))
 }
 
-fn headers(value: &JsValue, name: &str) -> Result<Headers> {
-    let headers = Headers::new().map_err(Error::thrown)?;
+/// Headers by their names in lower case. A `Headers` only checks them: in Node all of `fetch` comes with it.
+fn headers(value: &JsValue, name: &str) -> Result<Object> {
+    let checked = Headers::new().map_err(Error::thrown)?;
+    let headers = Object::new();
     for (key, text) in arguments::string_map(value, name)? {
         // The value may be a secret: it is in no error message.
-        headers.append(&key, &text).map_err(|_| Error::InvalidArgument {
+        let refused = |_| Error::InvalidArgument {
             name: format!("{name}.{key}"),
             expected: "a header that HTTP allows".to_owned(),
             actual: "not".to_owned(),
-        })?;
+        };
+        checked.append(&key, &text).map_err(refused)?;
+        let all = checked.get(&key).map_err(Error::thrown)?.unwrap_or_default();
+        set(&headers, &key.to_ascii_lowercase(), &all)?;
     }
     Ok(headers)
+}
+
+fn set(headers: &Object, name: &str, value: &str) -> Result<()> {
+    Reflect::set(headers, &name.into(), &value.into()).map_err(Error::thrown)?;
+    Ok(())
 }
 
 /// A token as the `Authorization` header takes it (RFC 6750). It is in no error message.

@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use js_sys::{Date, Function, Promise, Reflect, Uint8Array};
+use js_sys::{Date, Function, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Headers, RequestInit};
+use web_sys::RequestInit;
 
 use crate::abort::Abort;
 use crate::answer::{Answer, ChunkReader};
@@ -45,8 +45,8 @@ struct Agent {
     /// Its address, without a slash at its end.
     url: String,
     fetch: Function,
-    /// What every request carries, the token included.
-    headers: Headers,
+    /// What every request carries, the token included: values by names in lower case.
+    headers: Object,
     /// What a WebSocket's address carries in place of headers; None where it can't say all that a
     /// request does.
     socket_query: Option<String>,
@@ -58,7 +58,7 @@ impl Transport {
     pub(crate) fn new(
         url: String,
         fetch: Function,
-        headers: Headers,
+        headers: Object,
         socket_query: Option<String>,
         retry: RetryPolicy,
     ) -> Self {
@@ -261,16 +261,17 @@ impl Transport {
         request: &Request,
         cancel: &Cancel,
     ) -> std::result::Result<RequestInit, JsValue> {
-        let headers = Headers::new_with_headers(&self.agent.headers)?;
-        headers.set("accept", &request.accept.header())?;
+        let headers = Object::assign(&Object::new(), &self.agent.headers);
+        let set = |name: &str, value: &str| Reflect::set(&headers, &name.into(), &value.into());
+        set("accept", &request.accept.header())?;
         if let Some(key) = &request.idempotency_key {
-            headers.set("idempotency-key", key)?;
+            set("idempotency-key", key)?;
         }
         let init = RequestInit::new();
         init.set_method(request.method.as_str());
         init.set_signal(Some(&cancel.signal()));
         if let Some(body) = &request.body {
-            headers.set("content-type", MediaType::Json.name())?;
+            set("content-type", MediaType::Json.name())?;
             init.set_body(&body.into());
         }
         init.set_headers(&headers);

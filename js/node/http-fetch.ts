@@ -9,7 +9,7 @@ const CONNECT_MS = 10_000;
 /** The part of `RequestInit` that the core uses. */
 export interface Init {
   method: string;
-  headers: Headers;
+  headers: Record<string, string>;
   body?: string;
   signal: AbortSignal;
 }
@@ -49,7 +49,7 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     const request = { http, https }[scheme].request(url, {
       method,
       // Output that is compressed on its way may wait there for more.
-      headers: { "accept-encoding": "identity", ...Object.fromEntries(headers) },
+      headers: { "accept-encoding": "identity", ...headers },
     });
     let isConnected = false;
     request.once("socket", (socket) => {
