@@ -7,8 +7,9 @@ export interface ConnectOptions {
   /** The agent's token. */
   token?: string;
   /**
-   * What makes the requests. Default: in Node.js the package's own, which goes by `node:http`; elsewhere the
-   * global `fetch`.
+   * What makes the requests. Default: in Node.js `node:http`, with the options that its global agents have
+   * when the package is loaded; elsewhere the global `fetch`. For undici's dispatchers, or a `fetch` that is
+   * mocked: `(...args) => fetch(...args)`.
    */
   fetch?: typeof fetch;
   /** Headers that every request carries. */

@@ -88,6 +88,7 @@ impl Drop for Cancel {
         for (in_flight, key) in &self.registered {
             in_flight.0.controllers.borrow_mut().retain(|(other, _)| other != key);
         }
-        self.controller.abort();
+        // Without a reason there would be an error, with its stack, for every request.
+        self.controller.abort_with_reason(&"it is over".into());
     }
 }

@@ -29,8 +29,6 @@ pub(crate) enum Error {
         reason: String,
         /// There was no connection, so the agent can't have seen the request.
         never_sent: bool,
-        /// The request was sent, and the answer was not waited for any longer.
-        answer_overdue: bool,
         cause: JsValue,
     },
     #[error("{operation}: {problem}")]
@@ -179,11 +177,6 @@ impl Error {
     /// Whether the sandbox was closed meanwhile.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self, Self::Closed)
-    }
-
-    /// Whether the answer was not waited for any longer.
-    pub(crate) fn is_overdue(&self) -> bool {
-        matches!(self, Self::Network { answer_overdue: true, .. })
     }
 
     /// Whether the agent can't have seen the request.

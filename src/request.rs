@@ -80,7 +80,7 @@ pub(crate) struct Request {
     pub(crate) accept: Accept,
     /// Makes a create repeatable: the agent gives the same exec for the same key.
     pub(crate) idempotency_key: Option<String>,
-    /// The agent may take its time to answer: until a process has read its input, or is gone.
+    /// The agent may take its time to answer: until a process has read its input.
     pub(crate) waits: bool,
 }
 
@@ -102,7 +102,7 @@ impl Request {
     }
 
     pub(crate) fn delete(operation: Operation, path: String) -> Self {
-        Self { method: Method::Delete, waits: true, ..Self::get(operation, path) }
+        Self { method: Method::Delete, ..Self::get(operation, path) }
     }
 
     pub(crate) fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {

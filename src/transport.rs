@@ -23,9 +23,6 @@ use crate::sleep::sleep;
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
 const SILENCE: f64 = 45_000.0;
-/// How long an answer that waits for a process is waited for, in milliseconds: less than the 300 s of
-/// Node's `fetch` and of Firefox.
-const LONG_SILENCE: f64 = 240_000.0;
 
 /// The most that is read of an answer that is read whole.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -194,7 +191,7 @@ impl Transport {
         let Agent { url, fetch, .. } = &*self.agent;
         let operation = request.operation;
         let cancel = self.in_flight.begin()?;
-        let no_answer = |thrown| self.no_answer(operation, &cancel, thrown, false);
+        let no_answer = |thrown| self.no_answer(operation, &cancel, thrown);
         let init = self.init(request, &cancel).map_err(no_answer)?;
         let response = async {
             let address = format!("{url}{}", request.path);
@@ -202,16 +199,10 @@ impl Transport {
             JsFuture::from(Promise::resolve(&promise)).await
         };
         let response = pin!(response);
-        let (patience, late) = if request.waits {
-            (LONG_SILENCE, "no answer within 240 s")
-        } else {
-            (SILENCE, "no answer within 45 s")
-        };
+        let patience = if request.waits { f64::INFINITY } else { SILENCE };
         let response = match select(response, pin!(sleep(patience))).await {
             Either::Left((response, _)) => response.map_err(no_answer)?,
-            Either::Right(_) => {
-                return Err(self.no_answer(operation, &cancel, late.into(), request.waits));
-            }
+            Either::Right(_) => return Err(no_answer("no answer within 45 s".into())),
         };
         let answer: Answer = response.unchecked_into();
         let status = answer.http_status().map_err(no_answer)?;
@@ -278,19 +269,12 @@ impl Transport {
         Ok(init)
     }
 
-    fn no_answer(
-        &self,
-        operation: Operation,
-        cancel: &Cancel,
-        thrown: JsValue,
-        answer_overdue: bool,
-    ) -> Box<Error> {
+    fn no_answer(&self, operation: Operation, cancel: &Cancel, thrown: JsValue) -> Box<Error> {
         cancel.explain(|| Error::Network {
             operation,
             url: self.agent.url.clone(),
             reason: describe(&thrown),
             never_sent: never_sent(&thrown),
-            answer_overdue,
             cause: thrown,
         })
     }
@@ -363,7 +347,7 @@ impl Body {
     }
 
     fn no_answer(&self, thrown: JsValue) -> Box<Error> {
-        self.transport.no_answer(self.operation, &self.cancel, thrown, false)
+        self.transport.no_answer(self.operation, &self.cancel, thrown)
     }
 
     pub(crate) async fn read_to_end(&mut self) -> Result<Vec<u8>> {

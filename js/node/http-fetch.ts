@@ -1,10 +1,24 @@
-// Requests by `node:http`, over the connections that it keeps. Node's own `fetch` takes twice as long for the
-// same bytes: its bodies are the streams of the web.
+// Requests by `node:http`. Node's own `fetch` takes twice as long for the same bytes: its bodies are the
+// streams of the web.
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
 const CONNECT_MS = 10_000;
+
+/** How long a connection may be silent until the system asks whether it is still there, in milliseconds. */
+const PROBE_MS = 15_000;
+
+/**
+ * Their connections are kept for the next request as those of the global ones are, and go through the same
+ * proxies. But they are not limited: what stops a command must not wait for the stream of its output.
+ */
+const unlimited = { maxSockets: Infinity, maxTotalSockets: Infinity };
+const { options } = http.globalAgent as http.Agent & { options: http.AgentOptions };
+const agents = {
+  http: new http.Agent({ ...options, ...unlimited }),
+  https: new https.Agent({ ...https.globalAgent.options, ...unlimited }),
+};
 
 /** The part of `RequestInit` that the core uses. */
 export interface Init {
@@ -18,10 +32,15 @@ export interface Init {
 export interface Answer {
   status: number;
   headers: { get(name: string): string | null };
-  body: { getReader(): { read(): Promise<IteratorResult<Uint8Array>> } };
+  body: { getReader(): Reader };
 }
 
-/** `fetch`, as far as the core uses it. A failure that is Node's is rejected with as it is. */
+/** The part of `ReadableStreamDefaultReader` that the core uses. */
+interface Reader {
+  read(): Promise<IteratorResult<Uint8Array>>;
+}
+
+/** `fetch`, as far as the core uses it. */
 export async function httpFetch(url: string, init: Init): Promise<Answer | Response> {
   const message = await send(url, init);
   const status = message.statusCode ?? 0;
@@ -30,6 +49,10 @@ export async function httpFetch(url: string, init: Init): Promise<Answer | Respo
     // It knows how to follow, and what must not be taken along.
     return fetch(url, init);
   }
+  const encoding = message.headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") {
+    throw new Error(`the answer was to come as it is, and comes encoded: ${encoding}`);
+  }
   return {
     status,
     headers: { get: (name) => message.headers[name]?.toString() ?? null },
@@ -37,9 +60,11 @@ export async function httpFetch(url: string, init: Init): Promise<Answer | Respo
   };
 }
 
-/** Whether an answer is a redirect that the request can be made again for: it has done nothing. */
+/** Whether `fetch` would make the same request elsewhere: this one has done nothing. */
 function leadsElsewhere(status: number, method: string): boolean {
-  return status === 307 || status === 308 || (method === "GET" && /^30[123]$/.test(String(status)));
+  if (status === 307 || status === 308) return true;
+  if (status === 301 || status === 302) return method !== "POST";
+  return status === 303 && method === "GET";
 }
 
 /** Sends a request; resolves the beginning of the answer. */
@@ -49,27 +74,23 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     const request = { http, https }[scheme].request(url, {
       method,
       // Output that is compressed on its way may wait there for more.
-      headers: { "accept-encoding": "identity", ...headers },
+      headers: { "user-agent": "sandpipe", ...headers, "accept-encoding": "identity" },
+      agent: agents[scheme],
     });
     let isConnected = false;
     request.once("socket", (socket) => {
       isConnected = !socket.connecting;
       if (isConnected) return;
-      const late = new Error(`not within ${CONNECT_MS / 1000} s`);
+      socket.setKeepAlive(true, PROBE_MS);
+      const late = new Error(`not made within ${CONNECT_MS / 1000} s`);
       const giveUp = setTimeout(() => request.destroy(late), CONNECT_MS);
-      socket.once("close", () => {
-        clearTimeout(giveUp);
-      });
-      socket.once(scheme === "https" ? "secureConnect" : "connect", () => {
+      socket.once("encrypted" in socket ? "secureConnect" : "connect", () => {
         isConnected = true;
         clearTimeout(giveUp);
       });
-    });
-    request.on("error", (error) => {
-      reject(isConnected ? error : notConnected(error));
-    });
-    request.once("close", () => {
-      reject(new Error("the connection was closed without an answer"));
+      request.once("close", () => {
+        clearTimeout(giveUp);
+      });
     });
 
     let answer: IncomingMessage | undefined;
@@ -78,6 +99,14 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
       // Who reads is told; who reads no more need not be.
       message.on("error", () => undefined);
       resolve(message);
+    });
+    request.on("error", (error) => {
+      reject(isConnected ? error : noConnection(error));
+      answer?.destroy(error);
+    });
+    request.once("upgrade", (_, socket) => {
+      socket.destroy();
+      reject(new Error("the server wants to speak another protocol"));
     });
     const abort = (): void => {
       if (answer?.complete !== true) return void request.destroy();
@@ -90,19 +119,20 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
 }
 
 /** The server can't have seen the request: the core knows it by the system call's name. */
-function notConnected(cause: Error): Error {
-  return Object.assign(new Error("not connected", { cause }), { syscall: "connect" });
+function noConnection(cause: Error): Error {
+  return Object.assign(new Error("no connection", { cause }), { syscall: "connect" });
 }
 
-function readerOf(message: IncomingMessage): { read(): Promise<IteratorResult<Uint8Array>> } {
+function readerOf(message: IncomingMessage): Reader {
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   return {
     async read() {
       try {
         return await chunks.next();
       } catch (cause) {
-        // Node's says "aborted", although nobody did.
-        throw new Error("the connection was lost", { cause });
+        // Node says "aborted" of one that the server has closed.
+        const isClosed = cause instanceof Error && cause.message === "aborted";
+        throw new Error("the connection was lost", isClosed ? {} : { cause });
       }
     },
   };

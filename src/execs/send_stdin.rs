@@ -3,7 +3,6 @@ use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
 use super::Execs;
-use super::get::get;
 use crate::arguments::{Fields, exec_id, string, wrong};
 use crate::error::{Error, Result};
 use crate::features::Feature;
@@ -41,31 +40,7 @@ pub(crate) async fn send_stdin(
     let mut request = Request::post(operation, id.path("/io"), body);
     request.waits = true;
     // Not repeated: the process could read it twice.
-    match transport.send_once(&request).await {
-        Ok(answer) => read_json(operation, &answer),
-        Err(error) if error.is_overdue() && transport.offers(feature).await? => {
-            written(transport, id, body.kind).await
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Waits until what the agent has is written, although its answer was not waited for any longer: an
-/// empty text is answered after all that came before it.
-async fn written(transport: &Transport, id: &ExecId, kind: StdinType) -> Result<ExecItem> {
-    if kind != StdinType::Stdin {
-        return get(transport, id).await;
-    }
-    let nothing = ExecStdin { kind, input: String::new() };
-    let operation = Operation::SendStdin;
-    let mut request = Request::post(operation, id.path("/io"), &nothing);
-    request.waits = true;
-    loop {
-        match transport.send_once(&request).await {
-            Err(error) if error.is_overdue() => {}
-            answer => return read_json(operation, &answer?),
-        }
-    }
+    read_json(operation, &transport.send_once(&request).await?)
 }
 
 fn read_body(value: &JsValue) -> Result<ExecStdin> {

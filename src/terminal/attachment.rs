@@ -126,7 +126,6 @@ impl Attachment {
             url: self.url.clone(),
             reason: reason.to_owned(),
             never_sent,
-            answer_overdue: false,
             cause: reason.into(),
         })
     }

@@ -5,17 +5,20 @@ import { execFile, spawn } from "node:child_process";
 import diagnostics from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, globalAgent } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, it, mock } from "node:test";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 
 import { connect, HttpError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
+/** @typedef {import("node:net").Socket} Socket */
 
 /** A key, and its certificate for `localhost`. */
 const LOCALHOST = join(import.meta.dirname, "localhost.pem");
@@ -79,10 +82,58 @@ describe("connections", () => {
       sent = request.headers;
       noExecs(request, response);
     });
-    const { execs } = await connect({ url, headers: { "x-trace": "1" } });
+    const headers = { "X-Trace": "1", "User-Agent": "mine", "Accept-Encoding": "gzip" };
+    const { execs } = await connect({ url, headers });
     await execs.list();
     assert.equal(sent["accept-encoding"], "identity");
     assert.equal(sent["x-trace"], "1");
+    assert.equal(sent["user-agent"], "mine");
+  });
+
+  it("says that an answer comes compressed", async () => {
+    const url = await serve((_, response) => {
+      const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+      response.writeHead(200, headers).end(gzipSync('{"execs":[]}'));
+    });
+    const { execs } = await connect({ url, ...ONCE });
+    await assert.rejects(execs.list(), /comes encoded: gzip/);
+  });
+
+  it("stops a command however few connections the program allows", async () => {
+    const maxSockets = globalAgent.maxSockets;
+    globalAgent.maxSockets = 1;
+    begun.push(() => {
+      globalAgent.maxSockets = maxSockets;
+    });
+    const agent = await startAgent();
+    try {
+      const { execs } = await connect(agent);
+      const stop = new AbortController();
+      const running = execs.exec("sh", ["-c", "echo begun; exec sleep 600"], {
+        signal: stop.signal,
+        onOutput: () => stop.abort(),
+      });
+      await assert.rejects(running, { code: "interrupted", output: "begun\n" });
+    } finally {
+      await agent.stop();
+    }
+  });
+
+  it("deletes at another address where the answer says that it is there", async () => {
+    let deleted = 0;
+    const agent = await serve((request, response) => {
+      assert.equal(request.method, "DELETE");
+      deleted++;
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+    for (const status of [301, 302, 307, 308]) {
+      const url = await serve((request, response) => {
+        response.writeHead(status, { location: agent + request.url }).end();
+      });
+      deleted = 0;
+      await (await connect({ url })).execs.delete("1");
+      assert.equal(deleted, 1, String(status));
+    }
   });
 
   it("goes where an answer says that the agent is", async () => {
@@ -125,19 +176,44 @@ describe("connections", () => {
     }
   });
 
-  it("says that a connection was lost amid an answer", async () => {
-    const url = await serve((_, response) => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": 100 });
-      response.write("[", () => response.destroy());
+  for (const [how, end, message] of /** @type {const} */ ([
+    ["closed", "destroy", /the connection was lost\. /],
+    ["reset", "resetAndDestroy", /the connection was lost: read ECONNRESET\. /],
+  ])) {
+    it(`says that a connection was ${how} amid an answer`, async () => {
+      /** @type {Socket | undefined} */
+      let socket;
+      const url = await serve((request, response) => {
+        socket = request.socket;
+        const headers = { "content-type": "text/event-stream" };
+        response.writeHead(200, headers).write('data: {"execs":[]}\n\n');
+      });
+      const { execs } = await connect({ url, retry: { shouldRetry: () => false } });
+      const lists = execs.streamList()[Symbol.asyncIterator]();
+      await lists.next();
+      socket?.[end]();
+      await assert.rejects(lists.next(), message);
+    });
+  }
+
+  it("says that a server wants to speak another protocol", async () => {
+    const url = await serve((request) => {
+      request.socket.end(
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+      );
     });
     const { execs } = await connect({ url, ...ONCE });
-    await assert.rejects(execs.list(), /the connection was lost/);
+    await assert.rejects(execs.list(), /another protocol/);
   });
 
   describe("over TLS", () => {
+    let asked = 0;
     const secure = async () => {
       const pem = readFileSync(LOCALHOST);
-      const server = createSecureServer({ key: pem, cert: pem }, noExecs);
+      const server = createSecureServer({ key: pem, cert: pem }, (request, response) => {
+        asked++;
+        noExecs(request, response);
+      });
       begun.push(() => server.closeAllConnections());
       return listen(server, "https");
     };
@@ -152,12 +228,14 @@ describe("connections", () => {
         cwd: import.meta.dirname,
         env: { ...process.env, NODE_EXTRA_CA_CERTS: LOCALHOST },
       });
-      assert.equal(stdout, "[]\n");
+      assert.deepEqual([stdout, asked], ["[]\n", 1]);
     });
 
     it("asks nothing of a server that it does not trust", async () => {
       const { execs } = await connect({ url: await secure(), ...ONCE });
-      await assert.rejects(execs.list(), /not connected: self-signed certificate/);
+      asked = 0;
+      await assert.rejects(execs.list(), /no connection: self-signed certificate/);
+      assert.equal(asked, 0);
     });
   });
 
@@ -169,19 +247,25 @@ describe("connections", () => {
     await assert.rejects(create(), { status: 400 });
 
     await server.fallDeaf();
+    /** @type {Promise<Socket>} */
     const connecting = new Promise((resolve) => {
-      diagnostics.subscribe("net.client.socket", resolve);
+      const take = (/** @type {any} */ { socket }) => {
+        diagnostics.unsubscribe("net.client.socket", take);
+        resolve(socket);
+      };
+      diagnostics.subscribe("net.client.socket", take);
     });
     mock.timers.enable({ apis: ["setTimeout"] });
     const creating = create();
     creating.catch(() => undefined);
-    await connecting;
+    const socket = await connecting;
     await new Promise(setImmediate);
+    assert.ok(socket.connecting, "the server takes connections");
     mock.timers.tick(10_000);
     await assert.rejects(creating, (error) => {
       // No CreateUnknownError.
       assert.ok(error instanceof HttpError && error.code === "network", String(error));
-      assert.match(error.message, /not connected: not within 10 s/);
+      assert.match(error.message, /no connection: not made within 10 s/);
       return true;
     });
   });
@@ -200,7 +284,7 @@ async function serverOfItsOwn() {
   });
   const [line] = await once(createInterface(server.stdout), "line");
   const port = Number(line);
-  /** @type {import("node:net").Socket[]} */
+  /** @type {Socket[]} */
   const waiting = [];
   return {
     url: `http://127.0.0.1:${port}`,
