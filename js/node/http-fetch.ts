@@ -6,9 +6,6 @@ import https from "node:https";
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
 const CONNECT_MS = 10_000;
 
-/** How long a connection may be silent until the system asks whether it is still there, in milliseconds. */
-const PROBE_MS = 15_000;
-
 /**
  * Their connections are kept for the next request as those of the global ones are, and go through the same
  * proxies. But they are not limited: what stops a command must not wait for the stream of its output.
@@ -81,7 +78,6 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     request.once("socket", (socket) => {
       isConnected = !socket.connecting;
       if (isConnected) return;
-      socket.setKeepAlive(true, PROBE_MS);
       const late = new Error(`not made within ${CONNECT_MS / 1000} s`);
       const giveUp = setTimeout(() => request.destroy(late), CONNECT_MS);
       socket.once("encrypted" in socket ? "secureConnect" : "connect", () => {

@@ -69,6 +69,9 @@ async fn climb(
         let delivered = match select(delivering, pushing.as_mut()).await {
             Either::Left((delivered, _)) => delivered,
             Either::Right((push, _)) => {
+                if rung == Rung::Kill {
+                    outcome.unstopped = Some(Unstopped::Undelivered(unanswered(transport)));
+                }
                 next = ladder.push(push);
                 continue;
             }
@@ -116,6 +119,18 @@ async fn deliver(transport: &Transport, target: &Target, rung: Rung) -> Result<G
         Ok(Group::Gone(_)) if may_have_arrived => Ok(Group::Signalled),
         sent => sent,
     }
+}
+
+/// The error of a SIGKILL of which nothing is known.
+fn unanswered(transport: &Transport) -> Box<Error> {
+    let reason = "SIGKILL was not answered within 10 s";
+    Box::new(Error::Network {
+        operation: Operation::SignalExec,
+        url: transport.url().to_owned(),
+        reason: reason.to_owned(),
+        cause: reason.into(),
+        never_sent: false,
+    })
 }
 
 /// Waits for what moves one up from a rung.

@@ -109,6 +109,12 @@ for (const [kind, title] of /** @type {["full" | "apart", string][]} */ (Object.
       assert.equal(asked.filter(({ streams }) => streams).length, 1);
     });
 
+    it("input that a command does not read for longer than that arrives once", async () => {
+      const input = "x".repeat(1_000_000);
+      const result = await rig.direct.exec("sh", ["-c", "sleep 48; wc -c"], { input });
+      assert.deepEqual(result, { exitCode: 0, output: "1000000\n" });
+    });
+
     it("Retry-After is obeyed, where it is longer than the own pause, too", async () => {
       const kinds = kind === "full" ? ["health", "create"] : ["health", "create", "stream"];
       for (const refused of kinds) {

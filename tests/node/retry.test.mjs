@@ -1,8 +1,7 @@
 // Trying again: what is repeated, how often, and who has a say. The trouble is made by a fetch that
 // loses requests or answers of a real agent.
 import assert from "node:assert/strict";
-import { EventEmitter, once } from "node:events";
-import { after, afterEach, before, beforeEach, describe, it, mock } from "node:test";
+import { after, before, beforeEach, describe, it } from "node:test";
 
 import { connect, CreateUnknownError, ExitCodeMissingError, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
@@ -32,7 +31,6 @@ for (const [kind, args] of /** @type {const} */ ([
     beforeEach(() => {
       requests = {};
     });
-    afterEach(() => mock.timers.reset());
     after(() => agent.stop());
 
     /**
@@ -154,27 +152,6 @@ for (const [kind, args] of /** @type {const} */ ([
       await assert.rejects(execs.sendStdin(id, { input: "a" }), HttpError);
       assert.equal(requests["POST /api/v1/execs/ID/io"], 1);
       await execs.delete(id);
-    });
-
-    it("waits as long as it takes for a process to read its input", async () => {
-      const written = new EventEmitter();
-      const { execs } = await troubled(async (path, send) => {
-        const answer = await send();
-        if (!path.endsWith("/io")) return answer;
-        // The agent's answer, later.
-        setImmediate(() => written.emit("held"));
-        await once(written, "read");
-        return answer;
-      });
-      const { id } = await (await connect(agent)).execs.create({ command: "cat", args: [] });
-      mock.timers.enable({ apis: ["setTimeout"] });
-      const held = once(written, "held");
-      const sending = execs.sendStdin(id, { input: "a" });
-      await held;
-      mock.timers.tick(24 * 3_600_000);
-      written.emit("read");
-      assert.equal((await sending).id, id);
-      assert.equal(requests["POST /api/v1/execs/ID/io"], 1);
     });
 
     it("asks shouldRetry and tells onRetry, with the failure and the pause", async () => {

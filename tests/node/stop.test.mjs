@@ -342,6 +342,32 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.deepEqual(marked(mark), []);
     });
 
+    it("says that SIGKILL was not answered within 10 s, where that is so", async () => {
+      const deaf = await connect({
+        ...agent,
+        fetch: (input, init) => {
+          const body = String(init?.body);
+          const isKill = body.includes('"SIGKILL"') || body.includes('"sh","KILL"');
+          return isKill ? new Promise(() => undefined) : fetch(input, init);
+        },
+      });
+      const mark = marker();
+      const force = new AbortController();
+      const running = deaf.execs.exec("sh", ["-c", IGNORES_TERM], {
+        env: mark,
+        forceSignal: force.signal,
+        onOutput: () => force.abort(),
+      });
+      await assert.rejects(running, (error) => {
+        assert.ok(error instanceof InterruptedError, String(error));
+        assert.match(error.message, /could not be stopped: .*SIGKILL was not answered within 10 s/);
+        return true;
+      });
+      const [left] = await execs.list();
+      assert.equal((await execs.terminate(left?.id ?? "", { graceMs: 0 })).exitCode, 137);
+      assert.deepEqual(marked(mark), []);
+    });
+
     it("has the exit code of what it terminated while no stream could be had", async () => {
       const mark = marker();
       let refused = 0;
