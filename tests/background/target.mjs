@@ -1,5 +1,6 @@
 // @ts-check
 // What the tests see of a target, which is this machine, past the runtime.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -11,6 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { BackgroundError } from "sandpipe";
 
 /** A new directory. */
 export function temporaryDirectory() {
@@ -94,4 +97,13 @@ export function programsWithout(left) {
     }
   }
   return programs;
+}
+
+/** @param {() => Promise<unknown>} call @param {RegExp} message of a BackgroundError */
+export function fails(call, message) {
+  return assert.rejects(call, (error) => {
+    assert.ok(error instanceof BackgroundError, String(error));
+    assert.match(error.message, message);
+    return true;
+  });
 }
