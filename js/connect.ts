@@ -1,5 +1,5 @@
-import type { Sandbox as Core } from "./core/sandpipe.js";
 import { load, type Loader } from "./load.js";
+import type { httpFetch } from "./node/http-fetch.js";
 import { Sandbox } from "./sandbox.js";
 import type { ConnectOptions } from "./types.js";
 
@@ -10,8 +10,8 @@ import type { ConnectOptions } from "./types.js";
  */
 export type Connect = (options: ConnectOptions) => Promise<Sandbox>;
 
-/** What makes a request, as `fetch` does. */
-export type Fetch = ConstructorParameters<typeof Core>[1];
+/** What makes requests: the part of `fetch` that the core uses. */
+export type Fetch = typeof httpFetch;
 
 /**
  * `connect` for a runtime, which has its own way to get at the module, and may have one to make requests in

@@ -9,7 +9,8 @@ export interface ConnectOptions {
   /**
    * What makes the requests. Default: in Node.js `node:http`, with the options that its global agents have
    * when the package is loaded; elsewhere the global `fetch`. For undici's dispatchers, or a `fetch` that is
-   * mocked: `(...args) => fetch(...args)`.
+   * mocked: `(...args) => fetch(...args)`. How long that waits for an answer (undici: 300 s) is how long
+   * a process may leave its input unread.
    */
   fetch?: typeof fetch;
   /** Headers that every request carries. */

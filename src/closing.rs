@@ -3,9 +3,18 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use web_sys::{AbortController, AbortSignal};
+use wasm_bindgen::JsValue;
+use web_sys::{AbortController, AbortSignal, DomException};
 
 use crate::error::{Error, Result};
+
+thread_local! {
+    /// The reason of every request that is over. Each could have one of its own, with its stack, which takes
+    /// longer than all the rest of an abort.
+    static OVER: JsValue =
+        DomException::new_with_message_and_name("the request is over", "AbortError")
+            .map_or_else(JsValue::from, JsValue::from);
+}
 
 /// All that is under way for a sandbox, or for one stream of it.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +97,6 @@ impl Drop for Cancel {
         for (in_flight, key) in &self.registered {
             in_flight.0.controllers.borrow_mut().retain(|(other, _)| other != key);
         }
-        // Without a reason there would be an error, with its stack, for every request.
-        self.controller.abort_with_reason(&"it is over".into());
+        OVER.with(|over| self.controller.abort_with_reason(over));
     }
 }

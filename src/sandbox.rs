@@ -96,20 +96,41 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
     Ok(format!("{}{}", url.origin(), url.pathname().trim_end_matches('/')))
 }
 
-/// Headers by their names in lower case. A `Headers` only checks them: in Node all of `fetch` comes with it.
+/// What a request has of its own, and what is the connection's (RFC 9110, 7.6.1 and 10.1.1).
+const NOT_THE_CALLERS: [&str; 8] = [
+    "connection",
+    "content-length",
+    "expect",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Headers by their names in lower case. They are kept in a plain object: with the first `Headers` Node
+/// loads all of its `fetch`, so one is made only to check the caller's.
 fn headers(value: &JsValue, name: &str) -> Result<Object> {
     let checked = Headers::new().map_err(Error::thrown)?;
     let headers = Object::new();
     for (key, text) in arguments::string_map(value, name)? {
         // The value may be a secret: it is in no error message.
-        let refused = |_| Error::InvalidArgument {
+        let wrong = |expected: &str, actual: &str| Error::InvalidArgument {
             name: format!("{name}.{key}"),
-            expected: "a header that HTTP allows".to_owned(),
-            actual: "not".to_owned(),
+            expected: expected.to_owned(),
+            actual: actual.to_owned(),
         };
-        checked.append(&key, &text).map_err(refused)?;
+        let field = key.to_ascii_lowercase();
+        if NOT_THE_CALLERS.contains(&field.as_str()) {
+            return Err(wrong("left out", "a header that the connection sets").into());
+        }
+        // RFC 9110, 5.5.
+        let has_control = text.chars().any(|char| char.is_ascii_control() && char != '\t');
+        if has_control || checked.append(&key, &text).is_err() {
+            return Err(wrong("a header that HTTP allows", "not").into());
+        }
         let all = checked.get(&key).map_err(Error::thrown)?.unwrap_or_default();
-        set(&headers, &key.to_ascii_lowercase(), &all)?;
+        set(&headers, &field, &all)?;
     }
     Ok(headers)
 }

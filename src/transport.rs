@@ -280,7 +280,7 @@ impl Transport {
     }
 }
 
-/// The body of an answer. Dropping it before its end closes the connection.
+/// The body of an answer. Dropping it before all of it has come closes the connection.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) media_type: MediaType,
@@ -403,7 +403,7 @@ fn retry_after(value: &str) -> Option<f64> {
 /// Whether an error of Node's says that there was no connection at all, so that the agent can't have
 /// seen the request. Browsers don't tell.
 fn never_sent(thrown: &JsValue) -> bool {
-    // That of the call, too: an established connection can end with some of these codes.
+    // The codes of a failed `connect` are also those by which established connections end.
     system_field(thrown, "syscall").as_deref() == Some("connect")
         || matches!(
             system_field(thrown, "code").as_deref(),

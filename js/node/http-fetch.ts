@@ -6,12 +6,12 @@ import https from "node:https";
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
 const CONNECT_MS = 10_000;
 
-/**
- * Their connections are kept for the next request as those of the global ones are, and go through the same
- * proxies. But they are not limited: what stops a command must not wait for the stream of its output.
- */
 const unlimited = { maxSockets: Infinity, maxTotalSockets: Infinity };
 const { options } = http.globalAgent as http.Agent & { options: http.AgentOptions };
+/**
+ * These keep connections for the next request as the global agents do, and go through the same proxies. But
+ * they have no limit: what stops a command must not wait for the stream of its output.
+ */
 const agents = {
   http: new http.Agent({ ...options, ...unlimited }),
   https: new https.Agent({ ...https.globalAgent.options, ...unlimited }),
@@ -57,7 +57,7 @@ export async function httpFetch(url: string, init: Init): Promise<Answer | Respo
   };
 }
 
-/** Whether `fetch` would make the same request elsewhere: this one has done nothing. */
+/** Whether `fetch` would make the same request elsewhere; a server that says so has not carried it out. */
 function leadsElsewhere(status: number, method: string): boolean {
   if (status === 307 || status === 308) return true;
   if (status === 301 || status === 302) return method !== "POST";
@@ -75,18 +75,20 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
       agent: agents[scheme],
     });
     let isConnected = false;
+    const giveUp = setTimeout(() => {
+      request.destroy(new Error(`not made within ${CONNECT_MS / 1000} s`));
+    }, CONNECT_MS);
+    const connected = (): void => {
+      isConnected = true;
+      clearTimeout(giveUp);
+    };
     request.once("socket", (socket) => {
-      isConnected = !socket.connecting;
-      if (isConnected) return;
-      const late = new Error(`not made within ${CONNECT_MS / 1000} s`);
-      const giveUp = setTimeout(() => request.destroy(late), CONNECT_MS);
-      socket.once("encrypted" in socket ? "secureConnect" : "connect", () => {
-        isConnected = true;
-        clearTimeout(giveUp);
-      });
-      request.once("close", () => {
-        clearTimeout(giveUp);
-      });
+      const isSecure = "encrypted" in socket;
+      if (request.reusedSocket || !(isSecure || socket.connecting)) connected();
+      else socket.once(isSecure ? "secureConnect" : "connect", connected);
+    });
+    request.once("close", () => {
+      clearTimeout(giveUp);
     });
 
     let answer: IncomingMessage | undefined;
@@ -98,16 +100,17 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     });
     request.on("error", (error) => {
       reject(isConnected ? error : noConnection(error));
-      answer?.destroy(error);
+      if (answer?.complete === false) answer.destroy(error);
     });
     request.once("upgrade", (_, socket) => {
       socket.destroy();
       reject(new Error("the server wants to speak another protocol"));
     });
     const abort = (): void => {
-      if (answer?.complete !== true) return void request.destroy();
-      // All of it is here. Once it has been read the connection is free for the next request.
-      while (answer.read() !== null);
+      const isDone = request.writableFinished && answer?.complete === true;
+      if (!isDone) return void request.destroy();
+      // Once all has been read the connection is free for the next request.
+      while (answer?.read() !== null);
     };
     signal.addEventListener("abort", abort, { once: true });
     request.end(body);

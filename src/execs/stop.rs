@@ -1,5 +1,6 @@
 //! Stopping a command: what the ladder decides is carried out here.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 
@@ -64,16 +65,31 @@ async fn climb(
     let mut outcome = Outcome { forced: false, unstopped: None };
     let mut gone = pin!(until_gone(transport, target));
     while let Some(rung) = next {
-        let delivering = pin!(deliver(transport, target, rung));
+        let failed = Cell::new(None);
+        let delivering = pin!(deliver(transport, target, rung, &failed));
         let mut pushing = pin!(next_push(rung, grace_ms, requests));
-        let delivered = match select(delivering, pushing.as_mut()).await {
-            Either::Left((delivered, _)) => delivered,
-            Either::Right((push, _)) => {
-                if rung == Rung::Kill {
-                    outcome.unstopped = Some(Unstopped::Undelivered(unanswered(transport)));
+        let delivered = {
+            // Its answer may be lost, and the group be gone.
+            let unawaited = pin!(async {
+                transport.pause(target.looks().1).await?;
+                gone.as_mut().await
+            });
+            match select(delivering, select(unawaited, pushing.as_mut())).await {
+                Either::Left((delivered, _)) => delivered,
+                Either::Right((Either::Left((Ok(()), _)), _)) => {
+                    return Outcome { forced: rung == Rung::Kill, unstopped: None };
                 }
-                next = ladder.push(push);
-                continue;
+                Either::Right((Either::Left((Err(error), _)), _)) => {
+                    return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
+                }
+                Either::Right((Either::Right((push, _)), _)) => {
+                    if rung == Rung::Kill {
+                        let error = failed.take().unwrap_or_else(|| unanswered(transport));
+                        outcome.unstopped = Some(Unstopped::Undelivered(error));
+                    }
+                    next = ladder.push(push);
+                    continue;
+                }
             }
         };
         match delivered {
@@ -104,12 +120,21 @@ async fn climb(
 }
 
 /// Delivers the signal of a rung. SIGKILL can be sent as often as it takes; SIGTERM is repeated only
-/// where it can't have arrived, for a program may take a second one for something else.
-async fn deliver(transport: &Transport, target: &Target, rung: Rung) -> Result<Group> {
+/// where it can't have arrived, for a program may take a second one for something else. Keeps how the
+/// newest attempt has `failed`.
+async fn deliver(
+    transport: &Transport,
+    target: &Target,
+    rung: Rung,
+    failed: &Cell<Option<Box<Error>>>,
+) -> Result<Group> {
     let mut may_have_arrived = false;
     let attempt = async || {
         let sent = target.signal(transport, rung.signal()).await;
-        may_have_arrived |= sent.as_ref().is_err_and(|error| error.leaves_open());
+        if let Err(error) = &sent {
+            may_have_arrived |= error.leaves_open();
+            failed.set(Some(error.clone()));
+        }
         sent
     };
     let may_repeat =

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, globalAgent } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import { connect as connectSocket } from "node:net";
+import { connect as connectSocket, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, it } from "node:test";
@@ -14,7 +14,6 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 
 import { connect, HttpError } from "sandpipe";
-import { startAgent } from "sandpipe/node";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 /** @typedef {import("node:net").Socket} Socket */
@@ -98,23 +97,41 @@ describe("connections", () => {
   });
 
   it("stops a command however few connections the program allows", async () => {
-    const maxSockets = globalAgent.maxSockets;
-    globalAgent.maxSockets = 1;
-    begun.push(() => {
-      globalAgent.maxSockets = maxSockets;
-    });
-    const agent = await startAgent();
-    try {
+    const script = `
+      import http from "node:http";
+      http.globalAgent = new http.Agent({ keepAlive: true, maxSockets: 1, maxTotalSockets: 1 });
+      const { connect } = await import("sandpipe");
+      const { startAgent } = await import("sandpipe/node");
+      const agent = await startAgent();
       const { execs } = await connect(agent);
       const stop = new AbortController();
       const running = execs.exec("sh", ["-c", "echo begun; exec sleep 600"], {
         signal: stop.signal,
         onOutput: () => stop.abort(),
       });
-      await assert.rejects(running, { code: "interrupted", output: "begun\n" });
-    } finally {
-      await agent.stop();
-    }
+      console.log(await running.catch(({ code, output }) => code + " " + output));
+      await agent.stop();`;
+    assert.equal(await run(script), "interrupted begun\n\n");
+  });
+
+  it("ends with the program where a server answers and does not read", async () => {
+    const server = createSocketServer((socket) => {
+      // It takes the beginning of the request, and no more.
+      socket.once("data", () => {
+        socket.pause();
+        socket.write("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n");
+      });
+    });
+    /** @type {Socket[]} */
+    const sockets = [];
+    server.on("connection", (socket) => sockets.push(socket.on("error", () => undefined)));
+    begun.push(() => sockets.forEach((socket) => socket.destroy()));
+    const script = `
+      import { connect } from "sandpipe";
+      const { execs } = await connect({ url: process.argv[1] });
+      const sending = execs.sendStdin("1", { input: "x".repeat(20_000_000) });
+      console.log(await sending.catch(({ status }) => status));`;
+    assert.equal(await run(script, await listen(server)), "404\n");
   });
 
   it("deletes at another address where the answer says that it is there", async () => {
@@ -221,11 +238,7 @@ describe("connections", () => {
         import { connect } from "sandpipe";
         const { execs } = await connect({ url: process.argv[1] });
         console.log(await execs.list());`;
-      const args = ["--input-type=module", "--eval", script, await secure()];
-      const { stdout } = await promisify(execFile)(process.execPath, args, {
-        cwd: import.meta.dirname,
-        env: { ...process.env, NODE_EXTRA_CA_CERTS: LOCALHOST },
-      });
+      const stdout = await run(script, await secure(), { NODE_EXTRA_CA_CERTS: LOCALHOST });
       assert.deepEqual([stdout, asked], ["[]\n", 1]);
     });
 
@@ -237,7 +250,9 @@ describe("connections", () => {
     });
   });
 
-  it("gives up a connection that is not made within 10 s, and knows that no command runs", async () => {
+  // Other systems' queues of connections are longer than they were told.
+  const skip = process.platform !== "linux";
+  it("gives up a connection that is not made within 10 s: no command runs", { skip }, async () => {
     const server = await serverOfItsOwn();
     begun.push(server.end);
     const { execs } = await connect({ url: server.url, ...ONCE });
@@ -253,6 +268,22 @@ describe("connections", () => {
     });
   });
 });
+
+/**
+ * What a script prints that runs in a process of its own, to its end.
+ *
+ * @param {string} script
+ * @param {string} [argument]
+ * @param {Record<string, string>} [env]
+ */
+async function run(script, argument = "", env = {}) {
+  const args = ["--input-type=module", "--eval", script, argument];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: import.meta.dirname,
+    env: { ...process.env, ...env },
+  });
+  return stdout;
+}
 
 /** A server in a process of its own, which refuses every create. */
 async function serverOfItsOwn() {

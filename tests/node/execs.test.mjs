@@ -181,6 +181,11 @@ describe("execs", () => {
         { url, headers: { "a b": "c" } },
         /`options.headers.a b` must be a header that HTTP allows, but is not/,
       ],
+      [{ url, headers: { a: "\u0001" } }, /`options.headers.a` must be a header that HTTP allows/],
+      [
+        { url, headers: { "Content-Length": "5" } },
+        /`options.headers.Content-Length` must be left out, but is a header that the connection sets/,
+      ],
     ];
     for (const [options, message] of cases) {
       await assert.rejects(connect(/** @type {any} */ (options)), (error) => {

@@ -342,30 +342,60 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.deepEqual(marked(mark), []);
     });
 
-    it("says that SIGKILL was not answered within 10 s, where that is so", async () => {
-      const deaf = await connect({
-        ...agent,
-        fetch: (input, init) => {
-          const body = String(init?.body);
-          const isKill = body.includes('"SIGKILL"') || body.includes('"sh","KILL"');
-          return isKill ? new Promise(() => undefined) : fetch(input, init);
-        },
-      });
-      const mark = marker();
-      const force = new AbortController();
-      const running = deaf.execs.exec("sh", ["-c", IGNORES_TERM], {
-        env: mark,
-        forceSignal: force.signal,
-        onOutput: () => force.abort(),
-      });
-      await assert.rejects(running, (error) => {
+    describe("where SIGKILL is not answered", { concurrency: true }, () => {
+      /**
+       * Runs what only SIGKILL stops, and has it killed.
+       * @param {(kill: () => Promise<Response>) => Promise<Response>} trouble
+       */
+      const forced = async (trouble) => {
+        const { execs } = await connect({
+          ...agent,
+          fetch: (input, init) => {
+            const body = String(init?.body);
+            const isKill = body.includes('"SIGKILL"') || body.includes('"sh","KILL"');
+            return isKill ? trouble(() => fetch(input, init)) : fetch(input, init);
+          },
+        });
+        const mark = marker();
+        const force = new AbortController();
+        const running = execs.exec("sh", ["-c", IGNORES_TERM], {
+          env: mark,
+          forceSignal: force.signal,
+          onOutput: () => force.abort(),
+        });
+        const error = await running.then(assert.fail, (error) => error);
         assert.ok(error instanceof InterruptedError, String(error));
-        assert.match(error.message, /could not be stopped: .*SIGKILL was not answered within 10 s/);
-        return true;
+        return { error, mark };
+      };
+      const never = () => new Promise(() => undefined);
+
+      it("sees that it has arrived", async () => {
+        const { error, mark } = await forced(async (kill) => {
+          await kill();
+          return /** @type {any} */ (never());
+        });
+        assert.equal(error.message, `exec ${error.execId}: interrupted`);
+        assert.equal(error.forced, true);
+        assert.deepEqual(marked(mark), []);
       });
-      const [left] = await execs.list();
-      assert.equal((await execs.terminate(left?.id ?? "", { graceMs: 0 })).exitCode, 137);
-      assert.deepEqual(marked(mark), []);
+
+      for (const [what, answer, message] of /** @type {const} */ ([
+        ["that there is no answer", never, /SIGKILL was not answered within 10 s/],
+        [
+          "what the answer is",
+          async () => new Response("", { status: 503, headers: { "retry-after": "60" } }),
+          /the agent answered 503/,
+        ],
+      ])) {
+        it(`says ${what} where it has not`, async () => {
+          const { error, mark } = await forced(/** @type {any} */ (answer));
+          assert.match(error.message, /could not be stopped: .* may still run: stop it with/);
+          assert.match(error.message, message);
+          const ended = await execs.terminate(error.execId ?? "", { graceMs: 0 });
+          assert.equal(ended.exitCode, 137);
+          assert.deepEqual(marked(mark), []);
+        });
+      }
     });
 
     it("has the exit code of what it terminated while no stream could be had", async () => {
