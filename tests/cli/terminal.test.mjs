@@ -58,7 +58,11 @@ describe("sandpipe run -t", () => {
 
   it("hands every key to the command with -it, once, also Ctrl+C", async () => {
     const script = `stty -icanon -echo; trap 'echo interrupted' INT; echo ready
-      while key=$(dd bs=1 count=1 2>/dev/null) && [ "$key" != q ]; do echo "key $key."; done`;
+      while :; do
+        key=$(dd bs=1 count=1 2>/dev/null) # The interrupt ends it, too.
+        [ "$key" = q ] && break
+        echo "key $key."
+      done`;
     const invocation = await start(script, "-it");
     await invocation.says("ready");
     invocation.stdin.write("a");
