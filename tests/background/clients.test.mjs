@@ -15,33 +15,20 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { background, NotFoundError } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
 import { until } from "../processes.mjs";
-import { fails, groupMembers, programsWithout, shellWith, temporaryDirectory } from "./target.mjs";
+import { fails, groupMembers, programsWithout, shellWith, directoryOfTests } from "./target.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 
 describe("background processes", () => {
-  /** @type {string} */
-  let directory;
-  before(() => {
-    directory = temporaryDirectory();
-  });
-  after(() => rmSync(directory, { recursive: true }));
-
+  const { directory, subdirectory } = directoryOfTests();
   const local = localRuntime();
-
-  /** @param {string} name */
-  const subdirectory = (name) => {
-    const path = join(directory, name);
-    mkdirSync(path);
-    return path;
-  };
 
   it("are found, read from the start and terminated by another client than the one that died", async () => {
     const baseDir = join(directory, "orphaned");

@@ -4,20 +4,35 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 
 import { BackgroundError } from "sandpipe";
 
 /** A new directory. */
 export function temporaryDirectory() {
   return mkdtempSync(join(tmpdir(), "sandpipe-background-test-"));
+}
+
+/** A directory for the tests of one `describe`, which is removed after them, and what makes others in it. */
+export function directoryOfTests() {
+  const directory = temporaryDirectory();
+  after(() => rmSync(directory, { recursive: true }));
+  const subdirectory = (/** @type {string} */ name) => {
+    const path = join(directory, name);
+    mkdirSync(path);
+    return path;
+  };
+  return { directory, subdirectory };
 }
 
 /**

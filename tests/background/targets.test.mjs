@@ -5,15 +5,13 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readlinkSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { background } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
@@ -25,28 +23,15 @@ import {
   offspring,
   programsWithout,
   shellWith,
-  temporaryDirectory,
+  directoryOfTests,
 } from "./target.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 
 describe("background processes", () => {
-  /** @type {string} */
-  let directory;
-  before(() => {
-    directory = temporaryDirectory();
-  });
-  after(() => rmSync(directory, { recursive: true }));
-
+  const { directory, subdirectory } = directoryOfTests();
   const local = localRuntime();
   const isRoot = process.getuid?.() === 0;
-
-  /** @param {string} name */
-  const subdirectory = (name) => {
-    const path = join(directory, name);
-    mkdirSync(path);
-    return path;
-  };
 
   it("keep their exit code when a signal to the group comes while it is written", async () => {
     for (const shell of ["dash", "bash"]) {
