@@ -1,5 +1,6 @@
 // @ts-check
 import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -29,11 +30,18 @@ const WASM_FEATURES = [
   "simd",
 ];
 
+/** Where the crates are on this machine; the module, which has the paths of sources, is not to tell. */
+const crates = join(process.env["CARGO_HOME"] ?? join(homedir(), ".cargo"), "registry", "src");
+const rustflags = JSON.stringify([`--remap-path-prefix=${crates}=crates`]);
+
 /** Compiles the core to WebAssembly, optimised, with its bindings: js/core. */
 export async function buildCore() {
   const optimised = ["--target", "wasm32-unknown-unknown", "--profile", "wasm"];
   await step("core", () =>
-    mustRun("cargo", ["build", "--package", "sandpipe", "--lib", ...optimised]),
+    mustRun("cargo", [
+      ...["build", "--package", "sandpipe", "--lib", ...optimised],
+      ...["--config", `target.wasm32-unknown-unknown.rustflags=${rustflags}`],
+    ]),
   );
 
   const inputs = [compiled, wasmBindgen, fileURLToPath(import.meta.url)];

@@ -49,6 +49,16 @@ async function packageAt(folder) {
   return JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
 }
 
+test("the module does not tell where it was built", async () => {
+  const module = await readFile(join(dist, "sandpipe.wasm"), "latin1");
+  const places = module.match(/[\w./-]*\/js-sys-[\w./-]*/g) ?? [];
+  assert.ok(places.length > 0);
+  assert.deepEqual(
+    places.filter((place) => place.startsWith("/")),
+    [],
+  );
+});
+
 test("publint finds nothing", async () => {
   const { buffer } = new Uint8Array(await readFile(tarball.filename));
   const { messages, pkg } = await publint({ strict: true, pack: { tarball: buffer } });
