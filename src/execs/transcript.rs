@@ -1,4 +1,4 @@
-use js_sys::{Array, JsString, Object, Reflect};
+use js_sys::{JsString, Object, Reflect};
 use sandpipe_protocol::OutputEvent;
 use wasm_bindgen::prelude::*;
 
@@ -21,12 +21,13 @@ const PIECE: usize = 512 * 1024;
 #[derive(Debug)]
 pub(crate) struct Transcript {
     exec_id: String,
-    pieces: Array,
+    /// The pieces so far. Engines put a concatenated string together when it is first looked at: who looks
+    /// at the exit code alone does not pay for that.
+    output: JsString,
     /// What is to become the next piece.
     text: Text,
     /// The end of the last event in it.
     end: Mark,
-    length: u32,
     bytes: u64,
     max_bytes: Option<u64>,
 }
@@ -36,10 +37,9 @@ impl Transcript {
     pub(crate) fn new(id: &ExecId, max_bytes: Option<u64>) -> Self {
         Self {
             exec_id: id.as_str().to_owned(),
-            pieces: Array::new(),
+            output: JsString::from(""),
             text: Text::default(),
             end: Mark::default(),
-            length: 0,
             bytes: 0,
             max_bytes,
         }
@@ -74,11 +74,10 @@ impl Transcript {
                 text.split_at_checked(text.floor_char_boundary(room)).unwrap_or_default();
             piece = JsString::from(fitting);
         }
-        match self.length.checked_add(piece.length()) {
+        match self.output.length().checked_add(piece.length()) {
             Some(length) if length <= MAX_STRING_LENGTH => {
-                self.length = length;
                 self.bytes += added.min(self.room());
-                self.pieces.push(&piece);
+                self.output = self.output.concat(&piece);
             }
             _ => exceeded = Some(OutputLimit::String(MAX_STRING_LENGTH)),
         }
@@ -87,7 +86,7 @@ impl Transcript {
             Some(limit) => Err(Error::OutputLimit {
                 exec_id: self.exec_id.clone(),
                 limit,
-                output: self.pieces.join("").into(),
+                output: self.output.clone().into(),
                 unstopped: None,
             }
             .into()),
@@ -98,7 +97,7 @@ impl Transcript {
     pub(crate) fn text(&mut self) -> JsValue {
         // What does not fit is left out.
         self.add_piece().unwrap_or_default();
-        self.pieces.join("").into()
+        self.output.clone().into()
     }
 
     /// `{ exitCode, output }`; `exitCode` is left out where there is none.
@@ -114,7 +113,7 @@ impl Transcript {
         if let Some(exit_code) = exit_code {
             set("exitCode", &exit_code.into())?;
         }
-        set("output", &self.pieces.join(""))?;
+        set("output", &self.output)?;
         Ok(outcome.into())
     }
 }
