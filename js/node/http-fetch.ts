@@ -83,9 +83,11 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
       clearTimeout(giveUp);
     };
     request.once("socket", (socket) => {
-      const isSecure = "encrypted" in socket;
-      if (request.reusedSocket || !(isSecure || socket.connecting)) connected();
-      else socket.once(isSecure ? "secureConnect" : "connect", connected);
+      // Who goes through a proxy may hand it over when all of that is done.
+      const isInHandshake = "secureConnecting" in socket && socket.secureConnecting === true;
+      if (isInHandshake) socket.once("secureConnect", connected);
+      else if (socket.connecting) socket.once("connect", connected);
+      else connected();
     });
     request.once("close", () => {
       clearTimeout(giveUp);

@@ -223,11 +223,12 @@ describe("connections", () => {
 
   describe("over TLS", () => {
     let asked = 0;
-    const secure = async () => {
+    /** @param {number} [patience] what an answer takes, in milliseconds */
+    const secure = async (patience = 0) => {
       const pem = readFileSync(LOCALHOST);
       const server = createSecureServer({ key: pem, cert: pem }, (request, response) => {
         asked++;
-        noExecs(request, response);
+        setTimeout(noExecs, patience, request, response);
       });
       begun.push(() => server.closeAllConnections());
       return listen(server, "https");
@@ -240,6 +241,23 @@ describe("connections", () => {
         console.log(await execs.list());`;
       const stdout = await run(script, await secure(), { NODE_EXTRA_CA_CERTS: LOCALHOST });
       assert.deepEqual([stdout, asked], ["[]\n", 1]);
+    });
+
+    it("takes a connection as it is that is handed over after the handshake", async () => {
+      // As Node.js does it that goes through a proxy.
+      const script = `
+        import { Agent } from "node:https";
+        import { connect as connectTls } from "node:tls";
+        Agent.prototype.createConnection = (options, handOver) => {
+          const socket = connectTls(options, () => handOver(null, socket));
+        };
+        const { connect } = await import("sandpipe");
+        const { execs } = await connect({ url: process.argv[1], retry: { maxAttempts: 1 } });
+        console.log(await execs.list());`;
+      // Longer than a connection may take to be made.
+      const url = await secure(11_000);
+      const stdout = await run(script, url, { NODE_EXTRA_CA_CERTS: LOCALHOST });
+      assert.equal(stdout, "[]\n");
     });
 
     it("asks nothing of a server that it does not trust", async () => {
