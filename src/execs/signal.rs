@@ -1,5 +1,7 @@
 //! Signals for an exec's process group: by the extension, or by `kill` as another exec.
 
+use std::cell::OnceCell;
+
 use js_sys::Promise;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 use wasm_bindgen::prelude::*;
@@ -23,7 +25,7 @@ impl Execs {
         let transport = self.transport.clone();
         promise(async move {
             let (id, signal) = arguments?;
-            let target = Target::find(&transport, &id).await?;
+            let target = Target::new(&id);
             match target.signal(&transport, &signal).await? {
                 Group::Signalled => Ok(JsValue::UNDEFINED),
                 Group::Gone(refusal) => Err(refusal),
@@ -46,51 +48,56 @@ pub(crate) enum Group {
 #[derive(Debug)]
 pub(crate) struct Target {
     id: ExecId,
-    exec: ExecItem,
-    way: Way,
+    /// Found with the first signal, which nothing comes before that could hold it up.
+    way: OnceCell<Way>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Way {
     /// The extension: the agent knows the group, also when its leader has ended.
     Extension,
     /// `kill` as another exec, for an agent without it: the group has the number of the leader.
-    Kill,
+    Kill(ExecItem),
 }
 
 impl Target {
-    /// Finds an exec's group, and the way to signal it.
-    pub(crate) async fn find(transport: &Transport, id: &ExecId) -> Result<Self> {
-        let offered = transport.offers(Feature::Signal).await.map_err(|error| error.of(OPERATION));
-        let way = if offered? { Way::Extension } else { Way::Kill };
-        let exec = get(transport, id).await.map_err(|error| error.of(OPERATION))?;
-        Ok(Self { id: id.clone(), exec, way })
+    /// The group of an exec.
+    pub(crate) fn new(id: &ExecId) -> Self {
+        Self { id: id.clone(), way: OnceCell::new() }
     }
 
-    /// Whether the exec had not been started when it was found.
-    pub(crate) fn never_ran(&self) -> bool {
-        self.exec.status == ExecStatus::Created
+    async fn way(&self, transport: &Transport) -> Result<&Way> {
+        if let Some(way) = self.way.get() {
+            return Ok(way);
+        }
+        let way = if transport.offers(Feature::Signal).await? {
+            Way::Extension
+        } else {
+            Way::Kill(get(transport, &self.id).await?)
+        };
+        Ok(self.way.get_or_init(|| way))
+    }
+
+    /// Whether the exec has not been started: its output has no end then.
+    pub(crate) async fn never_ran(&self, transport: &Transport) -> Result<bool> {
+        let status = match self.way(transport).await? {
+            Way::Extension => get(transport, &self.id).await?.status,
+            Way::Kill(exec) => exec.status.clone(),
+        };
+        Ok(status == ExecStatus::Created)
     }
 
     /// The pauses between two looks at whether it is gone, in milliseconds: the first, the longest.
     pub(crate) fn looks(&self) -> (f64, f64) {
-        match self.way {
-            Way::Extension => (5.0, 250.0),
-            Way::Kill => (20.0, 1000.0),
+        match self.way.get() {
+            Some(Way::Extension) => (5.0, 250.0),
+            Some(Way::Kill(_)) | None => (20.0, 1000.0),
         }
     }
 
     /// Sends a signal once; `0` only asks whether the group is there.
     pub(crate) async fn signal(&self, transport: &Transport, signal: &str) -> Result<Group> {
-        let sent = match self.way {
-            Way::Extension => {
-                let body = SignalRequest { signal: signal.to_owned() };
-                let request = Request::post(OPERATION, self.id.path("/signal"), &body);
-                transport.send_once(&request).await.map(|_| ())
-            }
-            Way::Kill => self.kill(transport, signal).await,
-        };
-        match sent {
+        match self.try_signal(transport, signal).await {
             Ok(()) => Ok(Group::Signalled),
             Err(error) => match error.status() {
                 Some(404 | 409) => Ok(Group::Gone(error)),
@@ -99,11 +106,22 @@ impl Target {
         }
     }
 
-    async fn kill(&self, transport: &Transport, signal: &str) -> Result<()> {
+    async fn try_signal(&self, transport: &Transport, signal: &str) -> Result<()> {
+        match self.way(transport).await.map_err(|error| error.of(OPERATION))? {
+            Way::Extension => {
+                let body = SignalRequest { signal: signal.to_owned() };
+                let request = Request::post(OPERATION, self.id.path("/signal"), &body);
+                transport.send_once(&request).await.map(drop)
+            }
+            Way::Kill(exec) => self.kill(transport, exec, signal).await,
+        }
+    }
+
+    async fn kill(&self, transport: &Transport, exec: &ExecItem, signal: &str) -> Result<()> {
         // Once the leader has been reaped its number may be another's. A group that was found while
         // the leader lived is signalled for the moment that a stop takes.
-        let ended = matches!(self.exec.status, ExecStatus::Exited | ExecStatus::Stopped);
-        if self.exec.pid == 0 || ended {
+        let ended = matches!(exec.status, ExecStatus::Exited | ExecStatus::Stopped);
+        if exec.pid == 0 || ended {
             return Err(self.gone());
         }
         // POSIX, kill: a negative process id is that of a group. Behind a signal it is no option; not every
@@ -114,9 +132,7 @@ impl Target {
         let signal = signal.strip_prefix("SIG").unwrap_or(signal);
         let request = CreateExecRequest {
             command: "sh".to_owned(),
-            args: ["-c", script, "sh", signal, &self.exec.pid.to_string()]
-                .map(str::to_owned)
-                .into(),
+            args: ["-c", script, "sh", signal, &exec.pid.to_string()].map(str::to_owned).into(),
             interactive: Some(false),
             ..CreateExecRequest::default()
         };

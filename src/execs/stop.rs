@@ -1,7 +1,7 @@
 //! Stopping a command: what the ladder decides is carried out here.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 
 use futures_util::future::{Either, select};
@@ -25,6 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) forced: bool,
     /// Why processes may be left, if so.
     pub(crate) unstopped: Option<Unstopped>,
+    /// There was nothing to stop: it has not been started.
+    pub(crate) never_ran: bool,
 }
 
 /// Stops a process group and waits until no process of it is left, and until its output has `ended`:
@@ -46,11 +48,19 @@ pub(crate) async fn stop(
             Either::Right(((), climb)) => return climb.await,
         }
     };
-    // A group that is gone writes no more; what it wrote is still to be read.
-    if outcome.unstopped.is_none() && !target.never_ran() {
-        ended.await;
+    if outcome.unstopped.is_some() {
+        return outcome;
     }
-    outcome
+    // A group that is gone writes no more; what it wrote is still to be read.
+    let never_ran = pin!(async {
+        if !matches!(target.never_ran(transport).await, Ok(true)) {
+            pending::<()>().await;
+        }
+    });
+    match select(ended, never_ran).await {
+        Either::Left(_) => outcome,
+        Either::Right(_) => Outcome { never_ran: true, ..outcome },
+    }
 }
 
 async fn climb(
@@ -62,7 +72,7 @@ async fn climb(
 ) -> Outcome {
     let mut ladder = Ladder::default();
     let mut next = ladder.push(first);
-    let mut outcome = Outcome { forced: false, unstopped: None };
+    let mut outcome = Outcome { forced: false, unstopped: None, never_ran: false };
     let mut gone = pin!(until_gone(transport, target));
     while let Some(rung) = next {
         let failed = Cell::new(None);
@@ -77,14 +87,14 @@ async fn climb(
             match select(delivering, select(unawaited, pushing.as_mut())).await {
                 Either::Left((delivered, _)) => delivered,
                 Either::Right((Either::Left((Ok(()), _)), _)) => {
-                    return Outcome { forced: rung == Rung::Kill, unstopped: None };
+                    return Outcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
                 }
                 Either::Right((Either::Left((Err(error), _)), _)) => {
                     return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
                 }
                 Either::Right((Either::Right((push, _)), _)) => {
                     if rung == Rung::Kill {
-                        let error = failed.take().unwrap_or_else(|| unanswered(transport));
+                        let error = failed.take().unwrap_or_else(|| unconfirmed(transport));
                         outcome.unstopped = Some(Unstopped::Undelivered(error));
                     }
                     next = ladder.push(push);
@@ -95,7 +105,7 @@ async fn climb(
         match delivered {
             Ok(Group::Gone(_)) => return Outcome { unstopped: None, ..outcome },
             Ok(Group::Signalled) => {
-                outcome = Outcome { forced: rung == Rung::Kill, unstopped: None };
+                outcome = Outcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
             }
             Err(error) => {
                 // Who may not send the one may not send the other.
@@ -147,8 +157,8 @@ async fn deliver(
 }
 
 /// The error of a SIGKILL of which nothing is known.
-fn unanswered(transport: &Transport) -> Box<Error> {
-    let reason = "SIGKILL was not answered within 10 s";
+fn unconfirmed(transport: &Transport) -> Box<Error> {
+    let reason = "SIGKILL was not confirmed within 10 s";
     Box::new(Error::Network {
         operation: Operation::SignalExec,
         url: transport.url().to_owned(),

@@ -50,10 +50,7 @@ async fn terminate(
     grace_ms: f64,
     requests: &mut StopRequests,
 ) -> Result<(i32, bool)> {
-    let target = Target::find(transport, id).await?;
-    if target.never_ran() {
-        return Err(target.gone());
-    }
+    let target = Target::new(id);
     // The newest event and what follows: the exit code is in the last one.
     let mut reader = OutputReader::new(transport.clone(), id.clone(), -1);
     let mut drained = Ok(());
@@ -65,6 +62,7 @@ async fn terminate(
     match outcome.unstopped {
         Some(Unstopped::Undelivered(error)) => return Err(error),
         Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned()).into()),
+        None if outcome.never_ran => return Err(target.gone()),
         None => {}
     }
     if let Err(lost) = drained {

@@ -12,15 +12,14 @@ use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::signal::Target;
 use super::sink::Sink;
-use super::stop::{Outcome, stop};
-use super::stop_requests::{StopRequest, StopRequests};
+use super::stop::stop;
+use super::stop_requests::StopRequest;
 use super::terminate::drain;
 use super::transcript::Transcript;
 use super::wait_options::WaitOptions;
 use crate::arguments::exec_id;
-use crate::error::{Error, OutputLimit, Result, Stopped, Unstopped};
+use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::promise::promise;
-use crate::request::ExecId;
 use crate::transport::Transport;
 
 #[wasm_bindgen]
@@ -46,6 +45,7 @@ pub(crate) async fn wait(
 ) -> Result<JsValue> {
     let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
     let id = &reader.id().clone();
+    let target = Target::new(id);
     let mut record = Record {
         transcript: Transcript::new(id, max_output_bytes),
         listener: on_output.map(|function| (function, EventList::default())),
@@ -65,7 +65,7 @@ pub(crate) async fn wait(
                 let mut followed = Ok(());
                 let outcome = {
                     let ended = pin!(async { followed = following.await });
-                    find_and_stop(transport, id, request.push, grace_ms, &mut stops, ended).await
+                    stop(transport, &target, request.push, grace_ms, &mut stops, ended).await
                 };
                 (followed, Some((request.why, outcome)))
             }
@@ -89,27 +89,12 @@ pub(crate) async fn wait(
         Error::ExitCodeMissing { output, .. } => *output = record.transcript.text(),
         Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
-            let outcome =
-                find_and_stop(transport, id, Push::Stop, grace_ms, &mut stops, ended).await;
+            let outcome = stop(transport, &target, Push::Stop, grace_ms, &mut stops, ended).await;
             *unstopped = outcome.unstopped;
         }
         _ => {}
     }
     Err(error)
-}
-
-async fn find_and_stop(
-    transport: &Transport,
-    id: &ExecId,
-    first: Push,
-    grace_ms: f64,
-    requests: &mut StopRequests,
-    ended: Pin<&mut dyn Future<Output = ()>>,
-) -> Outcome {
-    match Target::find(transport, id).await {
-        Ok(target) => stop(transport, &target, first, grace_ms, requests, ended).await,
-        Err(error) => Outcome { forced: false, unstopped: Some(Unstopped::Undelivered(error)) },
-    }
 }
 
 /// Reads up to the exit code.

@@ -98,7 +98,7 @@ async fn hang_up_and_forget(transport: &Transport, id: &ExecId) -> Result<()> {
 
 /// Resolves when no process of the group is left.
 async fn hang_up(transport: &Transport, id: &ExecId) -> Result<()> {
-    let target = Target::find(transport, id).await?;
+    let target = Target::new(id);
     let mut sent = target.signal(transport, "SIGHUP").await?;
     let (mut pause, longest) = target.looks();
     while matches!(sent, Group::Signalled) {

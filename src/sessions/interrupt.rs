@@ -113,7 +113,7 @@ impl<'run> Interruption<'_, 'run> {
         let mut serial = self.await_another();
         let (transport, id) = (self.transport, self.id);
         let signalling = async move {
-            let target = Target::find(transport, id).await?;
+            let target = Target::new(id);
             let attempt = async || target.signal(transport, "SIGINT").await;
             // A second one may hit something else.
             let may_repeat = |error: &Error| !error.leaves_open();

@@ -85,6 +85,41 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.deepEqual(marked(mark), []);
     });
 
+    const plain = args.length > 0;
+    const unasked = plain
+      ? "says so where it can't learn what to kill"
+      : "kills without asking first";
+    it(unasked, async () => {
+      let asked = 0;
+      const { execs } = await connect({
+        ...agent,
+        fetch: async (input, init) => {
+          const isQuestion = init?.method === "GET" && /\/execs\/[^/]+$/.test(String(input));
+          if (!isQuestion) return fetch(input, init);
+          asked++;
+          return new Promise(() => undefined);
+        },
+      });
+      const mark = marker();
+      const force = new AbortController();
+      const running = execs.exec("sh", ["-c", IGNORES_TERM], {
+        env: mark,
+        forceSignal: force.signal,
+        onOutput: () => force.abort(),
+      });
+      await assert.rejects(running, (error) => {
+        assert.ok(error instanceof InterruptedError, String(error));
+        // `kill` has to know the group's number.
+        const message = plain ? /SIGKILL was not confirmed within 10 s/ : /^exec \S+: interrupted$/;
+        assert.match(error.message, message);
+        return true;
+      });
+      if (!plain) return assert.deepEqual(marked(mark), []);
+      assert.ok(asked > 0);
+      const [left] = await execs.list();
+      await (await connect(agent)).execs.terminate(left?.id ?? "", { graceMs: 0 });
+    });
+
     describe("where SIGKILL is not answered", { concurrency: true }, () => {
       /**
        * Runs what only SIGKILL stops, and has it killed.
@@ -126,7 +161,7 @@ for (const [kind, args] of /** @type {const} */ ([
       });
 
       for (const [what, answer, message] of /** @type {const} */ ([
-        ["that there is no answer", never, /SIGKILL was not answered within 10 s/],
+        ["that there is no answer", never, /SIGKILL was not confirmed within 10 s/],
         [
           "what the answer is",
           async () => new Response("", { status: 503, headers: { "retry-after": "60" } }),
