@@ -1,5 +1,10 @@
 export { sshRuntime, type SshRuntime } from "./ssh-runtime.js";
 export type { SshRuntimeOptions } from "./ssh/options.js";
 export { localRuntime, type LocalRuntimeOptions } from "./local-runtime.js";
-export { startAgent, type EmbeddedAgent, type StartAgentOptions } from "./start-agent.js";
+export {
+  startAgent,
+  type EmbeddedAgent,
+  type StartAgentOptions,
+  type StopAgentOptions,
+} from "./start-agent.js";
 export { toGitBashPath, toWindowsPath } from "./windows/paths.js";

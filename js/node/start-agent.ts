@@ -16,6 +16,12 @@ export interface StartAgentOptions {
   args?: readonly string[];
 }
 
+/** How to stop the embedded agent. */
+export interface StopAgentOptions {
+  /** Aborted: its commands are killed at once. */
+  forceSignal?: AbortSignal;
+}
+
 /** An agent that belongs to this process. It can be handed to `connect` as it is. */
 export class EmbeddedAgent implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -38,8 +44,19 @@ export class EmbeddedAgent implements AsyncDisposable {
    * Stops its commands (SIGTERM, 10 s, SIGKILL) and then the agent itself. Resolves when it has
    * ended, also when it is called again.
    */
-  stop(): Promise<void> {
-    return endAgent(this.#child, this.#ended);
+  async stop({ forceSignal }: StopAgentOptions = {}): Promise<void> {
+    hold(this.#child);
+    // Once: the agent takes a second signal for "now", and would kill its commands.
+    if (!this.#child.killed) this.#child.kill("SIGTERM");
+    // Another signal: of two that are the same one may be lost in the other.
+    const force = (): void => void this.#child.kill("SIGINT");
+    if (forceSignal?.aborted === true) force();
+    forceSignal?.addEventListener("abort", force, { once: true });
+    try {
+      await this.#ended;
+    } finally {
+      forceSignal?.removeEventListener("abort", force);
+    }
   }
 
   /** The same as {@link EmbeddedAgent.stop}, for `await using`. */
@@ -96,11 +113,4 @@ function hold(child: ChildProcess): void {
 /** The streams to a process: sockets, which the types do not tell. */
 function pipes(child: ChildProcess): { ref?(): void; unref?(): void }[] {
   return child.stdio.filter((stream) => stream !== null) as { ref?(): void; unref?(): void }[];
-}
-
-async function endAgent(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  hold(child);
-  // Once: the agent takes a second SIGTERM for "now", and would kill its commands.
-  if (!child.killed) child.kill("SIGTERM");
-  await ended;
 }

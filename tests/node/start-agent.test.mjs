@@ -32,6 +32,29 @@ describe("startAgent", () => {
     await agent.stop();
   });
 
+  for (const when of ["before", "while"]) {
+    it(`kills its commands at once where it is told so ${when} it stops`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
+      const agent = await startAgent({ workspace: folder });
+      const { execs } = await connect(agent);
+      const script =
+        "trap 'echo asked; sleep 3; touch tidied; exit' TERM; echo ready; while :; do sleep 0.05; done";
+      const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+      const output = execs.streamOutput(id)[Symbol.asyncIterator]();
+      await output.next();
+      const force = new AbortController();
+      if (when === "before") force.abort();
+      const stopped = agent.stop({ forceSignal: force.signal });
+      if (when === "while") {
+        await output.next();
+        force.abort();
+      }
+      await stopped;
+      assert.deepEqual(readdirSync(folder), []);
+      await rm(folder, { recursive: true });
+    });
+  }
+
   it("holds its parent until it is gone, also where its pipes end later", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
     const program = join(folder, "agent");

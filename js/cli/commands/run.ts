@@ -91,7 +91,7 @@ Exit codes:
       const options = { timeoutMs, graceMs, interactive };
       return await new Attendance(agent, id, options, ending).toTheEnd(terminal);
     } finally {
-      await agent.close();
+      await agent.close(ending.forced);
     }
   },
 });

@@ -9,8 +9,8 @@ export interface Agent {
   execs: Execs;
   /** Whether it is this process's own, and ends with it. */
   own: boolean;
-  /** Ends the connection, and an agent of its own with all that it runs. */
-  close(): Promise<void>;
+  /** Ends the connection, and an agent of its own with all that it runs; that at once when `forced` is aborted. */
+  close(forced: AbortSignal): Promise<void>;
 }
 
 /** Connects to the agent that the options or the environment name, else to one that it starts. */
@@ -38,9 +38,9 @@ async function startOwnAgent(): Promise<Agent> {
   return {
     execs: sandbox.execs,
     own: true,
-    close: () => {
+    close: (forceSignal) => {
       sandbox.close();
-      return agent.stop();
+      return agent.stop({ forceSignal });
     },
   };
 }

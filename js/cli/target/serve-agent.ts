@@ -44,8 +44,9 @@ export async function serveAgent(
 
   async function stop(): Promise<void> {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
-    // The agent takes a second one for "now". What is none may take no notice.
-    const force = address === undefined ? "SIGKILL" : "SIGTERM";
+    // The agent takes a second one for "now"; of two that are the same one may be lost in the other. What is
+    // no agent may take no notice.
+    const force = address === undefined ? "SIGKILL" : "SIGINT";
     void aborted(ending.forced).then(() => child.kill(force));
     await ended;
   }
