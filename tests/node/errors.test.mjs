@@ -105,6 +105,23 @@ describe("errors", () => {
       }
     });
 
+    it("tells of input that a gateway refuses for reasons of its own", async () => {
+      const { execs } = await connect({
+        ...agent,
+        fetch: async (input, init) =>
+          String(input).endsWith("/io")
+            ? new Response("<html>", { status: 400 })
+            : fetch(input, init),
+      });
+      // One that ended would say how much it got.
+      const counting = execs.exec("sh", ["-c", "cat; echo done; exec sleep 1000"], { input: "x" });
+      await assert.rejects(counting, (error) => {
+        assert.ok(error instanceof ExitCodeMissingError, String(error));
+        assert.match(error.message, /its input could not be delivered: .* answered 400/);
+        return true;
+      });
+    });
+
     it("tells of an exec that does not exist", async () => {
       const { execs } = await connect(agent);
       for (const call of [

@@ -1,5 +1,6 @@
 import type { Agent } from "../target/agent.js";
 import { type Ending, failed, type Outcome, OWN_FAILURE, TIMED_OUT } from "../ending/ending.js";
+import { killOverdue } from "../ending/kill-overdue.js";
 import { feedStdin } from "./feed-stdin.js";
 import { ShownOutput } from "./shown-output.js";
 import type { Terminal } from "./terminal.js";
@@ -64,8 +65,12 @@ export class Attendance {
     // One that has ended may have left processes: those that have to end with an agent of its own
     // are given their time here, where a signal can cut it short.
     if (own || !this.#output.ended) {
+      const overdue = killOverdue(forced).then(() => {
+        throw new Error("the kill was not confirmed: the command may still run.");
+      });
       try {
-        await execs.terminate(this.#id, { graceMs, forceSignal: forced });
+        const options = { graceMs, forceSignal: forced };
+        await Promise.race([execs.terminate(this.#id, options), overdue]);
       } catch (error) {
         // An agent of its own stops its commands when it ends.
         if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);

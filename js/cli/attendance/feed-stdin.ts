@@ -17,8 +17,21 @@ export async function feedStdin(
     }
     await execs.sendStdin(id, { type: "eof", input: "" });
   } catch (error) {
-    // The agent refuses it: the command has ended, or closed its stdin.
-    if (!(error instanceof HttpError && error.status === 400)) throw error;
+    if (!isRefusal(error)) throw error;
+  }
+}
+
+/**
+ * Whether the agent itself refuses input: the command has ended, or closed its stdin. What stands before an
+ * agent may answer 400 for reasons of its own.
+ */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof HttpError && error.status === 400)) return false;
+  try {
+    const { message } = JSON.parse(error.body ?? "") as { message?: unknown };
+    return typeof message === "string";
+  } catch {
+    return false;
   }
 }
 

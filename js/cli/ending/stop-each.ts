@@ -1,13 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
-
-import { aborted } from "./aborted.js";
 import { Ending, type Outcome } from "./ending.js";
+import { killOverdue } from "./kill-overdue.js";
 import { errorLine } from "../command-line/error-line.js";
 import { onEach } from "../target/on-each.js";
 import { withProgress } from "../screen/progress.js";
-
-/** How long it may take to kill what is to be killed at once, in milliseconds. */
-const FORCED_MS = 15_000;
 
 /**
  * Stops each of several things and waits until they have ended. A signal to stop does not give that up;
@@ -23,8 +18,7 @@ export async function stopEach(
   ending.listenToSignals();
   const { output } = ending;
   const stopped = onEach(ids, output, (id) => stop(id, ending.forced));
-  const givenUp = aborted(ending.forced).then(async (): Promise<Outcome> => {
-    await delay(FORCED_MS);
+  const givenUp = killOverdue(ending.forced).then((): Outcome => {
     return { exitCode: 1, message: "the kill was not confirmed." };
   });
   const waiting = Promise.race([stopped, givenUp]);
