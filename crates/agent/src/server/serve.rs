@@ -1,4 +1,4 @@
-use std::{os::fd::AsRawFd, pin::pin, sync::Arc, time::Duration};
+use std::{io, os::fd::AsRawFd, pin::pin, sync::Arc, time::Duration};
 
 use axum::{Router, serve::Listener};
 use hyper::{server::conn::http1, service::Service};
@@ -6,9 +6,9 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use nix::sys::socket::{Shutdown, shutdown};
+use nix::sys::socket::{Shutdown, setsockopt, shutdown, sockopt};
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::{Semaphore, watch},
 };
 
@@ -19,6 +19,11 @@ use super::{
 
 /// How long a client may take for the head of a request, and a connection may wait for its next one.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a connection may be idle before the system asks the client's whether it is still there; how long
+/// between two times that it asks, in seconds; and how often. A client that went away without a word would
+/// keep its place for ever.
+const KEEPALIVE: (u32, u32, u32) = (60, 30, 10);
 
 /// Serves at most `most` connections at a time; the others wait for the system to hand them over.
 /// When `closing` comes true it takes no more, and ends each connection after the answer it is at.
@@ -53,14 +58,24 @@ pub(crate) async fn serve(
                 None => return,
             },
         };
-        // Small pieces of output are to go out at once.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY");
+        if let Err(error) = set_options(&stream) {
+            tracing::debug!(%error, "the options of a connection");
         }
         let exchange = Exchange::default();
         let connection = connections.open(stream, exchange.clone(), slot);
         tokio::spawn(attend(connection, exchange, app.clone(), closing.clone()));
     }
+}
+
+fn set_options(stream: &TcpStream) -> io::Result<()> {
+    // Small pieces of output are to go out at once.
+    stream.set_nodelay(true)?;
+    let (idle, interval, count) = KEEPALIVE;
+    setsockopt(stream, sockopt::TcpKeepIdle, &idle)?;
+    setsockopt(stream, sockopt::TcpKeepInterval, &interval)?;
+    setsockopt(stream, sockopt::TcpKeepCount, &count)?;
+    setsockopt(stream, sockopt::KeepAlive, &true)?;
+    Ok(())
 }
 
 /// Serves one connection.
@@ -103,10 +118,12 @@ async fn is_true(closing: &mut watch::Receiver<bool>) {
 mod tests {
     use std::net::SocketAddr;
 
-    use axum::{extract::WebSocketUpgrade, routing::get};
+    use axum::{
+        extract::WebSocketUpgrade,
+        routing::{get, post},
+    };
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
-        net::TcpStream,
         time::{Instant, timeout},
     };
 
@@ -138,6 +155,34 @@ mod tests {
         drop(socket);
         let answer = hello(address, HEAD_PATIENCE * 2).await.expect("it is never served");
         assert!(answer.ends_with("hello"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn the_system_asks_whether_a_client_is_still_there() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().route("/", post(async |body: String| body));
+        let (_closing, closed) = watch::channel(false);
+        tokio::spawn(serve(listener, app, Connections::default(), 1, closed));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        // It is in the midst of a body.
+        let head =
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n";
+        client.write_all(head.as_bytes()).await.unwrap();
+        client.read_u8().await.unwrap();
+        let port = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
+        let ends = [port(address), port(client.local_addr().unwrap())].join(" ");
+        // proc(5): the timer of the connection; 2 is that of keepalive. One that has sent waits for the
+        // client's system first.
+        let timer = || {
+            let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
+            let line = connections.lines().find(|line| line.contains(&ends)).unwrap();
+            line.split_whitespace().nth(5).unwrap().split(':').next().unwrap().to_owned()
+        };
+        while timer() == "01" {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(timer(), "02");
     }
 
     #[tokio::test(start_paused = true)]
