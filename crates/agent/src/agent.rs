@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
+    blocking,
     execs::{Registry, Unstoppable},
     features::Features,
     http::{self, HostPolicy},
@@ -164,6 +165,7 @@ impl Agent {
         let tools =
             Reaper::adopt_orphans().map_err(|error| refused("adopt orphaned processes", error))?;
         tokio::spawn(Reaper::run(tools));
+        blocking::start().map_err(|error| refused("start the threads that read files", error))?;
 
         let surroundings = Surroundings {
             workspace,

@@ -4,6 +4,7 @@
 //! program; [`Agent::app`] is its interface without a socket.
 
 mod agent;
+mod blocking;
 mod execs;
 mod features;
 mod http;

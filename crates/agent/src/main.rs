@@ -35,6 +35,9 @@ fn give_back_large_blocks() {
         const LARGE: i32 = 512 * 1024;
         nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, LARGE);
         nix::libc::mallopt(nix::libc::M_TRIM_THRESHOLD, LARGE);
+        // Each takes 64 MiB of the address space, which `ulimit -v` bounds, and each thread would have one
+        // of its own.
+        nix::libc::mallopt(nix::libc::M_ARENA_MAX, 4);
     }
 }
 

@@ -1,15 +1,16 @@
 use std::sync::Arc;
 
 use sandpipe_protocol::CreateExecRequest;
-use tokio::task::spawn_blocking;
+use tokio::sync::oneshot;
 
 use super::{
     exec::{Exec, Records},
     idempotency::{Creation, IdempotencyKey, KeyReused},
     registry::Registry,
-    start::{StartError, start, start_at_once},
+    start::{StartError, on_own_thread, start, start_at_once},
 };
 use crate::{
+    blocking::{self, Undone},
     process::{InvalidLaunch, Launch},
     state_dir::Keep,
 };
@@ -42,8 +43,10 @@ pub(crate) enum CreateError {
     Deleted(String),
     #[error("the agent could not write the request down: {0}")]
     Request(#[from] serde_json::Error),
-    #[error("the agent failed while it checked the request: {0}")]
-    Check(#[from] tokio::task::JoinError),
+    #[error("the agent failed while it checked the request")]
+    Panic,
+    #[error("the agent failed while it removed what it had begun: {0}")]
+    Remove(#[from] Undone),
 }
 
 /// The exec that a create gives.
@@ -86,21 +89,33 @@ impl Registry {
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let registry = Arc::clone(self);
-        // In one go where there is no need to wait: to change to another thread takes its time.
-        let (exec, started) = spawn_blocking(move || {
-            let exec = registry.add(request, creation)?;
+        // The thread that is to see the process through. It does all of it where there is no need to
+        // wait: to change to another takes its time.
+        let (answer, added) = oneshot::channel();
+        on_own_thread(move || {
+            let exec = match registry.add(request, creation) {
+                Ok(exec) => exec,
+                Err(error) => return drop(answer.send(Err(error))),
+            };
             let started = autostart.then(|| start_at_once(&exec)).flatten();
-            Ok::<_, CreateError>((exec, started))
-        })
-        .await??;
+            let (started, running) = match started.transpose() {
+                Ok(running) => (Ok(running.is_some()), running),
+                Err(error) => (Err(error), None),
+            };
+            let _gone = answer.send(Ok((Arc::clone(&exec), started)));
+            if let Some(running) = running {
+                running.see_through(&exec);
+            }
+        })?;
+        let (exec, started) = added.await.unwrap_or(Err(CreateError::Panic))?;
         let started = match started {
-            None if autostart => start(&exec).await,
-            started => started.unwrap_or(Ok(())),
+            Ok(false) if autostart => start(&exec).await,
+            started => started.map(drop),
         };
         if let Err(error) = started {
             self.remove(&exec);
             exec.spool().close();
-            spawn_blocking(move || exec.remove_directory()).await?;
+            blocking::run(move || exec.remove_directory()).await?;
             return Err(error.into());
         }
         Ok(exec)

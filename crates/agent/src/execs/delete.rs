@@ -1,12 +1,11 @@
 use std::{io, sync::Arc, time::Duration};
 
 use nix::sys::signal::Signal;
-use tokio::task::{JoinError, spawn_blocking};
-
 use super::{
     exec::{Exec, Lifecycle},
     registry::Registry,
 };
+use crate::blocking::{self, Undone};
 
 /// How long a killed group may take to be gone. Only a process that the system itself holds up takes
 /// noticeably long.
@@ -26,7 +25,7 @@ pub(crate) enum DeleteError {
     )]
     Stuck { id: String, group: i32 },
     #[error("the agent failed while it removed the output: {0}")]
-    Join(#[from] JoinError),
+    Remove(#[from] Undone),
 }
 
 impl Registry {
@@ -47,10 +46,10 @@ impl Registry {
         }
         exec.spool.close();
         *lifecycle = Lifecycle::Deleted;
-        exec.deleted.send_replace(true);
+        exec.set_deleted();
         self.remove(exec);
         let exec = Arc::clone(exec);
-        spawn_blocking(move || exec.remove_directory()).await?;
+        blocking::run(move || exec.remove_directory()).await?;
         Ok(())
     }
 }

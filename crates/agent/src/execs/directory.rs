@@ -1,15 +1,27 @@
 use std::{
-    fs::{self, DirBuilder, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use nix::{
+    errno::Errno,
+    fcntl::{FallocateFlags, fallocate},
+    libc::off_t,
 };
 
 use super::record::Record;
 
 /// The file with what is known of an exec besides its output.
 const RECORD: &str = "exec.json";
+/// A record that is being written.
+const UNFINISHED: &str = "exec.json.new";
+/// The record of the end, which is to come.
+const END: &str = "exec.json.end";
+/// How much longer than the record before that of the end may be.
+const END_GROWTH: usize = 1024;
 /// What the name of a directory ends with that is being removed.
 const REMOVED: &str = "removed";
 
@@ -17,13 +29,22 @@ const REMOVED: &str = "removed";
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    /// Whether nothing may be written to it any more.
-    removed: Mutex<bool>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Nothing may be written to it any more.
+    removed: bool,
+    /// The length of the last record.
+    len: usize,
+    /// The file for the record of the end, which has its place on disk.
+    end: Option<File>,
 }
 
 impl Directory {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, removed: Mutex::default() }
+        Self { path, state: Mutex::default() }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -36,28 +57,56 @@ impl Directory {
 
     /// Writes the record. At any moment the old one or the new one is there, whole.
     pub(super) fn write(&self, record: &Record) -> io::Result<()> {
-        let removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
-        if *removed {
+        let mut state = self.state();
+        if state.removed {
             return Ok(());
         }
+        let json = serde_json::to_vec(record)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
-        let unfinished = self.path.join("exec.json.new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&unfinished)?;
-        file.write_all(&serde_json::to_vec(record)?)?;
-        fs::rename(&unfinished, self.path.join(RECORD))
+        self.open(UNFINISHED)?.write_all(&json)?;
+        fs::rename(self.path.join(UNFINISHED), self.path.join(RECORD))?;
+        state.len = json.len();
+        Ok(())
+    }
+
+    /// Takes what [`Directory::write_end`] needs, after a record was written: a descriptor, and room on
+    /// the disk.
+    pub(super) fn reserve_end(&self) -> io::Result<()> {
+        let mut state = self.state();
+        if state.removed {
+            return Ok(());
+        }
+        let file = self.open(END)?;
+        let len = off_t::try_from(state.len + END_GROWTH).map_err(io::Error::other)?;
+        match fallocate(&file, FallocateFlags::empty(), 0, len) {
+            // Such a file system gives room only to what is written.
+            Ok(()) | Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        state.end = Some(file);
+        Ok(())
+    }
+
+    /// Writes the last record.
+    pub(super) fn write_end(&self, record: &Record) -> io::Result<()> {
+        let Some(mut file) = self.state().end.take() else {
+            return self.write(record);
+        };
+        let json = serde_json::to_vec(record)?;
+        file.write_all(&json)?;
+        file.set_len(json.len() as u64)?;
+        let state = self.state();
+        if state.removed {
+            return Ok(());
+        }
+        fs::rename(self.path.join(END), self.path.join(RECORD))
     }
 
     /// Removes it. An agent that dies meanwhile leaves nothing that looks like an exec.
     pub(super) fn remove(&self) {
-        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
-        *removed = true;
+        self.state().removed = true;
         let path = self.path.with_extension(REMOVED);
-        let result = fs::rename(&self.path, &path).and_then(|()| fs::remove_dir_all(&path));
+        let result = fs::rename(&self.path, &path).and_then(|()| remove_all(&path));
         if let Err(error) = result
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -69,4 +118,24 @@ impl Directory {
     pub(super) fn is_removed(path: &Path) -> bool {
         path.extension().is_some_and(|extension| extension == REMOVED)
     }
+
+    /// A new file, for its owner alone.
+    fn open(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600).open(self.path.join(name))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes a directory. Where it has no output in it, as after a create that was refused for want of
+/// descriptors, it takes none.
+fn remove_all(path: &Path) -> io::Result<()> {
+    for name in [RECORD, UNFINISHED, END] {
+        // What is left of them is removed, or told, with the rest.
+        let _none = fs::remove_file(path.join(name));
+    }
+    fs::remove_dir(path).or_else(|_| fs::remove_dir_all(path))
 }

@@ -1,6 +1,10 @@
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use nix::sys::signal::Signal;
@@ -13,7 +17,7 @@ use super::{
 };
 use crate::{
     output::Spool,
-    process::{Group, Launch, Terminal},
+    process::{Group, Launch, Terminal, Waker},
 };
 
 /// A command that was asked for, and what has become of it.
@@ -34,8 +38,7 @@ pub(crate) struct Exec {
     pub(super) lifecycle: tokio::sync::Mutex<Lifecycle>,
     /// Told of each change that its item shows.
     changes: watch::Sender<()>,
-    /// Becomes true when it is deleted.
-    pub(super) deleted: watch::Sender<bool>,
+    deleted: AtomicBool,
 }
 
 /// What the records of an exec hold that never changes.
@@ -66,6 +69,8 @@ pub(super) struct State {
     end: End,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
+    /// What wakes the thread that sees the process through.
+    pub(super) waker: Weak<Waker>,
     /// Standard input, while it is open.
     pub(super) input: Option<Input>,
     /// The terminal, while the process runs in one.
@@ -130,23 +135,43 @@ impl Exec {
             input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
             changes: registry.changes(),
-            deleted: watch::Sender::default(),
+            deleted: AtomicBool::default(),
         }
     }
 
     /// Writes down what is known of it, for an agent that starts later. It may block.
     pub(super) fn write_record(&self) {
-        if self.records.is_some() {
-            self.write_item(self.item(), None);
+        if let Some(records) = &self.records {
+            let record = self.record(records, self.item(), None);
+            self.note(self.directory.write(&record));
         }
     }
 
-    fn write_item(&self, item: ExecItem, last_event: Option<ExecStdout>) {
-        let Some(Records { creation }) = self.records.clone() else {
-            return;
-        };
-        let record = Record { number: self.number, item, creation, last_event };
-        if let Err(error) = self.directory.write(&record) {
+    /// Takes what it needs to write down how it ended. It may block.
+    ///
+    /// A command is run also where the disk is full: one like `rm` makes room.
+    pub(super) fn reserve_end(&self) {
+        if self.records.is_some()
+            && let Err(error) = self.directory.reserve_end()
+        {
+            tracing::warn!(%error, id = self.id, "there is no room to write down how the exec ends");
+        }
+    }
+
+    fn write_end(&self, item: ExecItem, last_event: Option<ExecStdout>) {
+        if let Some(records) = &self.records {
+            let record = self.record(records, item, last_event);
+            self.note(self.directory.write_end(&record));
+        }
+    }
+
+    fn record(&self, records: &Records, item: ExecItem, last_event: Option<ExecStdout>) -> Record {
+        let Records { creation } = records.clone();
+        Record { number: self.number, item, creation, last_event }
+    }
+
+    fn note(&self, written: std::io::Result<()>) {
+        if let Err(error) = written {
             tracing::warn!(
                 %error,
                 id = self.id,
@@ -216,7 +241,7 @@ impl Exec {
         let mut item = self.item();
         item.status = over(&item.status);
         item.exit_code = exit_code;
-        self.write_item(item, Some(last.clone()));
+        self.write_end(item, Some(last.clone()));
         let mut state = self.state();
         match &mut state.end {
             End::Tell => self.spool.finish(&last),
@@ -227,7 +252,8 @@ impl Exec {
     }
 
     /// Its process is out of sight, and is stopped: the exit code will never be known, and no more
-    /// output comes. It writes to disk, so it may block.
+    /// output comes. It writes to disk, so it may block; all else is done before, and takes nothing that
+    /// could be missing.
     ///
     /// An agent that starts later makes the same of an exec whose record has no exit code.
     pub(super) fn set_lost(&self) {
@@ -235,11 +261,25 @@ impl Exec {
         if let Some(Err(error)) = group.map(|group| group.signal(Signal::SIGKILL)) {
             tracing::warn!(%error, id = self.id, "can't kill the process group");
         }
-        let item = ExecItem { status: ExecStatus::Stopped, ..self.item() };
-        self.write_item(item, None);
         let state = self.state();
         self.spool.close();
         self.set_over(state, ExecStatus::Stopped, None);
+        let written = catch_unwind(AssertUnwindSafe(|| self.write_end(self.item(), None)));
+        if written.is_err() {
+            tracing::warn!(id = self.id, "the agent failed while it wrote the exec down");
+        }
+    }
+
+    /// It has been deleted: nobody is to write output any more.
+    pub(super) fn set_deleted(&self) {
+        self.deleted.store(true, Ordering::Release);
+        if let Some(waker) = self.state().waker.upgrade() {
+            waker.wake();
+        }
+    }
+
+    pub(super) fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::Acquire)
     }
 
     fn set_over(
@@ -290,6 +330,7 @@ impl State {
             pid,
             end: End::Tell,
             group: None,
+            waker: Weak::new(),
             input: None,
             terminal: None,
             size: None,

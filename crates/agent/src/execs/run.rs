@@ -1,127 +1,120 @@
-use std::{io, sync::Arc};
-
-use tokio::{
-    sync::oneshot,
-    task::{JoinError, spawn_blocking},
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
 };
+
+use sandpipe_protocol::OutputType;
+use tokio::sync::oneshot;
 
 use super::exec::Exec;
 use crate::{
-    output::{Collector, Spool},
+    output::Collector,
     process::{Arrivals, Piece},
 };
 
 /// The most bytes that are read of a pipe at once: what a pipe holds by default.
 const CHUNK: usize = 64 * 1024;
 
-/// The most pieces that are written without going back to wait for the next one.
-const PIECES: usize = 64;
-
-/// Sees a process through: brings its output to the spool, and its exit code after it.
+/// Sees a process through: brings its output to the spool, and its exit code after it. It blocks until
+/// nobody can write any more output, or the exec is deleted.
+///
+/// It needs nothing that is not there before the process: no thread, since it has this one, and no
+/// descriptor. Where it fails in whatever way the exec is stopped, and its readers are told.
 ///
 /// `ended` is dropped with the process, which closes its standard input.
-pub(super) async fn run(
-    exec: Arc<Exec>,
+pub(super) fn run(
+    exec: &Exec,
+    collector: impl Collect,
     output: Arrivals,
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
 ) {
-    let mut deleted = exec.deleted.subscribe();
-    let intake = Intake::new(&exec.spool, output, exit);
-    let mut intake = match intake.collect(&exec, ended).await {
-        Ok(intake) => intake,
-        Err(error) => {
-            tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
-            let lost = spawn_blocking(move || exec.set_lost());
-            if let Err(error) = lost.await {
-                tracing::error!(%error, "an exec that is lost can't be ended");
-            }
-            return;
-        }
-    };
-    tokio::select! {
-        result = intake.output.discard(&mut intake.buffer) => note(&exec, result),
-        // Closing the pipes ends what still writes to them; its group has been killed before.
-        _ = deleted.wait_for(|deleted| *deleted) => {}
+    let mut intake = Intake { output, exit, collector, buffer: vec![0; CHUNK] };
+    let seen = catch_unwind(AssertUnwindSafe(|| {
+        let exit_code = intake.collect(exec)?;
+        drop(ended);
+        intake.finish(exec);
+        exec.end(exit_code);
+        Ok(())
+    }));
+    if let Err(error) = seen.unwrap_or(Err(Lost::Panic)) {
+        tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
+        exec.set_lost();
+        return;
+    }
+    // Closing the pipes of a deleted one ends what still writes to them; its group has been killed before.
+    note(exec, intake.output.discard(&mut intake.buffer, || exec.is_deleted()));
+}
+
+/// Where a process's bytes go.
+pub(super) trait Collect {
+    /// Takes the next bytes of a stream. It may block.
+    fn push(&mut self, kind: OutputType, bytes: &[u8]);
+
+    /// No more bytes come. It may block.
+    fn finish(&mut self);
+}
+
+impl Collect for Collector {
+    fn push(&mut self, kind: OutputType, bytes: &[u8]) {
+        self.push(kind, bytes);
+    }
+
+    fn finish(&mut self) {
+        self.finish();
     }
 }
 
 /// The way from the pipes to the spool.
-struct Intake {
+struct Intake<C> {
     output: Arrivals,
     exit: oneshot::Receiver<i32>,
-    collector: Collector,
+    collector: C,
     buffer: Vec<u8>,
 }
 
 #[derive(Debug, thiserror::Error)]
 enum Lost {
-    #[error("the agent failed while it wrote: {0}")]
-    Join(#[from] JoinError),
+    #[error("the agent failed while it took the output")]
+    Panic,
     #[error("the process was not reaped")]
-    Exit(#[from] oneshot::error::RecvError),
+    Exit,
+    #[error("the agent can't wait for the process: {0}")]
+    Wait(io::Error),
 }
 
-impl Intake {
-    fn new(spool: &Arc<Spool>, output: Arrivals, exit: oneshot::Receiver<i32>) -> Self {
-        let collector = Collector::new(Arc::clone(spool));
-        Self { output, exit, collector, buffer: vec![0; CHUNK] }
-    }
-
-    async fn collect(mut self, exec: &Arc<Exec>, ended: oneshot::Sender<()>) -> Result<Self, Lost> {
-        let exit_code = loop {
-            let read = tokio::select! {
-                biased;
-                code = &mut self.exit => break code?,
-                read = self.output.read(&mut self.buffer) => read,
-            };
-            let taken;
-            (self, taken) = match read {
-                Ok(Some(piece)) => self.take(piece).await?,
-                // It closed its output and lives on.
-                Ok(None) => break (&mut self.exit).await?,
-                Err(error) => (self, Err(error)),
-            };
-            if taken.is_err() {
-                note(exec, taken);
-                break (&mut self.exit).await?;
+impl<C: Collect> Intake<C> {
+    /// Takes output until the process has ended, and gives its exit code.
+    fn collect(&mut self, exec: &Exec) -> Result<i32, Lost> {
+        let mut readable = true;
+        loop {
+            match self.exit.try_recv() {
+                Ok(exit_code) => return Ok(exit_code),
+                Err(oneshot::error::TryRecvError::Closed) => return Err(Lost::Exit),
+                Err(oneshot::error::TryRecvError::Empty) => {}
             }
-        };
-        drop(ended);
-        let exec = Arc::clone(exec);
-        spawn_blocking(move || {
-            note(&exec, self.take_backlog());
-            self.collector.finish();
-            exec.end(exit_code);
-            self
-        })
-        .await
-        .map_err(Lost::from)
-    }
-
-    /// Writes what was read to the spool, where it may block, and what comes meanwhile: to wake another
-    /// thread for each piece would take longer than the piece.
-    async fn take(mut self, piece: Piece) -> Result<(Self, io::Result<()>), JoinError> {
-        spawn_blocking(move || {
-            let taken = self.take_pieces(piece);
-            (self, taken)
-        })
-        .await
-    }
-
-    fn take_pieces(&mut self, first: Piece) -> io::Result<()> {
-        self.push(first);
-        for _ in 1..PIECES {
-            // When the process has ended, what counts is what it has written by then.
-            if !self.exit.is_empty() {
-                break;
+            let taken = if readable { self.take() } else { self.output.wait() };
+            match taken {
+                Err(error) if !readable => return Err(Lost::Wait(error)),
+                taken => readable &= note(exec, taken),
             }
-            let Some(piece) = self.output.read_now(&mut self.buffer)? else {
-                break;
-            };
-            self.push(piece);
+        }
+    }
+
+    /// Takes a piece, or waits until there may be one. Where it closed its output and lives on, its end
+    /// ends the wait.
+    fn take(&mut self) -> io::Result<()> {
+        match self.output.read_now(&mut self.buffer)? {
+            Some(piece) => self.push(piece),
+            None => self.output.wait()?,
         }
         Ok(())
+    }
+
+    /// Takes what it had written when it ended.
+    fn finish(&mut self, exec: &Exec) {
+        note(exec, self.take_backlog());
+        self.collector.finish();
     }
 
     fn take_backlog(&mut self) -> io::Result<()> {
@@ -138,42 +131,43 @@ impl Intake {
     }
 }
 
-fn note(exec: &Exec, result: io::Result<()>) {
-    if let Err(error) = result {
-        tracing::error!(%error, id = exec.id, "the exec's output can't be read");
-    }
+/// Says whether it went well.
+fn note(exec: &Exec, result: io::Result<()>) -> bool {
+    result
+        .inspect_err(|error| tracing::error!(%error, id = exec.id, "the exec's output can't be read"))
+        .is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, time::Duration};
+    use std::{fs, sync::Arc, thread, time::Duration};
 
-    use nix::sys::wait::waitpid;
+    use nix::{sys::wait::waitpid, unistd::Pid};
     use sandpipe_protocol::{CreateExecRequest, ExecStatus, NO_EXIT_CODE, TerminalSize};
+    use tempfile::TempDir;
     use tokio::time::timeout;
 
     use super::*;
     use crate::{
         execs::{exec::Records, record::Record, registry::Registry},
         output::{Reader, SpoolLimit, StartAfter},
-        process::{FileLimit, Launch, Spawned, Surroundings, spawn},
+        process::{FileLimit, Launch, Process, Spawned, Surroundings, spawn},
         state_dir::Keep,
     };
 
-    #[tokio::test]
-    async fn an_exec_whose_process_goes_out_of_sight_is_stopped_without_an_exit_code() {
+    /// An exec of a script, and its process, which nobody sees through yet.
+    fn running(directory: &TempDir, script: &str) -> (Registry, Arc<Exec>, Process) {
         let surroundings = Surroundings {
             workspace: "/".into(),
             default_user: None,
             env: [].into(),
             file_limit: FileLimit::raise().unwrap(),
         };
-        let directory = tempfile::tempdir().unwrap();
         let limit = SpoolLimit::new(1 << 20).unwrap();
         let registry = Registry::new(surroundings, directory.path().into(), limit, Keep::State);
         let request = CreateExecRequest {
             command: "/bin/sh".into(),
-            args: vec!["-c".into(), "echo output".into()],
+            args: vec!["-c".into(), script.into()],
             ..CreateExecRequest::default()
         };
         let launch = Launch::prepare(request, registry.surroundings()).unwrap();
@@ -183,14 +177,14 @@ mod tests {
         let exec =
             registry.insert(|number| Exec::new("id".into(), number, launch, records, &registry));
         let exec = exec.unwrap();
+        exec.write_record();
         exec.state().status = ExecStatus::Running;
-        let mut reader = Reader::follow(&exec.spool, StartAfter(0));
-        // Nobody here says how it ended: this is not the reaper's process.
-        waitpid(process.group.id(), None).unwrap();
-        let (ended, _) = oneshot::channel();
-        let (gone, exit) = oneshot::channel();
-        drop(gone);
-        run(Arc::clone(&exec), process.output, exit, ended).await;
+        exec.state().group = Some(Arc::clone(&process.group));
+        (registry, exec, process)
+    }
+
+    /// It is over for whoever looks at it or waits for that, and without an exit code.
+    async fn is_lost(registry: &Registry, exec: &Arc<Exec>, mut reader: Reader, directory: &TempDir) {
         let next = timeout(Duration::from_mins(1), reader.next()).await;
         assert!(next.expect("its readers wait for ever").unwrap().is_none());
         let item = exec.item();
@@ -199,7 +193,65 @@ mod tests {
         let record = fs::read(directory.path().join("id/exec.json")).unwrap();
         let record: Record = serde_json::from_slice(&record).unwrap();
         assert_eq!((record.item, record.last_event), (item, None));
-        // It is over for whoever waits for that, and can be deleted.
-        registry.delete(&exec).await.unwrap();
+        exec.state().group = None;
+        registry.delete(exec).await.unwrap();
+    }
+
+    fn reap(pid: Pid) {
+        waitpid(pid, None).unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_exec_whose_process_goes_out_of_sight_is_stopped_without_an_exit_code() {
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, exec, process) = running(&directory, "echo output");
+        let reader = Reader::follow(exec.spool(), StartAfter(0));
+        // Nobody here says how it ended: this is not the reaper's process.
+        reap(process.group.id());
+        let (ended, _) = oneshot::channel();
+        let (gone, exit) = oneshot::channel();
+        drop(gone);
+        let collector = Collector::new(Arc::clone(exec.spool()));
+        run(&exec, collector, process.output, exit, ended);
+        is_lost(&registry, &exec, reader, &directory).await;
+    }
+
+    #[tokio::test]
+    async fn where_the_agent_fails_to_take_output_its_exec_is_stopped_and_its_readers_are_told() {
+        /// Fails as what is wrong in the agent would.
+        struct Failing(&'static str);
+
+        impl Collect for Failing {
+            fn push(&mut self, _: OutputType, _: &[u8]) {
+                assert_ne!(self.0, "push", "as it is to");
+            }
+
+            fn finish(&mut self) {
+                assert_ne!(self.0, "finish", "as it is to");
+            }
+        }
+
+        for failing in ["push", "finish"] {
+            let directory = tempfile::tempdir().unwrap();
+            let (registry, exec, process) = running(&directory, "echo output; exec sleep 300");
+            let reader = Reader::follow(exec.spool(), StartAfter(0));
+            let pid = process.group.id();
+            let (ended, mut stdin_ended) = oneshot::channel();
+            let (exited, exit) = oneshot::channel();
+            if failing == "finish" {
+                exited.send(0).unwrap();
+            }
+            let observed = Arc::clone(&exec);
+            let thread = thread::spawn(move || {
+                run(&observed, Failing(failing), process.output, exit, ended);
+            });
+            // The group was killed: nothing else ends it.
+            reap(pid);
+            thread.join().unwrap();
+            assert!(stdin_ended.try_recv().is_err_and(|error| {
+                error == oneshot::error::TryRecvError::Closed
+            }));
+            is_lost(&registry, &exec, reader, &directory).await;
+        }
     }
 }

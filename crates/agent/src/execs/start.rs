@@ -1,7 +1,15 @@
-use std::sync::Arc;
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+};
 
 use sandpipe_protocol::{ExecStatus, OutputType, TerminalSize};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, SemaphorePermit, oneshot},
+};
 
 use super::{
     exec::{Exec, Lifecycle},
@@ -10,14 +18,17 @@ use super::{
 };
 use crate::{
     output::Collector,
-    process::{Process, SpawnError, Spawned, spawn},
+    process::{Arrivals, Launch, Process, SpawnError, Spawned, Watched, spawn},
 };
 
 /// The size of a terminal that nobody has resized yet.
 const DEFAULT_SIZE: TerminalSize = TerminalSize { cols: 80, rows: 24 };
 
-/// How many processes are started at once. A start that the file system holds up takes a thread of those
-/// that output is written by, too: 512, tokio's default.
+/// The stack of an exec's thread. The most of it is for the C library, which looks up users.
+const STACK: usize = 256 * 1024;
+
+/// How many processes are started at once: each start that the file system holds up takes a thread and a
+/// process.
 static STARTS: Semaphore = Semaphore::const_new(128);
 
 /// Why an exec was not started.
@@ -31,8 +42,19 @@ pub(crate) enum StartError {
     Stopping,
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    #[error("the agent failed while it started the process: {0}")]
-    Join(#[from] tokio::task::JoinError),
+    #[error("the agent failed while it started the process")]
+    Panic,
+}
+
+/// Does something on a thread of its own, where it may block: no other has to wait then.
+pub(super) fn on_own_thread(work: impl FnOnce() + Send + 'static) -> Result<(), StartError> {
+    let runtime = Handle::current();
+    let thread = thread::Builder::new().name("exec".into()).stack_size(STACK);
+    let spawned = thread.spawn(move || {
+        let _context = runtime.enter();
+        work();
+    });
+    spawned.map(drop).map_err(|error: io::Error| SpawnError::no_process(error).into())
 }
 
 /// Starts an exec that waits for it; one that runs is left alone.
@@ -42,62 +64,112 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
     // Before the lock, so that what waits for its turn can be deleted.
     let turn = STARTS.acquire().await;
     let lifecycle = exec.lifecycle.lock().await;
-    let (state, exec) = (*lifecycle, Arc::clone(exec));
-    let started = spawn_blocking(move || start_held(&exec, state)).await?;
-    drop(turn);
+    let Some(launch) = launch_of(exec, *lifecycle)? else {
+        return Ok(());
+    };
+    let (answer, started) = oneshot::channel();
+    let started_exec = Arc::clone(exec);
+    on_own_thread(move || {
+        let exec = started_exec;
+        match start_now(&exec, &launch) {
+            Ok(running) => {
+                let _gone = answer.send(Ok(()));
+                running.see_through(&exec);
+            }
+            Err(error) => drop(answer.send(Err(error))),
+        }
+    })?;
+    let started = started.await.unwrap_or(Err(StartError::Panic));
+    drop((lifecycle, turn));
     started
 }
 
 /// Starts an exec that nobody else knows yet, on this thread; `None` where it has to wait for its turn. It
-/// may block.
-pub(super) fn start_at_once(exec: &Arc<Exec>) -> Option<Result<(), StartError>> {
-    let _turn = STARTS.try_acquire().ok()?;
+/// blocks until the process runs, which is to be seen through then.
+pub(super) fn start_at_once(exec: &Arc<Exec>) -> Option<Result<Running, StartError>> {
+    let _turn: SemaphorePermit<'_> = STARTS.try_acquire().ok()?;
     let lifecycle = exec.lifecycle.try_lock().ok()?;
-    Some(start_held(exec, *lifecycle))
+    Some(match launch_of(exec, *lifecycle) {
+        Ok(Some(launch)) => start_now(exec, &launch),
+        Ok(None) => Ok(Running(None)),
+        Err(error) => Err(error),
+    })
 }
 
-/// Starts an exec whose turn it is, while its lifecycle is held. It may block.
-fn start_held(exec: &Arc<Exec>, lifecycle: Lifecycle) -> Result<(), StartError> {
+/// How to start an exec, while its lifecycle is held; `None` where it runs already.
+fn launch_of(exec: &Exec, lifecycle: Lifecycle) -> Result<Option<Arc<Launch>>, StartError> {
     match lifecycle {
         Lifecycle::Open => {}
         Lifecycle::Stopping => return Err(StartError::Stopping),
         Lifecycle::Deleted => return Err(StartError::Deleted(exec.id.clone())),
     }
-    match exec.state().status.clone() {
-        ExecStatus::Created => {}
-        ExecStatus::Running => return Ok(()),
-        status => {
-            return Err(StartError::NotStartable { id: exec.id.clone(), status });
+    let state = exec.state();
+    match (&state.status, &state.launch) {
+        (ExecStatus::Created, Some(launch)) => Ok(Some(Arc::clone(launch))),
+        (ExecStatus::Running, _) => Ok(None),
+        (status, _) => {
+            Err(StartError::NotStartable { id: exec.id.clone(), status: status.clone() })
         }
     }
+}
 
-    let launch = exec.state().launch.clone();
-    let Some(launch) = launch else {
-        let status = exec.state().status.clone();
-        return Err(StartError::NotStartable { id: exec.id.clone(), status });
-    };
+/// A process that was started, with all that it takes to see it through; none where its command can't be
+/// run.
+pub(super) struct Running(Option<Seen>);
+
+struct Seen {
+    output: Arrivals,
+    exit: oneshot::Receiver<i32>,
+    ended: oneshot::Sender<()>,
+    _watched: Watched,
+}
+
+impl Running {
+    /// Sees it through on this thread. It blocks until it is over.
+    pub(super) fn see_through(self, exec: &Arc<Exec>) {
+        if let Some(Seen { output, exit, ended, _watched }) = self.0 {
+            run(exec, Collector::new(Arc::clone(&exec.spool)), output, exit, ended);
+        }
+    }
+}
+
+/// Starts an exec, while its lifecycle is held. Where the agent fails in the middle, nothing is left of it.
+fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
+    let started = catch_unwind(AssertUnwindSafe(|| spawn_process(exec, launch)));
+    started.unwrap_or_else(|_| {
+        exec.set_lost();
+        Err(StartError::Panic)
+    })
+}
+
+fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
+    // Before there is a process, whose end must not need what may not be there any more.
+    exec.reserve_end();
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
-    match spawn(&launch, size)? {
+    match spawn(launch, size)? {
         Spawned::Running(process) => {
-            let output = set_running(exec, process);
+            let seen = set_running(exec, process);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
             exec.write_record();
-            tokio::spawn(output);
+            Ok(Running(Some(seen)))
         }
         Spawned::CannotRun { exit_code, reason } => {
             let mut collector = Collector::new(Arc::clone(&exec.spool));
             collector.push(OutputType::Stderr, reason.as_bytes());
             exec.end(exit_code);
+            Ok(Running(None))
         }
     }
-    Ok(())
 }
 
-/// Gives what sees the process through.
-fn set_running(exec: &Arc<Exec>, process: Process) -> impl Future<Output = ()> + use<> {
-    let Process { group, exit, output, input, terminal } = process;
-    let (ended, watch_end) = tokio::sync::oneshot::channel::<()>();
+/// Gives what it takes to see the process through.
+fn set_running(exec: &Arc<Exec>, process: Process) -> Seen {
+    let Process { group, exit, output, input, terminal, watched } = process;
+    let pid = group.id().as_raw().unsigned_abs();
+    // First of all: with it, what fails from here on ends the process.
+    exec.state().group = Some(group);
+    let (ended, watch_end) = oneshot::channel::<()>();
     let input = input.and_then(|fd| {
         Input::open(fd, watch_end, Arc::clone(&exec.input_ended))
             .inspect_err(|error| tracing::error!(%error, id = exec.id, "standard input is closed"))
@@ -106,9 +178,9 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> impl Future<Output = ()> +
     let mut state = exec.state();
     state.status = ExecStatus::Running;
     state.launch = None;
-    state.pid = group.id().as_raw().unsigned_abs();
-    state.group = Some(group);
+    state.pid = pid;
     state.input = input;
+    state.waker = Arc::downgrade(output.waker());
     // It may have come while the process was being started.
     let resized =
         terminal.as_ref().zip(state.size.take()).map(|(terminal, size)| terminal.resize(size));
@@ -118,5 +190,5 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> impl Future<Output = ()> +
     state.terminal = terminal;
     drop(state);
     exec.changed();
-    run(Arc::clone(exec), output, exit, ended)
+    Seen { output, exit, ended, _watched: watched }
 }

@@ -88,7 +88,10 @@ impl From<SpawnError> for ApiError {
     fn from(error: SpawnError) -> Self {
         match error {
             SpawnError::Invalid(_) => Self::bad_request(error.to_string()),
-            SpawnError::SetUp(_) | SpawnError::NoRoom(_) => Self::internal(error),
+            SpawnError::SetUp(_) => Self::internal(error),
+            SpawnError::NoRoom { .. } | SpawnError::TooManyWatched(_) => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+            }
         }
     }
 }
@@ -100,7 +103,7 @@ impl From<StartError> for ApiError {
             StartError::NotStartable { .. } => StatusCode::CONFLICT,
             StartError::Deleted(_) => StatusCode::NOT_FOUND,
             StartError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-            StartError::Join(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            StartError::Panic => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())
     }
@@ -115,9 +118,10 @@ impl From<CreateError> for ApiError {
             CreateError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             CreateError::KeyReused(_) => StatusCode::UNPROCESSABLE_ENTITY,
             CreateError::Deleted(_) => StatusCode::CONFLICT,
-            CreateError::Id(_) | CreateError::Check(_) | CreateError::Request(_) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            CreateError::Id(_)
+            | CreateError::Panic
+            | CreateError::Remove(_)
+            | CreateError::Request(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.to_string())
     }
@@ -127,7 +131,7 @@ impl From<DeleteError> for ApiError {
     fn from(error: DeleteError) -> Self {
         let status = match error {
             DeleteError::Gone(_) => StatusCode::NOT_FOUND,
-            DeleteError::Kill { .. } | DeleteError::Stuck { .. } | DeleteError::Join(_) => {
+            DeleteError::Kill { .. } | DeleteError::Stuck { .. } | DeleteError::Remove(_) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
         };

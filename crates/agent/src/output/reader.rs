@@ -1,12 +1,17 @@
-use std::{fs::File, io, mem, sync::Arc};
+use std::{fs::File, io, mem, sync::Arc, time::Duration};
 
+use nix::errno::Errno;
 use sandpipe_protocol::Gap;
-use tokio::{sync::watch, task::spawn_blocking};
+use tokio::{sync::watch, time::sleep};
 
 use super::spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame};
+use crate::blocking;
 
 /// The most bytes of a segment that are read at once.
 const CHUNK: usize = 256 * 1024;
+
+/// How long to wait where there is no descriptor for a file: another has to be closed first.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(50);
 
 /// Which events a reader gets: those after the one of this number; with a negative number -N, the
 /// last N of those that exist when it begins, and what follows. 0 gives all.
@@ -144,10 +149,7 @@ impl Reader {
             // The segment was read to its end, and there is more: so no more will come to it.
             _ => {
                 self.leave_segment();
-                let spool = Arc::clone(&self.spool);
-                let position = self.position;
-                let opened = spawn_blocking(move || spool.open_at(position)).await??;
-                let Some(Opened { segment, file, position }) = opened else {
+                let Some(Opened { segment, file, position }) = self.open().await? else {
                     // All of it has been dropped meanwhile.
                     self.position = until;
                     return Ok(None);
@@ -165,9 +167,22 @@ impl Reader {
         };
         let position = self.position;
         let read = move || open.segment.read(&open.file, position, until, CHUNK);
-        let bytes = spawn_blocking(read).await??;
+        let bytes = blocking::run(read).await??;
         self.position += bytes.len() as u64;
         Ok(Some(Piece::Bytes(bytes)))
+    }
+
+    /// Opens the segment at the position. Where the agent has no descriptor left it waits for one.
+    async fn open(&self) -> io::Result<Option<Opened>> {
+        loop {
+            let (spool, position) = (Arc::clone(&self.spool), self.position);
+            let opened = blocking::run(move || spool.open_at(position)).await?;
+            let errno = opened.as_ref().err().and_then(io::Error::raw_os_error);
+            match errno.map(Errno::from_raw) {
+                Some(Errno::EMFILE | Errno::ENFILE) => sleep(DESCRIPTOR_PAUSE).await,
+                _ => return opened,
+            }
+        }
     }
 
     /// Lets go of the segment that was read to its end.

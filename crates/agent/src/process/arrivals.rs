@@ -1,16 +1,19 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     io,
-    mem::MaybeUninit,
+    mem::{self, MaybeUninit},
     os::fd::OwnedFd,
+    sync::Arc,
 };
 
 use nix::{errno::Errno, unistd::read};
 use rustix::event::{Timespec, epoll};
 use sandpipe_protocol::OutputType;
-use tokio::io::{Interest, unix::AsyncFd};
 
-use super::readiness::watch;
+use super::waker::Waker;
+
+/// The key of the waker, beside those of the sources.
+const WAKER: u64 = 3;
 
 /// The most that is taken of a terminal after its process has ended: more than its buffers hold.
 const TERMINAL_BACKLOG: usize = 64 * 1024;
@@ -65,7 +68,10 @@ pub(crate) struct Piece {
 /// after it was read, and its next output could overtake the other pipe's.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    queue: AsyncFd<OwnedFd>,
+    queue: OwnedFd,
+    waker: Arc<Waker>,
+    /// It has been woken since the last wait.
+    woken: bool,
     sources: BTreeMap<Source, OwnedFd>,
     /// Sources that may hold bytes, in order: an edge is told once, so this must not be lost.
     ready: VecDeque<Source>,
@@ -73,71 +79,80 @@ pub(crate) struct Arrivals {
     hung_up: BTreeSet<Source>,
 }
 
-/// Appends the sources that have become ready, in their order; says whether there were any.
-fn take_ready(
-    queue: &OwnedFd,
-    ready: &mut VecDeque<Source>,
-    hung_up: &mut BTreeSet<Source>,
-) -> io::Result<bool> {
-    let mut room = [const { MaybeUninit::uninit() }; 3];
-    let (events, _) = match epoll::wait(queue, &mut room, Some(&Timespec::default())) {
-        // It is as if it had been asked a moment later.
-        Err(rustix::io::Errno::INTR) => return Ok(true),
-        result => result?,
-    };
-    for event in &*events {
-        let (flags, data) = (event.flags, event.data);
-        let source = Source::of_key(data.u64());
-        if flags.contains(epoll::EventFlags::HUP) {
-            hung_up.insert(source);
-        }
-        if !ready.contains(&source) {
-            ready.push_back(source);
-        }
-    }
-    Ok(!events.is_empty())
-}
-
 /// What was written before a certain moment and has not been read yet.
 #[derive(Debug)]
 pub(crate) struct Backlog(VecDeque<(Source, usize)>);
 
 impl Arrivals {
-    /// Watches descriptors that are non-blocking. It needs the runtime's context.
+    /// Watches descriptors that are non-blocking.
     pub(super) fn new(sources: Vec<(Source, OwnedFd)>) -> io::Result<Self> {
+        let waker = Waker::new()?;
         let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         for (source, fd) in &sources {
             let data = epoll::EventData::new_u64(source.key());
             epoll::add(&queue, fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         }
+        // Each time that it is woken is an edge: nobody has to read it.
+        let data = epoll::EventData::new_u64(WAKER);
+        epoll::add(&queue, &waker, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(Self {
-            queue: watch(queue, Interest::READABLE)?,
+            queue,
+            waker: Arc::new(waker),
+            woken: false,
             sources: sources.into_iter().collect(),
             ready: VecDeque::new(),
             hung_up: BTreeSet::new(),
         })
     }
 
-    /// Reads the next piece; `None` when nobody can write any more. Nothing is lost when the future
-    /// is dropped before it is done.
-    pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
-        loop {
-            if let Some(piece) = self.read_now(buffer)? {
-                return Ok(Some(piece));
+    /// What ends a wait that is under way, or the next one.
+    pub(crate) fn waker(&self) -> &Arc<Waker> {
+        &self.waker
+    }
+
+    /// Whether nobody can write any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Blocks until there may be something to read, or it is woken.
+    pub(crate) fn wait(&mut self) -> io::Result<()> {
+        if !mem::take(&mut self.woken) {
+            self.take_ready(None)?;
+            self.woken = false;
+        }
+        Ok(())
+    }
+
+    /// Appends the sources that have become ready, in their order. It waits for one, or for being woken,
+    /// for so long.
+    fn take_ready(&mut self, timeout: Option<&Timespec>) -> io::Result<()> {
+        let mut room = [const { MaybeUninit::uninit() }; 4];
+        let (events, _) = match epoll::wait(&self.queue, &mut room, timeout) {
+            // It is as if it had been woken.
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            result => result?,
+        };
+        for event in &*events {
+            let (flags, data) = (event.flags, event.data);
+            if data.u64() == WAKER {
+                self.woken = true;
+                continue;
             }
-            if self.sources.is_empty() {
-                return Ok(None);
+            let source = Source::of_key(data.u64());
+            if flags.contains(epoll::EventFlags::HUP) {
+                self.hung_up.insert(source);
             }
-            let mut guard = self.queue.readable().await?;
-            if !take_ready(guard.get_inner(), &mut self.ready, &mut self.hung_up)? {
-                guard.clear_ready();
+            if !self.ready.contains(&source) {
+                self.ready.push_back(source);
             }
         }
+        Ok(())
     }
 
     /// Reads the next piece without waiting; `None` where there is nothing now.
     pub(crate) fn read_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
-        take_ready(self.queue.get_ref(), &mut self.ready, &mut self.hung_up)?;
+        self.take_ready(Some(&Timespec::default()))?;
         while let Some(source) = self.ready.pop_front() {
             let Some(len) = self.read_source(source, buffer)? else {
                 continue;
@@ -154,7 +169,7 @@ impl Arrivals {
     /// Measures what has been written up to now. After the process was reaped this is all that it
     /// wrote, and what its descendants go on writing is no part of it.
     pub(crate) fn backlog(&mut self) -> io::Result<Backlog> {
-        take_ready(self.queue.get_ref(), &mut self.ready, &mut self.hung_up)?;
+        self.take_ready(Some(&Timespec::default()))?;
         let mut order = self.ready.clone();
         order.extend(self.sources.keys().filter(|source| !self.ready.contains(source)));
         let mut backlog = VecDeque::new();
@@ -194,13 +209,23 @@ impl Arrivals {
         Ok(None)
     }
 
-    /// Reads and forgets until nobody can write any more. A descendant that outlives the process
-    /// can go on: a closed pipe would end it by SIGPIPE.
-    pub(crate) async fn discard(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+    /// Reads and forgets until nobody can write any more, or it is woken and `enough` is true. A
+    /// descendant that outlives the process can go on: a closed pipe would end it by SIGPIPE.
+    pub(crate) fn discard(
+        &mut self,
+        buffer: &mut [u8],
+        enough: impl Fn() -> bool,
+    ) -> io::Result<()> {
         // What the backlog left behind has had its edge.
         self.ready.extend(self.sources.keys());
-        while self.read(buffer).await?.is_some() {
-            tokio::task::consume_budget().await;
+        while !enough() {
+            if self.read_now(buffer)?.is_some() {
+                continue;
+            }
+            if self.is_over() {
+                break;
+            }
+            self.wait()?;
         }
         Ok(())
     }
@@ -237,7 +262,7 @@ impl Arrivals {
         }
         if let Some(ended) = self.sources.remove(&source) {
             // Closing would not be enough for a terminal, whose open file has more descriptors.
-            epoll::delete(self.queue.get_ref(), &ended)?;
+            epoll::delete(&self.queue, &ended)?;
         }
         Ok(None)
     }
@@ -249,8 +274,8 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn a_read_that_fills_the_buffer_gives_the_pipe_no_earlier_place() {
+    #[test]
+    fn a_read_that_fills_the_buffer_gives_the_pipe_no_earlier_place() {
         let (stdout, to_stdout) = pipe().unwrap();
         let (stderr, to_stderr) = pipe().unwrap();
         for fd in [&stdout, &stderr] {
@@ -261,12 +286,12 @@ mod tests {
         let mut buffer = [0; 4];
         write(&to_stdout, b"full").unwrap();
         let piece = Piece { kind: OutputType::Stdout, len: 4 };
-        assert_eq!(arrivals.read(&mut buffer).await.unwrap(), Some(piece));
+        assert_eq!(arrivals.read_now(&mut buffer).unwrap(), Some(piece));
         write(&to_stderr, b"e").unwrap();
         write(&to_stdout, b"o").unwrap();
         let mut kinds = Vec::new();
         for _ in 0..2 {
-            kinds.push(arrivals.read(&mut buffer).await.unwrap().unwrap().kind);
+            kinds.push(arrivals.read_now(&mut buffer).unwrap().unwrap().kind);
         }
         assert_eq!(kinds, [OutputType::Stderr, OutputType::Stdout]);
     }

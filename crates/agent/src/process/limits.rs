@@ -1,4 +1,28 @@
-use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
+use std::{
+    num::NonZeroUsize,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use nix::{
+    errno::Errno,
+    sys::{
+        mman::{MapFlags, ProtFlags, mmap_anonymous, munmap},
+        resource::{Resource, getrlimit, rlim_t, setrlimit},
+    },
+};
+
+/// How many descriptors a process takes as long as it is watched: three pipes, what waits for them, what
+/// wakes that, and the files for output and for the record of its end.
+const PER_PROCESS: usize = 7;
+/// How many descriptors the agent takes for itself, for a start that is under way, and for removing.
+const OWN: usize = 32;
+/// The part of the descriptors that processes may take. The rest is for connections and for the files that
+/// each of them reads: without, nobody could stop what runs.
+const PROCESSES_SHARE: usize = 2;
+
+/// How much memory has to be there to start a process, in bytes: so much may be taken to see those through
+/// that run and to answer clients.
+const MEMORY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(32 * 1024 * 1024);
 
 /// The limit on open files that the agent was started with: what its commands get.
 #[derive(Clone, Copy, Debug)]
@@ -24,5 +48,81 @@ impl FileLimit {
     /// Puts the old limit back. Only a bare system call, so it may run between fork and exec.
     pub(super) fn restore(self) -> nix::Result<()> {
         setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)
+    }
+
+    /// How many processes may be watched at once, at least one.
+    fn processes(self) -> usize {
+        (self.share(PROCESSES_SHARE).saturating_sub(OWN) / PER_PROCESS).max(1)
+    }
+}
+
+/// How many processes are watched.
+static WATCHED: AtomicUsize = AtomicUsize::new(0);
+
+/// The descriptors of a process that is watched, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watched(());
+
+/// So many processes are watched that the descriptors of one more may be missing elsewhere.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{most} commands run, and for more the agent has too few descriptors: it may have {limit} open files; \
+     stop some, or start it with a higher limit (ulimit -n)"
+)]
+pub(crate) struct TooManyWatched {
+    most: usize,
+    limit: usize,
+}
+
+impl Watched {
+    /// Takes the descriptors of one more.
+    pub(super) fn one(limit: FileLimit) -> Result<Self, TooManyWatched> {
+        let most = limit.processes();
+        let more = |watched: usize| Some(watched + 1).filter(|watched| *watched <= most);
+        WATCHED
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
+            .map(|_| Self(()))
+            .map_err(|_| TooManyWatched { most, limit: limit.share(1) })
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        WATCHED.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Looks whether there is memory to start a process and still go on: where a limit on it is reached (as by
+/// `ulimit -v`), the agent ends with the next bit that it needs, and all commands with it.
+pub(super) fn check_memory() -> Result<(), Errno> {
+    // SAFETY: nothing else is in the place that the system chooses, and nobody knows of it when it is
+    // taken back. It is never touched, so it takes no memory.
+    #[allow(unsafe_code)]
+    unsafe {
+        let probe = mmap_anonymous(
+            None,
+            MEMORY,
+            ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
+            MapFlags::MAP_PRIVATE,
+        )?;
+        munmap(probe, MEMORY.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_leave_connections_and_what_they_read_their_descriptors() {
+        let most = |hard| FileLimit { soft: 0, hard }.processes();
+        assert_eq!((most(1024), most(4096)), (68, 288));
+        for hard in 128..10_000 {
+            let connections = FileLimit { soft: 0, hard }.share(4);
+            let all = 2 * connections + OWN + PER_PROCESS * most(hard);
+            assert!(all <= usize::try_from(hard).unwrap(), "{all} of {hard}");
+        }
+        assert_eq!(most(16), 1);
+        assert!(most(rlim_t::MAX) > 1 << 50);
     }
 }

@@ -4,6 +4,7 @@
 mod arrivals;
 mod child;
 mod end_of_input;
+mod exit;
 mod exit_code;
 mod group;
 mod guardian;
@@ -17,15 +18,17 @@ mod spawn;
 mod stdio;
 mod user;
 mod wait;
+mod waker;
 
 pub(crate) use arrivals::{Arrivals, Piece};
 pub(crate) use end_of_input::EndOfInput;
 pub(crate) use group::{Group, Reached};
 pub use guardian::{guard, is_guardian};
 pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
-pub(crate) use limits::FileLimit;
+pub(crate) use limits::{FileLimit, Watched};
 pub(crate) use readiness::watch;
 pub(crate) use reaper::Reaper;
 pub(crate) use spawn::{Process, SpawnError, Spawned, spawn};
 pub(crate) use stdio::Terminal;
 pub(crate) use user::Identity;
+pub(crate) use waker::Waker;

@@ -15,9 +15,12 @@ use tokio::{
 };
 
 use super::{
+    exit::Exited,
     group::{Group, Scope},
     guardian::{Guardian, News, Ticket, report},
+    session,
     wait::{next_ended, reap},
+    waker::Waker,
 };
 
 /// How often the groups that have lost their leader are looked at: one should be seen empty before its
@@ -80,7 +83,7 @@ enum Guard {
 #[derive(Debug)]
 struct Leader {
     guarded: Guarded,
-    exited: oneshot::Sender<i32>,
+    exited: Exited,
 }
 
 /// How a process that is being started makes itself known to the guardian. It lives up to the exec.
@@ -111,6 +114,7 @@ impl Reaper {
     /// When the system refuses that, the signal handler or a thread.
     pub(crate) fn adopt_orphans() -> io::Result<Tools> {
         nix::sys::prctl::set_child_subreaper(true)?;
+        session::open_processes();
         let (thread, rounds) = mpsc::channel::<oneshot::Sender<bool>>();
         thread::Builder::new().name("reaper".into()).spawn(move || {
             for round in rounds {
@@ -142,14 +146,21 @@ impl Reaper {
     }
 
     /// Starts a process with `start`, as the leader of a session and group of its own. The receiver
-    /// gets its exit code.
+    /// gets its exit code, and `waker` is woken then.
     pub(super) fn start<E>(
         scope: Scope,
+        waker: Arc<Waker>,
         start: impl FnOnce(Option<Registration>) -> Result<Pid, E>,
     ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
         let (ticket, registration) = lock().get_or_insert_default().begin_start(scope);
         let started = start(registration.clone());
-        let result = lock().get_or_insert_default().end_start(scope, ticket, registration, started);
+        let result = lock().get_or_insert_default().end_start(
+            scope,
+            waker,
+            ticket,
+            registration,
+            started,
+        );
         STARTED.notify_one();
         result
     }
@@ -211,6 +222,7 @@ impl Table {
     fn end_start<E>(
         &mut self,
         scope: Scope,
+        waker: Arc<Waker>,
         ticket: Ticket,
         registration: Option<Registration>,
         started: Result<Pid, E>,
@@ -233,7 +245,7 @@ impl Table {
             let _dead = report(guardian.pipe(), News::Led(ticket, pid, scope));
         }
         let group = Arc::new(Group::led_by(pid, scope));
-        let (exited, exit) = oneshot::channel();
+        let (exited, exit) = Exited::new(waker);
         let guarded = Guarded { group: Arc::clone(&group), ticket };
         self.leaders.insert(pid, Leader { guarded, exited });
         Ok((group, exit))
@@ -258,8 +270,7 @@ impl Table {
             self.orphaned.push(Guarded { group, ticket });
         }
         if let Some(code) = code {
-            // No receiver is left where the agent itself is about to end.
-            let _gone = leader.exited.send(code);
+            leader.exited.tell(code);
         }
     }
 
@@ -368,7 +379,7 @@ mod tests {
         table.orphaned.push(guarded());
         assert_eq!(table.next_ended(), None);
         table.orphaned.clear();
-        let (exited, _exit) = oneshot::channel();
+        let (exited, _exit) = Exited::new(Arc::new(Waker::new().unwrap()));
         table.leaders.insert(pid, Leader { guarded: guarded(), exited });
         assert_eq!(table.next_ended(), Some(pid));
 

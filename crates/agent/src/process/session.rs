@@ -1,36 +1,78 @@
-use std::fs;
+use std::{
+    fs, io,
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
 use nix::{
-    sys::signal::Signal,
+    dir::Dir,
+    errno::Errno,
+    fcntl::OFlag,
+    sys::{
+        signal::{Signal, kill},
+        stat::Mode,
+    },
     unistd::{Pid, getsid},
 };
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
-/// The living members of a session. The system has no call for them: `/proc` says it of each process.
+/// The directory of all processes, which stays open: at a limit on descriptors it could not be opened
+/// any more. None where the system has none.
+static PROCESSES: OnceLock<Option<Mutex<Dir>>> = OnceLock::new();
+
+/// Opens what it takes to find the members of sessions.
+pub(super) fn open_processes() -> Option<&'static Mutex<Dir>> {
+    let open = || Dir::open("/proc", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty());
+    PROCESSES.get_or_init(|| open().ok().map(Mutex::new)).as_ref()
+}
+
+/// The living members of a session. The system has no call for them.
 pub(super) fn members(session: Pid) -> Vec<Pid> {
-    let Ok(processes) = fs::read_dir("/proc") else {
+    let Some(processes) = open_processes() else {
         return Vec::new();
     };
+    let mut processes = processes.lock().unwrap_or_else(PoisonError::into_inner);
     processes
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|pid| {
-            fs::read_to_string(format!("/proc/{pid}/stat"))
-                .is_ok_and(|stat| session_of_living(&stat) == Some(session))
-        })
+        .iter()
+        .filter_map(|entry| entry.ok()?.file_name().to_str().ok()?.parse().ok())
         .map(Pid::from_raw)
+        .filter(|pid| getsid(Some(*pid)) == Ok(session) && !is_dead(*pid))
         .collect()
+}
+
+/// Whether a process is dead: it may still wait to be reaped. Without a descriptor to read that with it
+/// counts as living.
+fn is_dead(pid: Pid) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => !is_living(&stat),
+        Err(error) => !is_lack(&error),
+    }
+}
+
+fn is_lack(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM))
 }
 
 /// Sends a signal to one member. A member that ended meanwhile, and whose number a stranger may have
 /// now, takes it without an effect.
 pub(super) fn signal_member(session: Pid, member: Pid, signal: Signal) {
     let process = rustix::process::Pid::from_raw(member.as_raw());
+    let number = signal;
     let signal = rustix::process::Signal::from_named_raw(signal as i32);
     let (Some(process), Some(signal)) = (process, signal) else {
         return;
     };
-    let Ok(descriptor) = pidfd_open(process, PidfdFlags::empty()) else {
-        return;
+    let descriptor = match pidfd_open(process, PidfdFlags::empty()) {
+        Ok(descriptor) => descriptor,
+        Err(error) if is_lack(&error.into()) => {
+            // Between the two it could only be given to a stranger if it had ended and all other
+            // numbers had been given away.
+            if getsid(Some(member)) == Ok(session) {
+                let _refused = kill(member, number);
+            }
+            return;
+        }
+        Err(_) => return,
     };
     // The descriptor stands for one process for ever, so this is about that one or a later one.
     if getsid(Some(member)) == Ok(session) {
@@ -39,15 +81,11 @@ pub(super) fn signal_member(session: Pid, member: Pid, signal: Signal) {
     }
 }
 
-/// The session in a `/proc/PID/stat`, unless the process is dead: the name in parentheses, which may
-/// hold anything, then state, parent, group and session.
-fn session_of_living(stat: &str) -> Option<Pid> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
-    if matches!(fields.next()?, "Z" | "X") {
-        return None;
-    }
-    fields.nth(2)?.parse().ok().map(Pid::from_raw)
+/// Whether a `/proc/PID/stat` is that of a process that is not dead: after the name in parentheses, which
+/// may hold anything, comes the state.
+fn is_living(stat: &str) -> bool {
+    let state = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().next());
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
 }
 
 #[cfg(test)]
@@ -56,15 +94,16 @@ mod tests {
 
     #[test]
     fn the_name_of_a_process_does_not_confuse() {
-        let stat = "77 (a) Z 1 (b)) S 1 70 66 34816 77 4194304";
-        assert_eq!(session_of_living(stat), Some(Pid::from_raw(66)));
-        assert_eq!(session_of_living("77 (a) Z 1 70 66 0 -1"), None);
-        assert_eq!(session_of_living(""), None);
+        assert!(is_living("77 (a) Z 1 (b)) S 1 70 66 34816 77 4194304"));
+        assert!(!is_living("77 (a) S 1 (b)) Z 1 70 66 0 -1"));
+        assert!(!is_living(""));
     }
 
     #[test]
     fn finds_this_process_in_its_session() {
         let session = getsid(None).unwrap();
-        assert!(members(session).contains(&Pid::this()));
+        for _ in 0..2 {
+            assert!(members(session).contains(&Pid::this()));
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::{
     child::{Child, Failure},
     group::{Group, Scope},
     launch::{InvalidLaunch, Launch},
+    limits::{TooManyWatched, Watched, check_memory},
     program::Program,
     reaper::Reaper,
     stdio::{Streams, Terminal},
@@ -30,6 +31,8 @@ pub(crate) struct Process {
     /// The other end of standard input, non-blocking; none where it was not to stay open.
     pub(crate) input: Option<OwnedFd>,
     pub(crate) terminal: Option<Terminal>,
+    /// What it is watched with.
+    pub(crate) watched: Watched,
 }
 
 /// What became of a command. That it can't be executed is a result like another.
@@ -51,23 +54,49 @@ pub(crate) enum SpawnError {
     Invalid(#[from] InvalidLaunch),
     #[error("the agent could not prepare the process: {0}")]
     SetUp(io::Error),
-    #[error("the system has no room for another process: {0}")]
-    NoRoom(io::Error),
+    #[error(transparent)]
+    TooManyWatched(#[from] TooManyWatched),
+    #[error("the system refuses {what}: {error}; stop some commands, or raise its limit ({limit})")]
+    NoRoom { what: &'static str, limit: &'static str, error: io::Error },
+}
+
+impl SpawnError {
+    /// The system has no room for one more process or thread.
+    pub(crate) fn no_process(error: io::Error) -> Self {
+        Self::NoRoom { what: "another process", limit: "ulimit -u, pids.max", error }
+    }
+
+    fn set_up(error: impl Into<io::Error>) -> Self {
+        let error = error.into();
+        let errno = error.raw_os_error().map(Errno::from_raw);
+        let (what, limit) = match errno {
+            Some(Errno::EMFILE) => ("another open file", "ulimit -n"),
+            Some(Errno::ENFILE) => ("another open file", "fs.file-max"),
+            Some(Errno::ENOMEM) => ("more memory", "ulimit -v, memory.max"),
+            // As where another user has no room for a process (setuid(2)).
+            Some(Errno::EAGAIN) => return Self::no_process(error),
+            _ => return Self::SetUp(error),
+        };
+        Self::NoRoom { what, limit, error }
+    }
 }
 
 /// Starts a command, in a terminal of that size if it is to have one. It blocks until the command is
 /// executed or has failed to be.
 pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
+    let watched = Watched::one(launch.file_limit)?;
+    check_memory().map_err(SpawnError::set_up)?;
     // It was found fit to be started, which a NUL is not.
     let nul = |error: NulError| SpawnError::SetUp(error.into());
     let program = Program::of(launch).map_err(nul)?;
     let cwd = CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?;
-    let streams = Streams::open(launch, size).map_err(SpawnError::SetUp)?;
-    let output = Arrivals::new(streams.sources).map_err(SpawnError::SetUp)?;
+    let streams = Streams::open(launch, size).map_err(SpawnError::set_up)?;
+    let output = Arrivals::new(streams.sources).map_err(SpawnError::set_up)?;
     let identity = launch.identity.as_ref().filter(|_| may_switch());
     let scope = if launch.pty { Scope::Session } else { Scope::Group };
-    let started = Reaper::start(scope, |registration| {
+    let waker = Arc::clone(output.waker());
+    let started = Reaper::start(scope, waker, |registration| {
         let child = Child {
             program,
             streams: streams.theirs,
@@ -86,6 +115,7 @@ pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, Spaw
             output,
             input: streams.input,
             terminal: streams.terminal,
+            watched,
         })),
         Err(failure) => judge(launch, failure),
     }
@@ -94,16 +124,15 @@ pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, Spaw
 /// Tells a command that can't be executed from an agent that can't start any.
 fn judge(launch: &Launch, failure: Failure) -> Result<Spawned, SpawnError> {
     let errno = match failure {
-        Failure::SetUp(errno) => return Err(SpawnError::SetUp(errno.into())),
-        Failure::Process(errno) => return Err(SpawnError::NoRoom(errno.into())),
+        Failure::SetUp(errno) => return Err(SpawnError::set_up(errno)),
+        Failure::Process(errno) => return Err(SpawnError::no_process(errno.into())),
         // The search of PATH says this also of a directory on it that can't be looked into.
         Failure::Execute(Errno::EACCES) if !launch.is_found() => Errno::ENOENT,
         Failure::Execute(errno) => errno,
     };
     let exit_code = match errno {
-        Errno::EAGAIN | Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE => {
-            return Err(SpawnError::NoRoom(errno.into()));
-        }
+        Errno::EAGAIN => return Err(SpawnError::no_process(errno.into())),
+        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE => return Err(SpawnError::set_up(errno)),
         Errno::ENOENT | Errno::ENOTDIR => 127,
         _ => 126,
     };

@@ -6,7 +6,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::support::{Agent, within};
+use crate::support::{Agent, under, within};
 
 /// Sets the soft limit on an agent's open files; gives the one before.
 fn limit(agent: &Agent, current: Option<u64>) -> Option<u64> {
@@ -31,7 +31,9 @@ async fn output_and_connections_wait_for_descriptors_and_none_is_lost() {
     let before = limit(&agent, Some(0));
     assert_eq!(agent.write(&exec.id, "go\n").await.status(), 200);
     let refused = agent.try_create(json!({ "command": "true", "args": [] })).await;
-    assert_eq!(refused.status(), 500);
+    assert_eq!(refused.status(), 503);
+    let kept = std::fs::read_dir(agent.state.join("execs")).unwrap().count();
+    assert_eq!(kept, 1, "a create that is refused leaves nothing");
     let other = tokio::net::TcpStream::connect(agent.url.trim_start_matches("http://"));
     let other = within(other).await.unwrap();
     let used = ticks(&agent);
@@ -54,4 +56,55 @@ async fn output_and_connections_wait_for_descriptors_and_none_is_lost() {
     let mut answer = [0; 12];
     other.try_read(&mut answer).unwrap();
     assert_eq!(&answer, b"HTTP/1.1 400");
+}
+
+#[tokio::test]
+async fn execs_and_connections_leave_each_other_the_descriptors_that_they_need() {
+    let agent = Agent::with(|command| {
+        under(command, "--nofile=128");
+        // So small that many files are needed, one after the other.
+        command.args(["--spool-limit", "1MiB"]);
+    });
+    let exec = agent.sh("read go; seq 1 100000; exit 3").await;
+    let stream = agent.stream(&exec.id, "").await;
+    let mut sleeping = Vec::new();
+    let refused = loop {
+        let answer = agent.try_create(json!({ "command": "sleep", "args": ["300"] })).await;
+        if answer.status() != 201 {
+            break answer;
+        }
+        sleeping.push(answer.json::<sandpipe_protocol::ExecItem>().await.unwrap().id);
+        assert!(sleeping.len() < 128, "none is refused");
+    };
+    assert_eq!(refused.status(), 503);
+    let body: serde_json::Value = refused.json().await.unwrap();
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("ulimit -n") && message.contains("128"), "{message}");
+    let mut streams = Vec::new();
+    for id in &sleeping {
+        streams.push(agent.stream(id, "").await);
+    }
+    // Nothing is left of the one that was refused. This request's connection stays open for the next.
+    assert_eq!(agent.list().await.len(), sleeping.len() + 1);
+    let address = agent.url.trim_start_matches("http://");
+    let mut idle = Vec::new();
+    for _ in 0..64 {
+        idle.push(within(tokio::net::TcpStream::connect(address)).await.unwrap());
+    }
+    assert_eq!(agent.write(&exec.id, "go\n").await.status(), 200);
+    let mut output = String::new();
+    let mut exit_code = None;
+    let mut stream = stream;
+    while let Some(event) = stream.next_output().await {
+        output += &event.output;
+        exit_code = event.exit_code;
+    }
+    let expected: Vec<_> = (1..=100_000).map(|number: u32| number.to_string()).collect();
+    assert_eq!(exit_code, Some(3));
+    assert_eq!(output, expected.join("\n") + "\n");
+    drop((idle, streams));
+    for id in &sleeping {
+        assert_eq!(agent.delete(id).await.status(), 200);
+    }
+    assert_eq!(agent.run("echo again").await.output(), "again\n");
 }

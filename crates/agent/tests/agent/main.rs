@@ -13,6 +13,7 @@ mod http;
 mod idempotency;
 mod input;
 mod lifecycle;
+mod limits;
 mod memory;
 mod output;
 mod readers;

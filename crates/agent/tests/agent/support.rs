@@ -213,6 +213,20 @@ pub(crate) fn agent_command(state: &Path) -> Command {
     command
 }
 
+/// Has a command run under a limit, as prlimit(1) takes it.
+pub(crate) fn under(command: &mut Command, limit: &str) {
+    let mut limited = Command::new("prlimit");
+    limited.arg(limit).arg("--").arg(command.get_program()).args(command.get_args());
+    limited.stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    *command = limited;
+}
+
 /// Reads the line that says that an agent is ready.
 pub(crate) fn read_ready(process: &mut Child) -> Value {
     let mut line = String::new();

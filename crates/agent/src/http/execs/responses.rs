@@ -43,7 +43,7 @@ pub(crate) struct NotJson(ErrorBody);
 #[allow(dead_code)]
 pub(crate) struct Failed(ErrorBody);
 
-/// The agent is stopping
+/// The agent is stopping, or its system has no room for another command now
 #[derive(utoipa::IntoResponses)]
 #[response(status = 503)]
 #[allow(dead_code)]

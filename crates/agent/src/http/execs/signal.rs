@@ -1,6 +1,5 @@
 use axum::Json;
 use sandpipe_protocol::{ErrorBody, ExecItem, SignalRequest};
-use tokio::task::spawn_blocking;
 
 use super::{
     exec_path::ExecPath,
@@ -29,7 +28,8 @@ pub(crate) async fn signal_exec(
     ExecPath(exec): ExecPath,
     JsonBody(request): JsonBody<SignalRequest>,
 ) -> Result<Json<ExecItem>, ApiError> {
-    // Finding the members of a terminal's session means reading /proc.
-    let item = spawn_blocking(move || exec.signal(&request.signal).map(|()| exec.item()));
-    Ok(Json(item.await.map_err(ApiError::internal)??))
+    // On this thread: a signal is to be sent also where no other can be had, and where all that there are
+    // wait for the file system.
+    exec.signal(&request.signal)?;
+    Ok(Json(exec.item()))
 }

@@ -102,6 +102,8 @@ impl Batch<'_> {
         let directory: &Path = &self.spool.directory;
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let path = directory.join(self.spool.state().index.next_name());
+        // The last one has had all: its descriptor is free for this one.
+        self.writer.file = None;
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
         self.writer.file = Some(file);

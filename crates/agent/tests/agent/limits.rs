@@ -1,0 +1,276 @@
+//! An agent at a limit of its system: processes, memory, disk. Descriptors have a file of their own.
+
+use std::{
+    fs,
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use nix::unistd::geteuid;
+use reqwest::Method;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use sandpipe_protocol::{ExecStatus, sse::Decoder};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::support::{Agent, lives, under, until, within};
+
+/// How many processes and threads an agent and its commands may have.
+const PROCESSES: u64 = 60;
+/// Starts processes that stay, as fast as it can, and itself anew where no more can be had.
+const BOMB: &str = r#"trap 'exec sh -c "$BOMB"' EXIT; while :; do sleep 1000 & done"#;
+/// Longer than a pool of threads keeps one that has nothing to do, usually: 10 s.
+const QUIET: Duration = Duration::from_secs(11);
+
+/// Sets an agent's limit on something.
+fn limit(agent: &Agent, resource: Resource, current: u64) {
+    let pid = Pid::from_raw(agent.pid().cast_signed()).unwrap();
+    let new = Rlimit { current: Some(current), maximum: getrlimit(resource).maximum };
+    prlimit(Some(pid), resource, new).unwrap();
+}
+
+/// The number in a line of `/proc/PID/status`.
+fn status_of(pid: u32, name: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The threads of all processes of a user.
+fn tasks_of(user: u32) -> u64 {
+    let processes = fs::read_dir("/proc").unwrap();
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let own = pids.filter(|pid| status_of(*pid, "Uid") == Some(user.into()));
+    own.filter_map(|pid| status_of(pid, "Threads")).sum()
+}
+
+/// An agent at a limit on processes, of a user whom that binds: root is not bound by it. Also gives the
+/// user, and how many processes and threads it may have.
+fn agent_with_few_processes(state: &Path) -> (Agent, u32, u64) {
+    let own = geteuid().as_raw();
+    // Nobody else's, also where this test runs several times at once.
+    let user = if own == 0 { 100_000 + std::process::id() } else { own };
+    let most = tasks_of(user) + PROCESSES;
+    chown(state, Some(user), Some(user)).unwrap();
+    let agent = Agent::with(|command| {
+        command.args(["--workspace", "/", "--state-dir"]).arg(state);
+        under(command, &format!("--nproc={most}"));
+        if own == 0 {
+            command.uid(user).gid(user);
+        }
+    });
+    (agent, user, most)
+}
+
+#[tokio::test]
+async fn at_the_process_limit_what_runs_is_seen_signalled_and_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let (agent, user, most) = agent_with_few_processes(directory.path());
+    let quiet = agent.sh("echo first; read x; echo second; exit 7").await;
+    let terminal = json!({ "command": "sh", "args": ["-c", "echo here; read x"], "pty": true });
+    let terminal = agent.create(terminal).await;
+    let mut stream = agent.stream(&quiet.id, "").await;
+    stream.until_output("first\n").await;
+    agent.stream(&terminal.id, "").await.until_output("here").await;
+    let bomb = json!({ "command": "sh", "args": ["-c", BOMB], "env": { "BOMB": BOMB } });
+    let bomb = agent.create(bomb).await;
+    until("there is no room for a process", async || tasks_of(user) >= most).await;
+    sleep(QUIET).await;
+
+    assert_eq!(agent.signal_exec(&bomb.id, "SIGCONT").await.status(), 200);
+    assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
+    stream.until_output("second\n").await;
+    assert_eq!(stream.next_output().await.unwrap().exit_code, Some(7));
+    assert!(stream.next_output().await.is_none());
+    assert_eq!(agent.get(&quiet.id).await.status, ExecStatus::Exited);
+    assert_eq!(agent.output_now(&quiet.id, "").await.last().unwrap().exit_code, Some(7));
+    assert_eq!(agent.signal_exec(&terminal.id, "SIGKILL").await.status(), 200);
+    assert_eq!(agent.finish(&terminal.id).await.exit_code(), 137);
+
+    // The place of what has ended is taken by then.
+    until("there is no room for a process", async || tasks_of(user) >= most).await;
+    for autostart in [true, false] {
+        let request = json!({ "command": "true", "args": [], "autostart": autostart });
+        let refused = agent.try_create(request).await;
+        assert_eq!(refused.status(), 503);
+        let body: Value = refused.json().await.unwrap();
+        let message = body["message"].as_str().unwrap();
+        assert!(message.contains("ulimit -u") && message.contains("os error 11"), "{message}");
+    }
+    let listed = agent.list().await;
+    assert_eq!(listed.len(), 3, "{listed:?}");
+    assert_eq!(listed[0].status, ExecStatus::Running);
+    let kept = fs::read_dir(directory.path().join("execs")).unwrap().count();
+    assert_eq!(kept, 3, "a create that is refused leaves nothing");
+    assert_eq!(agent.delete(&quiet.id).await.status(), 200);
+
+    assert_eq!(agent.signal_exec(&bomb.id, "SIGKILL").await.status(), 200);
+    let ended = agent.finish(&bomb.id).await;
+    assert_eq!(ended.exit_code(), 137);
+    assert_eq!(agent.get(&bomb.id).await.status, ExecStatus::Stopped);
+    until("nothing of it is left", async || {
+        agent.signal_exec(&bomb.id, "0").await.status() == 409
+    })
+    .await;
+    assert_eq!(agent.run("echo again").await.output(), "again\n");
+}
+
+#[tokio::test]
+async fn without_memory_for_more_what_runs_is_seen_and_stopped() {
+    let agent = Agent::start();
+    let quiet = agent.sh("echo first; read x; seq 1 100000; echo second; exit 7").await;
+    let mut stream = agent.stream(&quiet.id, "").await;
+    stream.until_output("first\n").await;
+    // All that it has mapped, in KiB.
+    let mapped = status_of(agent.pid(), "VmSize").unwrap();
+    let unlimited = getrlimit(Resource::As).current;
+    limit(&agent, Resource::As, (mapped + 48 * 1024) * 1024);
+
+    let mut sleeping = Vec::new();
+    let refused = loop {
+        let answer = agent.try_create(json!({ "command": "sleep", "args": ["300"] })).await;
+        if answer.status() != 201 {
+            break answer;
+        }
+        sleeping.push(answer.json::<sandpipe_protocol::ExecItem>().await.unwrap());
+        assert!(sleeping.len() < 500, "none is refused");
+    };
+    assert_eq!(refused.status(), 503);
+    let body: Value = refused.json().await.unwrap();
+    let message = body["message"].as_str().unwrap();
+    assert!(message.contains("memory"), "{message}");
+    assert_eq!(agent.list().await.len(), sleeping.len() + 1);
+
+    assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
+    let output = stream.until_output("second\n").await;
+    assert!(output.contains("\n99999\n100000\n"));
+    assert_eq!(stream.next_output().await.unwrap().exit_code, Some(7));
+    assert_eq!(agent.finish(&quiet.id).await.exit_code(), 7);
+    for exec in &sleeping {
+        assert_eq!(agent.delete(&exec.id).await.status(), 200);
+        assert!(!lives(exec.pid));
+    }
+    assert_eq!(agent.run("echo again").await.output(), "again\n");
+    limit(&agent, Resource::As, unlimited.unwrap_or(u64::MAX));
+}
+
+/// A disk of its own, which is gone with it.
+struct Disk(tempfile::TempDir);
+
+impl Disk {
+    /// One of that size, as `mount` takes it.
+    fn of(size: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(directory.path());
+        assert!(mount.status().unwrap().success(), "a disk needs root: {mount:?}");
+        Self(directory)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("state")
+    }
+
+    /// Writes a file until there is no room.
+    fn fill(&self) {
+        use std::io::Write;
+
+        let mut file = fs::File::create(self.0.path().join("filler")).unwrap();
+        while file.write(&[0; 4096]).is_ok() {}
+    }
+
+    fn empty(&self) {
+        fs::remove_file(self.0.path().join("filler")).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+    }
+}
+
+/// What a stream says: the output, the first and last number of each gap, and the exit code.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    output: String,
+    gaps: Vec<(u64, u64)>,
+    exit_code: Option<i32>,
+}
+
+async fn told(agent: &Agent, id: &str) -> Told {
+    let path = format!("/api/v1/stream/execs/{id}/io");
+    let response = within(agent.request(Method::GET, &path).send()).await.unwrap();
+    let bytes = within(response.bytes()).await.unwrap();
+    let mut told = Told::default();
+    let mut tell = |event: sandpipe_protocol::sse::Event| {
+        let data: Value = serde_json::from_slice(event.data).unwrap();
+        if &*event.name == "gap" {
+            told.gaps.push((data["from"].as_u64().unwrap(), data["to"].as_u64().unwrap()));
+            return;
+        }
+        told.output += data["output"].as_str().unwrap();
+        told.exit_code = data["exitCode"].as_i64().map(|code| i32::try_from(code).unwrap());
+    };
+    Decoder::default().feed(&bytes, &mut tell).unwrap();
+    told
+}
+
+#[tokio::test]
+async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
+    // Only root can mount one.
+    if !geteuid().is_root() {
+        return;
+    }
+    let disk = Disk::of("1m");
+    let mut agent = Agent::with(|command| {
+        command.arg("--state-dir").arg(disk.path());
+    });
+    agent.state = disk.path();
+    let quiet = agent.sh("echo first; read x; seq 1 1000; read x; echo last; exit 7").await;
+    agent.stream(&quiet.id, "").await.until_output("first\n").await;
+    disk.fill();
+    assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
+    // A command is run all the same: one like `rm` makes room.
+    let other = agent.sh("echo lost; exit 5").await;
+    let told_of_other = told(&agent, &other.id).await;
+    assert_eq!(told_of_other, Told { gaps: vec![(1, 1)], exit_code: Some(5), ..Told::default() });
+    let lost = agent.request(Method::GET, &format!("/api/v1/execs/{}/io", other.id)).send();
+    assert_eq!(within(lost).await.unwrap().status(), 410);
+
+    disk.empty();
+    assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
+    let expected = Told { output: "first\nlast\n".into(), gaps: vec![(2, 2)], exit_code: Some(7) };
+    until("it has ended", async || agent.get(&quiet.id).await.exit_code == 7).await;
+    let at_full = told(&agent, &quiet.id).await;
+    assert_eq!((at_full.exit_code, at_full.gaps.len()), (Some(7), 1), "{at_full:?}");
+    assert!(at_full.output.starts_with("first\n") && at_full.output.ends_with("last\n"));
+    assert!(at_full.output.len() <= expected.output.len() + 4000);
+    assert_eq!(agent.run("echo again").await.output(), "again\n");
+}
+
+#[tokio::test]
+async fn an_exit_code_that_was_told_on_a_full_disk_outlives_the_agent() {
+    // Only root can mount one.
+    if !geteuid().is_root() {
+        return;
+    }
+    let disk = Disk::of("1m");
+    let mut agent = Agent::with(|command| {
+        command.arg("--state-dir").arg(disk.path());
+    });
+    agent.state = disk.path();
+    let exec = agent.sh("echo first; read x; exit 7").await;
+    agent.stream(&exec.id, "").await.until_output("first\n").await;
+    disk.fill();
+    assert_eq!(agent.write(&exec.id, "\n").await.status(), 200);
+    assert_eq!(agent.finish(&exec.id).await.exit_code(), 7);
+    let item = agent.get(&exec.id).await;
+    agent.kill();
+    agent.restart();
+    assert_eq!(agent.get(&exec.id).await, item);
+    assert_eq!(agent.finish(&exec.id).await.exit_code(), 7);
+    disk.empty();
+}
