@@ -1,11 +1,11 @@
 use std::{io, sync::Arc, time::Duration};
 
-use nix::sys::signal::Signal;
 use super::{
     exec::{Exec, Lifecycle},
     registry::Registry,
 };
 use crate::blocking::{self, Undone};
+use nix::sys::signal::Signal;
 
 /// How long a killed group may take to be gone. Only a process that the system itself holds up takes
 /// noticeably long.

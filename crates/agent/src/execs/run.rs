@@ -134,7 +134,9 @@ impl<C: Collect> Intake<C> {
 /// Says whether it went well.
 fn note(exec: &Exec, result: io::Result<()>) -> bool {
     result
-        .inspect_err(|error| tracing::error!(%error, id = exec.id, "the exec's output can't be read"))
+        .inspect_err(
+            |error| tracing::error!(%error, id = exec.id, "the exec's output can't be read"),
+        )
         .is_ok()
 }
 
@@ -184,7 +186,12 @@ mod tests {
     }
 
     /// It is over for whoever looks at it or waits for that, and without an exit code.
-    async fn is_lost(registry: &Registry, exec: &Arc<Exec>, mut reader: Reader, directory: &TempDir) {
+    async fn is_lost(
+        registry: &Registry,
+        exec: &Arc<Exec>,
+        mut reader: Reader,
+        directory: &TempDir,
+    ) {
         let next = timeout(Duration::from_mins(1), reader.next()).await;
         assert!(next.expect("its readers wait for ever").unwrap().is_none());
         let item = exec.item();
@@ -248,9 +255,11 @@ mod tests {
             // The group was killed: nothing else ends it.
             reap(pid);
             thread.join().unwrap();
-            assert!(stdin_ended.try_recv().is_err_and(|error| {
-                error == oneshot::error::TryRecvError::Closed
-            }));
+            assert!(
+                stdin_ended
+                    .try_recv()
+                    .is_err_and(|error| { error == oneshot::error::TryRecvError::Closed })
+            );
             is_lost(&registry, &exec, reader, &directory).await;
         }
     }

@@ -4,15 +4,21 @@ use axum::{
     http::{HeaderMap, StatusCode, header::CONTENT_TYPE, request::Parts},
 };
 use futures_util::StreamExt;
+use nix::errno::Errno;
 use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
-use crate::output::StartAfter;
+use crate::{output::StartAfter, process::check_memory};
 
 /// The most bytes of a request's body.
 pub(super) const MAX_BODY: usize = 16 * 1024 * 1024;
 /// The most bytes that are read of a larger one.
 const MAX_READ: usize = 4 * MAX_BODY;
+
+/// The size from which on a body is read only where there is memory for it.
+const LARGE_BODY: usize = 1024 * 1024;
+/// How much memory there has to be then: for the body, and for what is made of it.
+const LARGE_BODY_MEMORY: usize = 4 * MAX_BODY;
 
 /// A request's body as JSON. What is wrong with it is told in JSON too.
 #[derive(Debug)]
@@ -73,6 +79,9 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
             .map_err(|error| ApiError::bad_request(format!("the body did not arrive: {error}")))?;
         length += chunk.len();
         if length <= MAX_BODY {
+            if length > LARGE_BODY && kept.len() <= LARGE_BODY {
+                check_memory(LARGE_BODY_MEMORY).map_err(no_memory)?;
+            }
             kept.extend_from_slice(&chunk);
         } else if length > MAX_READ {
             break;
@@ -86,6 +95,15 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
         ));
     }
     Ok(kept)
+}
+
+fn no_memory(errno: Errno) -> ApiError {
+    let message = format!(
+        "the agent has no memory for a body of more than {LARGE_BODY} bytes now ({}): hand the data over in \
+         parts by standard input, or raise its limit (ulimit -v)",
+        errno.desc()
+    );
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 /// The query of a request for output: `lastSequence`.

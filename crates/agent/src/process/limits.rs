@@ -20,10 +20,6 @@ const OWN: usize = 32;
 /// each of them reads: without, nobody could stop what runs.
 const PROCESSES_SHARE: usize = 2;
 
-/// How much memory has to be there to start a process, in bytes: so much may be taken to see those through
-/// that run and to answer clients.
-const MEMORY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(32 * 1024 * 1024);
-
 /// The limit on open files that the agent was started with: what its commands get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileLimit {
@@ -66,8 +62,8 @@ pub(crate) struct Watched(());
 /// So many processes are watched that the descriptors of one more may be missing elsewhere.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{most} commands run, and for more the agent has too few descriptors: it may have {limit} open files; \
-     stop some, or start it with a higher limit (ulimit -n)"
+    "the agent may have {limit} open files, and {most} commands that run, or whose output is held open, take \
+     what it has for them: stop some, or start it with a higher limit (ulimit -n)"
 )]
 pub(crate) struct TooManyWatched {
     most: usize,
@@ -92,20 +88,21 @@ impl Drop for Watched {
     }
 }
 
-/// Looks whether there is memory to start a process and still go on: where a limit on it is reached (as by
-/// `ulimit -v`), the agent ends with the next bit that it needs, and all commands with it.
-pub(super) fn check_memory() -> Result<(), Errno> {
+/// Looks whether there are so many bytes of memory: where a limit is reached, as by `ulimit -v`, the agent
+/// ends with the next bit that it needs, and all commands with it. What needs much is refused before.
+pub(crate) fn check_memory(bytes: usize) -> Result<(), Errno> {
+    let bytes = NonZeroUsize::MIN.saturating_add(bytes);
     // SAFETY: nothing else is in the place that the system chooses, and nobody knows of it when it is
     // taken back. It is never touched, so it takes no memory.
     #[allow(unsafe_code)]
     unsafe {
         let probe = mmap_anonymous(
             None,
-            MEMORY,
+            bytes,
             ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
             MapFlags::MAP_PRIVATE,
         )?;
-        munmap(probe, MEMORY.get())
+        munmap(probe, bytes.get())
     }
 }
 

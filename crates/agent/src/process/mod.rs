@@ -25,7 +25,7 @@ pub(crate) use end_of_input::EndOfInput;
 pub(crate) use group::{Group, Reached};
 pub use guardian::{guard, is_guardian};
 pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
-pub(crate) use limits::{FileLimit, Watched};
+pub(crate) use limits::{FileLimit, Watched, check_memory};
 pub(crate) use readiness::watch;
 pub(crate) use reaper::Reaper;
 pub(crate) use spawn::{Process, SpawnError, Spawned, spawn};

@@ -154,13 +154,8 @@ impl Reaper {
     ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
         let (ticket, registration) = lock().get_or_insert_default().begin_start(scope);
         let started = start(registration.clone());
-        let result = lock().get_or_insert_default().end_start(
-            scope,
-            waker,
-            ticket,
-            registration,
-            started,
-        );
+        let result =
+            lock().get_or_insert_default().end_start(scope, waker, ticket, registration, started);
         STARTED.notify_one();
         result
     }

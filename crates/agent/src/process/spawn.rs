@@ -21,6 +21,10 @@ use super::{
     user::{Identity, may_switch},
 };
 
+/// How much memory has to be there to start a process, in bytes: so much may be taken to see those through
+/// that run, and to answer clients.
+const MEMORY: usize = 32 * 1024 * 1024;
+
 /// A process that was started.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -86,7 +90,7 @@ impl SpawnError {
 pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
     let watched = Watched::one(launch.file_limit)?;
-    check_memory().map_err(SpawnError::set_up)?;
+    check_memory(MEMORY).map_err(SpawnError::set_up)?;
     // It was found fit to be started, which a NUL is not.
     let nul = |error: NulError| SpawnError::SetUp(error.into());
     let program = Program::of(launch).map_err(nul)?;

@@ -19,8 +19,10 @@ use crate::support::{Agent, lives, under, until, within};
 
 /// How many processes and threads an agent and its commands may have.
 const PROCESSES: u64 = 60;
-/// Starts processes that stay, as fast as it can, and itself anew where no more can be had.
-const BOMB: &str = r#"trap 'exec sh -c "$BOMB"' EXIT; while :; do sleep 1000 & done"#;
+/// Starts processes that stay, as fast as it can, and itself anew where no more can be had. It says
+/// nothing: output would keep the agent awake.
+const BOMB: &str =
+    r#"exec 2>/dev/null; trap 'exec sh -c "$BOMB"' EXIT; while :; do sleep 1000 & done"#;
 /// Longer than a pool of threads keeps one that has nothing to do, usually: 10 s.
 const QUIET: Duration = Duration::from_secs(11);
 
@@ -110,10 +112,8 @@ async fn at_the_process_limit_what_runs_is_seen_signalled_and_stopped() {
     let ended = agent.finish(&bomb.id).await;
     assert_eq!(ended.exit_code(), 137);
     assert_eq!(agent.get(&bomb.id).await.status, ExecStatus::Stopped);
-    until("nothing of it is left", async || {
-        agent.signal_exec(&bomb.id, "0").await.status() == 409
-    })
-    .await;
+    until("nothing of it is left", async || agent.signal_exec(&bomb.id, "0").await.status() == 409)
+        .await;
     assert_eq!(agent.run("echo again").await.output(), "again\n");
 }
 
@@ -142,6 +142,10 @@ async fn without_memory_for_more_what_runs_is_seen_and_stopped() {
     let message = body["message"].as_str().unwrap();
     assert!(message.contains("memory"), "{message}");
     assert_eq!(agent.list().await.len(), sleeping.len() + 1);
+
+    // What takes much is refused, too, before it is read.
+    let large = "x".repeat(8 << 20);
+    assert_eq!(agent.write(&quiet.id, &large).await.status(), 503);
 
     assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
     let output = stream.until_output("second\n").await;
