@@ -6,7 +6,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::support::{Agent, under, within};
+use crate::support::{Agent, lives, under, until, within};
 
 /// Sets the soft limit on an agent's open files; gives the one before.
 fn limit(agent: &Agent, current: Option<u64>) -> Option<u64> {
@@ -107,4 +107,21 @@ async fn execs_and_connections_leave_each_other_the_descriptors_that_they_need()
         assert_eq!(agent.delete(id).await.status(), 200);
     }
     assert_eq!(agent.run("echo again").await.output(), "again\n");
+}
+
+#[tokio::test]
+async fn without_descriptors_a_shell_in_a_terminal_is_stopped_with_its_jobs() {
+    let agent = Agent::start();
+    // With job control each job has a group of its own.
+    let args = ["-c", "set -m; sleep 300 & echo job $!; wait"];
+    let exec = agent.create(json!({ "command": "sh", "args": args, "pty": true })).await;
+    let output = agent.stream(&exec.id, "").await.until_output("\n").await;
+    let job = output.trim().strip_prefix("job ").unwrap().parse().unwrap();
+    assert!(lives(job));
+    let before = limit(&agent, Some(0));
+    assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
+    until("its job has ended", async || !lives(job)).await;
+    limit(&agent, before);
+    assert_eq!(agent.finish(&exec.id).await.exit_code(), 137);
+    assert_eq!(agent.delete(&exec.id).await.status(), 200);
 }
