@@ -10,6 +10,7 @@ import { InterruptedError, InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
 import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
+import { environmentOfCommands } from "./environment.js";
 import { stopProcessGroup } from "./process-group.js";
 import { checkScript } from "./script.js";
 import { outputLimit, Transcript } from "./transcript.js";
@@ -59,7 +60,9 @@ async function runInShell(
   signal: AbortSignal | undefined,
 ): Promise<ExecResult> {
   const { args, input } = carry(shell, script);
-  const child: ChildProcess = spawn(shell, args, { detached: true, stdio: "pipe" });
+  const child: ChildProcess = spawn(shell, args, {
+    ...{ detached: true, stdio: "pipe", env: environmentOfCommands() },
+  });
   const halting = new AbortController();
   const halt = (): void => {
     halting.abort();

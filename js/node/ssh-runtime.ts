@@ -9,6 +9,7 @@ import { ClosedError, type SshError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
 import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
+import { environmentOfCommands } from "./environment.js";
 import { checkScript } from "./script.js";
 import { Connections } from "./ssh/connections.js";
 import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";
@@ -30,7 +31,8 @@ const ON_THE_WAY_MS = 5_000;
 
 /**
  * A machine that is reached over SSH: scripts run there with its `sh`. It uses the system's OpenSSH,
- * whose connection is made with the first script and shared by all.
+ * whose connection is made with the first script and shared by all. Whatever the user's configuration says,
+ * neither agent nor screen nor ports are forwarded, and nothing runs on this machine.
  *
  * @throws {InvalidArgumentError} An option is wrong.
  */
@@ -48,7 +50,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
 
   /** @internal */
   constructor(options: SshRuntimeOptions) {
-    this.#connections = new Connections(sshArguments(options));
+    this.#connections = new Connections(options.host, sshArguments(options));
     this.#host = options.host;
   }
 
@@ -191,7 +193,9 @@ class RemoteShell {
   constructor(sshArguments: readonly string[]) {
     this.said = new RemoteOutput(this.#nonce);
     // Ctrl+C is the caller's, and nobody is asked for a password.
-    this.#child = spawn("ssh", [...sshArguments, "exec sh"], { detached: true, stdio: "pipe" });
+    this.#child = spawn("ssh", [...sshArguments, "exec sh"], {
+      ...{ detached: true, stdio: "pipe", env: environmentOfCommands() },
+    });
     let greet: (there: boolean) => void;
     let end: () => void;
     this.greeted = new Promise((resolve) => (greet = resolve));

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { spawnAgent } from "./agent-process.js";
+import { environmentOfCommands } from "./environment.js";
 
 /** How to run the embedded agent. */
 export interface StartAgentOptions {
@@ -85,7 +86,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
       "--ephemeral",
       ...(options.args ?? []),
     ],
-    { ...process.env, SANDPIPE_ADMIN_TOKEN: token },
+    { ...environmentOfCommands(), SANDPIPE_ADMIN_TOKEN: token },
   );
   try {
     const { url } = await listening;

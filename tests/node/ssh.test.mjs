@@ -334,7 +334,9 @@ describe("a machine over SSH", () => {
     async (test) => {
       const folder = mkdtempSync(join(tmpdir(), "sandpipe-t-"));
       const starts = join(folder, "starts");
-      writeFileSync(join(folder, "ssh"), `#!/bin/sh\necho start >>${starts}\n`, { mode: 0o755 });
+      writeFileSync(join(folder, "ssh"), `#!/bin/sh\n[ "$1" = -V ] || echo start >>${starts}\n`, {
+        mode: 0o755,
+      });
       const path = process.env["PATH"];
       process.env["PATH"] = `${folder}:${path}`;
       const own = sshRuntime(sshd.options);

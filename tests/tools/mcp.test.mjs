@@ -117,6 +117,13 @@ it("an expression that goes back and forth does not hold up the server", async (
   assert.deepEqual(await server.close(), CLEAN_END);
 });
 
+it("keeps its own settings and secrets from commands", async () => {
+  const server = await startServer({ TMPDIR, SANDPIPE_TOKEN: "secret" }, { args: ["--local"] });
+  const said = await server.call("bash", { script: "env | grep ^SANDPIPE_ | sed 's/=.*//'" });
+  assert.equal(said, "exit code: 0\n\nSANDPIPE_PROCESS\n");
+  assert.deepEqual(await server.close(), CLEAN_END);
+});
+
 it("works over an agent", async () => {
   const agent = await startAgent();
   const server = await startServer({ SANDPIPE_TOKEN: agent.token, SANDPIPE_URL: agent.url });

@@ -1,13 +1,16 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess, type ExecFileOptions } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { lstat, mkdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
+import { environmentOfCommands } from "../environment.js";
 import { interrupted, noFolder, noMaster, notRun, refusal } from "./failures.js";
-import { quotePath, setting } from "./options.js";
+import { quotePath, type SshArguments } from "./options.js";
+import { readVersion, setting } from "./settings.js";
 
 /** How many sessions share a connection. OpenSSH's servers allow ten (`MaxSessions`). */
 const SESSIONS = 8;
@@ -21,9 +24,14 @@ const PERSIST = 60;
 /** How long a master may take to end when it is told to, in milliseconds. */
 const EXIT_MS = 5_000;
 
+/** How long it may take to say its version, in milliseconds. */
+const VERSION_MS = 5_000;
+
 /** A connection that is made, or being made. */
 interface Connection {
   socket: string;
+  /** Where it goes, for the `ssh` that made it. */
+  arguments: readonly string[];
   sessions: number;
   /** Rejects where there is none to be had. */
   ready: Promise<void>;
@@ -34,7 +42,7 @@ interface Connection {
 
 /** The connections to one host. Each is a master of OpenSSH's, at a socket in the user's folder. */
 export class Connections {
-  readonly #arguments: readonly string[];
+  readonly #arguments: SshArguments;
   readonly #host: string;
   /** What the names of its sockets begin with, unlike those of others. */
   readonly #name = randomBytes(4).toString("hex");
@@ -44,9 +52,9 @@ export class Connections {
   readonly #all = new Set<Connection>();
   #count = 0;
 
-  constructor(sshArguments: readonly string[]) {
+  constructor(host: string, sshArguments: SshArguments) {
     this.#arguments = sshArguments;
-    this.#host = sshArguments.at(-1) ?? "";
+    this.#host = host;
   }
 
   /**
@@ -59,7 +67,7 @@ export class Connections {
     const connection = await this.#take(signal);
     try {
       // Where the connection breaks just now, `ssh` makes one for this session alone.
-      return await act([...this.#control(connection.socket, "no"), ...this.#arguments]);
+      return await act(argumentsOf(connection, "no"));
     } finally {
       connection.sessions -= 1;
     }
@@ -103,13 +111,14 @@ export class Connections {
   #make(): Connection {
     const making = new AbortController();
     const connection: Connection = {
-      ...{ socket: "", sessions: 0, made: false, making },
+      ...{ socket: "", arguments: [], sessions: 0, made: false, making },
       ready: Promise.resolve(),
     };
     const name = `${this.#name}-${this.#count++}`;
     const make = async (): Promise<void> => {
+      connection.arguments = this.#arguments(await sshVersion());
       connection.socket = join(await privateFolder(), name);
-      await this.#startMaster(connection.socket, making.signal);
+      await this.#startMaster(connection);
       connection.made = true;
     };
     connection.ready = make();
@@ -130,9 +139,8 @@ export class Connections {
   async #end(connection: Connection): Promise<void> {
     await connection.ready.catch(() => undefined);
     if (!connection.made) return;
-    const args = ["-O", "exit", ...this.#control(connection.socket, "no"), ...this.#arguments];
-    const child = spawn("ssh", args, {
-      ...{ detached: true, stdio: "ignore" },
+    const child = spawn("ssh", ["-O", "exit", ...argumentsOf(connection, "no")], {
+      ...{ detached: true, stdio: "ignore", env: environmentOfCommands() },
       ...{ timeout: EXIT_MS, killSignal: "SIGKILL" },
     });
     // One that has ended before is as good.
@@ -141,12 +149,12 @@ export class Connections {
   }
 
   /** Resolves when the master is connected and in the background. */
-  async #startMaster(socket: string, signal: AbortSignal): Promise<void> {
-    const args = ["-f", "-N", ...this.#control(socket, "yes"), ...this.#arguments];
+  async #startMaster(connection: Connection): Promise<void> {
+    const args = ["-f", "-N", ...argumentsOf(connection, "yes")];
     const child: ChildProcess = spawn("ssh", args, {
       // Ctrl+C is the caller's: it does not end connections, and nobody is asked for a password.
-      ...{ detached: true, stdio: ["ignore", "ignore", "pipe"] },
-      ...{ signal, killSignal: "SIGKILL" },
+      ...{ detached: true, stdio: ["ignore", "ignore", "pipe"], env: environmentOfCommands() },
+      ...{ signal: connection.making.signal, killSignal: "SIGKILL" },
     });
     let said = "";
     // One that could not be started may have no pipe.
@@ -167,13 +175,32 @@ export class Connections {
       stderr?.destroy();
     }
   }
+}
 
-  #control(socket: string, master: "yes" | "no"): string[] {
-    return [
-      ...setting("ControlMaster", master),
-      ...setting("ControlPath", quotePath(socket)),
-      ...setting("ControlPersist", String(PERSIST)),
-    ];
+/** The arguments of an `ssh` that is to make a connection, or to use it. */
+function argumentsOf({ socket, arguments: others }: Connection, master: "yes" | "no"): string[] {
+  return [
+    ...setting("ControlMaster", master),
+    ...setting("ControlPath", quotePath(socket)),
+    ...setting("ControlPersist", String(PERSIST)),
+    ...others,
+  ];
+}
+
+/**
+ * The version of this machine's OpenSSH.
+ *
+ * @throws {SshError} There is none, or no room to run it.
+ */
+async function sshVersion(): Promise<number> {
+  const options = { env: environmentOfCommands(), timeout: VERSION_MS, killSignal: "SIGKILL" };
+  try {
+    const { stderr } = await promisify(execFile)("ssh", ["-V"], options as ExecFileOptions);
+    return readVersion(String(stderr));
+  } catch (error) {
+    // A system's error has a name; what ran and failed has an exit code, or none.
+    if (typeof (error as NodeJS.ErrnoException).code === "string") throw notRun(error);
+    return readVersion("");
   }
 }
 

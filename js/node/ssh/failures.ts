@@ -26,6 +26,12 @@ const HINTS: [pattern: RegExp, hint: string][] = [
   ],
 ];
 
+/**
+ * The banner around a changed key, for people at a terminal; a setting of ours that this `ssh` was built
+ * without, as GSSAPIDelegateCredentials, and does not need therefore.
+ */
+const IRRELEVANT = /^(@|command-line line \d+: Unsupported option )/;
+
 /** The error of a host that could not be reached, or does not let us in. Nothing was run. */
 export function refusal(host: string, said: string): SshError {
   return new SshError(explain(`${host} can't be reached over SSH`, said), {
@@ -130,8 +136,7 @@ function hint(said: string): string | undefined {
 
 function explain(what: string, said: string, advice = hint(said)): string {
   const lines = said.split("\n").map((line) => line.trim());
-  // The banner around a changed key is for people at a terminal.
-  const reason = lines.filter((line) => line !== "" && !line.startsWith("@")).join(" ");
+  const reason = lines.filter((line) => line !== "" && !IRRELEVANT.test(line)).join(" ");
   const message = reason === "" ? what : `${what}: ${reason.replace(/\.$/, "")}`;
   return advice === undefined ? message : `${message}. ${advice}`;
 }

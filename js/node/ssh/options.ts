@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors.js";
+import { fixedSettings, setting } from "./settings.js";
 
 /** Where a machine is, and how to get in. What is left out is as in the user's SSH configuration. */
 export interface SshRuntimeOptions {
@@ -18,8 +19,15 @@ export interface SshRuntimeOptions {
 
 const NAMES = ["host", "port", "user", "identityFile", "knownHostsFile", "configFile"];
 
-/** The arguments of `ssh` that the options stand for, with the host at their end. */
-export function sshArguments(options: SshRuntimeOptions): string[] {
+/** The arguments of an `ssh` of some version, with the host at their end. */
+export type SshArguments = (version: number) => string[];
+
+/**
+ * The arguments of `ssh` that the options stand for.
+ *
+ * @throws {InvalidArgumentError} An option is wrong.
+ */
+export function sshArguments(options: SshRuntimeOptions): SshArguments {
   const given = Object(options) as SshRuntimeOptions;
   const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
   if (unknown !== undefined) {
@@ -34,40 +42,18 @@ export function sshArguments(options: SshRuntimeOptions): string[] {
   const identityFile = optional(given.identityFile, (file) => checkPath(file, "identityFile"));
   const knownHosts = optional(given.knownHostsFile, (file) => checkPath(file, "knownHostsFile"));
   const configFile = optional(given.configFile, (file) => checkPath(file, "configFile"));
-  return [
+  return (version) => [
     ...(configFile === undefined ? [] : ["-F", configFile]),
-    ...setting("BatchMode", "yes"),
-    // Also where the user's configuration has it off.
-    ...setting("StrictHostKeyChecking", "yes"),
-    ...setting("LogLevel", "ERROR"),
-    ...setting("ConnectTimeout", "30"),
-    // A connection that is dead is noticed after 45 s.
-    ...setting("ServerAliveInterval", "15"),
-    ...setting("ServerAliveCountMax", "3"),
-    // What the configuration has for a person's own connections.
-    ...setting("ClearAllForwardings", "yes"),
-    ...setting("RemoteCommand", "none"),
-    ...setting("PermitLocalCommand", "no"),
-    "-T",
+    ...fixedSettings(version, knownHosts !== undefined),
     ...(port === undefined ? [] : ["-p", String(port)]),
     ...(user === undefined ? [] : ["-l", user]),
     ...(identityFile === undefined
       ? []
       : ["-i", identityFile, ...setting("IdentitiesOnly", "yes")]),
-    ...(knownHosts === undefined
-      ? []
-      : [
-          ...setting("UserKnownHostsFile", quotePath(knownHosts)),
-          ...setting("GlobalKnownHostsFile", "none"),
-        ]),
+    ...(knownHosts === undefined ? [] : setting("UserKnownHostsFile", quotePath(knownHosts))),
     "--",
     host,
   ];
-}
-
-/** `-o NAME=VALUE`. */
-export function setting(name: string, value: string): string[] {
-  return ["-o", `${name}=${value}`];
 }
 
 /** A path in a setting: spaces separate there, and `%` begins a token. */
