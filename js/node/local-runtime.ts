@@ -29,7 +29,8 @@ const LONGEST_ARGUMENT = 128 * 1024 - 1;
 const PIPE = 1024 * 1024;
 
 /**
- * This machine as a runtime: each script is a child of this process, in a session of its own. Its `run`
+ * This machine as a runtime: each script is a child of this process, in a session of its own, and what
+ * `sh -c SCRIPT` makes of it. It has this process's environment, without the variables `SANDPIPE_*`. Its `run`
  * resolves when the shell has ended. What that left behind goes on; it has no stdout any more.
  *
  * A script that is aborted is stopped with its whole process group: SIGTERM, 10 s for it to end, then
@@ -59,9 +60,9 @@ async function runInShell(
   script: string,
   signal: AbortSignal | undefined,
 ): Promise<ExecResult> {
-  const { args, input } = carry(shell, script);
+  const { argv0, args, input } = carry(shell, script);
   const child: ChildProcess = spawn(shell, args, {
-    ...{ detached: true, stdio: "pipe", env: environmentOfCommands() },
+    ...{ argv0, detached: true, stdio: "pipe", env: environmentOfCommands() },
   });
   const halting = new AbortController();
   const halt = (): void => {
@@ -92,8 +93,8 @@ async function runInShell(
 // Both have the script write to a single pipe, since what comes from two is in no order, and show it no
 // arguments.
 
-/** Runs its argument. */
-const RUN_ARGUMENT = 'exec 2>&1; eval "set --; $1"';
+/** Becomes the very `sh -c SCRIPT`: with `eval`, messages and what is done after an error are others. */
+const RUN_ARGUMENT = 'exec 2>&1; exec "$0" -c -- "$1"';
 
 /** Takes what comes on stdin for a script, unless it was cut before the mark at its end. */
 const RUN_STDIN = [
@@ -110,12 +111,13 @@ const RUN_STDIN = [
  * nothing is run. `cat` reads it: bash would take it byte by byte. The script itself has nothing to read
  * either way.
  */
-function carry(shell: string, script: string): { args: string[]; input: string } {
+function carry(shell: string, script: string): { argv0: string; args: string[]; input: string } {
   if (Buffer.byteLength(script) <= LONGEST_ARGUMENT) {
-    return { args: ["-c", RUN_ARGUMENT, shell, script], input: "" };
+    // By this name no shell reads a start-up file (BASH_ENV), which is for the one that it becomes.
+    return { argv0: "sh", args: ["-c", RUN_ARGUMENT, shell, script], input: "" };
   }
   const mark = randomUUID();
-  return { args: ["-c", RUN_STDIN, shell, mark], input: script + mark };
+  return { argv0: shell, args: ["-c", RUN_STDIN, shell, mark], input: script + mark };
 }
 
 /** Collects what a shell and its script write, up to the call of the function that it gives. */

@@ -55,7 +55,8 @@ export class SshRuntime implements Runtime, AsyncDisposable {
   }
 
   /**
-   * Runs a script with the machine's `sh`, in the user's home directory. Its stdin is empty.
+   * Runs a script in the user's home directory, to the end of what `sh -c` makes of it there: it has a shell
+   * and a process group of its own (`$$`), and an empty stdin. 128 + N is the code of death by signal N.
    * A connection that has ended meanwhile is made anew; a script is never repeated. Jobs in the
    * background go on and do not hold it up; they have no stdout any more.
    *
@@ -141,12 +142,12 @@ export class SshRuntime implements Runtime, AsyncDisposable {
 
   /** Stops the process group of a script. */
   async #stop(remote: RemoteShell): Promise<Stopped> {
-    const { pid, leads } = remote.said;
+    const { group } = remote.said;
     try {
-      if (pid === undefined || !leads) {
+      if (group === undefined) {
         return { forced: false, left: true, cause: new Error("it leads no process group") };
       }
-      const script = stopScript(pid, GRACE_MS, KILL_PATIENCE_MS);
+      const script = stopScript(group, GRACE_MS, KILL_PATIENCE_MS);
       const output = await this.#tell(script).catch(() => {
         // Perhaps it is the connection alone that does not answer any more.
         this.#connections.renew();
@@ -212,7 +213,7 @@ class RemoteShell {
     const { stdin, stdout, stderr } = this.#child;
     stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.said.feed(text);
-      if (this.said.pid !== undefined) greet(true);
+      if (this.said.there) greet(true);
       if (this.said.cut) end();
       if (this.said.exitCode !== undefined) {
         end();
@@ -237,7 +238,7 @@ class RemoteShell {
   }
 
   send(script: string): void {
-    this.#child.stdin?.end(wrapped(this.#nonce, script));
+    this.#child.stdin?.end(wrapped(script));
   }
 
   /** Ends `ssh`. What runs at the other end is not told. */

@@ -61,7 +61,11 @@ fn read_arguments(script: &JsValue, options: &JsValue) -> Result<Arguments> {
 ///
 /// One that is too long for an argument comes on stdin, quoted as a whole: of one that is cut nothing is
 /// run, and no end of the input is needed. The script itself has nothing to read either way.
-fn carry(script: String) -> (Vec<String>, Option<String>) {
+fn carry(mut script: String) -> (Vec<String>, Option<String>) {
+    if script.starts_with(['-', '+']) {
+        // It is no option of the shell's.
+        script.insert(0, ' ');
+    }
     if script.len() <= LONGEST_ARGUMENT {
         return (vec!["-c".to_owned(), script], None);
     }
@@ -97,6 +101,10 @@ mod tests {
         for padding in ["", padding.as_str()] {
             let script = format!("{padding}cat; echo 'it'\"'\"'s'; exit 42 # the end");
             assert_eq!(carried_out(&script), ("it's\n".to_owned(), Some(42)));
+            for option in ["-e", "+e", "--"] {
+                let script = format!("{option} 2>/dev/null; exit 42\n{padding}");
+                assert_eq!(carried_out(&script), (String::new(), Some(42)));
+            }
         }
     }
 

@@ -440,12 +440,12 @@ describe("a machine over SSH that has something to say first", () => {
 
 it("what a remote shell says is understood wherever it is cut", () => {
   const nonce = "0123456789abcdef";
-  const said = `banner \x1e\x1e${nonce}:b42\x1eout\x1e${nonce}:no\x1e€ put\x1e${nonce}:e7\x1elate`;
+  const said = `banner \x1e\x1e${nonce}:g42\x1eout\x1e${nonce}:no\x1e€ put\x1e${nonce}:e7\x1elate`;
   for (const size of [1, 2, 3, 5, 7, 11, 1000]) {
     const remote = new RemoteOutput(nonce);
     for (let at = 0; at < said.length; at += size) remote.feed(said.slice(at, at + size));
     assert.deepEqual(
-      [remote.pid, remote.exitCode, remote.output],
+      [remote.group, remote.exitCode, remote.output],
       [42, 7, `out\x1e${nonce}:no\x1e€ put`],
       `in pieces of ${size}`,
     );

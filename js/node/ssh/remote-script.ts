@@ -1,44 +1,81 @@
 // What a remote `sh` reads from its stdin, and what it says. No I/O.
 //
 // The remote command is `exec sh` and nothing more: every login shell understands that, and neither
-// the script's size nor its content matters. First the shell says that it is there. Only then is it
-// sent the script, so that a script that was not sent has certainly not run.
+// the script's size nor its content matters. That shell starts another one in a process group of its own
+// and waits for it; whatever a script does to its shell or its group, the first one is there to tell.
+// The second says that it is there. Only then is it sent the script, so that a script that was not sent has
+// certainly not run; and it becomes the script's own `sh`, whose number is `$$`.
 
 import { Transcript } from "../transcript.js";
 
 /** U+001E begins and ends a marker, as its octal escape where a shell is to print it. */
 const SEPARATOR = "\u001e";
 
+/** The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end). */
+const MAX_ARGUMENT = 128 * 1024 - 1;
+
 /**
- * Makes a shell say that it is there, its process id, and whether it leads its process group: a group of
- * its number is its own. Behind a wrapper it may not; then one that leads a session takes its place.
+ * Makes a shell start the one for the script and, when that has ended, say with which code. It is one
+ * command: the shell has read all of it before the other one begins to read.
+ *
+ * A group of its own takes `setsid`, or job control, which not every shell has without a terminal. The
+ * job is not awaited under job control: bash would take one that is suspended for ended. Without both
+ * they share a group, where SIGKILL to the group (or SIGSTOP) is for both; signals that can be caught are
+ * for the script alone: in what a shell starts its traps are reset (POSIX, Shell Command Language, 2.12).
+ *
+ * Its stderr is not the script's: shells write there what their children died of.
  */
 export function greeting(nonce: string): string {
-  const say = (leads: boolean): string => `printf '\\036${nonce}:${leads ? "l" : "b"}%d\\036' "$$"`;
-  const leader = `'${`${say(true)}; exec sh`.replaceAll("'", "'\\''")}'`;
-  return [
-    `if kill -0 "-$$" 2>/dev/null; then ${say(true)}`,
-    `elif command -v setsid >/dev/null 2>&1; then exec setsid sh -c ${leader}`,
-    `else ${say(false)}; fi\n`,
-  ].join("; ");
+  const start = `sh -c ${quote(beginning(nonce))} 2>&3 3>&-`;
+  const signals = "HUP INT QUIT USR1 USR2 PIPE ALRM TERM";
+  return `{
+exec 3>&2 2>/dev/null
+trap : ${signals}
+if command -v setsid >/dev/null; then
+  setsid ${start}
+elif set -m; case $- in *m*) ;; *) false ;; esac; then
+  ${start} <&0 &
+  trap '' ${signals}
+  set +m
+  wait "$!"
+else
+  ${start}
+fi
+code=$?
+printf '\\036${nonce}:e%d\\036' "$code"
+exit "$code"
+}
+`;
+}
+
+/** What the shell for the script does first: it says its process group, 0 if it has to share a stranger's. */
+function beginning(nonce: string): string {
+  return `group=0
+for leader in "$$" "$PPID"; do
+  if kill -0 "-$leader" 2>/dev/null; then group=$leader; break; fi
+done
+printf '\\036${nonce}:g%d\\036' "$group"
+exec sh`;
 }
 
 /**
- * Runs a script and says what it ended with.
- *
- * The shell reads all of it before it begins: a script that arrives in part is not run in part. It
- * runs in a subshell, so that whatever it does the shell is there to tell. That lives through the
- * signals that stop the script: a subshell has its traps reset (POSIX, Shell Command Language, 2.12).
+ * Makes the shell for a script that script's own. It reads all of it before it begins: a script that
+ * arrives in part is not run in part. One that is too long for an argument it runs itself.
  */
-export function wrapped(nonce: string, script: string): string {
-  const quoted = `'${script.replaceAll("'", "'\\''")}'`;
+export function wrapped(script: string): string {
+  const fits = Buffer.byteLength(script) <= MAX_ARGUMENT;
+  // The space: it must not begin like an option, and not every `eval` takes `--`.
+  const run = fits ? `exec sh -c -- ${quote(script)}` : `eval ${quote(` ${script}`)}`;
   return `{
-trap : HUP INT TERM
-( eval ${quoted} ) </dev/null 2>&1
-printf '\\036${nonce}:e%d\\036' "$?"
+exec </dev/null 2>&1
+${run}
 exit
 }
 `;
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /**
@@ -79,22 +116,21 @@ export class RemoteOutput {
   /** What was not looked through to its end. */
   #tail = "";
   readonly #transcript = new Transcript();
-  #pid: number | undefined;
-  #leads = false;
+  #group: number | undefined;
   #exitCode: number | undefined;
 
   constructor(nonce: string) {
     this.#prefix = `${SEPARATOR}${nonce}:`;
   }
 
-  /** The remote shell's process id, once it has said that it is there. */
-  get pid(): number | undefined {
-    return this.#pid;
+  /** Whether the shell for the script has said that it is there. */
+  get there(): boolean {
+    return this.#group !== undefined;
   }
 
-  /** Whether it leads its process group, so that all that it starts can be told to stop. */
-  get leads(): boolean {
-    return this.#leads;
+  /** The process group of the script, so that all that it starts can be told to stop; none if it is not its own. */
+  get group(): number | undefined {
+    return this.#group === 0 ? undefined : this.#group;
   }
 
   /** The script's exit code, once it has ended. */
@@ -104,7 +140,7 @@ export class RemoteOutput {
 
   /** The script's output up to now. */
   get output(): string {
-    const rest = this.#pid === undefined || this.cut ? "" : this.#tail;
+    const rest = !this.there || this.cut ? "" : this.#tail;
     return this.#transcript.text + rest;
   }
 
@@ -115,25 +151,24 @@ export class RemoteOutput {
 
   /** What was said before the shell was there. */
   get before(): string {
-    return this.#pid === undefined ? this.#tail : "";
+    const [before = ""] = this.there ? [] : this.#tail.split(this.#prefix);
+    return before;
   }
 
   feed(text: string): void {
     if (this.#exitCode !== undefined) return;
     this.#tail += text;
     // What comes before the first marker is a login shell's.
-    this.#pid ??= this.#find("b");
-    if (this.#pid === undefined) {
-      this.#pid = this.#find("l");
-      this.#leads = this.#pid !== undefined;
-    }
-    if (this.#pid === undefined) return;
-    this.#exitCode = this.#find("e");
-    if (this.#exitCode === undefined) this.#keep(Math.max(0, this.#tail.length - 80));
+    this.#group ??= this.#find("g");
+    if (!this.there) return;
+    const status = this.#find("e");
+    if (status === undefined) this.#keep(Math.max(0, this.#tail.length - 80));
+    // Death by signal N is 256 + N in ksh93, 384 + N in yash.
+    else this.#exitCode = status > 255 ? 128 + (status & 127) : status;
   }
 
   /** Finds a marker; what is before it is output, unless it is the first one. */
-  #find(kind: "b" | "l" | "e"): number | undefined {
+  #find(kind: "g" | "e"): number | undefined {
     const begin = this.#tail.indexOf(this.#prefix + kind);
     if (begin < 0) return undefined;
     const from = begin + this.#prefix.length + 1;

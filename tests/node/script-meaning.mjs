@@ -1,0 +1,144 @@
+// @ts-check
+// What shows that a script means the same over a runtime: what `sh -c` makes of it.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { sshRuntime } from "sandpipe/node";
+
+import { startSshd } from "../sshd.mjs";
+import { SCRIPTS } from "./script-table.mjs";
+
+/** @import { ExecResult, Runtime } from "sandpipe" */
+
+/** The longest argument that Linux takes. */
+const MAX_ARGUMENT = 131_071;
+
+/** @type {string} */
+let folder;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** By shell, `PATH` and script. @type {Map<string, Promise<ExecResult>>} */
+const known = new Map();
+
+/**
+ * @param {string} shell @param {string} script @param {string} [path] a `PATH`
+ * @returns {Promise<ExecResult>}
+ */
+function expected(shell, script, path) {
+  const key = JSON.stringify([shell, path, script]);
+  const result = known.get(key) ?? byItself(shell, script, path);
+  known.set(key, result);
+  return result;
+}
+
+let files = 0;
+
+/**
+ * What a shell makes of a script by itself: one that is too long for an argument comes from a file.
+ *
+ * @param {string} shell @param {string} script @param {string} [path] a `PATH`
+ * @returns {Promise<ExecResult>}
+ */
+async function byItself(shell, script, path) {
+  const file = join(folder, `expected-${files++}`);
+  const output = openSync(file, "ax+");
+  let args = ["-c", "--", script];
+  if (Buffer.byteLength(script) > MAX_ARGUMENT) {
+    writeFileSync(`${file}.sh`, script);
+    args = [`${file}.sh`];
+  }
+  const child = spawn(shell, args, {
+    ...{ detached: true, stdio: ["ignore", output, output] },
+    ...(path === undefined ? {} : { env: { ...process.env, PATH: path } }),
+  });
+  const [code, signal] = await once(child, "exit");
+  const said = readFileSync(file, "utf8");
+  closeSync(output);
+  const exitCode = code ?? 128 + constants.signals[/** @type {NodeJS.Signals} */ (signal)];
+  return { exitCode, output: said };
+}
+
+/**
+ * @typedef {object} Subject
+ * @property {Runtime} runtime
+ * @property {string} shell what it runs scripts with
+ * @property {string} [path] its `PATH`
+ * @property {() => unknown} [close]
+ */
+
+/**
+ * @param {string} name
+ * @param {() => Promise<Subject>} open
+ * @param {{ scripts?: typeof SCRIPTS, apart?: boolean }} [options] `apart`: stdout and stderr are read apart,
+ * and only the lines of each are in order
+ */
+export function testMeaning(name, open, { scripts = SCRIPTS, apart = false } = {}) {
+  /** What does not change from run to run. @param {ExecResult} result */
+  const comparable = ({ exitCode, output }) => {
+    const lines = output.replace(/\b\d{3,7}\b/g, "PID").split("\n");
+    return { exitCode, lines: apart ? lines.sort() : lines };
+  };
+
+  describe(`a script means the same over ${name}`, { concurrency: 4 }, () => {
+    /** @type {Subject} */
+    let subject;
+    before(async () => {
+      subject = await open();
+    });
+    after(() => subject.close?.());
+
+    for (const { script, name = script } of scripts) {
+      it(JSON.stringify(name), { timeout: 60_000 }, async () => {
+        const { runtime, shell, path } = subject;
+        const result = await runtime.run(script);
+        assert.deepEqual(comparable(result), comparable(await expected(shell, script, path)));
+      });
+    }
+  });
+}
+
+/**
+ * A directory where `sh` is a shell, beside other programs.
+ *
+ * @param {string} shell @param {Record<string, string>} [programs]
+ */
+export function directoryWith(shell, programs = {}) {
+  const place = mkdtempSync(join(folder, `${shell}-`));
+  const program = execFileSync("sh", ["-c", `command -v ${shell}`], { encoding: "utf8" }).trim();
+  for (const [name, target] of Object.entries({ ...programs, sh: program })) {
+    symlinkSync(target, join(place, name));
+  }
+  return place;
+}
+
+/**
+ * This machine over SSH.
+ *
+ * @param {string} path its `PATH`
+ * @returns {Promise<Subject>}
+ */
+export async function openSsh(path) {
+  const server = await startSshd({ settings: [`SetEnv PATH=${path}`] });
+  const runtime = sshRuntime(server.options);
+  const close = async () => {
+    await runtime.close();
+    await server.stop();
+  };
+  return { runtime, shell: "sh", path, close };
+}
