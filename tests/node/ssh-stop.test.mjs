@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -73,6 +73,30 @@ describe("a machine over SSH whose shell leads no process group", () => {
       const { error, left } = await aborted(ssh);
       assert.deepEqual([error.message, error.forced, left], ["interrupted", false, []]);
     });
+  });
+
+  it("stops a script that shares the group of the shell that waits for it", async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+    // Neither setsid nor job control: dash has none without a terminal.
+    shellWith(directory, programsWithout(["setsid", "bash"]), "dash");
+    rmSync(join(directory, "sh"));
+    symlinkSync("/bin/dash", join(directory, "sh"));
+    const sshd = await startSshd({ settings: [`SetEnv PATH=${directory}`] });
+    const ssh = sshRuntime(sshd.options);
+    t.after(async () => {
+      await ssh.close();
+      await sshd.stop();
+      rmSync(directory, { recursive: true });
+    });
+    for (const [script, exitCode] of /** @type {[string, number][]} */ ([
+      ["kill -KILL $$", 137],
+      ["kill 0; sleep 5; exit 9", 143],
+      ["trap 'exit 3' INT; kill -INT 0; exit 9", 3],
+    ])) {
+      assert.deepEqual(await ssh.run(script), { exitCode, output: "" }, script);
+    }
+    const { error, left } = await aborted(ssh);
+    assert.deepEqual([error.message, error.forced, left], ["interrupted", false, []]);
   });
 
   it("says that a script may still run where no other group can be made", async () => {
