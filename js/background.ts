@@ -111,8 +111,8 @@ export interface BackgroundWaitOptions {
   signal?: AbortSignal;
 }
 
-/** How to run a command and wait for it. */
-export interface BackgroundRunOptions {
+/** How to run a command and wait for it, beside how any process is started. */
+export interface BackgroundRunOptions extends SpawnOptions {
   /** How long to wait, in milliseconds. The command goes on after that. Default: 300 000. */
   waitTimeoutMs?: number;
   /**
@@ -132,7 +132,7 @@ export interface BackgroundRunOptions {
 export interface BackgroundRunResult {
   /** Its stdout and stderr, in order of arrival. */
   output: string;
-  /** Its exit code; 1 if it still runs. */
+  /** Its exit code, 124 if its `timeoutMs` passed; 1 if it still runs. */
   exitCode: number;
   /** Why there is no true exit code: the command still runs, under the id that is named. */
   failureReason?: string;

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use js_sys::Promise;
 use sandpipe_protocol::json_object;
 use wasm_bindgen::prelude::*;
@@ -27,14 +25,27 @@ const LONGEST_OUTPUT: u64 = 256 * 1024 * 1024;
 impl Background {
     /// Runs a command and waits for its end. Resolves `{ output, exitCode, failureReason? }`.
     pub fn run(&self, command: &JsValue, options: &JsValue) -> Promise {
-        let arguments = shell_text(command, "command")
-            .and_then(|command| Ok((command, RunOptions::read(options)?)));
+        let arguments = read_arguments(command, options);
         let Self { runtime, location } = self.clone();
         promise(async move {
-            let (command, options) = arguments?;
-            to_js(&run(&runtime, &location, command, options).await?)
+            let (order, options) = arguments?;
+            to_js(&run(&runtime, &location, order, options).await?)
         })
     }
+}
+
+/// What is to be started, and how it is waited for.
+fn read_arguments(command: &JsValue, options: &JsValue) -> Result<(Order, RunOptions)> {
+    let command = shell_text(command, "command")?;
+    let fields = Fields::of_optional(options, "options")?;
+    fields.only(&[&Order::NAMES[..], &RunOptions::NAMES].concat())?;
+    let options = RunOptions::read(&fields)?;
+    let order = Order {
+        output: Output::Joined { file: options.output_file.clone() },
+        keeps_code: options.captures_exit_code,
+        ..Order::with(command, &fields)?
+    };
+    Ok((order, options))
 }
 
 #[derive(Debug)]
@@ -47,11 +58,10 @@ struct RunOptions {
 }
 
 impl RunOptions {
-    fn read(options: &JsValue) -> Result<Self> {
-        const NAMES: [&str; 5] =
-            ["waitTimeoutMs", "captureExitCode", "maxOutputBytes", "ignoreOutput", "outputFile"];
-        let fields = Fields::of_optional(options, "options")?;
-        fields.only(&NAMES)?;
+    const NAMES: [&str; 5] =
+        ["waitTimeoutMs", "captureExitCode", "maxOutputBytes", "ignoreOutput", "outputFile"];
+
+    fn read(fields: &Fields<'_>) -> Result<Self> {
         let wait_timeout = fields.optional("waitTimeoutMs", milliseconds)?;
         Ok(Self {
             wait_timeout_ms: wait_timeout.unwrap_or(WAIT_TIMEOUT_MS),
@@ -79,19 +89,10 @@ json_object!(ToJson for RunResult {
 async fn run(
     runtime: &Runtime,
     location: &Location,
-    command: String,
+    order: Order,
     options: RunOptions,
 ) -> Result<RunResult> {
     let id = ProcessId::random();
-    let order = Order {
-        script: command,
-        name: None,
-        cwd: None,
-        env: BTreeMap::new(),
-        timeout_ms: None,
-        output: Output::Joined { file: options.output_file.clone() },
-        keeps_code: options.captures_exit_code,
-    };
     let purpose = Purpose { operation: "run command", id: Some(&id) };
     spawn(runtime, location, &id, order).await?;
     let patience = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
@@ -109,11 +110,7 @@ async fn run(
         Ending { exit_code: Some(exit_code), .. } => (exit_code, None),
         Ending { status: Status::Exited, .. } if !options.captures_exit_code => (0, None),
         Ending { .. } => {
-            let problem = format!(
-                "process {} is gone and has left no exit code: what became of the command is not \
-                 known",
-                id.as_str()
-            );
+            let problem = "it is gone and has left no exit code: what became of it is not known";
             return Err(purpose.failed(problem, ""));
         }
     };

@@ -56,11 +56,19 @@ pub(super) enum Output {
 }
 
 impl Order {
+    /// The options of a process that [`Order::with`] reads.
+    pub(super) const NAMES: [&str; 4] = ["name", "cwd", "env", "timeoutMs"];
+
     fn read(script: &JsValue, options: &JsValue) -> Result<Self> {
         let fields = Fields::of_optional(options, "options")?;
-        fields.only(&["name", "cwd", "env", "timeoutMs"])?;
+        fields.only(&Self::NAMES)?;
+        Self::with(shell_text(script, "script")?, &fields)
+    }
+
+    /// A script and what the options say of its process, whose output goes to a file each.
+    pub(super) fn with(script: String, fields: &Fields<'_>) -> Result<Self> {
         Ok(Self {
-            script: shell_text(script, "script")?,
+            script,
             name: fields.optional("name", string)?,
             cwd: fields.optional("cwd", path)?,
             env: fields.optional("env", environment)?.unwrap_or_default(),

@@ -51,6 +51,11 @@ export function testArguments(subject) {
           () => subject.processes.readOutput("x", { stream: /** @type {any} */ ("x") }),
         ],
         [/`command`/, () => subject.processes.run("a\0b")],
+        [/`options.env`/, () => subject.processes.run("true", { env: { "A=B": "" } })],
+        [/`options.env.A`/, () => subject.processes.run("true", { env: { A: "\0" } })],
+        [/`options.cwd`/, () => subject.processes.run("true", { cwd: "" })],
+        [/`options.name`/, () => subject.processes.run("true", { name: /** @type {any} */ (1) })],
+        [/`options.timeoutMs`/, () => subject.processes.run("true", { timeoutMs: NaN })],
       ];
       for (const [expected, call] of cases) {
         await assert.rejects(

@@ -1,7 +1,7 @@
 // @ts-check
 // How commands are run.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
@@ -24,6 +24,28 @@ export function testRun(subject) {
       const { exitCode, output } = await subject.processes.run("nonexistent_command_xyz");
       assert.equal(exitCode, 127);
       assert.match(output, /nonexistent_command_xyz/);
+    });
+
+    it("starts a command where, with what and as spawn does", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "options" });
+      const cwd = join(subject.directory, "a 'place'");
+      mkdirSync(cwd);
+      const env = { VALUE: `it's "$HOME" é` };
+      const script = `printf '%s|%s' "$PWD" "$VALUE"; exit 3`;
+      const options = { cwd, env, name: "a name", ignoreOutput: true };
+      assert.deepEqual(await own.run(script, { cwd, env }), {
+        output: `${cwd}|${env.VALUE}`,
+        exitCode: 3,
+      });
+      assert.equal((await own.run(script, options)).exitCode, 3);
+      const [kept] = await own.list();
+      assert.deepEqual([kept?.name, kept?.script], ["a name", script]);
+    });
+
+    it("has the target stop a command whose time is over", async () => {
+      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "timeout" });
+      const result = await own.run("echo begun; sleep 600", { timeoutMs: 300 });
+      assert.deepEqual(result, { output: "begun\n", exitCode: 124 });
     });
 
     it("keeps nothing of what it has handed over", async () => {
