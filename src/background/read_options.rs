@@ -107,6 +107,7 @@ impl ReadOptions {
             .word("by_line", if self.filter.is_some() { "1" } else { "" })
             .word("wait", &wait_ms.to_string())
             .part(sh!("pause"))
+            .part(sh!("reader"))
             .part(sh!("read_output"))
     }
 

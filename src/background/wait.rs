@@ -65,6 +65,7 @@ pub(super) async fn wait(
             .word("wait", &whole_milliseconds(slice.milliseconds).to_string())
             .word("last", if slice.is_last { "1" } else { "" })
             .part(sh!("pause"))
+            .part(sh!("reader"))
             .part(sh!("wait"));
         let answer = runtime.ask_until(purpose, &script, options.signal.as_ref(), |answer| {
             match answer.section("waiting") {

@@ -7,8 +7,9 @@ use super::exec::{Arguments, exec};
 use super::input::Input;
 use super::wait_options::WaitOptions;
 use crate::arguments::{Fields, abort_signal, shell_text};
-use crate::error::Result;
+use crate::error::{Error, Result, Stopped};
 use crate::promise::promise;
+use crate::request::ExecId;
 use crate::sandbox::Sandbox;
 use crate::shell_quote::shell_quote;
 
@@ -33,11 +34,25 @@ impl Sandbox {
         let arguments = read_arguments(script, options);
         let transport = self.transport.clone();
         promise(async move {
-            let (id, outcome) = exec(&transport, arguments?).await?;
-            // What it gave is true all the same if its record stays.
-            delete(&transport, &id).await.unwrap_or_default();
-            Ok(outcome)
+            let (id, outcome) = match exec(&transport, arguments?).await {
+                Ok((id, outcome)) => (Some(id), Ok(outcome)),
+                Err(error) => (stopped(&error), Err(error)),
+            };
+            if let Some(id) = id {
+                // What it gave is true all the same if its record stays.
+                delete(&transport, &id).await.unwrap_or_default();
+            }
+            outcome
         })
+    }
+}
+
+/// The exec that an error is about, if nothing of it is left.
+fn stopped(error: &Error) -> Option<ExecId> {
+    match error {
+        Error::Stopped(Stopped { exec_id: Some(id), unstopped: None, .. })
+        | Error::OutputLimit { exec_id: id, unstopped: None, .. } => ExecId::parse(id.clone()),
+        _ => None,
     }
 }
 

@@ -212,6 +212,7 @@ find_process
 window
 while [ "$to" -le "$from" ] && [ "$life" = alive ] && [ "$elapsed" -lt "$wait" ]; do
   pause
+  while_read
   window
 done
 section state

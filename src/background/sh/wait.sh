@@ -2,6 +2,7 @@ find_process
 inspect
 while [ "$life" = alive ] && [ "$elapsed" -lt "$wait" ]; do
   pause
+  while_read
   inspect
 done
 if [ "$life" = alive ] && [ -z "$last" ]; then
