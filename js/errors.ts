@@ -306,6 +306,14 @@ export class InvalidArgumentError extends SandpipeError {
 }
 
 /**
+ * Why the target of a background process refuses what it could do otherwise:
+ *
+ * - `running`: the process, or something that it started, still runs
+ * - `untrusted`: the directory of the processes is not its owner's alone
+ */
+export type BackgroundErrorReason = "running" | "untrusted";
+
+/**
  * The target of a background process could not do what was asked for, and the message says why; or
  * its shell did not answer to the end.
  */
@@ -318,15 +326,23 @@ export class BackgroundError extends SandpipeError {
   readonly output: string;
   /** The process that it is about, if it is about one: it may be asked for again. */
   readonly id?: string;
+  /** Why the target refused, where the caller can see to that. */
+  readonly reason?: BackgroundErrorReason;
 
   constructor(
     message: string,
-    details: SandpipeErrorDetails & { operation: string; output: string; id?: string | undefined },
+    details: SandpipeErrorDetails & {
+      operation: string;
+      output: string;
+      id?: string | undefined;
+      reason?: BackgroundErrorReason | undefined;
+    },
   ) {
     super("background", message, details);
     this.operation = details.operation;
     this.output = details.output;
     if (details.id !== undefined) this.id = details.id;
+    if (details.reason !== undefined) this.reason = details.reason;
   }
 }
 

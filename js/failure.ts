@@ -1,5 +1,6 @@
 import {
   BackgroundError,
+  type BackgroundErrorReason,
   ClosedError,
   CreateUnknownError,
   ExitCodeMissingError,
@@ -39,7 +40,13 @@ type Fields =
   | { code: "session"; execId: string; output: string }
   | { code: "unsupported"; feature: string }
   | { code: "invalid_argument" }
-  | { code: "background"; operation: string; output: string; id?: string }
+  | {
+      code: "background";
+      operation: string;
+      output: string;
+      id?: string;
+      reason?: BackgroundErrorReason;
+    }
   | { code: "not_found"; id: string }
   | { code: "closed" };
 
@@ -113,8 +120,8 @@ function toError(failure: Failure): SandpipeError {
     case "invalid_argument":
       return new InvalidArgumentError(message, details);
     case "background": {
-      const { operation, output, id } = failure;
-      return new BackgroundError(message, { ...details, operation, output, id });
+      const { operation, output, id, reason } = failure;
+      return new BackgroundError(message, { ...details, operation, output, id, reason });
     }
     case "not_found":
       return new NotFoundError(message, { ...details, id: failure.id });

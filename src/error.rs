@@ -73,13 +73,15 @@ pub(crate) enum Error {
         output: JsValue,
     },
     /// The target of a background process could not do it, or did not say what it did.
-    #[error("{operation}: {problem}")]
+    #[error("{operation}{}: {problem}", named(.id.as_deref()))]
     Background {
         operation: &'static str,
         problem: String,
         output: String,
         /// The process that it is about, if it is about one.
         id: Option<String>,
+        /// Why the target refused, where a caller can see to that.
+        refusal: Option<Refusal>,
         /// What the runtime threw, if that is why.
         cause: JsValue,
     },
@@ -128,6 +130,25 @@ pub(crate) enum Why {
     /// Half of its input is worse than none.
     #[error("its input could not be delivered: {error}")]
     InputLost { error: Box<Error> },
+}
+
+/// Why the target of a background process refuses what it could do otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It runs, or something that it started does.
+    Running,
+    /// The directory of the processes is not its owner's alone.
+    Untrusted,
+}
+
+impl Refusal {
+    /// The `reason` of a `BackgroundError`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Untrusted => "untrusted",
+        }
+    }
 }
 
 /// What output was too long for.
@@ -266,6 +287,12 @@ impl Error {
                  `baseDir` or `workspace`."
                     .into()
             }
+            Self::Background { refusal: Some(Refusal::Running), .. } => {
+                "Stop it with terminate() first.".into()
+            }
+            Self::Background { refusal: Some(Refusal::Untrusted), .. } => {
+                "Name a directory of your own as `baseDir`.".into()
+            }
             Self::Closed => "Make another with connect().".into(),
             Self::Http { .. }
             | Self::StillThere(_)
@@ -313,10 +340,11 @@ impl Error {
             }
             Self::StillThere(exec_id) => vec![("execId", exec_id.into())],
             Self::Unsupported { feature, .. } => vec![("feature", (*feature).into())],
-            Self::Background { operation, output, id, cause, .. } => vec![
+            Self::Background { operation, output, id, refusal, cause, .. } => vec![
                 ("operation", (*operation).into()),
                 ("output", output.into()),
                 ("id", id.as_ref().map_or(JsValue::UNDEFINED, JsValue::from)),
+                ("reason", refusal.map_or(JsValue::UNDEFINED, |refusal| refusal.name().into())),
                 ("cause", cause.clone()),
             ],
             Self::NotFound { id, .. } => vec![("id", id.into())],
@@ -400,6 +428,10 @@ impl From<Box<Error>> for JsValue {
 
 fn explain(message: Option<&str>) -> String {
     message.map_or_else(String::new, |message| format!(": {message}"))
+}
+
+fn named(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| format!(" {id}"))
 }
 
 /// Milliseconds as they are told, whole: Rust's own code for fractions is large.

@@ -1,6 +1,7 @@
 //! What a script answers, amid whatever else the target prints.
 
 use super::script::Nonce;
+use crate::error::Refusal;
 
 /// The sections of an answer, in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(super) enum NoAnswer {
     Missing,
     /// The target says why it could not be done.
     Failed(String),
+    /// The same, of what a caller can see to.
+    Refused(Refusal, String),
 }
 
 impl<'a> Answer<'a> {
@@ -36,6 +39,11 @@ impl<'a> Answer<'a> {
     fn checked(self) -> Result<Self, NoAnswer> {
         if self.section("missing").is_some() {
             return Err(NoAnswer::Missing);
+        }
+        for refusal in [Refusal::Running, Refusal::Untrusted] {
+            if let Some(message) = self.section(refusal.name()) {
+                return Err(NoAnswer::Refused(refusal, message.trim().to_owned()));
+            }
         }
         match self.section("failed") {
             Some(message) => Err(NoAnswer::Failed(message.trim().to_owned())),
@@ -93,7 +101,10 @@ mod tests {
         let mark = nonce.as_str();
         let failed = format!("\n{mark}:a\nx\n{mark}:failed\nno room\n\n{mark}:end\n");
         let missing = format!("\n{mark}:missing\n\n{mark}:end\n");
+        let running = format!("\n{mark}:running\nit is\n\n{mark}:end\n");
         assert_eq!(Answer::find(&failed, &nonce), Err(NoAnswer::Failed("no room".into())));
         assert_eq!(Answer::find(&missing, &nonce), Err(NoAnswer::Missing));
+        let refused = NoAnswer::Refused(Refusal::Running, "it is".into());
+        assert_eq!(Answer::find(&running, &nonce), Err(refused));
     }
 }

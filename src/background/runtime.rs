@@ -13,7 +13,7 @@ use super::location::ProcessId;
 use super::script::{Nonce, Script};
 use crate::abort::Abort;
 use crate::arguments;
-use crate::error::{Error, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::request::excerpt;
 
 /// Something with a shell.
@@ -31,11 +31,16 @@ pub(super) struct Purpose<'a> {
 
 impl Purpose<'_> {
     pub(super) fn failed(self, problem: impl Into<String>, output: &str) -> Box<Error> {
+        self.error(problem.into(), output, None)
+    }
+
+    fn error(self, problem: String, output: &str, refusal: Option<Refusal>) -> Box<Error> {
         Box::new(Error::Background {
             operation: self.operation,
-            problem: problem.into(),
+            problem,
             output: output.to_owned(),
             id: self.id.map(|id| id.as_str().to_owned()),
+            refusal,
             cause: JsValue::UNDEFINED,
         })
     }
@@ -45,13 +50,12 @@ impl Purpose<'_> {
         let Error::Thrown(cause) = &*error else {
             return error;
         };
-        let id = self.id.map(|id| id.as_str().to_owned());
-        let named = id.as_deref().unwrap_or_default();
         Box::new(Error::Background {
             operation: self.operation,
-            problem: format!("the target can't be asked any more: process {named} may still run"),
+            problem: "the target can't be asked any more: it may still run".to_owned(),
             output: String::new(),
-            id,
+            id: self.id.map(|id| id.as_str().to_owned()),
+            refusal: None,
             cause: cause.clone(),
         })
     }
@@ -161,6 +165,9 @@ impl Output {
                 Error::NotFound { operation: purpose.operation, id: id.to_owned() }.into()
             }
             NoAnswer::Failed(message) => purpose.failed(message.clone(), &message),
+            NoAnswer::Refused(refusal, message) => {
+                purpose.error(message.clone(), &message, Some(refusal))
+            }
             NoAnswer::Incomplete => {
                 let excerpt = excerpt(self.text.trim().as_bytes());
                 // The runtime's own codes are small.

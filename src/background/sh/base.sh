@@ -6,9 +6,9 @@ home=$base/$workspace
 
 # Another user must not be able to say what runs here, or what is killed.
 trusted() {
-  [ ! -h "$1" ] || fail failed "$1 is a symbolic link: name the directory that it stands for"
-  [ -d "$1" ] || fail failed "$1 is not a directory"
-  [ -O "$1" ] || fail failed "$1 belongs to another user: name a directory of your own as baseDir"
+  [ ! -h "$1" ] || fail untrusted "$1 is a symbolic link"
+  [ -d "$1" ] || fail untrusted "$1 is not a directory"
+  [ -O "$1" ] || fail untrusted "$1 belongs to another user"
 }
 
 # False where nothing has ever been run.

@@ -1,8 +1,8 @@
 find_process
 inspect
-[ "$life" != alive ] || fail failed "process $id is running: terminate it first"
+[ "$life" != alive ] || fail running "it is still running"
 if [ "$pid" != none ] && group_lives; then
-  fail failed "process $id has ended, but not all that it started: terminate it first"
+  fail running "it has ended, but something that it started still runs"
 fi
 message=$(discard "$dir" 2>&1) || fail failed "$message"
 section removed

@@ -14,7 +14,7 @@ if [ "$pid" != none ] && group_lives; then
   # Who looks between the end and the writing of its code is to know what it was.
   if leader_lives; then true >"$dir/killed"; fi
   while group_lives; do
-    [ "$elapsed" -lt 10000 ] || fail failed "processes of $id are still there after SIGKILL"
+    [ "$elapsed" -lt 10000 ] || fail failed "processes of it are still there after SIGKILL"
     kill -KILL "-$pid" 2>/dev/null
     pause
   done

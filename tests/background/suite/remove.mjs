@@ -15,7 +15,7 @@ export function testRemove(subject) {
       const { id, outputDir } = await subject.processes.spawn("sleep 600");
       await assert.rejects(
         subject.processes.remove(id),
-        (error) => error instanceof BackgroundError && /terminate it first/.test(error.message),
+        (error) => error instanceof BackgroundError && error.reason === "running",
       );
       await subject.processes.terminate(id);
       assert.equal(await subject.processes.remove(id), undefined);
@@ -31,7 +31,7 @@ export function testRemove(subject) {
       await subject.processes.wait(id);
       await assert.rejects(
         subject.processes.remove(id),
-        (error) => error instanceof BackgroundError && /terminate it first/.test(error.message),
+        (error) => error instanceof BackgroundError && error.reason === "running",
       );
       assert.ok(existsSync(outputDir));
       await subject.processes.terminate(id);
