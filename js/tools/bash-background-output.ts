@@ -1,20 +1,35 @@
 import type { Background } from "../background.js";
-import { InvalidArgumentError } from "../errors.js";
 import { ending } from "./ending.js";
-import { inputSchema } from "./input.js";
-import { readExcerpt, readMatchingLines, type Excerpt } from "./read-excerpt.js";
+import { inputSchema, shown, wrongInput } from "./input.js";
+import { checkProcessId } from "./process-id.js";
+import { readExcerpt, readLines, type Excerpt } from "./read-excerpt.js";
 import { defineTool, type Tool } from "./tool.js";
 
 /** How long one request waits, in milliseconds, so that a wait can be cut short. */
 const SLICE_MS = 1000;
 
+const NAME = "bash_background_output";
+
+/**
+ * How this program matches regular expressions. `backtracking`, as engines of JavaScript do: some take for
+ * ever. `linear`: V8 was told to go over to an engine that does not, where an expression permits it.
+ */
+export type Matching = "backtracking" | "linear";
+
+/** Which expressions may take for ever. */
+const ENDLESS: Readonly<Record<Matching, string>> = {
+  backtracking: "nested quantifiers, such as (a+)+",
+  linear:
+    "nested quantifiers, such as (a+)+, together with lookarounds, back references or large counted repetitions",
+};
+
 /** The tool that reads what a process has said, from where the read before it ended. */
 export function bashBackgroundOutputTool(
   processes: Background,
-  { maxOutputChars }: { maxOutputChars: number },
-): Tool<"bash_background_output"> {
+  { maxOutputChars, matching }: { maxOutputChars: number; matching: Matching },
+): Tool<typeof NAME> {
   return defineTool({
-    name: "bash_background_output",
+    name: NAME,
     description: `Gives how a process stands and its output, from \`offset\` up to the end, and the \`next_offset\` for the next call, which then gives only what is new. Output of more than ${maxOutputChars} characters is cut in the middle; all of it is in the files that the result names.`,
     inputSchema: inputSchema(
       {
@@ -33,8 +48,7 @@ export function bashBackgroundOutputTool(
         filter: {
           type: "string",
           minLength: 1,
-          description:
-            "A JavaScript regular expression: only the lines in which it finds something. Nothing ends one that takes for ever, as nested quantifiers such as (a+)+ may.",
+          description: `A JavaScript regular expression without flags: only the lines in which it finds something. It is tried on each line by itself, as the result shows it. Nothing ends one that takes for ever, as may one with ${ENDLESS[matching]}.`,
         },
         exclude: {
           type: "boolean",
@@ -59,17 +73,33 @@ export function bashBackgroundOutputTool(
     },
     run: async (input, { signal }) => {
       const { process_id: id, offset = 0, stream = "both", filter, exclude = false } = input;
+      checkProcessId(id);
+      if (exclude && filter === undefined) {
+        throw wrongInput(NAME, "`exclude` must be left out where there is no `filter`");
+      }
+      const expression = filter === undefined ? undefined : expressionOf(filter);
       if (offset > 0) await checkOffset(processes, id, stream, offset);
       await waitForNews(processes, id, stream, offset, (input.wait_secs ?? 0) * 1000, signal);
-      if (filter === undefined) {
+      if (expression === undefined) {
         const excerpt = await readExcerpt(processes, id, stream, offset, maxOutputChars);
         return await report(processes, id, excerpt, "(no new output)");
       }
-      const options = { stream, offset, filter, exclude };
-      const lines = await readMatchingLines(processes, id, options, maxOutputChars, signal);
+      const isWanted = (line: string): boolean => expression.test(line) !== exclude;
+      const options = { stream, offset, isWanted };
+      const lines = await readLines(processes, id, options, maxOutputChars, signal);
       return await report(processes, id, lines, "(no such line)");
     },
   });
+}
+
+function expressionOf(filter: string): RegExp {
+  try {
+    return new RegExp(filter);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const problem = `\`filter\` must be a JavaScript regular expression, but is ${shown(filter)}: ${reason}`;
+    throw wrongInput(NAME, problem, cause);
+  }
 }
 
 /** Nothing would be found behind a place that is not there yet, for as long as it takes. */
@@ -81,7 +111,8 @@ async function checkOffset(
 ): Promise<void> {
   const { nextOffset: end } = await processes.readOutput(id, { stream, tailBytes: 4, maxBytes: 4 });
   if (offset <= end) return;
-  throw new InvalidArgumentError(
+  throw wrongInput(
+    NAME,
     `\`offset\` must be the next_offset of a call with the same stream, but is ${offset}: ${stream === "both" ? "the output" : stream} ends at ${end}`,
   );
 }

@@ -1,5 +1,6 @@
 import type { Background } from "../background.js";
 import { ending } from "./ending.js";
+import { checkProcessId } from "./process-id.js";
 import { inputSchema } from "./input.js";
 import { defineTool, type Tool } from "./tool.js";
 
@@ -23,6 +24,7 @@ export function bashBackgroundTerminateTool(
       openWorldHint: false,
     },
     run: async ({ process_id: id }) => {
+      checkProcessId(id);
       const process = await processes.terminate(id);
       return `${ending(process)}\n\nNothing of its process group runs any more.`;
     },

@@ -1,7 +1,8 @@
 import type { Background, BackgroundProcess, BackgroundWaitOptions } from "../background.js";
-import { BackgroundError } from "../errors.js";
+import { BackgroundError, isSandpipeError } from "../errors.js";
 import { lastOf } from "./cut-middle.js";
 import { ending } from "./ending.js";
+import { explained } from "./failure.js";
 import { inputSchema } from "./input.js";
 import { keepNewest } from "./keep-newest.js";
 import { oneLine } from "./one-line.js";
@@ -175,18 +176,18 @@ async function whyNotRemoved(processes: Background, id: string): Promise<string 
     await processes.remove(id);
     return undefined;
   } catch (error) {
-    return `still there: ${messageOf(error)} (process_id: ${id})`;
+    const isRunning = isSandpipeError(error, "background") && error.reason === "running";
+    const why = isRunning
+      ? "something that it started still runs; bash_background_terminate stops it"
+      : `it could not be removed: ${explained(error)}`;
+    return `still there: ${why} (process_id: ${id})`;
   }
 }
 
 /** The command may have been started, and can't be asked any more. */
 function lost(id: string, cause: unknown): BackgroundError {
   return new BackgroundError(
-    `${messageOf(cause)}. The command may still run: its process_id is ${id}, for bash_background_output and bash_background_terminate`,
+    `${explained(cause)}. The command may still run: its process_id is ${id}, for bash_background_output and bash_background_terminate`,
     { operation: "bash", output: "", id, cause },
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

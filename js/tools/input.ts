@@ -57,7 +57,13 @@ export function checkInput<P extends Properties, R extends keyof P & string>(
     ? [...problemsOf(schema, input)]
     : [`it must be an object, but is ${shown(input)}`];
   if (problems.length === 0) return input as InputOf<P, R>;
-  throw new InvalidArgumentError(`\`${tool}\` can't take this input: ${problems.join("; ")}`);
+  throw wrongInput(tool, problems.join("; "));
+}
+
+/** What is wrong with an input, as an error whose message is for a model. */
+export function wrongInput(tool: string, problem: string, cause?: unknown): InvalidArgumentError {
+  const details = cause === undefined ? {} : { cause };
+  return new InvalidArgumentError(`\`${tool}\` can't take this input: ${problem}`, details);
 }
 
 function* problemsOf(schema: InputSchema, input: Record<string, unknown>): Generator<string> {
@@ -74,8 +80,19 @@ function* problemsOf(schema: InputSchema, input: Record<string, unknown>): Gener
       if (required.includes(name)) yield `\`${name}\` is missing: ${property.description}`;
     } else if (!fits(property, value)) {
       yield `\`${name}\` must be ${expected(property)}, but is ${shown(value)}`;
+    } else if (typeof value === "string" && NO_TEXT.test(value)) {
+      yield `\`${name}\` must be text without NUL and lone surrogates, but has one ${placeIn(value)}`;
     }
   }
+}
+
+/** What no shell can hold, and half of a character. */
+const NO_TEXT = /\0|\p{Cs}/u;
+
+/** Where it is in a text, in lines and characters as people count them. */
+function placeIn(text: string): string {
+  const lines = text.slice(0, text.search(NO_TEXT)).split("\n");
+  return `in line ${lines.length}, character ${Array.from(lines.at(-1) ?? "").length + 1}`;
 }
 
 function fits(property: InputProperty, value: unknown): boolean {
@@ -119,7 +136,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** How much of a wrong value is shown, in characters. */
 const SHOWN = 100;
 
-function shown(value: unknown): string {
+/** A wrong value, for a message. */
+export function shown(value: unknown): string {
   const text = textOf(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 }

@@ -44,26 +44,31 @@ export async function readExcerpt(
 /** The most that is looked through in one call, in reads of 1 MiB. */
 const MOST_READS = 64;
 
+/** An expression that is found in every line: what is read are whole lines. */
+const ANY_LINE = "";
+
 /**
- * The lines of a process's output from a place on in which `filter` finds something, up to the end of the
+ * The lines of a process's output, as plain text, from a place on that are wanted, up to the end of the
  * output, the budget, or 64 MiB that were looked through: `hasMore` says whether there is more.
  */
-export async function readMatchingLines(
+export async function readLines(
   processes: Background,
   id: string,
   {
+    stream,
     offset: from,
-    ...options
-  }: { stream: Stream; offset: number; filter: string; exclude: boolean },
+    isWanted,
+  }: { stream: Stream; offset: number; isWanted: (line: string) => boolean },
   budget: number,
   signal: AbortSignal | undefined,
 ): Promise<Excerpt & { hasMore: boolean }> {
   let lines = "";
   let offset = from;
   for (let reads = 1; ; reads += 1) {
-    const piece = await processes.readOutput(id, { ...options, offset });
+    const piece = await processes.readOutput(id, { stream, offset, filter: ANY_LINE });
     signal?.throwIfAborted();
-    lines += piece.output;
+    const all = plainText(piece.output).match(/[^\n]*\n|[^\n]+$/g) ?? [];
+    lines += all.filter((line) => isWanted(line.replace(/\n$/, ""))).join("");
     const hasMore = piece.nextOffset > offset;
     if (!hasMore || lines.length > budget || reads === MOST_READS) {
       return { ...within(lines, piece, budget), hasMore };

@@ -1,4 +1,5 @@
 import { checkSignal } from "../signal.js";
+import { failureOf } from "./failure.js";
 import { checkInput, type InputOf, type InputSchema, type Properties } from "./input.js";
 
 /**
@@ -21,9 +22,9 @@ export interface Tool<Name extends string = string> {
    * @param input What the model said: checked against `inputSchema`.
    * @throws {InvalidArgumentError} The input is wrong. The message is for the model, as are the others.
    * @throws {NotFoundError} There is no process of that id.
-   * @throws {BackgroundError} The target could not do it; or the connection was lost while a command ran,
-   * and the message names the process that may go on.
-   * @throws What the runtime's `run` does.
+   * @throws {BackgroundError} The target could not do it, and `cause` is the error that says so to a program;
+   * or the connection was lost while a command ran, and the message names the process that may go on.
+   * @throws What a `run` of the caller's own does.
    * @throws The reason of `opts.signal`, aborted before anything was done or where a wait was cut short.
    */
   readonly execute: (input: unknown, opts?: ToolCallOptions) => Promise<string>;
@@ -81,7 +82,14 @@ export function defineTool<Name extends string, P extends Properties, R extends 
       const checked = checkInput(described.name, described.inputSchema, input);
       const signal = checkSignal(opts.signal === undefined ? {} : { signal: opts.signal });
       signal?.throwIfAborted();
-      return await run(checked, { signal, onProgress });
+      try {
+        return await run(checked, { signal, onProgress });
+      } catch (error) {
+        // The caller's own reason is the caller's.
+        throw signal?.aborted === true && error === signal.reason
+          ? error
+          : failureOf(described.name, error);
+      }
     },
   };
 }

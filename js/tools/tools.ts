@@ -2,7 +2,7 @@ import type { BackgroundOptions, MakeBackground } from "../background.js";
 import { InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
 import { bashBackgroundListTool } from "./bash-background-list.js";
-import { bashBackgroundOutputTool } from "./bash-background-output.js";
+import { bashBackgroundOutputTool, type Matching } from "./bash-background-output.js";
 import { bashBackgroundTerminateTool } from "./bash-background-terminate.js";
 import { bashTool, LONGEST_TIMEOUT_SECS } from "./bash.js";
 import type { Tool } from "./tool.js";
@@ -48,8 +48,15 @@ const LEAST_CHARS = 100;
 /** What can be read at once, in characters of up to four bytes each. */
 const MOST_CHARS = 16_000_000;
 
-/** `tools` for a JavaScript runtime, which has its own way to get at the WebAssembly module. */
-export function toolsWith(background: MakeBackground): MakeTools {
+/**
+ * `tools` for a JavaScript runtime, which has its own way to get at the WebAssembly module.
+ *
+ * @param matching How that runtime matches regular expressions.
+ */
+export function toolsWith(
+  background: MakeBackground,
+  matching: Matching = "backtracking",
+): MakeTools {
   return (runtime, options = {}) => {
     const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
     if (unknown !== undefined) {
@@ -65,7 +72,7 @@ export function toolsWith(background: MakeBackground): MakeTools {
     return [
       bashTool(processes, limits),
       bashBackgroundListTool(processes, limits),
-      bashBackgroundOutputTool(processes, limits),
+      bashBackgroundOutputTool(processes, { ...limits, matching }),
       bashBackgroundTerminateTool(processes),
     ];
   };

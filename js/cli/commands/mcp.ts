@@ -1,9 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { tools } from "../../tools/node.js";
+import { background } from "../../node.js";
+import { toolsWith } from "../../tools/tools.js";
 import { aborted } from "../ending/aborted.js";
 import { command } from "../command-line/command.js";
-import { Ending, INTERRUPTED } from "../ending/ending.js";
+import { Ending } from "../ending/ending.js";
 import { Outlet } from "../screen/outlet.js";
 import { reachRuntime, RUNTIME } from "../target/runtime.js";
 import { version } from "../version.js";
@@ -21,9 +22,10 @@ export const mcp = command({
     "processes outlive it, and the next server finds them.",
   options: RUNTIME,
   notes: `
-It ends, with exit code 0, when stdin ends or on SIGINT, SIGTERM, SIGHUP or SIGQUIT. What runs in the
-foreground is stopped first: SIGTERM to its process group, SIGKILL after 10 seconds. A second signal ends
-it within a second, with exit code 130: what it could not stop goes on up to its timeout.
+It ends, with exit code 0, when stdin ends or on SIGTERM, SIGHUP or SIGQUIT; after Ctrl+C it dies of
+SIGINT. What runs in the foreground is stopped first: SIGTERM to its process group, SIGKILL after 10
+seconds. A second signal has it die of the first within a second: what it could not stop goes on up to
+its timeout.
 
 A client is told of it like this:
   { "mcpServers": { "sandpipe": { "command": "npx", "args": ["sandpipe", "mcp"] } } }
@@ -38,16 +40,21 @@ A client is told of it like this:
     const { serve } = await import("../../mcp/serve.js");
     const log = new Outlet(process.stderr);
     const onError = ({ message }: Error): void => void log.write(`sandpipe: ${message}\n`);
-    const served = { tools: tools(runtime), version: version(), signal: ending.decided, onError };
+    // The program has V8 match so (sandpipe.ts).
+    const tools = toolsWith(background, "linear")(runtime);
+    const served = { tools, version: version(), signal: ending.decided, onError };
     const forced = aborted(ending.forced);
     try {
       await Promise.race([serve(served), forced]);
     } finally {
       await Promise.race([runtime.close(), forced.then(() => delay(CLOSING_MS))]);
     }
-    if (!ending.forced.aborted) return { exitCode: 0 };
-    const message =
-      "there was no answer yet: what ran in the foreground may go on, up to its timeout.";
-    return { exitCode: INTERRUPTED, message };
+    if (ending.forced.aborted) {
+      const message =
+        "there was no answer yet: what ran in the foreground may go on, up to its timeout.";
+      return { ...(await ending.wait()), message };
+    }
+    // To end at another signal is what it waits for, as at the end of stdin.
+    return ending.signal === "SIGINT" ? await ending.wait() : { exitCode: 0 };
   },
 });
