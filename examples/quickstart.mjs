@@ -12,7 +12,12 @@ const agent = await startAgent();
 const sandbox = await connect({ url: agent.url, token: agent.token });
 
 // Ctrl+C ends the command with its agent; a second one doesn't wait for that.
-const interrupted = once(process, "SIGINT").then(() => 130);
+let isInterrupted = false;
+const interrupted = once(process, "SIGINT").then(() => {
+  console.error("stopping; Ctrl+C again to kill now");
+  isInterrupted = true;
+  return 130;
+});
 try {
   const exitCode = await Promise.race([runCommand(), interrupted]);
   process.exitCode = own.length > 0 ? exitCode : 0;
@@ -20,6 +25,8 @@ try {
   sandbox.close();
   await agent.stop();
 }
+// So that a shell's loop around it ends, too.
+if (isInterrupted) process.kill(process.pid, "SIGINT");
 
 async function runCommand() {
   console.log(`$ ${[command, ...args].join(" ")}`);

@@ -46,13 +46,14 @@ export async function run(command, args, options = {}) {
   });
 
   // Ctrl+C reaches the child too; a signal to this process alone is passed on. Either way the child
-  // ends in its own time, and this process after it, whatever was still to be done.
-  let stopping = false;
+  // ends in its own time, and this process after it, by the same signal, whatever was still to be done.
+  /** @type {NodeJS.Signals | undefined} */
+  let stopping;
   const wait = () => {
-    stopping = true;
+    stopping ??= "SIGINT";
   };
   const passOn = (/** @type {NodeJS.Signals} */ signal) => {
-    stopping = true;
+    stopping ??= signal;
     child.kill(signal);
   };
   process.on("SIGINT", wait).on("SIGTERM", passOn).on("SIGHUP", passOn);
@@ -63,11 +64,23 @@ export async function run(command, args, options = {}) {
         resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]);
       });
     });
-    if (stopping) process.exit(exitCode === 0 ? 130 : exitCode);
+    if (stopping !== undefined) endBy(stopping);
     return { exitCode, output };
   } finally {
     process.off("SIGINT", wait).off("SIGTERM", passOn).off("SIGHUP", passOn);
   }
+}
+
+/**
+ * Ends this process by a signal, as shells expect of a program that was interrupted: a loop around it ends, too.
+ *
+ * @param {NodeJS.Signals} signal
+ */
+function endBy(signal) {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  // A container's first process is not ended by its own signals.
+  process.exit(128 + constants.signals[signal]);
 }
 
 /**

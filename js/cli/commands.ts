@@ -4,6 +4,7 @@ import { attach } from "./commands/attach.js";
 import { bg } from "./commands/bg.js";
 import { completion } from "./commands/completion.js";
 import { browserConsole } from "./commands/console.js";
+import { help } from "./commands/help.js";
 import { kill } from "./commands/kill.js";
 import { logs } from "./commands/logs.js";
 import { ps } from "./commands/ps.js";
@@ -21,11 +22,12 @@ export const PROGRAM: CommandGroup = {
   name: "sandpipe",
   summary: "",
   about: "Runs commands in sandboxes.",
-  options: { version: { short: "V", help: "show the version" } },
+  options: { version: { short: "v", help: "show the version" } },
   commands: [
     ...[run, ps, logs, attach, kill, stop],
     ...[bg, agent, browserConsole, mcp],
     completion(() => PROGRAM),
+    help(() => PROGRAM),
   ],
   examples: [
     "sandpipe run -- npm test",

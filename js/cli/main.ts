@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readArguments, readUpToOperand } from "./command-line/arguments.js";
 import type { Command, CommandGroup } from "./command-line/command.js";
 import { PROGRAM } from "./commands.js";
-import { failed, type Outcome } from "./ending/ending.js";
+import type { Outcome } from "./ending/ending.js";
+import { failed } from "./ending/failed.js";
 import { errorLine } from "./command-line/error-line.js";
 import { commandHelp, groupHelp } from "./command-line/help.js";
 import { Outlet } from "./screen/outlet.js";
@@ -16,8 +17,8 @@ const LAST_LINE_MS = 1000;
 /** What a wrong command line ends with. */
 const WRONG_USAGE = 2;
 
-/** Does what the command line says, and gives the exit code. */
-export async function main(args: readonly string[]): Promise<number> {
+/** Does what the command line says, and gives what to end with. Its message has been shown. */
+export async function main(args: readonly string[]): Promise<Outcome> {
   const path: string[] = [];
   let outcome: Outcome;
   try {
@@ -30,7 +31,7 @@ export async function main(args: readonly string[]): Promise<number> {
     }
   }
   if (outcome.message !== undefined) await complain(outcome.message);
-  return outcome.exitCode;
+  return outcome;
 }
 
 /** @param path Takes the names that lead to the command. */

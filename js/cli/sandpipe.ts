@@ -2,6 +2,7 @@
 // The program `sandpipe`.
 import { setFlagsFromString } from "node:v8";
 
+import { dieOf } from "./ending/die-of.js";
 import { OWN_FAILURE } from "./ending/ending.js";
 import { main } from "./main.js";
 
@@ -18,4 +19,6 @@ process.on("uncaughtException", (error) => {
 });
 
 // All that was written has been taken by now, or given up; nothing else is to hold up the end.
-process.exit(await main(process.argv.slice(2)));
+const { exitCode, signal } = await main(process.argv.slice(2));
+if (signal !== undefined) dieOf(signal);
+process.exit(exitCode);

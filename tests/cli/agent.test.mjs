@@ -38,7 +38,7 @@ function directions(said) {
 }
 
 describe("sandpipe agent", () => {
-  it("says how to use it, which is true, and ends with 0 when it is told to", async () => {
+  it("says how to use it, which is true, and ends with 0 on SIGTERM", async () => {
     const invocation = await sandpipe.start(["agent", ...flags()]);
     await invocation.says(/Ctrl\+C stops/);
     const { url, file, exports } = directions(invocation.stdout);
@@ -49,7 +49,11 @@ describe("sandpipe agent", () => {
     assert.match(stdout, /^there\nID .*\n.* echo there\n$/);
     invocation.child.kill("SIGTERM");
     const { exitCode, stderr } = await invocation.end;
-    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+    assert.equal(exitCode, 0);
+    assert.equal(
+      stderr,
+      "sandpipe: stopping; Ctrl+C again to kill now\nsandpipe: the agent has ended, and all that it ran.\n",
+    );
     await invocation.leavesNothing();
   });
 
@@ -61,7 +65,7 @@ describe("sandpipe agent", () => {
     const { execs } = await connect({ url, token });
     assert.equal((await execs.exec("true")).exitCode, 0);
     invocation.child.kill("SIGINT");
-    assert.equal((await invocation.end).exitCode, 0);
+    assert.equal((await invocation.end).signal, "SIGINT");
   });
 
   it("stops what it runs on Ctrl+C, and kills it on the second", async () => {
@@ -77,7 +81,7 @@ describe("sandpipe agent", () => {
     await until(() => existsSync(join(sandpipe.path, "refused")));
     const before = performance.now();
     invocation.stdin.write("\x03");
-    assert.match((await invocation.end).stdout, /exit code 0\r\nrestored\r\n$/);
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
     // Else the agent itself would have killed it, 10 s after the first.
     assert.ok(performance.now() - before < 8_000);
     await invocation.leavesNothing();
@@ -104,8 +108,9 @@ describe("sandpipe agent", () => {
       invocation.child.kill("SIGINT");
       await until(() => existsSync(`${state}.told`));
       invocation.child.kill("SIGINT");
-      const { exitCode, stdout, stderr } = await invocation.end;
-      assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 130, stdout: "", stderr: "" });
+      const { signal, stdout, stderr } = await invocation.end;
+      assert.deepEqual({ signal, stdout }, { signal: "SIGINT", stdout: "" });
+      assert.match(stderr, /\nsandpipe: the agent did not come to listen\.\n$/);
       await invocation.leavesNothing();
     });
   }
@@ -154,7 +159,7 @@ describe("sandpipe console", () => {
     const { execs } = await connect({ url, token });
     assert.equal((await execs.exec("true")).exitCode, 0);
     invocation.child.kill("SIGINT");
-    assert.equal((await invocation.end).exitCode, 0);
+    assert.equal((await invocation.end).signal, "SIGINT");
     await invocation.leavesNothing();
   });
 
@@ -178,7 +183,7 @@ describe("sandpipe console", () => {
     const page = await readFile(fileURLToPath(argument), "utf8");
     assert.ok(page.includes(`location.replace(${JSON.stringify(address)})`));
     invocation.child.kill("SIGINT");
-    assert.equal((await invocation.end).exitCode, 0);
+    assert.equal((await invocation.end).signal, "SIGINT");
     await invocation.leavesNothing();
   });
 

@@ -70,7 +70,12 @@ describe("sandpipe attach, to a terminal", () => {
       invocation.stdin.write(first);
       await invocation.says(says);
       invocation.stdin.write(second);
-      assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+      const { stdout } = await invocation.end;
+      assert.match(
+        stdout,
+        /\nsandpipe: left: exec \w+ goes on; `sandpipe attach \w+` comes back\.\r\n/,
+      );
+      assert.match(stdout, /\nexit code 130\r\nrestored\r\n$/);
       assert.equal((await execs.get(id)).status, "RUNNING");
     }
     await execs.sendStdin(id, { input: "q" });

@@ -111,7 +111,10 @@ describe("sandpipe bg stop, rm", () => {
     await says(ids[1] ?? "", "ready");
     const running = await bg("rm", ...ids);
     assert.equal(running.exitCode, 1);
-    assert.match(running.stderr, /^(sandpipe: [0-9a-f]+: .* is running.*\n){2}$/);
+    assert.match(
+      running.stderr,
+      /^(sandpipe: [0-9a-f]+: it is still running\. `sandpipe bg stop` stops it\.\n){2}$/,
+    );
     const { exitCode, stderr } = await bg("stop", "--grace", "0.5", ...ids);
     assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
     const codes = await Promise.all(ids.map(async (id) => (await processes.get(id)).exitCode));
@@ -128,10 +131,13 @@ describe("sandpipe bg stop, rm", () => {
     const invocation = await sandpipe.startInTerminal(args, { env });
     await says(id, "refused");
     invocation.stdin.write("\x03");
-    await invocation.says("still stopping");
+    await invocation.says("stopping; Ctrl+C again to kill now");
     assert.equal((await processes.get(id)).status, "running");
     invocation.stdin.write("\x03");
-    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    assert.match(
+      (await invocation.end).stdout,
+      /: killed by SIGKILL\.\r\nexit code 130\r\nrestored\r\n$/,
+    );
     await invocation.leavesNothing();
     assert.equal((await processes.get(id)).exitCode, 137);
   });

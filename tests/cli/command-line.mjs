@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { agent } from "../../scripts/project.mjs";
@@ -49,6 +49,22 @@ export async function installSandpipe() {
       const env = { ...options?.env, SHELL: "/bin/sh" };
       // Of util-linux; every Debian has it.
       return Invocation.start(project.path, "script", ["-qc", script, "/dev/null"], { env });
+    },
+
+    /**
+     * Runs a script with a shell in a terminal, as a person does; the program is `sandpipe`.
+     *
+     * @param {string} shell
+     * @param {string} script
+     * @param {StartOptions} [options]
+     */
+    async startScriptInTerminal(shell, script, options) {
+      const file = join(project.path, `script-${randomUUID()}`);
+      await writeFile(file, script);
+      const path = `${dirname(program)}:${process.env["PATH"]}`;
+      const env = { ...options?.env, PATH: path, SHELL: "/bin/sh" };
+      const args = ["-qc", `exec ${shell} ${file}`, "/dev/null"];
+      return Invocation.start(project.path, "script", args, { env });
     },
 
     /** Runs it to its end; its stdin is empty. @param {readonly string[]} args @param {StartOptions} [options] */

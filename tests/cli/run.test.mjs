@@ -38,6 +38,18 @@ describe("sandpipe run", () => {
     assert.equal(await exitCode(["/"]), 126);
   });
 
+  it("says how a shell is run where a line for one was given as a program's name", async () => {
+    const { exitCode, stderr } = await sandpipe.run(["run", "echo 'hi'"]);
+    assert.equal(exitCode, 127);
+    assert.ok(
+      stderr.endsWith(" run `sandpipe run -- sh -c 'echo '\\''hi'\\'''` for one.\n"),
+      stderr,
+    );
+    // A shell that says 127 was one.
+    const shell = await sandpipe.run(["run", "--", ...sh("no-such-command x")]);
+    assert.doesNotMatch(shell.stderr, /sandpipe run/);
+  });
+
   it("keeps stdout and stderr apart", async () => {
     const script = "echo hello; echo oops >&2; printf 'no newline, é 😀'; exit 3";
     assert.deepEqual(await sandpipe.run(["run", "--", ...sh(script)]), {
@@ -242,7 +254,7 @@ describe("sandpipe run, at another agent", () => {
     const pid = Number(invocation.stdout);
     process.kill(pid, 0);
     invocation.child.kill("SIGINT");
-    assert.equal((await invocation.end).exitCode, 130);
+    assert.equal((await invocation.end).signal, "SIGINT");
     assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
   });
 
@@ -266,6 +278,18 @@ describe("sandpipe", () => {
     ["nothing to run", ["run", "--"], /nothing to run.*sandpipe run -- ls/],
     ["a variable without a value", ["run", "--env", "NAME", "true"], /NAME=VALUE.*"NAME"/],
     ["a time that is none", ["run", "--grace", "soon", "true"], /--grace.*seconds.*"soon"/],
+    ["a negative time", ["run", "--timeout", "-1", "true"], /--timeout.*seconds.*"-1"/],
+    ["a negative grace period", ["stop", "--grace", "-0.5", "x"], /--grace.*seconds.*"-0\.5"/],
+    ["a time that is no number", ["run", "--timeout", "nan", "true"], /--timeout.*"nan"/],
+    ["a negative number of bytes", ["bg", "logs", "--tail", "-3", "x"], /--tail.*bytes.*"-3"/],
+    ["a negative number of a piece", ["logs", "-f", "--since", "-1", "x"], /--since.*"-1"/],
+    ["a signal that is none", ["kill", "-s", "-9", "x"], /--signal.*"-9"/],
+    ["a variable without a name", ["run", "--env", "=x", "true"], /NAME=VALUE.*"=x"/],
+    ["a variable that no shell has", ["bg", "start", "--env", "A-B=x", "true"], /--env.*"A-B"/],
+    ["no directory", ["run", "--cwd", "", "true"], /--cwd must not be empty/],
+    ["an option in place of a value", ["run", "--cwd", "-i", "true"], /--cwd needs a value.*"-i"/],
+    ["an expression that is none", ["bg", "logs", "--grep", "(", "x"], /--grep.*"\("/],
+    ["help for what there is not", ["help", "bg", "walk"], /no command "bg walk"/],
     ["a time that is too long", ["run", "--timeout", "1e9", "true"], /--timeout.*"1e9"/],
     ["no time at all", ["run", "--timeout", "0", "true"], /--timeout.*more than 0/],
     ["a token without an address", ["run", "--token-file", "x", "true"], /--token-file.*--url/],
@@ -309,6 +333,10 @@ describe("sandpipe", () => {
       return stdout;
     };
     assert.match(await shown("--version"), /^sandpipe \d+\.\d+\.\d+\n$/);
+    assert.equal(await shown("-v"), await shown("--version"));
+    assert.equal(await shown("help"), await shown("--help"));
+    assert.equal(await shown("help", "run"), await shown("run", "--help"));
+    assert.equal(await shown("help", "bg", "stop"), await shown("bg", "stop", "--help"));
     assert.match(await shown("--help"), /^Usage: sandpipe COMMAND[^]*^ +run +run a command/m);
     const help = await shown("run", "--help");
     for (const option of ["--url", "--token-file", "--cwd", "--env", "--user", "--timeout"]) {

@@ -126,7 +126,8 @@ describe("sandpipe run -t", () => {
     );
     await invocation.says("ready");
     invocation.stdin.write("\x03");
-    assert.match((await invocation.end).stdout, /bye\s+exit code 130\r\nrestored\r\n$/);
+    const { stdout } = await invocation.end;
+    assert.match(stdout, /bye[^]*it ended with exit code 7\.\r\nexit code 130\r\nrestored\r\n$/);
     await invocation.leavesNothing();
   });
 
@@ -134,7 +135,7 @@ describe("sandpipe run -t", () => {
     const invocation = await start("trap '' INT; echo ready; sleep 1000", "-it");
     await invocation.says("ready");
     await invocation.kill(sandpipe.program, "SIGTERM");
-    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    assert.match((await invocation.end).stdout, /exit code 143\r\nrestored\r\n$/);
     await invocation.leavesNothing();
   });
 
@@ -168,7 +169,7 @@ describe("sandpipe run -t", () => {
     await invocation.kill(sandpipe.program, "SIGTERM");
     await invocation.ends(sandpipe.program);
     invocation.child.kill("SIGCONT");
-    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    assert.match((await invocation.end).stdout, /exit code 143\r\nrestored\r\n$/);
     await invocation.leavesNothing();
   });
 });

@@ -1,6 +1,8 @@
 import type { Agent } from "../target/agent.js";
-import { type Ending, failed, type Outcome, OWN_FAILURE, TIMED_OUT } from "../ending/ending.js";
+import { type Ending, type Outcome, OWN_FAILURE, TIMED_OUT } from "../ending/ending.js";
+import { failed } from "../ending/failed.js";
 import { killOverdue } from "../ending/kill-overdue.js";
+import { described } from "../ending/stopped.js";
 import { feedStdin } from "./feed-stdin.js";
 import { ShownOutput } from "./shown-output.js";
 import type { Terminal } from "./terminal.js";
@@ -61,7 +63,8 @@ export class Attendance {
   async #stop(outcome: Outcome): Promise<Outcome> {
     const { execs, own } = this.#agent;
     const { graceMs } = this.#options;
-    const { forced } = this.#ending;
+    const { forced, signal } = this.#ending;
+    let end = outcome;
     // One that has ended may have left processes: those that have to end with an agent of its own
     // are given their time here, where a signal can cut it short.
     if (own || !this.#output.ended) {
@@ -70,17 +73,22 @@ export class Attendance {
       });
       try {
         const options = { graceMs, forceSignal: forced };
-        await Promise.race([execs.terminate(this.#id, options), overdue]);
+        const stopped = await Promise.race([execs.terminate(this.#id, options), overdue]);
+        if (signal !== undefined) {
+          const name = own ? "the command" : `exec ${this.#id}`;
+          end = { ...end, message: `${name}: ${described(stopped, graceMs, forced.aborted)}.` };
+        }
       } catch (error) {
         // An agent of its own stops its commands when it ends.
         if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
+        if (signal !== undefined)
+          end = { ...end, message: "the command was stopped by its agent." };
       }
     }
-    if (this.#ending.unwritable) return outcome;
+    if (this.#ending.unwritable) return end;
     const unshown = await this.#output.rest(graceMs, forced);
-    if (unshown === undefined || unshown === outcome.message) return outcome;
-    const message = outcome.message === undefined ? unshown : `${outcome.message} ${unshown}`;
-    return { ...outcome, message };
+    if (unshown === undefined || unshown === end.message) return end;
+    return { ...end, message: end.message === undefined ? unshown : `${end.message} ${unshown}` };
   }
 
   readonly #fail = (error: unknown): void => {

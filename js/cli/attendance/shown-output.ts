@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ExecStdout } from "../../core/sandpipe.js";
 import type { Execs } from "../../execs.js";
 import { aborted } from "../ending/aborted.js";
-import { failed, type StandardOutput } from "../ending/ending.js";
+import type { StandardOutput } from "../ending/ending.js";
+import { failed } from "../ending/failed.js";
 
 /** How long all of it may take when somebody is in a hurry, in milliseconds. */
 const HURRY_MS = 1000;

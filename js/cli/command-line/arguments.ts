@@ -48,7 +48,11 @@ export function readUpToOperand(options: Options, args: readonly string[]): Argu
 }
 
 function parse(options: Options, args: readonly string[]): Arguments {
-  const config = { args: [...args], options: configOf(options), allowPositionals: true };
+  const config = {
+    args: withNegatives(options, args),
+    options: configOf(options),
+    allowPositionals: true,
+  };
   try {
     const { values, positionals } = parseArgs({ ...config, strict: true });
     return { values: { ...defaults(options), ...values }, operands: positionals } as Arguments;
@@ -58,6 +62,29 @@ function parse(options: Options, args: readonly string[]): Arguments {
     const [what = error.message] = error.message.split(/\. (?=To specify a positional)/);
     throw new UsageError(what, { cause: error });
   }
+}
+
+/**
+ * Joins negative numbers to the options before them. `parseArgs` would say that `--timeout -1` is ambiguous;
+ * who reads the option's value says what is wrong with it.
+ *
+ * @throws {UsageError} Something else that looks like an option stands where a value has to.
+ */
+function withNegatives(options: Options, args: readonly string[]): string[] {
+  const config = { args: [...args], options: configOf(options), allowPositionals: true };
+  const { tokens } = parseArgs({ ...config, strict: false, tokens: true });
+  const joined = [...args];
+  for (const token of tokens.toReversed()) {
+    if (token.kind !== "option" || token.inlineValue !== false) continue;
+    const { index, name, rawName, value } = token;
+    const isAlone = args[index] === rawName;
+    if (isAlone && /^-[\d.]/.test(value)) joined.splice(index, 2, `--${name}=${value}`);
+    else if (/^-./.test(value)) {
+      const inOne = `write --${name}=${value} if that is its value`;
+      throw new UsageError(`--${name} needs a value, but "${value}" follows: ${inOne}`);
+    }
+  }
+  return joined;
 }
 
 type Config = NonNullable<ParseArgsConfig["options"]>;

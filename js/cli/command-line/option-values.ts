@@ -21,6 +21,36 @@ export function timeLimit(option: string, text: string | undefined): number | un
   return time;
 }
 
+/** A directory or another name, which is not empty. */
+export function path(option: string, text: string | undefined): string | undefined {
+  if (text !== "") return text;
+  throw new UsageError(`${option} must not be empty`);
+}
+
+/** A regular expression of JavaScript. */
+export function regularExpression(option: string, text: string): string {
+  try {
+    new RegExp(text);
+    return text;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(
+      `${option} must be a regular expression of JavaScript, but is "${text}": ${reason}`,
+      { cause },
+    );
+  }
+}
+
+/** Variables, each as `NAME=VALUE`, for a shell: it takes no other names (POSIX, 3.231 Name). */
+export function shellVariables(settings: readonly string[]): Record<string, string> {
+  const all = variables(settings);
+  const odd = Object.keys(all).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (odd === undefined) return all;
+  throw new UsageError(
+    `--env must have a name of letters, digits and _, which does not begin with a digit, but has "${odd}"`,
+  );
+}
+
 /** Variables, each as `NAME=VALUE`. */
 export function variables(settings: readonly string[]): Record<string, string> {
   const pairs = settings.map((setting): [string, string] => {

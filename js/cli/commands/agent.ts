@@ -19,10 +19,11 @@ It is the program that $SANDPIPE_AGENT names, else the one in $PATH. Ctrl+C, SIG
 SIGQUIT stop it with all that it runs: SIGTERM first, SIGKILL after 10 s or at a second signal.
 
 Exit codes:
-  0    it was told to stop, and nothing of it is left
+  0    SIGTERM, SIGHUP or SIGQUIT told it to stop, and nothing of it is left
   2    the command line is wrong
   125  it could not be started; stderr says why
-  130  it was told to stop before it listened, and nothing of it is left
+  130  Ctrl+C: it dies of SIGINT, and nothing of it is left; 128 + N, of another signal N, where it did
+       not listen yet
   141  stdout or stderr was closed
   another one is the agent's own
 `,

@@ -1,7 +1,8 @@
-import { command } from "../command-line/command.js";
+import { command, type Values } from "../command-line/command.js";
 import { CONNECTION, connectToNamed } from "../target/connection.js";
 import { Detached, upToDetachKeys } from "../attendance/detach-keys.js";
-import { Ending, failed, INTERRUPTED } from "../ending/ending.js";
+import { Ending, LEFT } from "../ending/ending.js";
+import { failed } from "../ending/failed.js";
 import { execsByPrefix } from "../target/exec-by-prefix.js";
 import { feedStdin } from "../attendance/feed-stdin.js";
 import { newestSequence } from "../attendance/newest-sequence.js";
@@ -10,6 +11,7 @@ import { sequenceNumber } from "../command-line/option-values.js";
 import { withWayOn } from "../attendance/output-lost.js";
 import { ShownOutput } from "../attendance/shown-output.js";
 import { Terminal } from "../attendance/terminal.js";
+import { shellQuote } from "../screen/shell-quote.js";
 
 export const attach = command({
   name: "attach",
@@ -35,7 +37,8 @@ Exit codes:
   the command's own  128 + N after death by signal N
   2                  the command line is wrong
   125                sandpipe itself failed; stderr says why
-  130                left, or stopped by a signal; the command goes on
+  130                left by keys, or by Ctrl+C: then it dies of SIGINT; 128 + N, of signal N, in the
+                     same way; the command goes on
   141                stdout or stderr was closed
 `,
   examples: ["sandpipe attach 3f9c04", "sandpipe attach --no-stdin 3f9c04 | tee log"],
@@ -46,8 +49,10 @@ Exit codes:
     const ending = new Ending();
     ending.listenToSignals();
     let terminal: Terminal | undefined;
+    const seat: { id?: string; isLeft: boolean } = { isLeft: false };
     const attend = async (): Promise<void> => {
       const { id, pty } = await execsByPrefix(execs)(written);
+      seat.id = id;
       // Where a terminal shows it, and may answer.
       const newest = pty && process.stdout.isTTY ? await newestSequence(execs, id) : 0;
       const textOf = withoutOldQueries(newest);
@@ -68,12 +73,26 @@ Exit codes:
       ending.decide({ exitCode: await exitCode });
     };
     const fail = (error: unknown): void => {
-      const left = error instanceof Detached;
-      ending.decide(left ? { exitCode: INTERRUPTED } : failed(withWayOn(error)));
+      seat.isLeft = error instanceof Detached;
+      ending.decide(seat.isLeft ? { exitCode: LEFT } : failed(withWayOn(error)));
     };
     attend().catch(fail);
     const outcome = await ending.wait();
     terminal?.restore();
-    return outcome;
+    const { id, isLeft } = seat;
+    if (id === undefined || !(isLeft || ending.signal !== undefined)) return outcome;
+    // The command's prompt, or what was typed there, stands in the line; or else `^C` does.
+    if (isLeft && process.stderr.isTTY) await ending.output.stderr.write("\n");
+    else await ending.endLine();
+    const back = shellQuote(["sandpipe", "attach", ...target(values), written]);
+    return { ...outcome, message: `left: exec ${id} goes on; \`${back}\` comes back.` };
   },
 });
+
+/** The options that name the same agent once more. */
+function target(values: Values<typeof CONNECTION>): string[] {
+  return Object.keys(CONNECTION).flatMap((name) => {
+    const value = values[name as keyof typeof CONNECTION];
+    return value === undefined ? [] : [`--${name}`, value];
+  });
+}

@@ -27,7 +27,7 @@ Exit codes:
   1    one could not be sent it; stderr says which and why
   2    the command line is wrong
   125  sandpipe itself failed; stderr says why
-  130  stopped by a signal; some may have been sent it
+  130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way; some may have been sent it
   141  stderr was closed
 `,
   examples: ["sandpipe kill 3f9c04", "sandpipe kill -s HUP 3f9c04 8a77e1"],

@@ -33,7 +33,7 @@ Exit codes:
   0    all of it was shown, whatever the command's own exit code is
   2    the command line is wrong
   125  sandpipe itself failed; stderr says why
-  130  stopped by a signal
+  130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141  stdout or stderr was closed
 `,
   examples: ["sandpipe logs 3f9c04", "sandpipe logs -f 3f9c04 | grep -i error"],

@@ -3,11 +3,15 @@ import { reachAgent } from "../target/agent.js";
 import { Attendance } from "../attendance/attendance.js";
 import { command } from "../command-line/command.js";
 import { CONNECTION } from "../target/connection.js";
-import { Ending, INTERRUPTED } from "../ending/ending.js";
-import { milliseconds, timeLimit, variables } from "../command-line/option-values.js";
+import { Ending, type Outcome } from "../ending/ending.js";
+import { milliseconds, path, timeLimit, variables } from "../command-line/option-values.js";
+import { shellQuote } from "../screen/shell-quote.js";
 import { startCommand } from "../attendance/start-command.js";
 import { Terminal } from "../attendance/terminal.js";
 import { UsageError } from "../command-line/usage-error.js";
+
+/** The exit code where there is no such program, as a shell has it. */
+const NO_PROGRAM = 127;
 
 export const run = command({
   name: "run",
@@ -54,7 +58,7 @@ Exit codes:
   2                  the command line is wrong
   124                the timeout passed
   125                sandpipe itself failed; stderr says why
-  130                stopped by a signal
+  130                 Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141                stdout or stderr was closed
 `,
   examples: [
@@ -69,29 +73,46 @@ Exit codes:
       const example = "write the command last, as in `sandpipe run -- ls -l`";
       throw new UsageError(`there is nothing to run: ${example}`);
     }
-    const { cwd, user, interactive, tty } = values;
+    const { interactive, tty } = values;
+    const cwd = path("--cwd", values.cwd);
+    const user = path("--user", values.user);
     const graceMs = milliseconds("--grace", values.grace ?? "10");
     const timeoutMs = timeLimit("--timeout", values.timeout);
     const request = { command: program, args, cwd, user, env: variables(values.env), interactive };
     const terminal = tty ? new Terminal() : undefined;
     const ending = new Ending();
-    ending.listenToSignals();
+    ending.stopAtSignals();
     const agent = await Promise.race([reachAgent(values), aborted(ending.forced)]);
     // One of its own that is only starting ends with this process.
-    if (agent === undefined) return { exitCode: INTERRUPTED };
+    if (agent === undefined) return await nothingRun(ending);
     try {
       // Told to stop before there is anything to be stopped.
-      if (ending.outcome !== undefined) return ending.outcome;
+      if (ending.outcome !== undefined) return await nothingRun(ending);
       const starting = startCommand(agent.execs, request, terminal);
       const id = await Promise.race([starting, aborted(ending.forced)]);
       if (id === undefined) {
-        const message = "the agent has not answered yet: the command may have been started.";
-        return agent.own ? { exitCode: INTERRUPTED } : { exitCode: INTERRUPTED, message };
+        const message = agent.own
+          ? "the command was killed with its agent."
+          : "the agent has not answered yet: the command may have been started.";
+        return { ...(await ending.wait()), message };
       }
       const options = { timeoutMs, graceMs, interactive };
-      return await new Attendance(agent, id, options, ending).toTheEnd(terminal);
+      const outcome = await new Attendance(agent, id, options, ending).toTheEnd(terminal);
+      const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
+      return meansShell ? { ...outcome, message: shellHint(program) } : outcome;
     } finally {
       await agent.close(ending.forced);
     }
   },
 });
+
+async function nothingRun(ending: Ending): Promise<Outcome> {
+  const outcome = await ending.wait();
+  return ending.signal === undefined ? outcome : { ...outcome, message: "nothing was run." };
+}
+
+/** A line for a shell was given as if it were the name of a program. */
+function shellHint(line: string): string {
+  const inShell = `sandpipe run -- sh -c ${shellQuote([line])}`;
+  return `there is no shell that would read "${line}" as a command line: run \`${inShell}\` for one.`;
+}

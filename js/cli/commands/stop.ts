@@ -24,7 +24,7 @@ Exit codes:
   1    one could not be stopped; stderr says which and why
   2    the command line is wrong
   125  sandpipe itself failed; stderr says why
-  130  all are stopped, and there was a signal meanwhile
+  130  all are stopped, and there was Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
 `,
   examples: ["sandpipe stop 3f9c04", "sandpipe stop --grace 60 3f9c04 8a77e1"],
 
@@ -32,7 +32,7 @@ Exit codes:
     const graceMs = milliseconds("--grace", values.grace ?? "10");
     const { execs } = await connectToNamed(values);
     const find = execsByPrefix(execs);
-    return await stopEach(ids, async (written, forceSignal) =>
+    return await stopEach(ids, graceMs, async (written, forceSignal) =>
       execs.terminate((await find(written)).id, { graceMs, forceSignal }),
     );
   },

@@ -1,18 +1,24 @@
-import { aborted } from "./aborted.js";
+import { constants } from "node:os";
+import { isatty } from "node:tty";
+
+import { errorLine } from "../command-line/error-line.js";
 import { Outlet } from "../screen/outlet.js";
+import { aborted } from "./aborted.js";
 
 /** What the program ends with. */
 export interface Outcome {
   exitCode: number;
   /** What stderr says of it. */
   message?: string;
+  /** The signal that it dies of, where a parent can see that; `exitCode` is what a shell makes of it. */
+  signal?: NodeJS.Signals;
 }
 
 /** The exit code of a failure of its own, as `docker run`, `env` and `timeout` have it. */
 export const OWN_FAILURE = 125;
 
-/** The exit code after a signal to stop: 128 + SIGINT, as a shell has it. */
-export const INTERRUPTED = 130;
+/** The exit code of a command that was left and goes on: 128 + SIGINT, as a shell has it. */
+export const LEFT = 130;
 
 /** The exit code when the timeout has passed, as the `timeout` of the GNU coreutils has it. */
 export const TIMED_OUT = 124;
@@ -21,6 +27,18 @@ export const TIMED_OUT = 124;
 export const OUTPUT_CLOSED = 141;
 
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/** A signal that asks a program to stop. */
+export type StopSignal = (typeof STOP_SIGNALS)[number];
+
+/**
+ * The outcome after a signal to stop: it dies of that, so that a shell's loop around it ends, too. Of SIGQUIT
+ * it only has the exit code: to die of it leaves a memory dump.
+ */
+export function stoppedBy(signal: StopSignal): Outcome {
+  const exitCode = 128 + constants.signals[signal];
+  return signal === "SIGQUIT" ? { exitCode } : { exitCode, signal };
+}
 
 /** The standard output of this process. */
 export interface StandardOutput {
@@ -36,6 +54,7 @@ export class Ending {
   readonly #decided = new AbortController();
   readonly #forced = new AbortController();
   #outcome: Outcome | undefined;
+  #signal: StopSignal | undefined;
   #unwritable = false;
 
   /** stdout and stderr. One that can't be written to decides the outcome. */
@@ -52,6 +71,11 @@ export class Ending {
   /** The outcome, once it has been decided. */
   get outcome(): Outcome | undefined {
     return this.#outcome;
+  }
+
+  /** The signal that has decided the outcome, if one has. */
+  get signal(): StopSignal | undefined {
+    return this.#signal;
   }
 
   /** Aborted when the outcome has been decided. */
@@ -75,14 +99,42 @@ export class Ending {
     this.#decided.abort();
   }
 
-  /** Takes the signals that ask a program to stop, from now on. */
-  listenToSignals(): void {
+  /**
+   * Takes the signals that ask a program to stop, from now on.
+   *
+   * @param onFirst Called when one has decided the outcome.
+   */
+  listenToSignals(onFirst: () => void = () => undefined): void {
     for (const signal of STOP_SIGNALS) {
       process.on(signal, () => {
-        if (this.#outcome === undefined) this.decide({ exitCode: INTERRUPTED });
-        else this.#forced.abort();
+        if (this.#outcome !== undefined) {
+          this.#forced.abort();
+          return;
+        }
+        this.#signal = signal;
+        this.decide(stoppedBy(signal));
+        onFirst();
       });
     }
+  }
+
+  /** The same, and stderr says at once that something is being stopped, and what a second signal does. */
+  stopAtSignals(): void {
+    this.listenToSignals(() => {
+      void this.endLine();
+      void this.say("stopping; Ctrl+C again to kill now");
+    });
+  }
+
+  /** Says something on stderr, on a line of its own. */
+  say(message: string): Promise<void> {
+    return this.output.stderr.write(errorLine(message));
+  }
+
+  /** Ends the line in which a terminal has shown `^C`. */
+  async endLine(): Promise<void> {
+    const isShown = this.#signal === "SIGINT" && isatty(0) && process.stderr.isTTY;
+    if (isShown) await this.output.stderr.write("\n");
   }
 
   /** Resolves the outcome when it has been decided. */
@@ -97,9 +149,4 @@ export class Ending {
     const message = `the output can't be written: ${error.message}.`;
     this.decide(error.code === "EPIPE" ? closed : { exitCode: OWN_FAILURE, message });
   }
-}
-
-/** The outcome of a failure of its own. */
-export function failed(error: unknown): Outcome & { message: string } {
-  return { exitCode: OWN_FAILURE, message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,9 +1,14 @@
+/** What was written is the id of none, or the beginning of several. The message has it. */
+export class WrongIdError extends Error {
+  override readonly name = "WrongIdError";
+}
+
 /**
  * The one thing whose id is, or begins with, what was written.
  *
  * @param kind What the things are, for people.
  * @param list The command that lists them.
- * @throws There is none, or more than one.
+ * @throws {WrongIdError} There is none, or more than one.
  */
 export function byPrefix<T extends { id: string }>(
   things: readonly T[],
@@ -14,9 +19,13 @@ export function byPrefix<T extends { id: string }>(
   if (exact !== undefined) return exact;
   const [found, ...others] = things.filter(({ id }) => written !== "" && id.startsWith(written));
   if (found === undefined) {
-    throw new Error(`no ${kind} has the id "${written}": \`${list}\` lists those that there are.`);
+    throw new WrongIdError(
+      `no ${kind} has the id "${written}": \`${list}\` lists those that there are.`,
+    );
   }
   if (others.length === 0) return found;
   const count = others.length + 1;
-  throw new Error(`"${written}" is ambiguous: the ids of ${count} ${kind}s begin so. Write more.`);
+  throw new WrongIdError(
+    `"${written}" is ambiguous: the ids of ${count} ${kind}s begin so. Write more.`,
+  );
 }

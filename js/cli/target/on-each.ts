@@ -1,6 +1,6 @@
 import type { Outcome, StandardOutput } from "../ending/ending.js";
-import { failed } from "../ending/ending.js";
 import { errorLine } from "../command-line/error-line.js";
+import { failureOf } from "../ending/failed.js";
 
 /** Does something with each of several ids at once, and says on stderr what it could not be done with. */
 export async function onEach(
@@ -14,7 +14,7 @@ export async function onEach(
         await act(id);
         return false;
       } catch (error) {
-        await stderr.write(errorLine(`${id}: ${failed(error).message}`));
+        await stderr.write(errorLine(failureOf(id, error)));
         return true;
       }
     }),

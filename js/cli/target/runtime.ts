@@ -1,6 +1,6 @@
 import { localRuntime } from "../../node/local-runtime.js";
 import { sshRuntime } from "../../node/ssh-runtime.js";
-import type { Runtime } from "../../runtime.js";
+import { RUN_AND_FORGET, type Runtime } from "../../runtime.js";
 import type { Options, Values } from "../command-line/command.js";
 import { CONNECTION, connectIfNamed } from "./connection.js";
 import { UsageError } from "../command-line/usage-error.js";
@@ -43,11 +43,14 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
   }
   if (ssh !== undefined) return sshRuntime({ host: ssh });
   const sandbox = local ? undefined : await connectIfNamed(values);
-  return sandbox ?? closable(localRuntime());
+  if (sandbox === undefined) return closable(localRuntime());
+  return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, () => {
+    sandbox.close();
+  });
 }
 
 /** A runtime whose scripts that are under way are stopped when it is closed. */
-function closable(runtime: Runtime): ReachedRuntime {
+function closable(runtime: Runtime, close: () => void = () => undefined): ReachedRuntime {
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   return {
@@ -60,6 +63,7 @@ function closable(runtime: Runtime): ReachedRuntime {
     async close() {
       closing.abort();
       await Promise.allSettled(underWay);
+      close();
     },
   };
 }

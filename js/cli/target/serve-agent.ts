@@ -2,13 +2,7 @@ import { readFile } from "node:fs/promises";
 
 import { spawnAgent, type AgentAddress } from "../../node/agent-process.js";
 import { aborted } from "../ending/aborted.js";
-import {
-  Ending,
-  INTERRUPTED,
-  type Outcome,
-  OWN_FAILURE,
-  type StandardOutput,
-} from "../ending/ending.js";
+import { Ending, type Outcome, OWN_FAILURE, type StandardOutput } from "../ending/ending.js";
 import { withProgress } from "../screen/progress.js";
 
 /**
@@ -23,7 +17,7 @@ export async function serveAgent(
   announce: (address: AgentAddress, output: StandardOutput) => Promise<void>,
 ): Promise<Outcome> {
   const ending = new Ending();
-  ending.listenToSignals();
+  ending.stopAtSignals();
   const { child, listening, ended } = spawnAgent(args);
   const told = aborted(ending.decided).then(() => undefined);
   let address: AgentAddress | undefined;
@@ -37,9 +31,16 @@ export async function serveAgent(
     const stopping = stop();
     await withProgress("stopping what it runs", stopping, ending.forced);
   }
-  if (address === undefined) return { exitCode: INTERRUPTED };
+  const { outcome = { exitCode: OWN_FAILURE }, signal, unwritable } = ending;
+  if (address === undefined) return { ...outcome, message: "the agent did not come to listen." };
   const { exitCode } = child;
-  if (exitCode === 0) return ending.unwritable ? await ending.wait() : { exitCode };
+  if (exitCode === 0) {
+    if (unwritable) return outcome;
+    if (signal === undefined) return { exitCode };
+    const message = "the agent has ended, and all that it ran.";
+    // To end at another signal is what it waits for.
+    return signal === "SIGINT" ? { ...outcome, message } : { exitCode, message };
+  }
   return { exitCode: exitCode ?? OWN_FAILURE, message: "the agent did not end as it should." };
 
   async function stop(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Background, ReadOutputOptions } from "../../../background.js";
 import { command } from "../../command-line/command.js";
 import type { Outlet } from "../../screen/outlet.js";
 import { onTarget } from "../../target/on-target.js";
-import { byteCount } from "../../command-line/option-values.js";
+import { byteCount, regularExpression } from "../../command-line/option-values.js";
 import { processesByPrefix } from "../../target/process-by-prefix.js";
 import { RUNTIME } from "../../target/runtime.js";
 import { UsageError } from "../../command-line/usage-error.js";
@@ -38,7 +38,7 @@ Exit codes:
   0    all of it was shown, whatever the process's own exit code is
   2    the command line is wrong
   125  sandpipe itself failed; stderr says why
-  130  stopped by a signal
+  130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141  stdout was closed
 `,
   examples: ["sandpipe bg logs 3f9c04", "sandpipe bg logs -f --grep 'error|warn' 3f9c04"],
@@ -49,7 +49,7 @@ Exit codes:
       throw new UsageError(`--stream must be stdout, stderr or both, but is "${stream}"`);
     }
     const what: ReadOutputOptions = { stream };
-    if (grep !== undefined) what.filter = grep;
+    if (grep !== undefined) what.filter = regularExpression("--grep", grep);
     const tail = values.tail === undefined ? undefined : byteCount("--tail", values.tail);
     return await onTarget(values, async (processes, { stdout }) => {
       const { id } = await processesByPrefix(processes)(written);

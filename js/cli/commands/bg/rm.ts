@@ -17,7 +17,7 @@ Exit codes:
   1    one could not be removed, since it runs, say; stderr says which and why
   2    the command line is wrong
   125  sandpipe itself failed; stderr says why
-  130  stopped by a signal; some may have been removed
+  130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way; some may have been removed
   141  stderr was closed
 `,
   examples: ["sandpipe bg rm 3f9c04 8a77e1"],

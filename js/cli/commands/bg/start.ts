@@ -2,7 +2,7 @@ import type { SpawnOptions } from "../../../background.js";
 import { command } from "../../command-line/command.js";
 import { json } from "../../screen/json.js";
 import { onTarget } from "../../target/on-target.js";
-import { timeLimit, variables } from "../../command-line/option-values.js";
+import { path, shellVariables, timeLimit } from "../../command-line/option-values.js";
 import { RUNTIME } from "../../target/runtime.js";
 import { shellQuote } from "../../screen/shell-quote.js";
 import { UsageError } from "../../command-line/usage-error.js";
@@ -34,12 +34,13 @@ export const start = command({
   ],
 
   async run(values, words) {
-    const { command: script, name, cwd } = values;
+    const { command: script, name } = values;
+    const cwd = path("--cwd", values.cwd);
     if ((script === undefined) === (words.length === 0)) {
       const example = "as in `sandpipe bg start -- npm run dev`, or a script with -c";
       throw new UsageError(`give either a command, ${example}`);
     }
-    const options: SpawnOptions = { env: variables(values.env) };
+    const options: SpawnOptions = { env: shellVariables(values.env) };
     const timeoutMs = timeLimit("--timeout", values.timeout);
     if (name !== undefined) options.name = name;
     if (cwd !== undefined) options.cwd = cwd;

@@ -1,5 +1,6 @@
 import { background } from "../../../node.js";
 import { aborted } from "../../ending/aborted.js";
+import { killOverdue } from "../../ending/kill-overdue.js";
 import { command } from "../../command-line/command.js";
 import { milliseconds } from "../../command-line/option-values.js";
 import { processesByPrefix } from "../../target/process-by-prefix.js";
@@ -29,14 +30,15 @@ Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sand
     const processes = background(runtime);
     const find = processesByPrefix(processes);
     try {
-      return await stopEach(ids, async (written, forced) => {
+      return await stopEach(ids, graceMs, async (written, forced) => {
         const { id } = await find(written);
         const stopped = processes.terminate(id, { graceMs });
         const killed = aborted(forced).then(() => processes.terminate(id, { graceMs: 0 }));
         return await Promise.race([stopped, killed]);
       });
     } finally {
-      await runtime.close();
+      // After a kill that was not confirmed nothing more may come.
+      await Promise.race([runtime.close(), killOverdue(AbortSignal.abort())]);
     }
   },
 });

@@ -1,0 +1,217 @@
+// @ts-check
+// What the program says and how it ends when it is told to stop.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { connect } from "sandpipe";
+import { startTestAgent } from "../agent.mjs";
+import { installWithProcesses } from "./background-processes.mjs";
+import { until } from "./command-line.mjs";
+
+const { sandpipe, env, processes, start, remove } = await installWithProcesses();
+
+/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
+let agent;
+/** @type {import("sandpipe").Sandbox} */
+let sandbox;
+/** @type {import("sandpipe").Execs} */
+let execs;
+/** @type {{ env: NodeJS.ProcessEnv }} */
+let atAgent;
+
+before(async () => {
+  agent = await startTestAgent();
+  sandbox = await connect(agent);
+  ({ execs } = sandbox);
+  atAgent = { env: { ...env, SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token } };
+});
+after(async () => {
+  await agent.stop();
+  await remove();
+});
+
+const STOPPING = "sandpipe: stopping; Ctrl+C again to kill now\n";
+
+/** Does not end on SIGTERM, and says that it was told. */
+const STUBBORN = "trap 'echo refused' TERM; echo ready; while :; do sleep 0.05; done";
+
+describe("Ctrl+C in a loop of a shell", () => {
+  for (const shell of ["dash", "bash", "busybox sh"]) {
+    for (const command of ["sandpipe run --", "sandpipe run --timeout 1000 -t --"]) {
+      it(`ends the loop of ${shell} around \`${command}\``, async () => {
+        const script = `for round in 1 2 3; do
+          echo "round $round"; ${command} sh -c 'echo ready; sleep 1000'
+        done; echo "the loop is over"`;
+        const invocation = await sandpipe.startScriptInTerminal(shell, script, { env });
+        await invocation.says("ready");
+        invocation.stdin.write("\x03");
+        let ended = false;
+        void invocation.end.then(() => (ended = true));
+        await until(() => ended || invocation.stdout.includes("round 2"));
+        const rounds = invocation.stdout.match(/round \d|the loop is over/g);
+        invocation.child.kill();
+        assert.deepEqual(rounds, ["round 1"], invocation.stdout);
+        assert.match(invocation.stdout, /stopping; Ctrl\+C again to kill now/);
+        await invocation.willLeaveNothing();
+      });
+    }
+  }
+});
+
+describe("sandpipe run, told to stop", () => {
+  it("says so while the command still runs, then what became of it", async () => {
+    const args = ["run", "--grace", "0.5", "--", "sh", "-c", STUBBORN];
+    const invocation = await sandpipe.start(args);
+    await invocation.says("ready\n");
+    invocation.child.kill("SIGINT");
+    await until(() => invocation.stderr === STOPPING);
+    const { signal, stderr } = await invocation.end;
+    assert.equal(signal, "SIGINT");
+    // The shell tells of its `sleep`, too.
+    assert.match(
+      stderr.slice(STOPPING.length),
+      /^(Terminated\n)*sandpipe: the command: killed: it did not end within 0\.5 s\.\n$/,
+    );
+    await invocation.leavesNothing();
+  });
+
+  for (const [script, end] of /** @type {const} */ ([
+    ["echo ready; exec sleep 1000", "stopped by SIGTERM"],
+    ["trap 'exit 7' TERM; echo ready; sleep 1000 & wait", "it ended with exit code 7"],
+  ])) {
+    it(`names the exec at an agent that is named, and says: ${end}`, async () => {
+      const invocation = await sandpipe.start(["run", "--", "sh", "-c", script], atAgent);
+      await invocation.says("ready\n");
+      const running = (await execs.list()).find(({ status }) => status === "RUNNING");
+      invocation.child.kill("SIGTERM");
+      const { signal, stderr } = await invocation.end;
+      assert.equal(signal, "SIGTERM");
+      assert.equal(stderr, `${STOPPING}sandpipe: exec ${running?.id}: ${end}.\n`);
+    });
+  }
+
+  it("exits with 130 where nobody can see a signal, as the first process of a container", async () => {
+    if (process.getuid?.() !== 0) return;
+    const args = [
+      "--fork",
+      "--pid",
+      sandpipe.program,
+      "run",
+      "--",
+      "sh",
+      "-c",
+      "echo ready; sleep 100",
+    ];
+    const child = spawn("unshare", args, {
+      cwd: sandpipe.path,
+      env: { ...process.env, ...atAgent.env, MARKER: randomUUID() },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    const inner = execFileSync("pgrep", ["-P", String(child.pid)], { encoding: "utf8" }).trim();
+    process.kill(Number(inner), "SIGINT");
+    const [exitCode, signal] = await once(child, "exit");
+    assert.deepEqual([exitCode, signal], [130, null]);
+  });
+});
+
+describe("what only looks on or waits", () => {
+  /** @type {[name: string, args: (id: string) => string[]][]} */
+  const AT_AGENT = [
+    ["logs -f", (id) => ["logs", "-f", id]],
+    ["attach", (id) => ["attach", "--no-stdin", id]],
+  ];
+  for (const [name, args] of AT_AGENT) {
+    for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) {
+      it(`\`${name}\` dies of ${signal}, and the command goes on`, async () => {
+        const script = ["-c", "echo ready; sleep 1000"];
+        const { id } = await execs.create({ command: "sh", args: script });
+        const invocation = await sandpipe.start(args(id), atAgent);
+        await invocation.says("ready");
+        invocation.child.kill(signal);
+        const end = await invocation.end;
+        assert.equal(end.signal, signal);
+        assert.equal((await execs.get(id)).status, "RUNNING");
+        await execs.delete(id);
+      });
+    }
+  }
+
+  for (const name of ["logs", "wait"]) {
+    for (const place of ["this machine", "an agent"]) {
+      it(`\`bg ${name}\` over ${place} dies of SIGINT, and leaves nothing of its own`, async () => {
+        const [own, options] =
+          place === "this machine" ? [processes, { env }] : [sandbox.background, atAgent];
+        const { id } = await own.spawn("echo ready; sleep 1000");
+        const before = (await execs.list()).map((exec) => exec.id);
+        const args = name === "logs" ? ["logs", "-f"] : ["wait"];
+        const invocation = await sandpipe.start(["bg", ...args, id], options);
+        if (name === "logs") await invocation.says("ready");
+        // A script that does not wait yet is none that could be left.
+        const waits = async () =>
+          (await execs.list()).some(
+            ({ status, args }) => status === "RUNNING" && args.join().includes("while_read"),
+          );
+        if (place === "an agent") await until(waits);
+        invocation.child.kill("SIGINT");
+        assert.equal((await invocation.end).signal, "SIGINT");
+        await invocation.leavesNothing();
+        const left = (await execs.list()).filter((exec) => !before.includes(exec.id));
+        assert.deepEqual(left, []);
+        assert.equal((await own.get(id)).status, "running");
+        await own.terminate(id);
+      });
+    }
+  }
+
+  it("`bg logs -f` that is killed leaves a script that ends by itself, before its wait is over", async () => {
+    const id = await start("echo ready; sleep 1000");
+    const invocation = await sandpipe.start(["bg", "logs", "-f", id], { env });
+    await invocation.says("ready");
+    // A read waits for 20 s on its target.
+    await until(async () => (await invocation.find("sleep")) !== undefined);
+    const begin = performance.now();
+    invocation.child.kill("SIGKILL");
+    await invocation.willLeaveNothing();
+    assert.ok(performance.now() - begin < 15_000);
+    await processes.terminate(id);
+  });
+});
+
+describe("sandpipe stop, told to stop", () => {
+  it("goes on, says what became of each, and dies of it in the end", async () => {
+    const script = ["-c", STUBBORN];
+    const { id } = await execs.create({ command: "sh", args: script });
+    await until(async () => (await execs.getOutput(id)).output === "ready\n");
+    const invocation = await sandpipe.start(["stop", "--grace", "1000", id], atAgent);
+    await until(async () => (await execs.getOutput(id)).output.includes("refused"));
+    invocation.child.kill("SIGINT");
+    await until(() => invocation.stderr === STOPPING);
+    invocation.child.kill("SIGINT");
+    const { signal, stderr } = await invocation.end;
+    assert.equal(signal, "SIGINT");
+    assert.equal(stderr, `${STOPPING}sandpipe: ${id}: killed.\n`);
+  });
+});
+
+describe("sandpipe agent, told to stop", () => {
+  for (const [told, end] of /** @type {const} */ ([
+    ["SIGINT", { exitCode: null, signal: "SIGINT" }],
+    ["SIGTERM", { exitCode: 0, signal: null }],
+  ])) {
+    it(`ends by ${told} as who sends it expects`, async () => {
+      const state = join(sandpipe.path, `state-${randomUUID()}`);
+      const flags = ["--listen", "127.0.0.1:0", "--state-dir", state, "--ephemeral"];
+      const invocation = await sandpipe.start(["agent", "--", ...flags]);
+      await invocation.says("stops it with all that it runs");
+      invocation.child.kill(told);
+      const { exitCode, signal, stderr } = await invocation.end;
+      assert.deepEqual({ exitCode, signal }, end);
+      assert.match(stderr, /stopping; Ctrl\+C again to kill now\n[^]*the agent has ended/);
+      await invocation.leavesNothing();
+    });
+  }
+});
