@@ -2,6 +2,7 @@ export type { CreateExecRequest, ExecItem, ExecStdout, OutputType } from "./core
 export {
   AgentError,
   BackgroundError,
+  type BackgroundErrorReason,
   ClosedError,
   CreateUnknownError,
   ExitCodeMissingError,
