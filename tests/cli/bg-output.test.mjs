@@ -76,7 +76,7 @@ describe("sandpipe bg logs", () => {
   it("ends with one line of explanation for what is wrong", async () => {
     const id = await start("true");
     for (const [options, code, says] of /** @type {[string[], number, RegExp][]} */ ([
-      [["--grep", "(", id], 125, /regular expression/],
+      [["--grep", "(", id], 2, /--grep must be a regular expression/],
       [["--stream", "all", id], 2, /stdout, stderr or both, but is "all"/],
       [["no-such"], 125, /no process has the id "no-such".*sandpipe bg ls/],
     ])) {

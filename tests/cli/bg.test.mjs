@@ -131,7 +131,7 @@ describe("sandpipe bg stop, rm", () => {
     const invocation = await sandpipe.startInTerminal(args, { env });
     await says(id, "refused");
     invocation.stdin.write("\x03");
-    await invocation.says("stopping; Ctrl+C again to kill now");
+    await invocation.says("again to kill now");
     assert.equal((await processes.get(id)).status, "running");
     invocation.stdin.write("\x03");
     assert.match(
