@@ -31,6 +31,16 @@ mod terminal;
 mod transport;
 mod value;
 
+/// What reads bytes that came from elsewhere, for the fuzz targets.
+#[cfg(feature = "fuzz")]
+pub mod fuzz {
+    pub use crate::background::fuzz::*;
+    pub use crate::execs::fuzz::*;
+    pub use crate::request::fuzz::*;
+    pub use crate::sessions::fuzz::*;
+    pub use crate::terminal::fuzz::*;
+}
+
 pub use background::Background;
 pub use batches::Batches;
 pub use execs::{Execs, make_events_with};

@@ -180,6 +180,35 @@ pub(crate) fn refusal(
     Box::new(Error::Http { operation, status, message, body, retry_after_ms })
 }
 
+/// The reading of answers, for the fuzz targets.
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz {
+    use super::*;
+    use crate::transport::is_media_type;
+
+    /// The message of the error that an answer with this status and body stands for.
+    #[must_use]
+    pub fn refusal_message(status: u16, body: &[u8]) -> String {
+        let body = String::from_utf8_lossy(body).into_owned();
+        refusal(Operation::GetExec, status, body, None).to_string()
+    }
+
+    /// The path of the exec that an answer tells of, or the message of the error.
+    ///
+    /// # Errors
+    /// It is no exec, or one whose id can't be used.
+    pub fn created_path(body: &[u8]) -> std::result::Result<String, String> {
+        let exec = read_json(Operation::CreateExec, body).and_then(ExecId::of);
+        exec.map(|id| id.stream_path(0)).map_err(|error| error.to_string())
+    }
+
+    /// Whether a `Content-Type` names event streams.
+    #[must_use]
+    pub fn is_event_stream(content_type: &str) -> bool {
+        is_media_type(content_type, MediaType::EventStream.name())
+    }
+}
+
 /// The value that an answer's body holds.
 pub(crate) fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
     json::read(body).map_err(|problem| unreadable(operation, &problem, body))

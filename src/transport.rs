@@ -385,7 +385,7 @@ impl Body {
 pub(crate) struct Silent;
 
 /// Whether a `Content-Type` names this media type. Its parameters don't matter: all is UTF-8.
-fn is_media_type(content_type: &str, expected: &str) -> bool {
+pub(crate) fn is_media_type(content_type: &str, expected: &str) -> bool {
     let media_type = content_type.split(';').next().unwrap_or_default();
     media_type.trim().eq_ignore_ascii_case(expected)
 }

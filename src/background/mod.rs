@@ -3,6 +3,8 @@
 //! scripts themselves are in `sh/`.
 
 mod answer;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod get;
 mod lines;
 mod list;

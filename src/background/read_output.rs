@@ -85,7 +85,7 @@ pub(super) async fn read_output(
     }
 }
 
-fn read_window(answer: &Answer<'_>, filter: Option<&Filter>) -> Option<Window> {
+pub(super) fn read_window(answer: &Answer<'_>, filter: Option<&Filter>) -> Option<Window> {
     let state = State::read(answer.section("state")?)?;
     let mut numbers = answer.section("window")?.split_ascii_whitespace().map(str::parse);
     let mut next = || numbers.next()?.ok();

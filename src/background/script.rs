@@ -63,6 +63,11 @@ impl Nonce {
         Self(Uuid::new_v4().simple().to_string())
     }
 
+    #[cfg(feature = "fuzz")]
+    pub(super) fn of(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

@@ -118,7 +118,7 @@ impl Follower {
         Some(ExecStdout {
             kind: OutputType::Stdout,
             output: String::new(),
-            sequence: last.map_or(before, |event| event.sequence) + 1,
+            sequence: last.map_or(before, |event| event.sequence).saturating_add(1),
             timestamp: None,
             exit_code: Some(exit_code),
         })
@@ -329,6 +329,12 @@ mod tests {
             panic!("it was taken for an event");
         };
         assert_eq!(excerpt, "{\"type\":\"stdout\"");
+    }
+
+    #[test]
+    fn an_output_that_has_the_largest_number_is_concluded() {
+        let last = Follower::after(0).conclude(&[event(u64::MAX, "a", None)], 3).unwrap();
+        assert_eq!((last.sequence, last.exit_code), (u64::MAX, Some(3)));
     }
 
     proptest! {

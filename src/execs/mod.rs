@@ -7,6 +7,8 @@ pub(crate) mod errand;
 pub(crate) mod event_list;
 mod exec;
 pub(crate) mod follow;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod get;
 mod get_output;
 pub(crate) mod input;

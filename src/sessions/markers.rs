@@ -21,6 +21,11 @@ impl Nonce {
         Self(Uuid::new_v4().simple().to_string())
     }
 
+    #[cfg(feature = "fuzz")]
+    pub(super) fn of(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -165,10 +170,14 @@ impl<'a> Found<'a> {
             return if prefix.starts_with(text) { Self::Beginning } else { Self::Nothing };
         };
         match said.split_once(SEPARATOR) {
-            Some((payload, behind)) => match Marker::parse(payload) {
-                Some(marker) => Self::Marker(marker, behind),
-                None => Self::Nothing,
-            },
+            // Whether it is one must not hang on where the text was cut.
+            Some((payload, behind)) if payload.len() <= LONGEST_PAYLOAD => {
+                match Marker::parse(payload) {
+                    Some(marker) => Self::Marker(marker, behind),
+                    None => Self::Nothing,
+                }
+            }
+            Some(_) => Self::Nothing,
             None if said.len() <= LONGEST_PAYLOAD => Self::Beginning,
             None => Self::Nothing,
         }
@@ -256,6 +265,7 @@ mod tests {
             marker("e0"),
             marker("x"),
             marker("b "),
+            marker(&format!("x{}1", "0".repeat(LONGEST_PAYLOAD))),
             format!("\x1e0123456789abcdef:{long}"),
         ] {
             let mut markers = Markers::new(&nonce());

@@ -4,6 +4,8 @@
 mod close;
 mod create;
 mod ending;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod in_order;
 mod interrupt;
 mod markers;

@@ -251,7 +251,7 @@ impl Attendant {
 
 /// What a frame of the agent's says.
 #[derive(Clone, Debug)]
-enum Frame {
+pub(super) enum Frame {
     Event(ExecStdout),
     Answer {
         id: u32,
@@ -261,7 +261,7 @@ enum Frame {
     Remark,
 }
 
-fn read(text: Option<&str>) -> std::result::Result<Frame, Break> {
+pub(super) fn read(text: Option<&str>) -> std::result::Result<Frame, Break> {
     let text = text.ok_or_else(|| Break::protocol("a frame is no text", &[]))?;
     let unreadable = |problem: &str| {
         Break::protocol(&format!("a frame is not what it should be: {problem}"), text.as_bytes())

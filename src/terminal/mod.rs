@@ -1,6 +1,8 @@
 //! An exec as a terminal has it: its output, its keyboard, its exit code.
 
 mod attachment;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod keyboard;
 mod line;
 

@@ -16,6 +16,15 @@ mod shutdown;
 mod state_dir;
 mod token;
 
+/// What reads bytes that came from elsewhere, for the fuzz targets.
+#[cfg(feature = "fuzz")]
+pub mod fuzz {
+    pub use crate::execs::fuzz::*;
+    pub use crate::http::fuzz::*;
+    pub use crate::output::fuzz::*;
+    pub use crate::server::fuzz::*;
+}
+
 pub use agent::{Agent, AgentError, run};
 pub use features::{Feature, Without};
 pub use options::Options;

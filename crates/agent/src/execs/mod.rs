@@ -5,6 +5,8 @@ mod delete;
 mod description;
 mod directory;
 mod exec;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod idempotency;
 mod input;
 mod record;

@@ -58,7 +58,7 @@ impl Exec {
 
 /// What can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sent {
+pub(super) enum Sent {
     /// Nothing: it only asks whether a process is left (POSIX, `kill`, "the null signal").
     Null,
     Signal(Signal),
@@ -66,7 +66,7 @@ enum Sent {
 
 /// Reads a signal's name with or without `SIG`, in any case (POSIX, `kill`, -s), or `0` for the null
 /// signal.
-fn parse(name: &str) -> Option<Sent> {
+pub(super) fn parse(name: &str) -> Option<Sent> {
     if name == "0" {
         return Some(Sent::Null);
     }

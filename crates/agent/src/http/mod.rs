@@ -7,6 +7,8 @@ mod cors;
 mod error;
 mod event_stream;
 mod execs;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod health;
 mod host;
 mod openapi;

@@ -3,6 +3,8 @@
 mod collector;
 mod decoder;
 mod frames;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod reader;
 mod spool;
 

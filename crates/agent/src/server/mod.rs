@@ -2,6 +2,8 @@
 
 mod connection;
 mod exchange;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod refusal;
 mod serve;
 

@@ -6,6 +6,10 @@ use sandpipe_protocol::ErrorBody;
 /// `None` for anything but such an answer: a head alone that says that it has no body.
 pub(super) fn refusal(bare: &[u8]) -> Option<Vec<u8>> {
     let head = std::str::from_utf8(bare).ok()?.strip_suffix("\r\n\r\n")?;
+    // With a blank line in it, it is not a head alone.
+    if head.split("\r\n").any(str::is_empty) {
+        return None;
+    }
     let mut lines = head.split("\r\n");
     let status_line = lines.next()?;
     let code = status_line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
@@ -50,6 +54,8 @@ mod tests {
             "HTTP/1.1 400 Bad Request\r\n\r\n",
             bare.strip_suffix('\n').unwrap(),
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 400 Bad Request\r\n\r\n",
         ] {
             assert_eq!(refusal(other.as_bytes()), None);
         }

@@ -130,7 +130,8 @@ impl Decoder {
             let end = memchr2(b'\r', b'\n', rest);
             let (text, ended) =
                 rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
-            let held_size = held.map_or(0, <[u8]>::len);
+            // With the LF that it is kept with, so that the limit is the same wherever the text is cut.
+            let held_size = held.map_or(0, |line: &[u8]| line.len() + 1);
             if self.pending.len() + held_size + self.line.len() + text.len() > self.limit {
                 self.too_large = true;
                 break;
@@ -388,6 +389,18 @@ mod tests {
                 assert_eq!(result, Err(EventTooLarge { limit: 12 }));
                 assert_eq!(data, ["1"]);
                 assert_eq!(decoder.feed(b"\n\n", &mut |_| {}), Err(EventTooLarge { limit: 12 }));
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_is_the_same_wherever_the_text_is_cut() {
+        let text = b"data: a\ndata: 345\n\n";
+        for (limit, fits) in [(10, false), (11, true)] {
+            for size in 1..=text.len() {
+                let mut decoder = Decoder::with_limit(limit);
+                let fed = text.chunks(size).try_for_each(|chunk| decoder.feed(chunk, &mut |_| ()));
+                assert_eq!(fed.is_ok(), fits, "{limit} bytes in chunks of {size}");
             }
         }
     }

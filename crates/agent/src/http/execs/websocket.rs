@@ -354,7 +354,7 @@ impl Client {
 }
 
 /// The number of a frame that is not as it should be otherwise.
-fn id_of(text: &str) -> Option<u32> {
+pub(in crate::http) fn id_of(text: &str) -> Option<u32> {
     #[derive(Deserialize)]
     struct Numbered {
         id: u32,

@@ -2,6 +2,8 @@
 //! files of which the oldest is dropped when there are too many.
 
 mod event;
+#[cfg(feature = "fuzz")]
+pub(super) mod fuzz;
 mod index;
 mod limit;
 mod recover;

@@ -1,6 +1,7 @@
 use std::{
     fs::{self, File},
     io::{self, BufRead, BufReader},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -10,6 +11,9 @@ use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, State, event
 
 /// The most bytes that are read of a segment at once.
 const CHUNK: usize = 256 * 1024;
+
+/// The numbers that events can have: there is always a next one.
+const NUMBERS: Range<u64> = 1..u64::MAX;
 
 impl Spool {
     /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
@@ -25,10 +29,21 @@ impl Spool {
         let mut index = Index::new(limit);
         let mut sequence = 0;
         for path in segments(&directory)? {
-            if let Some(last) = recover_segment(&mut index, path)? {
+            let file = BufReader::with_capacity(CHUNK, File::open(&path)?);
+            if let Some(last) = recover_segment(&mut index, path, file)? {
                 sequence = last;
             }
         }
+        Ok(Self::recovered(directory, index, sequence, last))
+    }
+
+    /// The spool of these segments; `sequence` is the number of the last event in them.
+    pub(super) fn recovered(
+        directory: PathBuf,
+        index: Index,
+        mut sequence: u64,
+        last: Option<&ExecStdout>,
+    ) -> Self {
         let outcome = match last {
             Some(last) => {
                 sequence = last.sequence.saturating_sub(1);
@@ -37,7 +52,7 @@ impl Spool {
             None => Outcome::Interrupted,
         };
         let progress = Progress { end: index.end(), outcome };
-        Ok(Self::with(directory, State { index, sequence, closed: true }, progress))
+        Self::with(directory, State { index, sequence, closed: true }, progress)
     }
 }
 
@@ -59,12 +74,16 @@ fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
 /// the agent died is no part of it.
 ///
 /// Only its first event is read: no number is missing within a segment.
-fn recover_segment(index: &mut Index, path: PathBuf) -> io::Result<Option<u64>> {
-    let mut file = BufReader::with_capacity(CHUNK, File::open(&path)?);
+pub(super) fn recover_segment(
+    index: &mut Index,
+    path: PathBuf,
+    mut file: impl BufRead,
+) -> io::Result<Option<u64>> {
     let Some(first_frame) = read_frame(&mut file)? else {
         return Ok(None);
     };
-    let Some(first) = event::sequence_of(&first_frame).filter(|first| *first > 0) else {
+    let Some(first) = event::sequence_of(&first_frame).filter(|first| NUMBERS.contains(first))
+    else {
         let message = format!("{} does not begin with an event", path.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     };
@@ -74,6 +93,10 @@ fn recover_segment(index: &mut Index, path: PathBuf) -> io::Result<Option<u64>> 
     index.wrote(&segment, sequence, segment.start + len);
     while let Some(next) = skip_frame(&mut file)? {
         sequence += 1;
+        if !NUMBERS.contains(&sequence) {
+            let message = format!("the numbers of {} are too large", segment.path().display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
         len += next;
         index.wrote(&segment, sequence, segment.start + len);
     }
@@ -106,6 +129,17 @@ mod tests {
         let mut frame = Vec::new();
         event::encode_output(&mut frame, OutputType::Stdout, "some \n output", sequence);
         frame
+    }
+
+    #[test]
+    fn numbers_that_no_event_has_are_refused() {
+        let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
+        for (first, is_read) in [(0, false), (1, true), (u64::MAX - 2, true), (u64::MAX - 1, false)]
+        {
+            let bytes = [frame(first), frame(first + 1)].concat();
+            let recovered = recover_segment(&mut Index::new(limit), PathBuf::new(), &bytes[..]);
+            assert_eq!(recovered.is_ok(), is_read, "{first}");
+        }
     }
 
     #[test]

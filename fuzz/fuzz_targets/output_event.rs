@@ -1,0 +1,2 @@
+#![cfg_attr(fuzzing, no_main)]
+sandpipe_fuzz::libfuzzer_target!("output-event");

@@ -1,0 +1,42 @@
+//! The targets, one a file.
+
+mod agent_frame;
+mod answers;
+mod background;
+mod bodies;
+mod client_frame;
+mod json;
+mod json_array;
+mod json_string;
+mod markers;
+mod output;
+mod output_event;
+mod record;
+mod refusal;
+mod request;
+mod spool;
+mod sse;
+mod utf_8;
+
+use crate::Target;
+
+/// All of them: first what the client reads, then what the agent does.
+pub const TARGETS: &[Target] = &[
+    sse::TARGET,
+    json::TARGET,
+    json_array::TARGET,
+    json_string::TARGET,
+    output_event::TARGET,
+    output::TARGET,
+    agent_frame::TARGET,
+    answers::TARGET,
+    markers::TARGET,
+    background::TARGET,
+    request::TARGET,
+    bodies::TARGET,
+    client_frame::TARGET,
+    refusal::TARGET,
+    utf_8::TARGET,
+    spool::TARGET,
+    record::TARGET,
+];
