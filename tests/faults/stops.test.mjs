@@ -1,25 +1,11 @@
 // @ts-check
 // Stopping a command through a proxy that breaks what it can: what is told to stop, stops.
-import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { connect, InterruptedError } from "sandpipe";
-import { marked, marker } from "../processes.mjs";
-import { Plan } from "./plan.mjs";
-import { Proxy } from "./proxy.mjs";
-import { Random } from "./random.mjs";
 import { Rig } from "./rig.mjs";
+import { checkStop } from "./stop.mjs";
 
-const RUNS = process.env["SOAK"] ? 200 : 40;
-
-const GRACE_MS = 500;
-
-/** Tidies up when it is told to end. What the shell says of its child's end is not looked at. */
-const SCRIPT = `
-exec 2>/dev/null
-trap 'echo bye; exit 7' TERM
-echo ready
-while :; do sleep 1 & wait $!; done`;
+const RUNS = 40;
 
 describe("stopping through faults", { skip: process.env["SEED"] !== undefined }, () => {
   for (const kind of /** @type {import("./rig.mjs").AgentKind[]} */ (["full", "plain"])) {
@@ -33,73 +19,9 @@ describe("stopping through faults", { skip: process.env["SEED"] !== undefined },
 
       it(`stops ${RUNS} commands, or says that it could not`, async () => {
         for (let number = 1; number <= RUNS; number++) {
-          const seed = `stop-${kind}-${number}`;
-          const { struck, error, left } = await stop(rig, seed);
-          try {
-            assert.equal(error.exitCode, 130);
-            // Its cause is that of the abort.
-            const isTold = /could not be stopped: .*It may still run/s.test(error.message);
-            assert.ok(left.length === 0 || isTold, `${left.length} processes are left`);
-            if (kind === "plain") continue;
-            assert.equal(left.length, 0);
-            if (error.forced) {
-              // SIGTERM is not repeated once it may have arrived: SIGKILL comes after the grace period.
-              assert.ok(struck.some((fault) => fault.kind === "signal"));
-            } else {
-              assert.equal(error.output, "ready\nbye\n");
-            }
-          } catch (cause) {
-            const faults = struck.map(({ kind, name }) => `${kind}: ${name}`).join(", ");
-            throw new Error(`${seed} (${faults}): ${error.message}`, { cause });
-          }
+          await checkStop(rig, `stop-${kind}-${number}`);
         }
       });
     });
   }
 });
-
-/**
- * Runs a command, interrupts it once it is ready, and tells what came of that.
- *
- * @param {Rig} rig
- * @param {string} seed
- */
-async function stop(rig, seed) {
-  const random = new Random(seed);
-  let isReady = false;
-  // Before that, other runs have shown what faults do.
-  const plan = new Plan(random, {
-    budget: random.between(1, 8),
-    lateShare: 0.3,
-    reach: { bytes: 300, events: 3 },
-    chances: { signal: 0.7, create: rig.kind === "plain" ? 0.2 : 0.7, stream: 0.7, get: 0.3 },
-  });
-  const proxy = new Proxy(rig.agent.url, {
-    next: (asked) => (isReady ? plan.next(asked) : undefined),
-  });
-  const sandbox = await connect({
-    url: await proxy.listen(),
-    token: rig.agent.token,
-    retry: { baseDelayMs: 1, maxDelayMs: 20, maxAttempts: 10 },
-  });
-  const mark = marker();
-  const controller = new AbortController();
-  const onOutput = () => {
-    isReady = true;
-    controller.abort();
-  };
-  const options = { signal: controller.signal, graceMs: GRACE_MS, onOutput, env: mark };
-  try {
-    const running = sandbox.execs.exec("sh", ["-c", SCRIPT], options);
-    const error = await running.then(
-      (result) => assert.fail(`it ended: ${JSON.stringify(result)}`),
-      (/** @type {unknown} */ thrown) => thrown,
-    );
-    if (!(error instanceof InterruptedError)) throw error;
-    return { struck: proxy.struck, error, left: marked(mark) };
-  } finally {
-    sandbox.close();
-    await proxy.close();
-    for (const exec of await rig.direct.list()) await rig.direct.delete(exec.id);
-  }
-}

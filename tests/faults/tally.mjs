@@ -40,20 +40,24 @@ export class Tally {
     return [...this.#rows].filter(([, { injected }]) => injected === 0).map(([name]) => name);
   }
 
+  get sums() {
+    const rows = [...this.#rows.values()];
+    const sum = (/** @type {"injected" | "survived"} */ key) =>
+      rows.reduce((total, row) => total + row[key], 0);
+    return { runs: this.#runs, struck: sum("injected"), survived: sum("survived") };
+  }
+
   /** @param {string} title */
   table(title) {
     const rows = [...this.#rows].map(([name, { injected, survived }]) =>
       line(name, injected, survived),
     );
-    const all = [...this.#rows.values()];
-    const sum = (/** @type {"injected" | "survived"} */ key) =>
-      all.reduce((total, row) => total + row[key], 0);
     return [
       "",
       `${title}: ${this.#runs} runs, ${this.#runs - this.#failed} as they should be`,
       line("fault", "injected", "survived"),
       ...rows,
-      line("all", sum("injected"), sum("survived")),
+      line("all", this.sums.struck, this.sums.survived),
     ].join("\n");
   }
 }
