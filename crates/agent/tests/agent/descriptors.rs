@@ -118,6 +118,8 @@ async fn without_descriptors_a_shell_in_a_terminal_is_stopped_with_its_jobs() {
     let output = agent.stream(&exec.id, "").await.until_output("\n").await;
     let job = output.trim().strip_prefix("job ").unwrap().parse().unwrap();
     assert!(lives(job));
+    // This request's connection stays open for the next.
+    agent.list().await;
     let before = limit(&agent, Some(0));
     assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
     until("its job has ended", async || !lives(job)).await;
