@@ -215,6 +215,7 @@ impl Transport {
             operation,
             reader,
             cancel,
+            opened: Date::now(),
             chunk: Vec::new(),
             unread: Vec::new(),
         };
@@ -289,6 +290,8 @@ pub(crate) struct Body {
     /// None where the answer has no body.
     reader: Option<ChunkReader>,
     cancel: Cancel,
+    /// When the answer began, in milliseconds.
+    opened: f64,
     /// The newest chunk; its memory serves the next one.
     chunk: Vec<u8>,
     /// What was given back; it comes first.
@@ -334,6 +337,11 @@ impl Body {
             Either::Left((read, _)) => Ok(read),
             Either::Right(_) => Err(Silent),
         }
+    }
+
+    /// How long ago the answer began, in milliseconds.
+    pub(crate) fn age(&self) -> f64 {
+        Date::now() - self.opened
     }
 
     /// Gives back what was read: it is what the next read gives.

@@ -1,6 +1,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use js_sys::Math;
 use sandpipe_protocol::ExecListResponse;
 use sandpipe_protocol::sse::Decoder;
 use wasm_bindgen::prelude::*;
@@ -10,7 +11,7 @@ use crate::batches::{Batches, Source};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::request::{Request, read_json};
-use crate::retry::{Failure, is_worth_repeating};
+use crate::retry::{Failure, Pause, Reconnects, is_worth_repeating};
 use crate::transport::{Body, Transport};
 use crate::value::to_js;
 
@@ -33,16 +34,18 @@ struct ListReader {
     transport: Transport,
     decoder: Decoder,
     body: Option<Body>,
-    /// How many connections in a row brought no list.
+    /// How many attempts in a row to connect have failed.
     failures: u32,
+    reconnects: Reconnects,
     /// The newest list, as it came: the one that a new connection begins with may be the same.
     newest: String,
 }
 
 impl ListReader {
     fn new(transport: Transport) -> Self {
-        let decoder = Decoder::default();
-        Self { transport, decoder, body: None, failures: 0, newest: String::new() }
+        let reconnects = Reconnects::new(transport.retry().backoff);
+        let (decoder, newest) = Default::default();
+        Self { transport, decoder, body: None, failures: 0, reconnects, newest }
     }
 
     /// The lists that the next chunk completes, at least one.
@@ -51,14 +54,13 @@ impl ListReader {
             let error = match self.read_chunk().await {
                 Ok(Some(lists)) if lists.is_empty() => continue,
                 Ok(Some(lists)) => {
-                    self.failures = 0;
+                    self.reconnects.on_progress();
                     return Ok(lists);
                 }
                 Ok(None) => None,
                 Err(error) if is_worth_repeating(&error) => Some(error),
                 Err(error) => return Err(error),
             };
-            self.body = None;
             self.wait_to_reconnect(error).await?;
         }
     }
@@ -70,7 +72,9 @@ impl ListReader {
             none => {
                 self.decoder = Decoder::default();
                 let request = Request::stream(OPERATION, "/api/v1/stream/execs".to_owned());
-                none.insert(self.transport.open(&request).await?)
+                let body = self.transport.open(&request).await?;
+                self.failures = 0;
+                none.insert(body)
             }
         };
         let Ok(chunk) = body.read_unless_silent().await else {
@@ -100,7 +104,13 @@ impl ListReader {
 
     /// Waits after a connection that ended, or broke by an error.
     async fn wait_to_reconnect(&mut self, error: Option<Box<Error>>) -> Result<()> {
-        self.failures += 1;
+        let lasted_ms = match self.body.take() {
+            Some(body) => body.age(),
+            None => {
+                self.failures += 1;
+                0.0
+            }
+        };
         let error = error.unwrap_or_else(|| {
             Box::new(Error::Protocol {
                 operation: OPERATION,
@@ -112,13 +122,9 @@ impl ListReader {
         if self.failures > retry.backoff.max_attempts {
             return Err(error);
         }
-        // The first time at once, as for output.
-        let delay_ms = match (self.failures, error.retry_after_ms()) {
-            (1, None) => 0.0,
-            (failures, _) => retry.delay(failures - 1, &error),
-        };
-        let failure =
-            Failure { operation: OPERATION, attempt: self.failures, error: &error, delay_ms };
+        let Pause { attempt, delay_ms } =
+            self.reconnects.pause(lasted_ms, Math::random(), error.retry_after_ms());
+        let failure = Failure { operation: OPERATION, attempt, error: &error, delay_ms };
         match retry.verdict(&failure, true).await? {
             Some(delay_ms) => self.transport.pause(delay_ms).await,
             None => Err(error),

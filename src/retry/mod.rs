@@ -2,6 +2,8 @@
 
 mod backoff;
 mod policy;
+mod reconnects;
 
 pub(crate) use backoff::Backoff;
 pub(crate) use policy::{Failure, RetryPolicy, is_worth_repeating};
+pub(crate) use reconnects::{Pause, Reconnects};
