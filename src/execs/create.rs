@@ -168,7 +168,7 @@ async fn read_stream(mut output: Body) -> Result<Created> {
         };
         head.extend_from_slice(chunk);
         let fed = decoder.feed(chunk, &mut |event| {
-            if event.name == "exec" && exec.is_none() {
+            if event.name == "exec" && exec.is_none() && !event.data.is_empty() {
                 exec = Some(read_json(OPERATION, event.data));
             }
         });

@@ -62,6 +62,8 @@ impl Follower {
                 return;
             }
             verdict = match &*event.name {
+                // Whose sender means a sign of life by it: it says nothing.
+                _ if event.data.is_empty() => Ok(()),
                 "" | "message" => order.admit(event.data, sink),
                 "gap" => Err(read_gap(event.data)),
                 // An extension that was not asked for.
@@ -319,6 +321,18 @@ mod tests {
         let mut bytes = b": ping\n\nevent: news\ndata: {}\n\n".to_vec();
         bytes.extend(stream(&[event(1, "a", Some(0))]));
         assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
+    }
+
+    #[test]
+    fn events_without_data_are_passed_over() {
+        let mut bytes = b"data:\n\ndata\n\nevent: gap\ndata: \n\n".to_vec();
+        bytes.extend(stream(&[event(1, "a", None)]));
+        bytes.extend_from_slice(b"event: message\ndata:\n\n");
+        bytes.extend(stream(&[event(2, "b", Some(0))]));
+        assert_eq!(
+            follow(0, &bytes),
+            (vec![event(1, "a", None), event(2, "b", Some(0))], Ok(Some(0)))
+        );
     }
 
     #[test]

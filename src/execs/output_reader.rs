@@ -2,7 +2,7 @@ use std::mem;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use js_sys::Math;
+use js_sys::{Date, Math};
 use sandpipe_protocol::{ExecItem, ExecStdout};
 
 use super::follow::{Follower, written};
@@ -14,7 +14,7 @@ use crate::closing::Cancel;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 use crate::request::{ExecId, Request, read_json};
-use crate::retry::{Failure, is_worth_repeating};
+use crate::retry::{Failure, Pause, is_worth_repeating};
 use crate::terminal::{Ended, Events, Line};
 use crate::transport::{Body, Silent, Transport};
 
@@ -52,6 +52,8 @@ enum State {
 struct Attached {
     events: Events,
     closing: Abort,
+    /// When it was connected, in milliseconds.
+    opened: f64,
     /// What `closing` waits for as long as it is there.
     _cancel: Cancel,
 }
@@ -153,7 +155,11 @@ impl OutputReader {
                             self.connected = true;
                             self.state = State::Open(body);
                         }
-                        Err(error) => self.go_on(Ending::Broken, Some(error)).await?,
+                        Err(error) => {
+                            let refused = error.status().is_some();
+                            let ending = if refused { Ending::Refused } else { Ending::Broken };
+                            self.go_on(ending, Some(error)).await?;
+                        }
                     }
                     continue;
                 }
@@ -197,7 +203,7 @@ impl OutputReader {
                 self.state = State::Ended;
             }
             if self.follower.given() > before {
-                self.resume.brought_events();
+                self.resume.on_events();
                 sink.end_batch()?;
                 return Ok(true);
             }
@@ -217,16 +223,22 @@ impl OutputReader {
             Either::Left((events, _)) => events,
             Either::Right(_) => return Err(Error::Closed.into()),
         };
-        Ok(events.map(|events| Attached { events, closing, _cancel: cancel }))
+        let opened = Date::now();
+        Ok(events.map(|events| Attached { events, closing, opened, _cancel: cancel }))
     }
 
     /// After a connection that ended without an exit code: makes ready for the next one, or sets the
     /// exit code, or fails.
     async fn go_on(&mut self, ending: Ending, error: Option<Box<Error>>) -> Result<()> {
+        let lasted_ms = match &self.state {
+            State::Open(body) => Some(body.age()),
+            State::Attached(attached) => Some(Date::now() - attached.opened),
+            _ => None,
+        };
         self.disconnect();
         let mut error = self.check(error)?;
         let retry_after = error.as_deref().and_then(Error::retry_after_ms);
-        let mut next = self.resume.ended(ending, Math::random(), retry_after);
+        let mut next = self.resume.on_end(ending, lasted_ms, Math::random(), retry_after);
         loop {
             match next {
                 Next::Connect => return Ok(()),
@@ -236,15 +248,14 @@ impl OutputReader {
                     return Ok(());
                 }
                 Next::Missing | Next::GiveUp => return Err(self.exit_code_missing(error)),
-                Next::Ask { delay_ms, failures } => {
-                    self.pause(failures, delay_ms, error.as_deref()).await?;
+                Next::Ask(pause) => {
+                    self.pause(pause, error.as_deref()).await?;
                     match self.ask().await {
-                        Ok(exec) => next = self.resume.told(&exec),
-                        Err(not_told) => {
-                            let not_told = self.check(Some(not_told))?;
-                            let retry_after = not_told.as_deref().and_then(Error::retry_after_ms);
-                            next = self.resume.not_told(Math::random(), retry_after);
-                            error = not_told;
+                        Ok(exec) => next = self.resume.on_status(&exec),
+                        Err(unasked) => {
+                            error = self.check(Some(unasked))?;
+                            let retry_after = error.as_deref().and_then(Error::retry_after_ms);
+                            next = self.resume.on_status_error(Math::random(), retry_after);
                         }
                     }
                 }
@@ -257,21 +268,27 @@ impl OutputReader {
         let Some(error) = error else {
             return Ok(None);
         };
-        let is_page = matches!(*error, Error::Protocol { .. });
-        if is_worth_repeating(&error) || (is_page && self.transport.is_known()) {
+        // Where an agent is known to be, a page is trouble on the way to it, whatever its status.
+        let is_page = match *error {
+            Error::Protocol { .. } => self.connected || self.transport.is_known(),
+            Error::Http { message: None, .. } => self.connected,
+            _ => false,
+        };
+        if is_page || is_worth_repeating(&error) {
             return Ok(Some(error));
         }
         self.state = State::Ended;
         // A gone exec, a refused token: what becomes of the command can't be seen any more.
-        let lost_sight = self.connected && (is_page || matches!(*error, Error::Http { .. }));
+        let lost_sight = self.connected && error.is_answer();
         Err(if lost_sight { self.exit_code_missing(Some(error)) } else { error })
     }
 
     /// The pause before the next attempt. The caller's functions have their say.
-    async fn pause(&mut self, failures: u32, delay_ms: f64, error: Option<&Error>) -> Result<()> {
+    async fn pause(&mut self, pause: Pause, error: Option<&Error>) -> Result<()> {
+        let Pause { attempt, delay_ms } = pause;
         let ended = self.exit_code_missing(None);
         let error = error.unwrap_or(&ended);
-        let failure = Failure { operation: OPERATION, attempt: failures, error, delay_ms };
+        let failure = Failure { operation: OPERATION, attempt, error, delay_ms };
         match self.transport.retry().verdict(&failure, true).await? {
             Some(delay_ms) if delay_ms > 0.0 => self.transport.pause(delay_ms).await,
             Some(_) => Ok(()),
@@ -287,14 +304,14 @@ impl OutputReader {
 
     /// The rest of the output of an exec that has ended, where the streams bring no more: a snapshot
     /// shows that it is whole.
-    async fn conclude(&mut self, exit_code: i32) -> Result<Vec<ExecStdout>> {
+    async fn conclude(&mut self, exit_code: Option<i32>) -> Result<Vec<ExecStdout>> {
         let mut rest: Vec<ExecStdout> = Vec::new();
         let last = self.follower.last_sequence();
         let told = get_output::read(&self.transport, &self.id, last, &mut rest);
         match told.await {
             Ok(told) => {
-                let end = self.follower.conclude(&rest, told.unwrap_or(exit_code));
-                rest.extend(end);
+                let exit_code = told.or(exit_code).ok_or_else(|| self.exit_code_missing(None))?;
+                rest.extend(self.follower.conclude(&rest, exit_code));
                 Ok(rest)
             }
             Err(error) => Err(match *error {

@@ -3,47 +3,46 @@
 
 use sandpipe_protocol::{ExecItem, ExecStatus};
 
-use crate::retry::Backoff;
+use crate::retry::{Backoff, Pause, Reconnects};
 
 /// Brings a stream of output to its end over as many connections as it takes.
+///
+/// It gives up when the agent can't be reached: [`Backoff::max_attempts`] failures in a row are borne, and
+/// whenever the agent answers the count begins anew. As long as it says that the exec runs, streams may end
+/// as often as they like. Once the exec has ended, no more than that many may bring nothing.
 #[derive(Debug)]
 pub(crate) struct Resume {
-    backoff: Backoff,
-    /// How many connections in a row brought no new event.
+    reconnects: Reconnects,
+    /// How many times in a row the agent could not be reached.
     failures: u32,
-    /// What the agent said of the exec when it was last asked.
-    told: Told,
+    /// How many streams in a row have brought nothing of an exec that is not known to run.
+    fruitless: u32,
+    /// What the agent said when it was last asked.
+    status: Status,
     /// Events have come over this connection.
     brought: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Nothing,
+enum Status {
+    /// Not asked for yet, or in words of another agent's own.
+    Unknown,
     /// More may come.
     Runs,
     /// All output exists; this is the exit code, if there is one.
     Ended(Option<i32>),
 }
 
-impl Told {
-    fn exit_code(self) -> Option<i32> {
-        match self {
-            Self::Ended(exit_code) => exit_code,
-            Self::Nothing | Self::Runs => None,
-        }
-    }
-}
-
 /// What the driver is to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
     /// Wait, unless it is 0 milliseconds, then ask the agent what became of the exec.
-    Ask { delay_ms: f64, failures: u32 },
+    Ask(Pause),
     /// Connect again, for the events after the last one.
     Connect,
-    /// The output was complete, and this is the exit code.
-    Done(i32),
+    /// Streams bring no more of an exec that has ended: a snapshot has the rest. This is the exit code,
+    /// should the snapshot not have it; where there is none, nothing else shows that it is whole.
+    Done(Option<i32>),
     /// There is no exit code to be had.
     Missing,
     /// It was tried often enough.
@@ -57,72 +56,97 @@ pub(crate) enum Ending {
     Clean,
     /// In the middle, or before it began.
     Broken,
+    /// It was answered with an error.
+    Refused,
 }
 
 impl Resume {
     pub(crate) fn new(backoff: Backoff) -> Self {
-        Self { backoff, failures: 0, told: Told::Nothing, brought: false }
+        let reconnects = Reconnects::new(backoff);
+        Self { reconnects, failures: 0, fruitless: 0, status: Status::Unknown, brought: false }
     }
 
     /// A new event came.
-    pub(crate) fn brought_events(&mut self) {
-        self.failures = 0;
+    pub(crate) fn on_events(&mut self) {
+        self.fruitless = 0;
+        self.reconnects.on_progress();
         self.brought = true;
     }
 
-    /// The connection ended without an exit code. `retry_after_ms` is what a refusal named.
-    pub(crate) fn ended(
+    /// The connection ended without an exit code. It was open for so many milliseconds, if it came about;
+    /// `retry_after_ms` is what a refusal named.
+    pub(crate) fn on_end(
         &mut self,
         ending: Ending,
+        lasted_ms: Option<f64>,
         random: f64,
         retry_after_ms: Option<f64>,
     ) -> Next {
         let brought = std::mem::take(&mut self.brought);
-        if ending == Ending::Clean && !brought && self.told == Told::Ended(None) {
-            return Next::Missing;
-        }
-        match self.failed(random, retry_after_ms) {
-            // A proxy, too, ends streams in good order: only one that brings nothing however often
-            // it is asked for shows that no output is missing.
-            Next::GiveUp if ending == Ending::Clean => {
-                self.told.exit_code().map_or(Next::GiveUp, Next::Done)
+        self.failures = if lasted_ms.is_some() { 0 } else { self.failures + 1 };
+        let lasted_ms = lasted_ms.unwrap_or(0.0);
+        let exit_code = match self.status {
+            Status::Ended(None) if ending == Ending::Clean && !brought => return Next::Missing,
+            Status::Ended(exit_code) => Some(exit_code),
+            // An agent ends no stream of what runs, so it is a proxy that does.
+            Status::Runs => return self.ask(lasted_ms, random, retry_after_ms),
+            Status::Unknown => {
+                if Reconnects::has_lasted(lasted_ms) {
+                    self.fruitless = 0;
+                }
+                None
             }
-            next => next,
+        };
+        self.fruitless += 1;
+        if self.fruitless <= self.reconnects.backoff.max_attempts {
+            return self.ask(lasted_ms, random, retry_after_ms);
+        }
+        match (ending, exit_code) {
+            // A proxy, too, ends streams in good order: only one that brings nothing however often it
+            // is asked for shows that no output is missing.
+            (Ending::Clean, Some(exit_code)) => Next::Done(exit_code),
+            (Ending::Broken, Some(_)) => Next::Done(None),
+            _ => Next::GiveUp,
         }
     }
 
     /// What the agent says of the exec.
-    pub(crate) fn told(&mut self, exec: &ExecItem) -> Next {
-        self.told = match exec.status {
+    pub(crate) fn on_status(&mut self, exec: &ExecItem) -> Next {
+        self.failures = 0;
+        let had_ended = matches!(self.status, Status::Ended(_));
+        self.status = match exec.status {
             ExecStatus::Exited | ExecStatus::Stopped => {
-                Told::Ended(u32::try_from(exec.exit_code).is_ok().then_some(exec.exit_code))
+                if !had_ended {
+                    // What is left is asked for as soon as what is new.
+                    self.reconnects.on_progress();
+                }
+                Status::Ended(u32::try_from(exec.exit_code).is_ok().then_some(exec.exit_code))
             }
-            ExecStatus::Created
-            | ExecStatus::Running
-            | ExecStatus::Stopping
-            | ExecStatus::Other(_) => Told::Runs,
+            ExecStatus::Created | ExecStatus::Running | ExecStatus::Stopping => {
+                self.fruitless = 0;
+                Status::Runs
+            }
+            ExecStatus::Other(_) => Status::Unknown,
         };
         Next::Connect
     }
 
     /// The agent could not be asked.
-    pub(crate) fn not_told(&mut self, random: f64, retry_after_ms: Option<f64>) -> Next {
-        self.failed(random, retry_after_ms)
+    pub(crate) fn on_status_error(&mut self, random: f64, retry_after_ms: Option<f64>) -> Next {
+        self.failures += 1;
+        self.ask(0.0, random, retry_after_ms)
     }
 
-    fn failed(&mut self, random: f64, retry_after_ms: Option<f64>) -> Next {
-        self.failures += 1;
-        if self.failures > self.backoff.max_attempts {
+    fn ask(&mut self, lasted_ms: f64, random: f64, retry_after_ms: Option<f64>) -> Next {
+        if self.failures > self.reconnects.backoff.max_attempts {
             return Next::GiveUp;
         }
-        // The first time at once: a proxy that ends long streams is no reason to wait.
-        let delay_ms = match (self.failures, retry_after_ms) {
-            (1, None) => 0.0,
-            (failures, after) => self.backoff.delay(failures - 1, random, after),
-        };
-        Next::Ask { delay_ms, failures: self.failures }
+        Next::Ask(self.reconnects.pause(lasted_ms, random, retry_after_ms))
     }
 }
+
+#[cfg(test)]
+mod silent_commands;
 
 #[cfg(test)]
 mod tests {
@@ -177,7 +201,7 @@ mod tests {
         }
     }
 
-    fn exec(status: ExecStatus, exit_code: i32) -> ExecItem {
+    pub(super) fn exec(status: ExecStatus, exit_code: i32) -> ExecItem {
         ExecItem {
             id: "x".into(),
             command: "x".into(),
@@ -216,15 +240,15 @@ mod tests {
                 let before = events.len();
                 follower.feed(chunk, &mut events).unwrap();
                 if events.len() > before {
-                    resume.brought_events();
+                    resume.on_events();
                 }
             }
             if let Some(exit_code) = follower.exit_code() {
-                return (events, Next::Done(exit_code));
+                return (events, Next::Done(Some(exit_code)));
             }
             follower.disconnected();
-            match resume.ended(ending, 0.5, None) {
-                Next::Ask { .. } => assert_eq!(resume.told(&agent.exec), Next::Connect),
+            match resume.on_end(ending, Some(0.0), 0.5, None) {
+                Next::Ask(_) => assert_eq!(resume.on_status(&agent.exec), Next::Connect),
                 verdict => return (events, verdict),
             }
         }
@@ -248,71 +272,118 @@ mod tests {
         ) {
             let agent = Agent::new(&outputs, exit_code);
             let (events, verdict) = follow(&agent, &faults, u32::MAX);
-            prop_assert_eq!(verdict, Next::Done(exit_code));
+            prop_assert_eq!(verdict, Next::Done(Some(exit_code)));
             let told: Vec<_> = events.iter().filter(|event| event.exit_code.is_none()).collect();
             let all: Vec<_> = agent.events.iter().filter(|event| event.exit_code.is_none()).collect();
             prop_assert_eq!(told, all);
         }
     }
 
+    proptest! {
+        #[test]
+        fn an_exec_that_ended_comes_to_an_end_whatever_streams_do(
+            exit_code in -1..256_i32,
+            ends in prop::collection::vec(
+                (prop::sample::select(vec![Ending::Clean, Ending::Broken, Ending::Refused]), 0.0..1e5),
+                10,
+            ),
+        ) {
+            let mut resume = Resume::new(Backoff::default());
+            resume.on_status(&exec(ExecStatus::Exited, exit_code));
+            let known = (exit_code >= 0).then_some(exit_code);
+            let mut rounds = 0;
+            let (verdict, last) = loop {
+                let (ending, lasted_ms) = ends[rounds];
+                rounds += 1;
+                let lasted_ms = (ending != Ending::Refused).then_some(lasted_ms);
+                match resume.on_end(ending, lasted_ms, 0.5, None) {
+                    Next::Ask(_) => resume.on_status(&exec(ExecStatus::Exited, exit_code)),
+                    verdict => break (verdict, ending),
+                };
+            };
+            prop_assert!(rounds <= 4);
+            let expected = match last {
+                Ending::Clean if known.is_none() => Next::Missing,
+                Ending::Clean => Next::Done(known),
+                Ending::Broken => Next::Done(None),
+                Ending::Refused => Next::GiveUp,
+            };
+            prop_assert_eq!(verdict, expected);
+        }
+    }
+
     #[test]
-    fn asks_at_once_the_first_time_and_then_after_growing_pauses() {
+    fn streams_that_end_at_once_are_opened_again_after_growing_pauses_for_as_long_as_it_runs() {
         let mut resume = Resume::new(Backoff::default());
         let mut pauses = Vec::new();
-        loop {
-            match resume.ended(Ending::Broken, 1.0, None) {
-                Next::Ask { delay_ms, .. } => pauses.push(delay_ms),
-                verdict => break assert_eq!(verdict, Next::GiveUp),
-            }
-            assert_eq!(resume.told(&exec(ExecStatus::Running, -1)), Next::Connect);
+        for _ in 0..10 {
+            let Next::Ask(pause) = resume.on_end(Ending::Broken, Some(50.0), 1.0, None) else {
+                panic!("it was given up after {pauses:?}");
+            };
+            pauses.push(pause.delay_ms);
+            assert_eq!(resume.on_status(&exec(ExecStatus::Running, -1)), Next::Connect);
         }
-        assert_eq!(pauses, [0.0, 500.0, 1000.0]);
+        assert_eq!(pauses, [0.0, 500.0, 1e3, 2e3, 4e3, 8e3, 16e3, 30e3, 30e3, 30e3]);
+    }
+
+    #[test]
+    fn an_agent_that_can_not_be_reached_is_given_up() {
+        let mut resume = Resume::new(Backoff::default());
+        let mut next = resume.on_end(Ending::Broken, Some(60_000.0), 1.0, None);
+        let mut pauses = Vec::new();
+        while let Next::Ask(pause) = next {
+            pauses.push(pause.delay_ms);
+            next = resume.on_status_error(1.0, None);
+        }
+        assert_eq!((next, pauses), (Next::GiveUp, vec![0.0, 500.0, 1000.0, 2000.0]));
+    }
+
+    #[test]
+    fn a_status_in_words_of_another_agent_s_own_is_no_proof_that_it_runs() {
+        let unknown = exec(ExecStatus::Other("COMPLETED".into()), -1);
+        for (lasted_ms, is_given_up) in [(0.0, true), (1000.0, false)] {
+            let mut resume = Resume::new(Backoff::default());
+            let given_up = (0..100).any(|_| {
+                let next = resume.on_end(Ending::Clean, Some(lasted_ms), 0.5, None);
+                resume.on_status(&unknown);
+                next == Next::GiveUp
+            });
+            assert_eq!(given_up, is_given_up, "streams of {lasted_ms} ms");
+        }
     }
 
     #[test]
     fn a_new_event_starts_the_count_again() {
         let mut resume = Resume::new(Backoff::default());
         for _ in 0..100 {
-            let next = resume.ended(Ending::Clean, 1.0, None);
-            assert_eq!(next, Next::Ask { delay_ms: 0.0, failures: 1 });
-            assert_eq!(resume.told(&exec(ExecStatus::Running, -1)), Next::Connect);
-            resume.brought_events();
+            let next = resume.on_end(Ending::Clean, Some(0.0), 1.0, None);
+            assert_eq!(next, Next::Ask(Pause { attempt: 1, delay_ms: 0.0 }));
+            assert_eq!(resume.on_status(&exec(ExecStatus::Exited, 0)), Next::Connect);
+            resume.on_events();
         }
     }
 
     #[test]
     fn an_exec_that_ended_without_a_code_has_none_to_be_had() {
         let mut resume = Resume::new(Backoff::default());
-        resume.ended(Ending::Broken, 0.0, None);
-        assert_eq!(resume.told(&exec(ExecStatus::Stopped, -1)), Next::Connect);
-        assert_eq!(resume.ended(Ending::Clean, 0.0, None), Next::Missing);
-    }
-
-    #[test]
-    fn an_agent_that_tells_the_code_elsewhere_is_believed_when_no_stream_brings_more() {
-        for (last, verdict) in [(Ending::Clean, Next::Done(7)), (Ending::Broken, Next::GiveUp)] {
-            let mut resume = Resume::new(Backoff::default());
-            for _ in 0..3 {
-                assert!(matches!(resume.ended(Ending::Clean, 0.0, None), Next::Ask { .. }));
-                resume.told(&exec(ExecStatus::Exited, 7));
-            }
-            assert_eq!(resume.ended(last, 0.0, None), verdict);
-        }
+        resume.on_end(Ending::Broken, Some(0.0), 0.0, None);
+        assert_eq!(resume.on_status(&exec(ExecStatus::Stopped, -1)), Next::Connect);
+        assert_eq!(resume.on_end(Ending::Clean, Some(0.0), 0.0, None), Next::Missing);
     }
 
     #[test]
     fn a_stream_that_brought_events_may_have_been_cut() {
         let mut resume = Resume::new(Backoff::default());
-        resume.ended(Ending::Broken, 0.0, None);
-        resume.told(&exec(ExecStatus::Stopped, -1));
-        resume.brought_events();
-        assert!(matches!(resume.ended(Ending::Clean, 0.0, None), Next::Ask { .. }));
+        resume.on_end(Ending::Broken, Some(0.0), 0.0, None);
+        resume.on_status(&exec(ExecStatus::Stopped, -1));
+        resume.on_events();
+        assert!(matches!(resume.on_end(Ending::Clean, Some(0.0), 0.0, None), Next::Ask(_)));
     }
 
     #[test]
     fn a_pause_that_the_server_names_is_kept() {
         let mut resume = Resume::new(Backoff::default());
-        let next = resume.ended(Ending::Broken, 0.0, Some(7000.0));
-        assert_eq!(next, Next::Ask { delay_ms: 7000.0, failures: 1 });
+        let next = resume.on_end(Ending::Refused, None, 0.0, Some(7000.0));
+        assert_eq!(next, Next::Ask(Pause { attempt: 1, delay_ms: 7000.0 }));
     }
 }

@@ -94,7 +94,7 @@ impl ListReader {
         )?;
         let mut lists = Vec::new();
         for data in events {
-            if data != self.newest {
+            if !data.is_empty() && data != self.newest {
                 lists.push(read_json(OPERATION, data.as_bytes())?);
                 self.newest = data;
             }
@@ -104,12 +104,11 @@ impl ListReader {
 
     /// Waits after a connection that ended, or broke by an error.
     async fn wait_to_reconnect(&mut self, error: Option<Box<Error>>) -> Result<()> {
-        let lasted_ms = match self.body.take() {
-            Some(body) => body.age(),
-            None => {
-                self.failures += 1;
-                0.0
-            }
+        let lasted_ms = if let Some(body) = self.body.take() {
+            body.age()
+        } else {
+            self.failures += 1;
+            0.0
         };
         let error = error.unwrap_or_else(|| {
             Box::new(Error::Protocol {

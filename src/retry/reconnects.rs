@@ -34,6 +34,11 @@ impl Reconnects {
         self.fruitless = 0;
     }
 
+    /// Whether a connection that was open for so many milliseconds was more than an attempt.
+    pub(crate) fn has_lasted(lasted_ms: f64) -> bool {
+        lasted_ms >= LASTED_MS
+    }
+
     /// A connection has ended that was open for so many milliseconds, 0 where it was refused; or what
     /// was to be asked before the next one could not be.
     ///
@@ -44,7 +49,7 @@ impl Reconnects {
         random: f64,
         retry_after_ms: Option<f64>,
     ) -> Pause {
-        if lasted_ms >= LASTED_MS {
+        if Self::has_lasted(lasted_ms) {
             self.fruitless = 0;
         }
         self.fruitless = self.fruitless.saturating_add(1);
