@@ -1,5 +1,5 @@
 import { load, type Loader } from "./load.js";
-import type { httpFetch } from "./node/http-fetch.js";
+import { type Fetch, withRedirects } from "./redirects.js";
 import { Sandbox } from "./sandbox.js";
 import type { ConnectOptions } from "./types.js";
 
@@ -10,18 +10,18 @@ import type { ConnectOptions } from "./types.js";
  */
 export type Connect = (options: ConnectOptions) => Promise<Sandbox>;
 
-/** What makes requests: the part of `fetch` that the core uses. */
-export type Fetch = typeof httpFetch;
-
 /**
  * `connect` for a runtime, which has its own way to get at the module, and may have one to make requests in
  * place of the global `fetch`.
  */
-export function connectWith(loader: Loader, fetch?: Fetch): Connect {
+export function connectWith(
+  loader: Loader,
+  fetch: Fetch = (url, init) => globalThis.fetch(url, init),
+): Connect {
   return async (options) => {
     // The core says what is wrong with options that are none.
     const { wasm, ...rest } = Object(options) as ConnectOptions;
     await load(loader, wasm);
-    return new Sandbox(rest, fetch);
+    return new Sandbox(rest, withRedirects(fetch));
   };
 }

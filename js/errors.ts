@@ -202,7 +202,10 @@ export class TimeoutError extends SandpipeError {
   }
 }
 
-/** There was more output than was allowed, or than a string can hold. */
+/**
+ * There was more output than was allowed, or than a string can hold. Where it was more than `maxOutputBytes`
+ * the command was stopped, and the message says so, or why it could not be.
+ */
 export class OutputLimitError extends SandpipeError {
   override readonly name = "OutputLimitError";
   override readonly code = "output_limit";
@@ -218,7 +221,10 @@ export class OutputLimitError extends SandpipeError {
   }
 }
 
-/** The agent no longer has some of the output that was not read yet. */
+/**
+ * The agent no longer has some of the output that was not read yet. The command was not stopped; if it has
+ * ended, the exit code is known all the same.
+ */
 export class OutputLostError extends SandpipeError {
   override readonly name = "OutputLostError";
   override readonly code = "output_lost";
@@ -228,15 +234,27 @@ export class OutputLostError extends SandpipeError {
   readonly from: number;
   /** The sequence number of the last event that is lost. */
   readonly to: number;
+  /** The output before them. Empty where it has been handed over already. */
+  readonly output: string;
+  /** What the command ended with; undefined where it still runs, or the agent did not say. */
+  readonly exitCode?: number;
 
   constructor(
     message: string,
-    details: SandpipeErrorDetails & { execId: string; from: number; to: number },
+    details: SandpipeErrorDetails & {
+      execId: string;
+      from: number;
+      to: number;
+      output: string;
+      exitCode?: number | undefined;
+    },
   ) {
     super("output_lost", message, details);
     this.execId = details.execId;
     this.from = details.from;
     this.to = details.to;
+    this.output = details.output;
+    if (details.exitCode !== undefined) this.exitCode = details.exitCode;
   }
 }
 

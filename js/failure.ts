@@ -27,7 +27,14 @@ type Fields =
   | { code: "create_unknown"; command: string }
   | { code: "exit_code_missing"; execId: string; output: string }
   | { code: "output_limit"; execId: string; output: string }
-  | { code: "output_lost"; execId: string; from: number; to: number }
+  | {
+      code: "output_lost";
+      execId: string;
+      from: number;
+      to: number;
+      output: string;
+      exitCode?: number;
+    }
   | { code: "protocol"; excerpt: string }
   | {
       code: "interrupted" | "timeout";
@@ -112,8 +119,8 @@ function toError(failure: Failure): SandpipeError {
       return new OutputLimitError(message, { ...details, execId, output });
     }
     case "output_lost": {
-      const { execId, from, to } = failure;
-      return new OutputLostError(message, { ...details, execId, from, to });
+      const { execId, from, to, output, exitCode } = failure;
+      return new OutputLostError(message, { ...details, execId, from, to, output, exitCode });
     }
     case "protocol":
       return new ProtocolError(message, { ...details, excerpt: failure.excerpt });

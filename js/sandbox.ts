@@ -2,10 +2,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { Background } from "./background.js";
-import type { Fetch } from "./connect.js";
 import { Sandbox as Core } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import { call, explain, settle } from "./failure.js";
+import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 import { Sessions } from "./sessions.js";
 import type { ConnectOptions, ExecResult, RetryContext } from "./types.js";
@@ -25,7 +25,7 @@ export class Sandbox implements Runtime {
 
   /** @internal */
   constructor(options: Omit<ConnectOptions, "wasm">, fetch?: Fetch) {
-    this.#core = call(() => new Core(explainFailures(options), fetch));
+    this.#core = call(() => new Core(guardFetch(explainFailures(options)), fetch));
     this.execs = new Execs(this.#core.execs);
     this.sessions = new Sessions(this.#core.sessions);
     this.background = new Background(this, undefined, () => Promise.resolve());
@@ -67,6 +67,13 @@ export class Sandbox implements Runtime {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** The caller's `fetch` is to keep secrets from other origins, too. */
+function guardFetch(options: Omit<ConnectOptions, "wasm">): Omit<ConnectOptions, "wasm"> {
+  const { fetch } = options;
+  if (typeof fetch !== "function") return options;
+  return { ...options, fetch: withRedirects(fetch as Fetch) as typeof fetch };
 }
 
 /** The caller's retry functions are to see errors of their classes, too. */

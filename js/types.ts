@@ -28,15 +28,24 @@ export interface ConnectOptions {
 /**
  * When something is tried again. Only what may be repeated is: no command is ever run twice.
  *
- * A request is tried `maxAttempts` times in all; a stream that breaks is resumed where it was, the
- * first time at once, at most `maxAttempts` times in a row without a new event.
+ * A request is tried `maxAttempts` times in all. A stream that ends or breaks is opened again where it was,
+ * after the agent has been asked what became of the command: `maxAttempts` failures in a row to reach the
+ * agent are borne, and whenever it answers the count begins anew. A command may be silent for hours behind a
+ * proxy that ends every stream.
  */
 export interface RetryOptions {
   /** How often something is tried. Default: 3. */
   maxAttempts?: number;
-  /** The pause after the first failure; it doubles with each further one. Default: 500. */
+  /**
+   * The pause after the first failure, in milliseconds; it doubles with each further one. Default: 500.
+   * A stream is opened again at once after one that lasted a second or brought something; where streams
+   * end at once, the first time at once and then after such pauses.
+   */
   baseDelayMs?: number;
-  /** The longest pause. Default: 30 000. A server's `Retry-After` goes before it. */
+  /**
+   * The longest pause, in milliseconds. Default: 30 000. A server's `Retry-After` is obeyed up to this; where
+   * it asks for more the call fails at once, and the error says so.
+   */
   maxDelayMs?: number;
   /**
    * Whether to try again after a failure: a number is the pause in milliseconds. Default: after no
@@ -52,7 +61,11 @@ export interface RetryOptions {
 export interface RetryContext {
   /** What the request was for, such as `"create exec"`. */
   operation: string;
-  /** How many attempts have failed in a row. */
+  /**
+   * How many attempts have failed in a row, this one included. Of a stream: how many connections in a row,
+   * and questions in between, have come to nothing, or 1 after a connection that lasted; it may be more than
+   * `maxAttempts`, since only failures to reach the agent count there.
+   */
   attempt: number;
   /** The failure. */
   error: unknown;
@@ -80,7 +93,7 @@ export interface WaitOptions {
   graceMs?: number;
   /** Called with each piece of output as it arrives, in order. What it returns is not awaited. */
   onOutput?(event: ExecStdout): void;
-  /** More output than this, in bytes of UTF-8: the command is stopped, `OutputLimitError`. */
+  /** More output than this, a whole number of bytes of UTF-8: the command is stopped, `OutputLimitError`. */
   maxOutputBytes?: number;
 }
 

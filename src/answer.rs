@@ -37,10 +37,12 @@ extern "C" {
 }
 
 impl Answer {
-    /// The HTTP status; an error where this is no answer at all.
+    /// The HTTP status, 0 of an answer that leads to an unknown place; an error where this is no answer
+    /// at all.
     pub(crate) fn http_status(&self) -> Result<u16, JsValue> {
         let status = self.status()?;
-        let number = status.as_f64().filter(|number| (100.0..1000.0).contains(number));
+        let is_status = |number: &f64| *number == 0.0 || (100.0..1000.0).contains(number);
+        let number = status.as_f64().filter(is_status);
         // Exact: it is a whole number of three digits.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         number.map(|number| number as u16).ok_or_else(|| {

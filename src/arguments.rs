@@ -26,14 +26,14 @@ pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {
     Ok(text.into())
 }
 
-/// Text that a shell can hold: no argument, variable or path can have a NUL in it.
+/// Text that a command can be given: no argument, variable or path can have a NUL in it.
 pub(crate) fn shell_text(value: &JsValue, name: &str) -> Result<String> {
     let text = string(value, name)?;
     match text.find('\0') {
         None => Ok(text),
         Some(at) => Err(Error::InvalidArgument {
             name: name.to_owned(),
-            expected: "text without the character U+0000, which no shell can hold".to_owned(),
+            expected: "text without NUL, which no argument, variable or path can hold".to_owned(),
             actual: format!("text with one at byte {at}"),
         }
         .into()),
@@ -97,12 +97,13 @@ pub(crate) fn terminal_size(cols: &JsValue, rows: &JsValue) -> Result<TerminalSi
     Ok(TerminalSize { cols: side(cols, "cols")?, rows: side(rows, "rows")? })
 }
 
-/// A number of bytes.
+/// A whole number of bytes; an infinite one stands for no limit.
 pub(crate) fn bytes(value: &JsValue, name: &str) -> Result<u64> {
+    let is_whole = |number: f64| number.is_infinite() || js_sys::Number::is_integer(value);
     match value.as_f64() {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        Some(number) if number >= 0.0 => Ok(number as u64),
-        _ => Err(wrong(name, "a number of bytes, 0 or more", value)),
+        Some(number) if number >= 0.0 && is_whole(number) => Ok(number as u64),
+        _ => Err(wrong(name, "a whole number of bytes, 0 or more", value)),
     }
 }
 
@@ -131,8 +132,17 @@ pub(crate) fn signal_name(value: &JsValue) -> Result<String> {
     }
 }
 
-/// Strings in an array.
-pub(crate) fn strings(value: &JsValue, name: &str) -> Result<Vec<String>> {
+/// The name or path of a program.
+pub(crate) fn program(value: &JsValue, name: &str) -> Result<String> {
+    let program = shell_text(value, name)?;
+    if program.is_empty() {
+        return Err(wrong(name, "the name or path of a program", value));
+    }
+    Ok(program)
+}
+
+/// A command's arguments.
+pub(crate) fn command_arguments(value: &JsValue, name: &str) -> Result<Vec<String>> {
     if !Array::is_array(value) {
         return Err(wrong(name, "an array of strings", value));
     }
@@ -140,19 +150,38 @@ pub(crate) fn strings(value: &JsValue, name: &str) -> Result<Vec<String>> {
     array
         .iter()
         .enumerate()
-        .map(|(index, item)| string(&item, &format!("{name}[{index}]")))
+        .map(|(index, item)| shell_text(&item, &format!("{name}[{index}]")))
         .collect()
 }
 
-/// The strings in an object, by name.
-pub(crate) fn string_map(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
+/// Environment variables by name.
+pub(crate) fn variables(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
+    let is_name = |key: &str| !key.is_empty() && !key.bytes().any(|byte| matches!(byte, b'=' | 0));
+    variables_named(value, name, &is_name, "without `=` and NUL")
+}
+
+/// The same, with names of a certain kind.
+pub(crate) fn variables_named(
+    value: &JsValue,
+    name: &str,
+    is_name: &dyn Fn(&str) -> bool,
+    kind: &str,
+) -> Result<BTreeMap<String, String>> {
     let fields = Fields::of(value, name)?;
-    let mut strings = BTreeMap::new();
+    let mut variables = BTreeMap::new();
     for key in fields.names() {
-        let text = fields.required(&key, string)?;
-        strings.insert(key, text);
+        if !is_name(&key) {
+            return Err(Error::InvalidArgument {
+                name: name.to_owned(),
+                expected: format!("an object whose keys are names of variables: {kind}"),
+                actual: format!("one with {key:?}"),
+            }
+            .into());
+        }
+        let text = fields.required(&key, shell_text)?;
+        variables.insert(key, text);
     }
-    Ok(strings)
+    Ok(variables)
 }
 
 /// The fields of an argument that is an object.

@@ -42,7 +42,7 @@ impl InFlight {
         }
         let controller = AbortController::new().map_err(Error::thrown)?;
         let registered = self.lineage().map(|in_flight| in_flight.register(&controller)).collect();
-        Ok(Cancel { controller, in_flight: self.clone(), registered })
+        Ok(Cancel { controller, in_flight: self.clone(), registered, is_handed_over: false })
     }
 
     /// Ends all that is under way and refuses what comes after.
@@ -78,12 +78,19 @@ pub(crate) struct Cancel {
     controller: AbortController,
     in_flight: InFlight,
     registered: Vec<(InFlight, u32)>,
+    is_handed_over: bool,
 }
 
 impl Cancel {
     /// What is aborted when it is to end.
     pub(crate) fn signal(&self) -> AbortSignal {
         self.controller.signal()
+    }
+
+    /// Leaves it to whoever has what is given: nothing else ends it from now on.
+    pub(crate) fn hand_over(mut self) -> AbortController {
+        self.is_handed_over = true;
+        self.controller.clone()
     }
 
     /// The error that a failure of it stands for: closing also fails what is under way.
@@ -97,6 +104,8 @@ impl Drop for Cancel {
         for (in_flight, key) in &self.registered {
             in_flight.0.controllers.borrow_mut().retain(|(other, _)| other != key);
         }
-        OVER.with(|over| self.controller.abort_with_reason(over));
+        if !self.is_handed_over {
+            OVER.with(|over| self.controller.abort_with_reason(over));
+        }
     }
 }

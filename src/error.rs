@@ -4,6 +4,7 @@ use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
 
 use crate::operation::Operation;
+use crate::request::is_redirect;
 
 /// The `name` of the JS error that carries a failure out of the core. The package turns it into the
 /// error class that its `code` stands for.
@@ -12,7 +13,11 @@ const FAILURE: &str = "SandpipeFailure";
 /// Everything that a call can fail with.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("{operation}: the agent answered {status}{}", explain(.message.as_deref()))]
+    #[error(
+        "{operation}: the agent answered {status}{}{}",
+        explain(.message.as_deref()),
+        too_late(*.retry_after_ms, *.max_delay_ms)
+    )]
     Http {
         operation: Operation,
         status: u16,
@@ -21,6 +26,8 @@ pub(crate) enum Error {
         body: String,
         /// What the header `Retry-After` asks for.
         retry_after_ms: Option<f64>,
+        /// The longest pause that is allowed, where that is why there is no other attempt.
+        max_delay_ms: Option<f64>,
     },
     #[error("{operation}: no answer from {url}: {reason}")]
     Network {
@@ -37,7 +44,8 @@ pub(crate) enum Error {
     CreateUnknown { command: String, cause: Box<Error> },
     #[error(
         "the output of exec {exec_id} ended without an exit code: what became of the command is \
-         not known"
+         not known{}",
+        because(.cause.as_deref())
     )]
     ExitCodeMissing {
         exec_id: String,
@@ -46,10 +54,19 @@ pub(crate) enum Error {
         cause: Option<Box<Error>>,
     },
     #[error(
-        "events {from} to {to} of exec {exec_id} are lost: the agent does not have them any more"
+        "events {from} to {to} of exec {exec_id} are lost: the agent does not have them any more{}",
+        ended(*.exit_code)
     )]
-    OutputLost { exec_id: String, from: u64, to: u64 },
-    #[error("the output of exec {exec_id} is longer than {limit}")]
+    OutputLost {
+        exec_id: String,
+        from: u64,
+        to: u64,
+        /// What came before them, where it has not been handed over.
+        output: JsValue,
+        /// What the command ended with, if that is known.
+        exit_code: Option<i32>,
+    },
+    #[error("the output of exec {exec_id} is longer than {limit}{}", stopped(limit, .unstopped.as_ref()))]
     OutputLimit {
         exec_id: String,
         limit: OutputLimit,
@@ -221,6 +238,18 @@ impl Error {
         }
     }
 
+    /// The same error, if the server asked for a longer pause than this.
+    pub(crate) fn asking_too_long(&self, limit_ms: f64) -> Option<Box<Self>> {
+        if self.retry_after_ms()? <= limit_ms {
+            return None;
+        }
+        let mut refusal = Box::new(self.clone());
+        if let Self::Http { max_delay_ms, .. } = &mut *refusal {
+            *max_delay_ms = Some(limit_ms);
+        }
+        Some(refusal)
+    }
+
     /// The machine-readable code of `api.md`.
     fn code(&self) -> &'static str {
         match self {
@@ -250,6 +279,14 @@ impl Error {
     /// What to do about it.
     fn hint(&self) -> Option<String> {
         let hint = match self {
+            Self::Http { max_delay_ms: Some(_), .. } => {
+                "Call again then, or raise that limit.".into()
+            }
+            Self::Http { status, .. } if is_redirect(*status) => {
+                "Nothing but a GET without credentials goes to another origin: if the agent is \
+                 there, pass its address to connect() as `url`."
+                    .into()
+            }
             Self::Http { status: 401, .. } => {
                 "Pass the agent's token to connect() as `token`.".into()
             }
@@ -326,9 +363,13 @@ impl Error {
                 ("output", output.clone()),
                 ("cause", cause.as_deref().map_or(JsValue::UNDEFINED, Self::to_js)),
             ],
-            Self::OutputLost { exec_id, from, to } => {
-                vec![("execId", exec_id.into()), ("from", to_number(*from)), ("to", to_number(*to))]
-            }
+            Self::OutputLost { exec_id, from, to, output, exit_code } => vec![
+                ("execId", exec_id.into()),
+                ("from", to_number(*from)),
+                ("to", to_number(*to)),
+                ("output", output.clone()),
+                ("exitCode", exit_code.map_or(JsValue::UNDEFINED, JsValue::from)),
+            ],
             Self::OutputLimit { exec_id, output, unstopped, .. } => vec![
                 ("execId", exec_id.into()),
                 ("output", output.clone()),
@@ -438,6 +479,36 @@ fn named(id: Option<&str>) -> String {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn told_ms(milliseconds: f64) -> u64 {
     milliseconds.ceil() as u64
+}
+
+/// What is told of a server that asks for a longer pause than is allowed.
+fn too_late(retry_after_ms: Option<f64>, max_delay_ms: Option<f64>) -> String {
+    let (Some(asked), Some(allowed)) = (retry_after_ms, max_delay_ms) else {
+        return String::new();
+    };
+    format!(
+        "; it asks for a pause of {} s (Retry-After): `retry.maxDelayMs` allows {} ms",
+        told_ms(asked / 1000.0),
+        told_ms(allowed)
+    )
+}
+
+fn because(cause: Option<&Error>) -> String {
+    cause.map_or_else(String::new, |cause| format!(" ({cause})"))
+}
+
+/// What became of a command whose output is lost.
+fn ended(exit_code: Option<i32>) -> String {
+    exit_code.map_or_else(String::new, |code| format!("; the command ended with exit code {code}"))
+}
+
+/// What became of a command whose output is too long.
+fn stopped(limit: &OutputLimit, unstopped: Option<&Unstopped>) -> String {
+    match (limit, unstopped) {
+        (OutputLimit::String(_), _) => String::new(),
+        (OutputLimit::Bytes(_), None) => "; the command was stopped".to_owned(),
+        (OutputLimit::Bytes(_), Some(unstopped)) => format!("; {unstopped}"),
+    }
 }
 
 fn still_runs(exec_id: &str) -> String {

@@ -113,7 +113,9 @@ const NOT_THE_CALLERS: [&str; 8] = [
 fn headers(value: &JsValue, name: &str) -> Result<Object> {
     let checked = Headers::new().map_err(Error::thrown)?;
     let headers = Object::new();
-    for (key, text) in arguments::string_map(value, name)? {
+    let fields = Fields::of(value, name)?;
+    for key in fields.names() {
+        let text = fields.required(&key, string)?;
         // The value may be a secret: it is in no error message.
         let wrong = |expected: &str, actual: &str| Error::InvalidArgument {
             name: format!("{name}.{key}"),

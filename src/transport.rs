@@ -16,7 +16,7 @@ use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
 use crate::features::{Feature, Features};
 use crate::operation::Operation;
-use crate::request::{MediaType, Request, excerpt, refusal};
+use crate::request::{MediaType, Request, excerpt, is_redirect, redirected, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 use crate::sleep::sleep;
 
@@ -223,7 +223,10 @@ impl Transport {
             let text = body.read_up_to(MAX_ERROR_BODY).await?;
             let text = String::from_utf8_lossy(&text).into_owned();
             let retry_after = answer.header("retry-after").and_then(|value| retry_after(&value));
-            return Err(refusal(operation, status, text, retry_after));
+            return Err(match answer.header("location").filter(|_| is_redirect(status)) {
+                Some(to) => redirected(operation, status, url, &to),
+                None => refusal(operation, status, text, retry_after),
+            });
         }
         let content_type = answer.header("content-type");
         let expected = request.accept.media_types();
@@ -349,6 +352,19 @@ impl Body {
         self.unread = bytes;
     }
 
+    /// Has the rest read of an answer that has said all there is to say, by a function that came with
+    /// `fetch`: its connection serves the next request then, and no browser tells of a failed one. Nobody
+    /// waits for it.
+    pub(crate) fn finish(self) {
+        let finish = Reflect::get(&self.transport.agent.fetch, &"finish".into());
+        let finish = finish.ok().and_then(|finish| finish.dyn_into::<Function>().ok());
+        if let (Some(finish), Some(reader)) = (finish, self.reader) {
+            let controller = self.cancel.hand_over();
+            // It throws nothing.
+            drop(finish.call2(&JsValue::UNDEFINED, &reader, &controller));
+        }
+    }
+
     /// The error of an answer that is not as long as it has to be.
     pub(crate) fn cut(&self, reason: &str) -> Box<Error> {
         self.no_answer(reason.into())
@@ -401,8 +417,10 @@ pub(crate) fn is_media_type(content_type: &str, expected: &str) -> bool {
 /// The pause that a `Retry-After` header asks for, in milliseconds: a number of seconds, or a date
 /// (RFC 9110, 10.2.3).
 fn retry_after(value: &str) -> Option<f64> {
-    if let Ok(seconds) = value.trim().parse::<u32>() {
-        return Some(f64::from(seconds) * 1000.0);
+    let value = value.trim();
+    if value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty() {
+        // Beyond that it is too long anyhow.
+        return Some(f64::from(value.parse::<u32>().unwrap_or(u32::MAX)) * 1000.0);
     }
     let date = Date::parse(value);
     (!date.is_nan()).then(|| (date - Date::now()).max(0.0))

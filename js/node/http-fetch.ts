@@ -23,45 +23,35 @@ export interface Init {
   headers: Record<string, string>;
   body?: string;
   signal: AbortSignal;
+  redirect?: "follow" | "manual";
 }
 
 /** The part of `Response` that the core reads. */
 export interface Answer {
   status: number;
   headers: { get(name: string): string | null };
-  body: { getReader(): Reader };
+  body: { getReader(): Reader; cancel(): void } | null;
 }
 
 /** The part of `ReadableStreamDefaultReader` that the core uses. */
 interface Reader {
   read(): Promise<IteratorResult<Uint8Array>>;
+  /** Lets the process end although the rest has not come. */
+  unref(): void;
 }
 
-/** `fetch`, as far as the core uses it. */
-export async function httpFetch(url: string, init: Init): Promise<Answer | Response> {
+/** `fetch`, as far as the core uses it. It follows no redirects. */
+export async function httpFetch(url: string, init: Init): Promise<Answer> {
   const message = await send(url, init);
-  const status = message.statusCode ?? 0;
-  if (leadsElsewhere(status, init.method)) {
-    message.resume();
-    // It knows how to follow, and what must not be taken along.
-    return fetch(url, init);
-  }
   const encoding = message.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
     throw new Error(`the answer was to come as it is, and comes encoded: ${encoding}`);
   }
   return {
-    status,
+    status: message.statusCode ?? 0,
     headers: { get: (name) => message.headers[name]?.toString() ?? null },
-    body: { getReader: () => readerOf(message) },
+    body: { getReader: () => readerOf(message), cancel: () => void message.resume() },
   };
-}
-
-/** Whether `fetch` would make the same request elsewhere; a server that says so has not carried it out. */
-function leadsElsewhere(status: number, method: string): boolean {
-  if (status === 307 || status === 308) return true;
-  if (status === 301 || status === 302) return method !== "POST";
-  return status === 303 && method === "GET";
 }
 
 /** Sends a request; resolves the beginning of the answer. */
@@ -127,6 +117,10 @@ function noConnection(cause: Error): Error {
 function readerOf(message: IncomingMessage): Reader {
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   return {
+    unref() {
+      // One that is complete has given its connection back, or is about to.
+      if (!message.complete) message.socket.unref();
+    },
     async read() {
       try {
         return await chunks.next();

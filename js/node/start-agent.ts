@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { InvalidArgumentError } from "../errors.js";
 import { spawnAgent } from "./agent-process.js";
 import { environmentOfCommands } from "./environment.js";
 
@@ -72,9 +73,14 @@ export class EmbeddedAgent implements AsyncDisposable {
  *
  * The agent ends with this process, however that ends, and does not keep it alive.
  *
+ * @throws {InvalidArgumentError} An option is wrong.
  * @throws {AgentError} There is no such program, or it did not start.
  */
 export async function startAgent(options: StartAgentOptions = {}): Promise<EmbeddedAgent> {
+  checkText("options.workspace", options.workspace ?? "");
+  (options.args ?? []).forEach((arg, index) => {
+    checkText(`options.args[${index}]`, arg);
+  });
   const token = randomBytes(32).toString("base64url");
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
@@ -97,6 +103,13 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     await ended;
     throw error;
   }
+}
+
+/** @throws {InvalidArgumentError} No program can be given it. */
+function checkText(name: string, value: unknown): void {
+  if (typeof value === "string" && !value.includes("\0")) return;
+  const actual = typeof value === "string" ? "has one" : `is ${typeof value}`;
+  throw new InvalidArgumentError(`\`${name}\` must be a string without NUL, but ${actual}`);
 }
 
 /** Lets this process end while the agent runs. */

@@ -9,7 +9,7 @@ use super::process::{Process, Record};
 use super::runtime::{Purpose, Runtime, not_run};
 use super::script::{Script, sh};
 use super::terminate::{GRACE_MS, whole_milliseconds};
-use crate::arguments::{Fields, milliseconds, shell_text, string};
+use crate::arguments::{Fields, milliseconds, shell_text, string, variables_named};
 use crate::error::{Error, Result};
 use crate::promise::promise;
 use crate::shell_quote::{quote_path, shell_quote};
@@ -88,19 +88,8 @@ impl Order {
 
 /// Variables, by names that a shell can have (POSIX, 3.231 Name).
 fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> {
-    let fields = Fields::of(value, name)?;
-    let mut variables = BTreeMap::new();
-    for key in fields.names() {
-        if !is_variable_name(&key) {
-            return Err(Error::InvalidArgument {
-                name: name.to_owned(),
-                expected: "an object whose keys are names of variables: letters, digits and `_`"
-                    .to_owned(),
-                actual: format!("one with {key:?}"),
-            }
-            .into());
-        }
-        let text = fields.required(&key, shell_text)?;
+    let variables = variables_named(value, name, &is_variable_name, "letters, digits and `_`")?;
+    for (key, text) in &variables {
         if key.len() + "=".len() + text.len() > LONGEST_VARIABLE {
             return Err(Error::InvalidArgument {
                 name: format!("{name}.{key}"),
@@ -109,9 +98,9 @@ fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> 
                      to start a program with a longer one"
                 ),
                 actual: format!("a value of {} bytes", text.len()),
-            }.into());
+            }
+            .into());
         }
-        variables.insert(key, text);
     }
     Ok(variables)
 }

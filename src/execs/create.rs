@@ -7,7 +7,7 @@ use uuid::Uuid;
 use wasm_bindgen::prelude::*;
 
 use super::Execs;
-use crate::arguments::{Fields, boolean, string, string_map, strings};
+use crate::arguments::{Fields, boolean, command_arguments, program, shell_text, variables};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::operation::Operation;
@@ -189,8 +189,8 @@ fn read_request(value: &JsValue) -> Result<CreateExecRequest> {
     let fields = Fields::of(value, "request")?;
     fields.only(&["command", "args", "autostart", "interactive", "pty", "cwd", "env", "user"])?;
     Ok(CreateExecRequest {
-        command: fields.required("command", string)?,
-        args: fields.required("args", strings)?,
+        command: fields.required("command", program)?,
+        args: fields.required("args", command_arguments)?,
         autostart: fields.optional("autostart", boolean)?,
         interactive: fields.optional("interactive", boolean)?,
         ..read_settings(&fields)?
@@ -203,10 +203,10 @@ pub(crate) const SETTINGS: [&str; 4] = ["cwd", "env", "pty", "user"];
 /// What `create` and `exec` both take.
 pub(crate) fn read_settings(fields: &Fields<'_>) -> Result<CreateExecRequest> {
     Ok(CreateExecRequest {
-        cwd: fields.optional("cwd", string)?,
-        env: fields.optional("env", string_map)?,
+        cwd: fields.optional("cwd", shell_text)?,
+        env: fields.optional("env", variables)?,
         pty: fields.optional("pty", boolean)?,
-        user: fields.optional("user", string)?,
+        user: fields.optional("user", shell_text)?,
         ..CreateExecRequest::default()
     })
 }
@@ -227,6 +227,7 @@ mod tests {
             message: message.map(str::to_owned),
             body: String::new(),
             retry_after_ms: None,
+            max_delay_ms: None,
         }
     }
 

@@ -17,7 +17,7 @@ use super::stop::KILL_PATIENCE;
 use super::stop_requests::{StopRequest, StopRequests};
 use super::wait::wait;
 use super::wait_options::WaitOptions;
-use crate::arguments::{Fields, string, strings, wrong};
+use crate::arguments::{Fields, command_arguments, program, string};
 use crate::error::{Error, Result};
 use crate::promise::promise;
 use crate::request::ExecId;
@@ -45,16 +45,13 @@ pub(super) struct Arguments {
 }
 
 fn read_arguments(command: &JsValue, args: &JsValue, options: &JsValue) -> Result<Arguments> {
-    let command_text = string(command, "command")?;
-    if command_text.is_empty() {
-        return Err(wrong("command", "the name or path of a program", command));
-    }
-    let args = if args.is_undefined() { Vec::new() } else { strings(args, "args")? };
+    let command = program(command, "command")?;
+    let args = if args.is_undefined() { Vec::new() } else { command_arguments(args, "args")? };
     let fields = Fields::of_optional(options, "options")?;
     fields.only(&[&SETTINGS[..], &WaitOptions::NAMES, &["input"]].concat())?;
     let input = fields.optional("input", string)?.map(Input::ToItsEnd);
     let request = CreateExecRequest {
-        command: command_text,
+        command,
         args,
         autostart: Some(true),
         // Without input nothing is ever sent to its stdin: without an end it could wait for ever.

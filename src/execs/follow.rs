@@ -35,9 +35,13 @@ impl Break {
     pub(crate) fn explain(self, operation: Operation, id: &ExecId) -> Box<Error> {
         match self {
             Self::Protocol { problem, excerpt } => Error::Protocol { operation, problem, excerpt },
-            Self::Lost { from, to } => {
-                Error::OutputLost { exec_id: id.as_str().to_owned(), from, to }
-            }
+            Self::Lost { from, to } => Error::OutputLost {
+                exec_id: id.as_str().to_owned(),
+                from,
+                to,
+                output: "".into(),
+                exit_code: None,
+            },
         }
         .into()
     }

@@ -26,3 +26,10 @@ pub(super) async fn get(transport: &Transport, id: &ExecId) -> Result<ExecItem> 
     let answer = transport.send(&Request::get(operation, id.path(""))).await?;
     read_json(operation, &answer)
 }
+
+/// Asks once.
+pub(super) async fn get_once(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
+    let operation = Operation::GetExec;
+    let request = Request::get(operation, id.path(""));
+    read_json(operation, &transport.send_once(&request).await?)
+}

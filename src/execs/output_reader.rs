@@ -3,17 +3,19 @@ use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use js_sys::{Date, Math};
-use sandpipe_protocol::{ExecItem, ExecStdout};
+use sandpipe_protocol::ExecStdout;
 
 use super::follow::{Follower, written};
+use super::get::get_once;
 use super::get_output;
+use super::output_lost::with_exit_code;
 use super::resume::{Ending, Next, Resume};
 use super::sink::Sink;
 use crate::abort::Abort;
 use crate::closing::Cancel;
 use crate::error::{Error, Result};
 use crate::operation::Operation;
-use crate::request::{ExecId, Request, read_json};
+use crate::request::{ExecId, Request};
 use crate::retry::{Failure, Pause, is_worth_repeating};
 use crate::terminal::{Ended, Events, Line};
 use crate::transport::{Body, Silent, Transport};
@@ -131,7 +133,7 @@ impl OutputReader {
                 State::Failed(error) => {
                     let error = error.clone();
                     self.state = State::Ended;
-                    return Err(error);
+                    return Err(with_exit_code(error, &self.transport, &self.id).await);
                 }
                 State::Concluded(last) => {
                     let last = mem::take(last);
@@ -200,7 +202,9 @@ impl OutputReader {
             if let Err(broken) = fed {
                 self.state = State::Failed(broken.explain(OPERATION, &self.id));
             } else if self.exit_code().is_some() {
-                self.state = State::Ended;
+                if let State::Open(body) = mem::replace(&mut self.state, State::Ended) {
+                    body.finish();
+                }
             }
             if self.follower.given() > before {
                 self.resume.on_events();
@@ -243,14 +247,14 @@ impl OutputReader {
             match next {
                 Next::Connect => return Ok(()),
                 Next::Done(exit_code) => {
-                    let last = self.conclude(exit_code).await?;
+                    let last = self.conclude(exit_code, error).await?;
                     self.state = State::Concluded(last);
                     return Ok(());
                 }
                 Next::Missing | Next::GiveUp => return Err(self.exit_code_missing(error)),
                 Next::Ask(pause) => {
                     self.pause(pause, error.as_deref()).await?;
-                    match self.ask().await {
+                    match get_once(&self.transport, &self.id).await {
                         Ok(exec) => next = self.resume.on_status(&exec),
                         Err(unasked) => {
                             error = self.check(Some(unasked))?;
@@ -289,34 +293,35 @@ impl OutputReader {
         let ended = self.exit_code_missing(None);
         let error = error.unwrap_or(&ended);
         let failure = Failure { operation: OPERATION, attempt, error, delay_ms };
-        match self.transport.retry().verdict(&failure, true).await? {
-            Some(delay_ms) if delay_ms > 0.0 => self.transport.pause(delay_ms).await,
-            Some(_) => Ok(()),
-            None => Err(self.exit_code_missing(Some(error.clone().into()))),
+        match self.transport.retry().verdict(&failure, true).await {
+            Ok(Some(delay_ms)) if delay_ms > 0.0 => self.transport.pause(delay_ms).await,
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(self.exit_code_missing(Some(error.clone().into()))),
+            // The agent asks for a longer pause than is allowed.
+            Err(refusal) if refusal.is_answer() => Err(self.exit_code_missing(Some(refusal))),
+            Err(thrown) => Err(thrown),
         }
     }
 
-    async fn ask(&self) -> Result<ExecItem> {
-        let operation = Operation::GetExec;
-        let request = Request::get(operation, self.id.path(""));
-        read_json(operation, &self.transport.send_once(&request).await?)
-    }
-
     /// The rest of the output of an exec that has ended, where the streams bring no more: a snapshot
-    /// shows that it is whole.
-    async fn conclude(&mut self, exit_code: Option<i32>) -> Result<Vec<ExecStdout>> {
+    /// shows that it is whole. `cause` is what the last stream ended by.
+    async fn conclude(
+        &mut self,
+        exit_code: Option<i32>,
+        cause: Option<Box<Error>>,
+    ) -> Result<Vec<ExecStdout>> {
         let mut rest: Vec<ExecStdout> = Vec::new();
         let last = self.follower.last_sequence();
-        let told = get_output::read(&self.transport, &self.id, last, &mut rest);
-        match told.await {
+        match get_output::read(&self.transport, &self.id, last, &mut rest).await {
             Ok(told) => {
-                let exit_code = told.or(exit_code).ok_or_else(|| self.exit_code_missing(None))?;
+                let exit_code = told.or(exit_code).ok_or_else(|| self.exit_code_missing(cause))?;
                 rest.extend(self.follower.conclude(&rest, exit_code));
                 Ok(rest)
             }
             Err(error) => Err(match *error {
-                Error::Closed | Error::OutputLost { .. } => error,
-                _ => self.exit_code_missing(Some(error)),
+                Error::Closed => error,
+                Error::OutputLost { .. } => with_exit_code(error, &self.transport, &self.id).await,
+                _ => self.exit_code_missing(cause.or(Some(error))),
             }),
         }
     }

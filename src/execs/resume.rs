@@ -85,9 +85,9 @@ impl Resume {
         let brought = std::mem::take(&mut self.brought);
         self.failures = if lasted_ms.is_some() { 0 } else { self.failures + 1 };
         let lasted_ms = lasted_ms.unwrap_or(0.0);
-        let exit_code = match self.status {
+        let code = match self.status {
             Status::Ended(None) if ending == Ending::Clean && !brought => return Next::Missing,
-            Status::Ended(exit_code) => Some(exit_code),
+            Status::Ended(code) => Some(code),
             // An agent ends no stream of what runs, so it is a proxy that does.
             Status::Runs => return self.ask(lasted_ms, random, retry_after_ms),
             Status::Unknown => {
@@ -101,11 +101,11 @@ impl Resume {
         if self.fruitless <= self.reconnects.backoff.max_attempts {
             return self.ask(lasted_ms, random, retry_after_ms);
         }
-        match (ending, exit_code) {
+        match (ending, code) {
             // A proxy, too, ends streams in good order: only one that brings nothing however often it
             // is asked for shows that no output is missing.
-            (Ending::Clean, Some(exit_code)) => Next::Done(exit_code),
-            (Ending::Broken, Some(_)) => Next::Done(None),
+            (Ending::Clean, Some(code)) => Next::Done(code),
+            (Ending::Broken, Some(Some(_))) => Next::Done(None),
             _ => Next::GiveUp,
         }
     }
@@ -120,7 +120,7 @@ impl Resume {
                     // What is left is asked for as soon as what is new.
                     self.reconnects.on_progress();
                 }
-                Status::Ended(u32::try_from(exec.exit_code).is_ok().then_some(exec.exit_code))
+                Status::Ended(exit_code(exec))
             }
             ExecStatus::Created | ExecStatus::Running | ExecStatus::Stopping => {
                 self.fruitless = 0;
@@ -143,6 +143,12 @@ impl Resume {
         }
         Next::Ask(self.reconnects.pause(lasted_ms, random, retry_after_ms))
     }
+}
+
+/// The exit code of an exec that has ended, if it has one.
+pub(super) fn exit_code(exec: &ExecItem) -> Option<i32> {
+    let ended = matches!(exec.status, ExecStatus::Exited | ExecStatus::Stopped);
+    (ended && exec.exit_code >= 0).then_some(exec.exit_code)
 }
 
 #[cfg(test)]
@@ -305,8 +311,8 @@ mod tests {
             let expected = match last {
                 Ending::Clean if known.is_none() => Next::Missing,
                 Ending::Clean => Next::Done(known),
-                Ending::Broken => Next::Done(None),
-                Ending::Refused => Next::GiveUp,
+                Ending::Broken if known.is_some() => Next::Done(None),
+                Ending::Broken | Ending::Refused => Next::GiveUp,
             };
             prop_assert_eq!(verdict, expected);
         }

@@ -159,6 +159,7 @@ impl Target {
             body: message.clone(),
             message: Some(message),
             retry_after_ms: None,
+            max_delay_ms: None,
         })
     }
 

@@ -86,7 +86,9 @@ pub(crate) async fn wait(
         return record.transcript.outcome(reader.exit_code());
     };
     match &mut *error {
-        Error::ExitCodeMissing { output, .. } => *output = record.transcript.text(),
+        Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } => {
+            *output = record.transcript.text()
+        }
         Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
             let outcome = stop(transport, &target, Push::Stop, grace_ms, &mut stops, ended).await;

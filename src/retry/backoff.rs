@@ -21,7 +21,8 @@ impl Backoff {
     /// The pause in milliseconds after so many failures in a row, at least one.
     ///
     /// Half of it is left to chance (`random`, from 0 to 1): clients that failed together do not
-    /// come back together. A server that named a time (`Retry-After`) has it.
+    /// come back together. A server that named a time (`Retry-After`) has it; one that names more than
+    /// `max_delay_ms` is not asked again.
     pub(crate) fn delay(&self, failures: u32, random: f64, retry_after_ms: Option<f64>) -> f64 {
         if let Some(retry_after) = retry_after_ms {
             return retry_after;

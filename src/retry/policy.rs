@@ -58,17 +58,21 @@ impl RetryPolicy {
     /// holds where the caller has no `shouldRetry`.
     ///
     /// # Errors
-    /// What the caller's functions throw.
+    /// What the caller's functions throw. And the failure itself, where the server asks for a longer pause
+    /// than is allowed.
     pub(crate) async fn verdict(
         &self,
         failure: &Failure<'_>,
         worth_it: bool,
     ) -> Result<Option<f64>> {
+        if let Some(refusal) = failure.error.asking_too_long(self.backoff.max_delay_ms) {
+            return Err(refusal);
+        }
         let mut delay = worth_it.then_some(failure.delay_ms);
         if let Some(should_retry) = &self.should_retry {
             let verdict = call(should_retry, failure, failure.delay_ms).await?;
             delay = match verdict.as_f64() {
-                Some(milliseconds) => Some(milliseconds),
+                Some(_) => Some(milliseconds(&verdict, "what `retry.shouldRetry` returns")?),
                 None => verdict.is_truthy().then_some(failure.delay_ms),
             };
         }

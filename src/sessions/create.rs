@@ -12,8 +12,8 @@ use super::markers::{Markers, Nonce};
 use super::shell::{Shell, State};
 use super::turns::Turns;
 use super::{Inner, Session, Sessions, script};
-use crate::arguments::{Fields, string, string_map, wrong};
-use crate::error::{Error, Result, told_ms};
+use crate::arguments::{Fields, program, shell_text, variables};
+use crate::error::{Error, Result};
 use crate::execs::create::create;
 use crate::execs::delete::delete;
 use crate::execs::input::feed_on;
@@ -23,7 +23,7 @@ use crate::request::{ExecId, excerpt};
 use crate::sleep::sleep;
 
 /// How long a shell may take to be ready, in milliseconds. What is no shell never is.
-const PATIENCE: f64 = 30_000.0;
+const READY_TIMEOUT: f64 = 10_000.0;
 
 #[wasm_bindgen]
 impl Sessions {
@@ -39,26 +39,18 @@ fn read_options(value: &JsValue) -> Result<CreateExecRequest> {
     let fields = Fields::of_optional(value, "options")?;
     fields.only(&["cwd", "env", "user", "shell"])?;
     let shell = fields.optional("shell", program)?.unwrap_or_else(|| "bash".to_owned());
-    let mut env: BTreeMap<String, String> = fields.optional("env", string_map)?.unwrap_or_default();
+    let mut env: BTreeMap<String, String> = fields.optional("env", variables)?.unwrap_or_default();
     // An interactive shell reads the file that it names (POSIX, sh, ENV).
     env.entry("ENV".to_owned()).or_default();
     Ok(CreateExecRequest {
         args: script::arguments(&shell),
         command: shell,
         interactive: Some(true),
-        cwd: fields.optional("cwd", string)?,
+        cwd: fields.optional("cwd", shell_text)?,
         env: Some(env),
-        user: fields.optional("user", string)?,
+        user: fields.optional("user", shell_text)?,
         ..CreateExecRequest::default()
     })
-}
-
-fn program(value: &JsValue, name: &str) -> Result<String> {
-    let shell = string(value, name)?;
-    if shell.is_empty() {
-        return Err(wrong(name, "the name or path of a shell", value));
-    }
-    Ok(shell)
 }
 
 impl Sessions {
@@ -80,10 +72,10 @@ impl Sessions {
             unread: Vec::new(),
             last_exit_code: 0,
         });
-        let opened = match select(pin!(shell.open()), pin!(sleep(PATIENCE))).await {
+        let opened = match select(pin!(shell.open()), pin!(sleep(READY_TIMEOUT))).await {
             Either::Left((opened, _)) => opened,
             Either::Right(_) => {
-                Err(Refusal::Said(format!("gave no answer within {} ms", told_ms(PATIENCE))))
+                Err(Refusal::Said("did not say within 10 s that it is ready: is it one?".into()))
             }
         };
         if let Err(refusal) = opened {

@@ -109,7 +109,9 @@ impl Output {
             (None, End::Shell(exit_code)) => self.transcript.borrow_mut().outcome(Some(exit_code)),
             (None, End::InputLost(error)) => stopped(Why::InputLost { error }, unstopped, None),
             (None, End::Lost(mut error) | End::NeverSent(mut error)) => {
-                if let Error::ExitCodeMissing { output: collected, .. } = &mut *error {
+                if let Error::ExitCodeMissing { output: collected, .. }
+                | Error::OutputLost { output: collected, .. } = &mut *error
+                {
                     *collected = output;
                 }
                 Err(error)

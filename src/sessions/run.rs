@@ -16,7 +16,7 @@ use super::output::Output;
 use super::shell::{Shell, State};
 use super::turns::Turn;
 use super::{Session, script};
-use crate::arguments::string;
+use crate::arguments::shell_text;
 use crate::error::{Error, Result, Unstopped};
 use crate::execs::delete::delete;
 use crate::execs::input::{feed_on, pieces};
@@ -35,7 +35,7 @@ impl Session {
     /// Runs a script when those before it are done. Resolves `{ exitCode, output }`.
     pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
         let arguments =
-            read_script(script).and_then(|script| Ok((script, WaitOptions::of(options)?)));
+            shell_text(script, "script").and_then(|script| Ok((script, WaitOptions::of(options)?)));
         // Now: the order is that of the calls.
         let turn = self.0.turns.take();
         let session = self.clone();
@@ -44,19 +44,6 @@ impl Session {
             session.run_in_turn(turn, &script, options).await
         })
     }
-}
-
-fn read_script(value: &JsValue) -> Result<String> {
-    let script = string(value, "script")?;
-    if script.contains('\0') {
-        return Err(Error::InvalidArgument {
-            name: "script".to_owned(),
-            expected: "text without NUL".to_owned(),
-            actual: "text with one, which no shell can read".to_owned(),
-        }
-        .into());
-    }
-    Ok(script)
 }
 
 impl Session {

@@ -293,6 +293,7 @@ pub(super) fn read(text: Option<&str>) -> std::result::Result<Frame, Break> {
                 body: error.clone(),
                 message: Some(error),
                 retry_after_ms: None,
+                max_delay_ms: None,
             }
             .into()),
         },

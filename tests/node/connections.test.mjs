@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 
 import { connect, HttpError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 /** @typedef {import("node:net").Socket} Socket */
@@ -134,61 +135,154 @@ describe("connections", () => {
     assert.equal(await run(script, await listen(server)), "404\n");
   });
 
-  it("deletes at another address where the answer says that it is there", async () => {
-    let deleted = 0;
-    const agent = await serve((request, response) => {
-      assert.equal(request.method, "DELETE");
-      deleted++;
-      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+  /**
+   * A server that leads from each path to the same one below `/moved`, at `target` or its own origin.
+   *
+   * @param {number} status
+   * @param {import("node:http").RequestListener} [moved] what is there
+   * @param {string} [target]
+   */
+  const leading = (status, moved, target = "") =>
+    serve((request, response) => {
+      if (request.url?.startsWith("/moved")) return void moved?.(request, response);
+      if (request.url === "/health") return void response.writeHead(404).end();
+      response.writeHead(status, { location: `${target}/moved${request.url}` }).end();
     });
-    for (const status of [301, 302, 307, 308]) {
-      const url = await serve((request, response) => {
-        response.writeHead(status, { location: agent + request.url }).end();
+
+  for (const [how, fetch] of /** @type {const} */ ([
+    ["node:http", undefined],
+    ["fetch", globalThis.fetch],
+  ])) {
+    const own = fetch === undefined ? {} : { fetch };
+
+    it(`deletes at another path where the answer says that it is there (${how})`, async () => {
+      for (const status of [301, 302, 307, 308]) {
+        let deleted = 0;
+        const url = await leading(status, (request, response) => {
+          assert.equal(request.method, "DELETE");
+          assert.equal(request.headers.authorization, "Bearer secret");
+          deleted++;
+          response.writeHead(200, { "content-type": "application/json" }).end("{}");
+        });
+        await (await connect({ url, token: "secret", ...own })).execs.delete("1");
+        assert.equal(deleted, 1, String(status));
+      }
+    });
+
+    it(`goes to another origin with a GET that carries no credentials (${how})`, async () => {
+      const agent = await serve((request, response) => {
+        assert.equal(request.url, "/moved/api/v1/execs");
+        noExecs(request, response);
       });
-      deleted = 0;
-      await (await connect({ url })).execs.delete("1");
-      assert.equal(deleted, 1, String(status));
-    }
+      for (const status of [301, 302, 303, 307, 308]) {
+        const { execs } = await connect({ url: await leading(status, undefined, agent), ...own });
+        assert.deepEqual(await execs.list(), [], String(status));
+      }
+    });
+
+    it(`creates at another path only where the answer says that nothing has been done (${how})`, async () => {
+      for (const status of [302, 303, 307, 308]) {
+        let created = 0;
+        const url = await leading(status, (request, response) => {
+          assert.equal(request.method, "POST");
+          created++;
+          response.writeHead(400).end();
+        });
+        const { execs } = await connect({ url, ...own });
+        const isRepeatable = status > 303;
+        await assert.rejects(execs.create({ command: "x", args: [] }), (error) => {
+          assert.ok(error instanceof HttpError, String(error));
+          assert.equal(error.status, isRepeatable ? 400 : status);
+          return true;
+        });
+        assert.equal(created, isRepeatable ? 1 : 0, String(status));
+      }
+    });
+
+    it(`takes no token, header or environment to another origin, and names both (${how})`, async () => {
+      /** @type {string[]} */
+      const received = [];
+      const other = await serve((request, response) => {
+        received.push(`${request.method} ${request.url}`);
+        response.writeHead(200, { "content-type": "application/json" }).end("[]");
+      });
+      for (const status of [301, 302, 303, 307, 308]) {
+        const url = await leading(status, undefined, other);
+        const carrying = [{ token: "secret" }, { headers: { "x-api-key": "secret" } }];
+        /** @type {[object, (execs: import("sandpipe").Execs) => Promise<unknown>][]} */
+        const calls = [
+          ...carrying.map((own) => /** @type {any} */ ([own, (/** @type {any} */ e) => e.list()])),
+          [{ token: "secret" }, (execs) => execs.streamOutput("1").next()],
+          [{}, (execs) => execs.delete("1")],
+          [{}, (execs) => execs.create({ command: "x", args: [], env: { SECRET: "x" } })],
+          [{}, (execs) => execs.exec("x", [], { env: { SECRET: "x" } })],
+        ];
+        for (const [index, [carried, call]] of calls.entries()) {
+          const { execs } = await connect({ url, ...carried, ...own });
+          const what = `${status}, call ${index}`;
+          await assert.rejects(call(execs), (error) => {
+            assert.ok(error instanceof HttpError, `${what}: ${error}`);
+            assert.equal(error.status, status, what);
+            assert.ok(error.message.includes(url) && error.message.includes(other), error.message);
+            assert.match(error.message, /connect\(\)/);
+            return true;
+          });
+        }
+      }
+      assert.deepEqual(received, []);
+    });
+  }
+
+  it("does not go round in circles", async () => {
+    const url = await serve((request, response) => {
+      response.writeHead(307, { location: request.url }).end();
+    });
+    const { execs } = await connect({ url });
+    await assert.rejects(execs.list(), { name: "HttpError", status: 307 });
   });
 
-  it("goes where an answer says that the agent is", async () => {
-    const agent = await serve((request, response) => {
-      assert.equal(request.url, "/api/v1/execs");
-      noExecs(request, response);
+  it("uses one connection for command after command", async () => {
+    const agent = await startAgent();
+    let connections = 0;
+    const relay = createSocketServer((client) => {
+      connections++;
+      const server = connectSocket(Number(new URL(agent.url).port), "127.0.0.1");
+      client.pipe(server).pipe(client);
+      for (const socket of [client, server]) socket.on("error", () => undefined);
     });
-    for (const status of [301, 302, 303, 307, 308]) {
-      const url = await serve((request, response) => {
-        response.writeHead(status, { location: agent + request.url }).end();
-      });
-      const { execs } = await connect({ url });
-      assert.deepEqual(await execs.list(), [], String(status));
-    }
+    const sandbox = await connect({ ...agent, url: await listen(relay) });
+    const { execs } = sandbox;
+    await execs.exec("true");
+    connections = 0;
+    for (let count = 0; count < 20; count++) await execs.exec("true");
+    const { id } = await execs.create({ command: "true", args: [] });
+    for (let count = 0; count < 20; count++) for await (const _ of execs.streamOutput(id));
+    // The next one may begin before the last answer has come to its end.
+    assert.ok(connections <= 4, `${connections} connections`);
+    sandbox.close();
+    await agent.stop();
+    relay.close();
   });
 
-  it("creates at another address only where the answer says that nothing has been done", async () => {
-    let created = 0;
-    const agent = await serve((request, response) => {
-      assert.equal(request.method, "POST");
-      created++;
-      response.writeHead(400).end();
+  it("ends with the program where an answer does not end after the exit code", async () => {
+    const url = await serve((request, response) => {
+      if (request.url === "/health") return void response.writeHead(404).end();
+      if (request.method === "POST") {
+        const exec = { id: "1", command: "x", args: [], status: "RUNNING", pid: 1, pty: false };
+        response.writeHead(201, { "content-type": "application/json" });
+        return void response.end(JSON.stringify({ ...exec, exitCode: -1 }));
+      }
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('data: {"type":"stdout","output":"","sequence":1,"exitCode":3}\n\n');
     });
-    for (const status of [302, 303, 307, 308]) {
-      let asked = 0;
-      const url = await serve((request, response) => {
-        if (request.url === "/health") return void response.writeHead(404).end();
-        asked++;
-        response.writeHead(status, { location: agent + request.url }).end();
-      });
-      created = 0;
-      const { execs } = await connect({ url });
-      const isRepeatable = status > 303;
-      await assert.rejects(execs.create({ command: "x", args: [] }), (error) => {
-        assert.ok(error instanceof HttpError, String(error));
-        assert.equal(error.status, isRepeatable ? 400 : status);
-        return true;
-      });
-      assert.deepEqual([asked, created], isRepeatable ? [2, 1] : [1, 0], String(status));
-    }
+    const script = `
+      import { connect } from "sandpipe";
+      const { execs } = await connect({ url: process.argv[1] });
+      const { exitCode } = await execs.exec("x");
+      // What keeps the process alive.
+      const held = process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name));
+      console.log(exitCode, held.length);`;
+    assert.equal(await run(script, url), "3 0\n");
   });
 
   for (const [how, end, message] of /** @type {const} */ ([

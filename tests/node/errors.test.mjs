@@ -54,8 +54,9 @@ describe("errors", () => {
   /**
    * An agent that creates every exec and streams this of its output.
    * @param {(response: import("node:http").ServerResponse) => void} stream
+   * @param {object} [state] what has become of the exec
    */
-  const streaming = async (stream) => {
+  const streaming = async (stream, state) => {
     const url = await serve((request, response) => {
       if (request.url?.startsWith("/api/v1/stream/")) {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -64,7 +65,9 @@ describe("errors", () => {
         response.writeHead(404).end();
       } else {
         const status = request.method === "POST" ? 201 : 200;
-        response.writeHead(status, { "content-type": "application/json" }).end(json(EXEC));
+        response
+          .writeHead(status, { "content-type": "application/json" })
+          .end(json({ ...EXEC, ...state }));
       }
     });
     return (await connect({ url, retry: { baseDelayMs: 1 } })).execs;
@@ -249,9 +252,14 @@ describe("errors", () => {
     ],
   ])) {
     it(`rejects when the stream ${how} without an exit code, with the id and the output so far`, async () => {
-      const execs = await streaming((response) => {
-        response.write(event(1, "so "), () => response.write(event(2, "far"), () => end(response)));
-      });
+      const execs = await streaming(
+        (response) => {
+          response.write(event(1, "so "), () =>
+            response.write(event(2, "far"), () => end(response)),
+          );
+        },
+        { status: "STOPPED" },
+      );
       await assert.rejects(execs.exec("x"), (error) => {
         assert.ok(error instanceof ExitCodeMissingError, String(error));
         assert.ok(isSandpipeError(error, "exit_code_missing"));
@@ -269,15 +277,57 @@ describe("errors", () => {
     });
   }
 
-  it("rejects when output is missing", async () => {
-    const execs = await streaming((response) =>
-      response.end(event(1, "a") + event(4, "d", { exitCode: 0 })),
-    );
-    await assert.rejects(execs.exec("x"), (error) => {
-      assert.ok(error instanceof OutputLostError);
-      assert.deepEqual([error.execId, error.from, error.to], ["exec-1", 2, 3]);
-      return true;
+  for (const [what, state, exitCode] of /** @type {const} */ ([
+    ["runs", {}, undefined],
+    ["has ended", { status: "EXITED", exitCode: 5 }, 5],
+    ["has no exit code", { status: "STOPPED" }, undefined],
+  ])) {
+    it(`rejects when output is missing, and tells of a command that ${what}`, async () => {
+      for (const missing of [
+        event(4, "d", { exitCode: 0 }),
+        `event: gap\ndata: ${json({ from: 2, to: 3 })}\n\n`,
+      ]) {
+        const execs = await streaming((response) => response.end(event(1, "a") + missing), state);
+        /** @type {[() => Promise<unknown>, string][]} */
+        const ways = [
+          [() => execs.exec("x"), "a"],
+          [() => execs.wait("exec-1"), "a"],
+          [() => drain(execs.streamOutput("exec-1")), ""],
+        ];
+        for (const [way, output] of ways) {
+          await assert.rejects(way(), (error) => {
+            assert.ok(error instanceof OutputLostError, String(error));
+            assert.deepEqual([error.execId, error.from, error.to], ["exec-1", 2, 3]);
+            assert.deepEqual([error.output, error.exitCode], [output, exitCode]);
+            assert.equal(/exit code 5/.test(error.message), exitCode === 5, error.message);
+            return true;
+          });
+        }
+      }
     });
+  }
+
+  it("tells of a snapshot that the agent no longer has, with the exit code", async () => {
+    const agent = await startAgent({ args: ["--spool-limit", "65536"] });
+    const { execs } = await connect(agent);
+    const { id } = await execs.create({ command: "sh", args: ["-c", "seq 1 100000; exit 5"] });
+    await assert.rejects(execs.wait(id), { name: "OutputLostError" });
+    await execs.terminate(id);
+    for (const way of [() => execs.getOutput(id), () => execs.wait(id)]) {
+      await assert.rejects(way(), (error) => {
+        assert.ok(error instanceof OutputLostError, String(error));
+        assert.deepEqual([error.from, error.output, error.exitCode], [1, "", 5]);
+        return true;
+      });
+    }
+    await agent.stop();
+  });
+
+  it("ignores events without data", async () => {
+    const execs = await streaming((response) =>
+      response.end(`data:\n\ndata\n\nevent: gap\ndata: \n\n${event(1, "a", { exitCode: 3 })}`),
+    );
+    assert.deepEqual({ ...(await execs.exec("x")) }, { exitCode: 3, output: "a" });
   });
 
   it("takes the exit code, whatever comes after it", async () => {
@@ -330,3 +380,8 @@ describe("errors", () => {
     for (const other of [new Error("x"), null, undefined, "x"]) assert.ok(!isSandpipeError(other));
   });
 });
+
+/** @param {AsyncIterable<unknown>} events */
+async function drain(events) {
+  for await (const _ of events);
+}

@@ -196,6 +196,63 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.deepEqual(delays, [0]);
     });
 
+    it("fails at once where Retry-After is longer than maxDelayMs, and says so", async () => {
+      for (const [after, seconds] of [
+        ["4294967295", "4294967295"],
+        ["99999999999999999999", "4294967295"],
+        ["31", "31"],
+      ]) {
+        requests = {};
+        const busy = async () => answer(503, { "retry-after": after ?? "" });
+        for (const shouldRetry of [undefined, () => true]) {
+          const { execs } = await troubled(busy, { ...(shouldRetry && { shouldRetry }) });
+          await assert.rejects(execs.list(), (error) => {
+            assert.ok(error instanceof HttpError && error.status === 503, String(error));
+            assert.ok(error.message.includes(`${seconds} s (Retry-After)`), error.message);
+            assert.match(error.message, /maxDelayMs.* 30000 ms/);
+            return true;
+          });
+        }
+        assert.equal(requests["GET /api/v1/execs"], 2);
+      }
+      const { execs } = await troubled(async (path, send) =>
+        path.includes("/stream/") ? answer(429, { "retry-after": "3600" }) : send(),
+      );
+      await assert.rejects(execs.streamList().next(), /3600 s \(Retry-After\)/);
+      const { id } = await execs.create({ command: "true", args: [] });
+      await assert.rejects(execs.wait(id), (error) => {
+        assert.ok(error instanceof ExitCodeMissingError, String(error));
+        assert.match(error.message, /3600 s \(Retry-After\)/);
+        assert.ok(error.cause instanceof HttpError && error.cause.status === 429);
+        return true;
+      });
+    });
+
+    it("takes a page for no answer of the agent's", async () => {
+      // While streams end, a gateway answers what became of the command: now and then, and at last always.
+      let pages = 0;
+      const { execs } = await troubled(async (path, send) => {
+        if (path === "GET /api/v1/stream/execs/ID/io") {
+          const headers = { "content-type": "text/event-stream" };
+          return new Response(": nothing\n\n", { headers });
+        }
+        if (path !== "GET /api/v1/execs/ID") return send();
+        const asked = requests[path] ?? 0;
+        if (asked % 3 === 0 && asked < 12) return send();
+        pages += 1;
+        const status = [200, 404, 502][asked % 3] ?? 200;
+        return new Response("<h1>Gateway</h1>", {
+          status,
+          headers: { "content-type": "text/html" },
+        });
+      });
+      const { id } = await execs.create({ command: "sleep", args: ["600"] });
+      await assert.rejects(execs.wait(id), ExitCodeMissingError);
+      assert.equal(requests["GET /api/v1/execs/ID"], 13);
+      assert.equal(pages, 10);
+      await execs.delete(id);
+    });
+
     it("gives up a stream that brings nothing, and says how to ask again", async () => {
       const { execs } = await troubled(async (path, send) =>
         path.includes("/stream/") ? answer(502) : send(),

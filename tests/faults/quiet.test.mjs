@@ -1,0 +1,223 @@
+// @ts-check
+// Commands that write nothing, behind proxies that end every stream: the true exit code, however often that
+// is, and no flood of requests.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { text } from "node:stream/consumers";
+
+import { connect } from "sandpipe";
+import { dist } from "../../scripts/project.mjs";
+import { Relay } from "../node/relay.mjs";
+import { until } from "../processes.mjs";
+import { Proxy } from "./proxy.mjs";
+import { Rig } from "./rig.mjs";
+import { endAfter } from "./stream-faults.mjs";
+
+/** More than are borne where the agent can't be reached. */
+const STREAMS = 8;
+
+const skip = process.env["SEED"] !== undefined;
+
+for (const kind of /** @type {const} */ (["full", "apart", "plain"])) {
+  describe(`quiet commands at an agent of kind "${kind}"`, { concurrency: true, skip }, () => {
+    /** @type {Rig} */
+    let rig;
+    let files = 0;
+    before(async () => {
+      rig = await Rig.start(kind);
+    });
+    after(() => rig.stop());
+
+    /** A script that is silent until its file is there, and ends with 7. */
+    function quiet() {
+      const file = join(rig.folder, `ended-${(files += 1)}`);
+      const script = `while [ ! -e '${file}' ]; do sleep 0.02; done; exit 7`;
+      return { script, file, end: () => writeFileSync(file, "") };
+    }
+
+    /**
+     * A sandbox behind a proxy that ends every stream after some time; `onStrike` is told how many it
+     * has ended.
+     *
+     * @param {number} milliseconds
+     * @param {import("./stream-faults.mjs").Ending} ending
+     * @param {(count: number) => void} onStrike
+     */
+    async function behindProxy(milliseconds, ending, onStrike) {
+      let count = 0;
+      const proxy = new Proxy(rig.agent.url, {
+        next: ({ streams }) =>
+          streams
+            ? {
+                name: "ends",
+                carry: (source, strike) =>
+                  endAfter(milliseconds, ending)(source, () => {
+                    strike();
+                    onStrike((count += 1));
+                  }),
+              }
+            : undefined,
+      });
+      const url = await proxy.listen();
+      const retry = { baseDelayMs: 5, maxDelayMs: 20 };
+      // With headers of the caller's a terminal goes over streams.
+      const sandbox = await connect({ url, token: rig.agent.token, headers: {}, retry });
+      return {
+        url,
+        sandbox,
+        async close() {
+          sandbox.close();
+          await proxy.close();
+          assert.deepEqual(proxy.errors, []);
+        },
+      };
+    }
+
+    for (const ending of /** @type {const} */ (["clean", "abort", "reset"])) {
+      it(`gives exec, wait, streamOutput, attach and a session the code (${ending})`, async () => {
+        /** @type {[string, (sandbox: import("sandpipe").Sandbox, script: string) => Promise<unknown>][]} */
+        const ways = [
+          ["exec", ({ execs }, script) => execs.exec("sh", ["-c", script])],
+          [
+            "wait",
+            async ({ execs }, script) => {
+              const { id } = await rig.direct.create({ command: "sh", args: ["-c", script] });
+              return execs.wait(id);
+            },
+          ],
+          [
+            "streamOutput",
+            async ({ execs }, script) => {
+              const { id } = await rig.direct.create({ command: "sh", args: ["-c", script] });
+              let exitCode;
+              for await (const event of execs.streamOutput(id)) exitCode ??= event.exitCode;
+              return { exitCode };
+            },
+          ],
+          [
+            "attach",
+            async ({ execs }, script) => {
+              const { id } = await rig.direct.create({ command: "sh", args: ["-c", script] });
+              const terminal = await execs.attach(id);
+              const exitCode = await terminal.exited;
+              terminal.close();
+              return { exitCode };
+            },
+          ],
+          [
+            "session",
+            async ({ sessions }, script) => {
+              const session = await sessions.create({ shell: "sh" });
+              const result = await session.run(`(${script})`);
+              await session.close();
+              return result;
+            },
+          ],
+        ];
+        await Promise.all(
+          ways.map(async ([way, follow]) => {
+            const { script, end } = quiet();
+            const behind = await behindProxy(50, ending, (count) => {
+              if (count === STREAMS) end();
+            });
+            const result = /** @type {{ exitCode?: number }} */ (
+              await follow(behind.sandbox, script)
+            );
+            assert.equal(result.exitCode, 7, way);
+            await behind.close();
+          }),
+        );
+      });
+
+      it(`gives the code where no stream brings anything at all (${ending})`, async () => {
+        const behind = await behindProxy(0, ending, () => undefined);
+        const result = await behind.sandbox.execs.exec("sh", ["-c", "echo out; sleep 0.3; exit 7"]);
+        assert.deepEqual({ ...result }, { exitCode: 7, output: "out\n" });
+        await behind.close();
+      });
+    }
+
+    it("gives background processes their code", async () => {
+      const { script, end } = quiet();
+      let waits = false;
+      const behind = await behindProxy(50, "clean", (count) => {
+        if (waits && count >= STREAMS) end();
+      });
+      const { background } = behind.sandbox;
+      const process = await background.spawn(script);
+      waits = true;
+      assert.equal((await background.wait(process.id)).exitCode, 7);
+      await background.remove(process.id);
+      await behind.close();
+    });
+
+    it("brings every change of the list", async () => {
+      let streams = 0;
+      const behind = await behindProxy(50, "clean", (count) => (streams = count));
+      const lists = behind.sandbox.execs.streamList()[Symbol.asyncIterator]();
+      await lists.next();
+      let changed = lists.next();
+      await until(() => streams >= STREAMS);
+      const { id } = await rig.direct.create({ command: "true", args: [] });
+      for (;;) {
+        const { value } = await changed;
+        if (value?.execs.some((exec) => exec.id === id)) break;
+        changed = lists.next();
+      }
+      await lists.return?.();
+      await behind.close();
+    });
+
+    it("gives a terminal at a WebSocket that is cut the code", async () => {
+      const { script, end } = quiet();
+      const relay = new Relay(rig.agent.url);
+      const retry = { baseDelayMs: 5, maxDelayMs: 20 };
+      const sandbox = await connect({ url: await relay.listen(), token: rig.agent.token, retry });
+      const { id } = await rig.direct.create({ command: "sh", args: ["-c", script] });
+      const terminal = await sandbox.execs.attach(id);
+      const cutting = setInterval(() => {
+        relay.breakAll();
+        if (relay.broken >= STREAMS) {
+          clearInterval(cutting);
+          end();
+        }
+      }, 100);
+      assert.equal(await terminal.exited, 7);
+      clearInterval(cutting);
+      terminal.close();
+      sandbox.close();
+      await relay.close();
+    });
+
+    it("gives the program the code", async () => {
+      for (const begin of /** @type {const} */ (["run", "logs"])) {
+        const { script, end } = quiet();
+        const behind = await behindProxy(50, "clean", (count) => {
+          // By then the program of today's default would have given up.
+          if (count === 6) end();
+        });
+        const command =
+          begin === "run"
+            ? ["run", "--url", behind.url, "--", "sh", "-c", script]
+            : [
+                ...["logs", "-f", "--url", behind.url],
+                (await rig.direct.create({ command: "sh", args: ["-c", script] })).id,
+              ];
+        const program = spawn(process.execPath, [join(dist, "cli", "sandpipe.js"), ...command], {
+          env: { ...process.env, SANDPIPE_TOKEN: rig.agent.token },
+          stdio: ["ignore", "ignore", "pipe"],
+        });
+        const [stderr, [exitCode]] = await Promise.all([
+          text(program.stderr),
+          once(program, "exit"),
+        ]);
+        assert.deepEqual([begin, exitCode, stderr], [begin, begin === "run" ? 7 : 0, ""]);
+        await behind.close();
+      }
+    });
+  });
+}
