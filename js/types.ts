@@ -113,7 +113,10 @@ export interface SessionOptions {
   cwd?: string;
   /** Environment variables, added to the agent's own. */
   env?: Record<string, string>;
-  /** The user to run as: `user[:group]`, names or numeric ids. Default: the agent's. */
+  /**
+   * The user to run as: `user[:group]`, names or numeric ids; a number without an entry in `/etc/passwd` needs a
+   * group. Default: the agent's.
+   */
   user?: string;
   /** The name or path of a shell: bash or dash. It reads no start-up file. Default: `"bash"`. */
   shell?: string;

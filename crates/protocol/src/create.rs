@@ -36,7 +36,8 @@ pub struct CreateExecRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional, type = "Record<string, string>"))]
     pub env: Option<BTreeMap<String, String>>,
-    /// The user to run as: `user[:group]`, names or numeric ids, either side may be left out.
+    /// The user to run as: `user[:group]`, names or numeric ids, either side may be left out. A number that the
+    /// system has no entry of needs a group.
     /// Default: the agent's `--default-user`, else the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]

@@ -58,6 +58,11 @@ pub(crate) enum UserError {
     Malformed(String),
     #[error("there is no user {0:?} on this system; use a name or a numeric id of /etc/passwd")]
     UnknownUser(String),
+    /// The agent's own group, which may be root's, is nobody else's (as for chroot(1), `--userspec`).
+    #[error(
+        "the user {0} has no entry in /etc/passwd, which would say its group: ask for \"{0}:GROUP\""
+    )]
+    NoGroup(Uid),
     #[error("there is no group {0:?} on this system; use a name or a numeric id of /etc/group")]
     UnknownGroup(String),
     #[error(
@@ -99,7 +104,12 @@ impl Identity {
                     Gid::from_raw(number(name).ok_or_else(|| UserError::UnknownGroup(name.into()))?)
                 }
             },
-            None => entry.as_ref().map_or_else(getegid, |entry| entry.gid),
+            None => match &entry {
+                Some(entry) => entry.gid,
+                // This one is the agent's own, and so is the group.
+                None if uid == geteuid() => getegid(),
+                None => return Err(UserError::NoGroup(uid)),
+            },
         };
         if !may_switch() && (uid != geteuid() || gid != getegid()) {
             return Err(UserError::NotRoot {
@@ -198,6 +208,18 @@ mod tests {
         assert_eq!(by_number.uid, geteuid());
         if let Some(entry) = User::from_uid(geteuid()).unwrap() {
             assert_eq!(by_number, Identity::look_up(&entry.name).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_user_without_an_entry_needs_a_group() {
+        let unknown = 3_999_999_999;
+        assert_eq!(User::from_uid(Uid::from_raw(unknown)).unwrap(), None);
+        let error = Identity::look_up(&unknown.to_string()).unwrap_err();
+        assert!(error.to_string().contains("\"3999999999:GROUP\""), "{error}");
+        if may_switch() {
+            let identity = Identity::look_up("3999999999:3999999998").unwrap();
+            assert_eq!(identity.groups, [Gid::from_raw(3_999_999_998)]);
         }
     }
 

@@ -240,6 +240,8 @@ async fn what_no_process_could_be_given_is_a_bad_request() {
         (json!({ "command": "true", "args": [], "user": "no-such-user-7" }), "no-such-user-7"),
         (json!({ "command": "true", "args": [], "user": ":no-such-group-7" }), "no-such-group-7"),
         (json!({ "command": "true", "args": [], "user": ":" }), "USER"),
+        // Its group is nobody's to guess.
+        (json!({ "command": "true", "args": [], "user": "3999999999" }), "3999999999:GROUP"),
         // -1 means "leave it as it is" to the system.
         (json!({ "command": "true", "args": [], "user": "4294967295" }), "4294967295"),
         (json!({ "command": "true", "args": [], "user": ":4294967295" }), "4294967295"),
