@@ -22,7 +22,8 @@ pub struct Options {
     #[arg(long, value_name = "DIRECTORY")]
     pub workspace: Option<PathBuf>,
 
-    /// Where the output of commands and a token that the agent makes are kept
+    /// Where the output of commands and a token that the agent makes are kept. Nobody else may be able to
+    /// change what is there
     /// [default: $XDG_STATE_HOME/sandpipe-agent, or ~/.local/state/sandpipe-agent].
     #[arg(long, value_name = "DIRECTORY")]
     pub state_dir: Option<PathBuf>,
@@ -32,7 +33,7 @@ pub struct Options {
     #[arg(long)]
     pub ephemeral: bool,
 
-    /// The file with the token that may do everything.
+    /// The file with the token that may do everything. Only the agent's user may be able to read it.
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
 
@@ -54,7 +55,8 @@ pub struct Options {
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
 
-    /// The user of commands that ask for none, as `user[:group]` [default: the agent's own].
+    /// The user of commands that ask for none, as `user[:group]`; a number without an entry in `/etc/passwd`
+    /// needs a group [default: the agent's own].
     #[arg(long, value_name = "USER")]
     pub default_user: Option<String>,
 

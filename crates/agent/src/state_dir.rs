@@ -1,14 +1,16 @@
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, OpenOptions},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use nix::{
     errno::Errno,
-    fcntl::{Flock, FlockArg},
+    fcntl::{Flock, FlockArg, OFlag},
 };
+
+use crate::owned_path::{OpenToOthers, check};
 
 /// The directory with the agent's state, which is this agent's alone as long as this value lives.
 #[derive(Debug)]
@@ -43,6 +45,9 @@ pub enum StateDirError {
         .0.display()
     )]
     InUse(PathBuf),
+    /// Others could read or change what the agent keeps.
+    #[error(transparent)]
+    Unsafe(#[from] OpenToOthers),
     /// It can't be made or written to.
     #[error("the state directory {} can't be used: {error}", path.display())]
     Unusable {
@@ -58,7 +63,11 @@ impl StateDir {
     pub(crate) fn take(path: &Path, keep: Keep) -> Result<Self, StateDirError> {
         let unusable = |error| StateDirError::Unusable { path: path.into(), error };
         let made = make(path).map_err(unusable)?;
-        let directory = File::open(path).map_err(unusable)?;
+        let directory = OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlag::O_DIRECTORY.bits())
+            .open(path)
+            .map_err(unusable)?;
         let lock =
             Flock::lock(directory, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
                 match errno {
@@ -67,6 +76,7 @@ impl StateDir {
                 }
             })?;
         let path = path.canonicalize().map_err(unusable)?;
+        check(&path, &lock).map_err(unusable)??;
         let state_dir = Self { path, made, keep, _lock: lock };
         // What an agent left that was killed.
         remove_all(&state_dir.ephemeral()).map_err(unusable)?;

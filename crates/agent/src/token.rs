@@ -47,6 +47,19 @@ pub enum TokenError {
         /// What the system says.
         error: io::Error,
     },
+    /// Others than the agent can read or write a token file.
+    #[error(
+        "others can read or write the token file {} (mode {mode:03o}): run `chmod 600 {}`; where it \
+         can't be changed, as with a container's secret, mount it with mode 0400, or give the token in \
+         the environment",
+        path.display(), path.display()
+    )]
+    OpenToOthers {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
     /// A token is empty, or has characters that no header can carry.
     #[error("{0} holds no token: it must be one line of visible ASCII characters without spaces")]
     Unusable(String),
@@ -125,16 +138,20 @@ fn given(file: Option<&Path>, variable: &str) -> Result<Option<String>, TokenErr
 fn read(path: &Path) -> Result<String, TokenError> {
     let failed = |error| TokenError::Read { path: path.into(), error };
     let mut file = File::open(path).map_err(failed)?;
-    let mode = file.metadata().map_err(failed)?.mode();
-    if mode & 0o077 != 0 {
-        tracing::warn!(
-            path = %path.display(),
-            mode = format!("{:o}", mode & 0o777),
-            "others can read this token file: chmod 600 it"
-        );
+    // Of the file that is read, whatever its name leads to by now.
+    let metadata = file.metadata().map_err(failed)?;
+    let is_own = metadata.uid() == geteuid().as_raw();
+    if is_open_to_others(metadata.mode(), is_own) {
+        return Err(TokenError::OpenToOthers { path: path.into(), mode: metadata.mode() & 0o777 });
     }
     let text = io::read_to_string(&mut file).map_err(failed)?;
     check(&text, &path.display().to_string())
+}
+
+/// Whether others than the agent and the file's owner can read or write a token file. A group that may read
+/// a file of another owner is how that owner gives it to the agent.
+fn is_open_to_others(mode: u32, is_own: bool) -> bool {
+    mode & if is_own { 0o077 } else { 0o037 } != 0
 }
 
 /// The token that an earlier agent made, so that clients can go on with it; `None` where nobody vouches
@@ -202,6 +219,17 @@ mod tests {
         for wrong in ["", "a", "a1 ", "A1", "a1r1"] {
             assert_eq!(tokens.role_of(wrong), None);
         }
+    }
+
+    #[test]
+    fn a_token_file_is_for_the_agent_alone() {
+        for mode in [0o600, 0o400, 0o700] {
+            assert!(!is_open_to_others(mode, true) && !is_open_to_others(mode, false));
+        }
+        for mode in [0o644, 0o604, 0o444, 0o620, 0o602, 0o601] {
+            assert!(is_open_to_others(mode, true) && is_open_to_others(mode, false), "{mode:o}");
+        }
+        assert!(is_open_to_others(0o440, true) && !is_open_to_others(0o440, false));
     }
 
     #[test]

@@ -17,6 +17,16 @@ fn refused(command: &mut Command) -> String {
     String::from_utf8(stderr).unwrap()
 }
 
+/// Writes a file that only its owner may read.
+fn write_secret(path: &Path, content: &str) {
+    std::fs::write(path, content).unwrap();
+    set_mode(path, 0o600);
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
 fn mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o777
 }
@@ -55,10 +65,13 @@ async fn without_a_token_it_makes_one_that_only_its_user_can_read() {
 async fn tokens_come_from_files() {
     let directory = tempfile::tempdir().unwrap();
     let (admin, readonly) = (directory.path().join("admin"), directory.path().join("readonly"));
-    std::fs::write(&admin, "from-a-file\n").unwrap();
-    std::fs::write(&readonly, "readonly-from-a-file\n").unwrap();
+    write_secret(&admin, "from-a-file\n");
+    write_secret(&readonly, "readonly-from-a-file\n");
+    // A container's secret is a link.
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&admin, &link).unwrap();
     let agent = Agent::with(|command| {
-        command.arg("--admin-token-file").arg(&admin);
+        command.arg("--admin-token-file").arg(&link);
         command.arg("--readonly-token-file").arg(&readonly);
     });
     assert_eq!(status_with(&agent.url, "from-a-file").await, 200);
@@ -73,7 +86,7 @@ fn a_token_file_without_a_token_is_refused() {
     for (name, content) in [("empty", Some("\n")), ("words", Some("a b")), ("missing", None)] {
         let file = directory.path().join(name);
         if let Some(content) = content {
-            std::fs::write(&file, content).unwrap();
+            write_secret(&file, content);
         }
         let mut command = agent_command(&directory.path().join("state"));
         let error = refused(command.arg("--admin-token-file").arg(&file));
@@ -82,6 +95,74 @@ fn a_token_file_without_a_token_is_refused() {
     let mut command = agent_command(&directory.path().join("state"));
     command.env("SANDPIPE_ADMIN_TOKEN", "same").env("SANDPIPE_READONLY_TOKEN", "same");
     assert!(refused(&mut command).contains("differ"));
+}
+
+#[tokio::test]
+async fn a_token_file_that_others_can_read_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("token");
+    write_secret(&file, "from-a-file\n");
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    for (option, wrong) in [
+        ("--admin-token-file", 0o644),
+        ("--admin-token-file", 0o440),
+        ("--readonly-token-file", 0o602),
+    ] {
+        set_mode(&file, wrong);
+        for path in [&file, &link] {
+            let mut command = agent_command(&directory.path().join("state"));
+            command.env("SANDPIPE_ADMIN_TOKEN", crate::support::ADMIN);
+            let error = refused(command.arg(option).arg(path));
+            assert!(error.contains(&format!("`chmod 600 {}`", path.display())), "{error}");
+            assert!(error.contains(&format!("mode {wrong:03o}")), "{error}");
+        }
+    }
+    set_mode(&file, 0o400);
+    let agent = Agent::with(|command| _ = command.arg("--admin-token-file").arg(&link));
+    assert_eq!(status_with(&agent.url, "from-a-file").await, 200);
+}
+
+#[test]
+fn a_state_directory_that_others_may_change_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let parent = directory.path().join("parent");
+    let state = parent.join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    let starts = |path: &Path| {
+        let mut process = agent_command(path).stdout(Stdio::piped()).spawn().unwrap();
+        assert!(read_ready(&mut process)["url"].is_string());
+        process.kill().unwrap();
+        process.wait().unwrap();
+    };
+    for open in [0o770, 0o702, 0o777, 0o1777] {
+        set_mode(&state, open);
+        let error = refused(&mut agent_command(&state));
+        assert!(error.contains(&format!("`chmod 700 {}`", state.display())), "{error}");
+        assert!(!state.join("admin-token").exists());
+    }
+    set_mode(&state, 0o755);
+    starts(&state);
+    // Who may write to the one above could put another in its place.
+    set_mode(&parent, 0o777);
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&state, &link).unwrap();
+    for path in [&state, &link, &parent.join("another")] {
+        let error = refused(&mut agent_command(path));
+        assert!(error.contains(&format!("`chmod go-w {}`", parent.display())), "{error}");
+    }
+    set_mode(&parent, 0o1777);
+    starts(&link);
+    set_mode(&parent, 0o755);
+    starts(&state);
+    if nix::unistd::geteuid().is_root() {
+        std::os::unix::fs::chown(&state, Some(65_534), None).unwrap();
+        let error = refused(&mut agent_command(&state));
+        assert!(error.contains("65534") && error.contains("--state-dir"), "{error}");
+        std::os::unix::fs::chown(&state, Some(0), None).unwrap();
+        std::os::unix::fs::chown(&parent, Some(65_534), None).unwrap();
+        assert!(refused(&mut agent_command(&state)).contains("65534"));
+    }
 }
 
 #[test]
@@ -127,6 +208,7 @@ fn options_that_make_no_sense_are_refused() {
         ("--allow-origin", "https://a.example/path"),
         ("--log", "a=b=c"),
         ("--default-user", "no-such-user-7"),
+        ("--default-user", "3999999999"),
         ("--workspace", "/no/such/directory"),
     ] {
         let error = refused(agent_command(directory.path()).args([option, value]));
