@@ -8,7 +8,10 @@ use axum::{
 };
 
 use super::{body::Query, error::ApiError};
-use crate::token::{Role, Tokens};
+use crate::{
+    server::Peer,
+    token::{Role, Tokens},
+};
 
 /// Lets requests with a token in their `Authorization` header through. A read-only token is good for
 /// what changes nothing (RFC 9110, 9.2.1).
@@ -53,6 +56,9 @@ async fn pass(tokens: &Tokens, token: Option<&str>, mut request: Request, next: 
             )
         }),
     };
+    if let (Ok(_), Some(peer)) = (&role, request.extensions().get::<Arc<Peer>>()) {
+        peer.authenticated();
+    }
     let reads = [Method::GET, Method::HEAD].contains(request.method());
     match role {
         Err(error) => error.into_response(),

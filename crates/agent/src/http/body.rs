@@ -1,11 +1,14 @@
+use std::time::Duration;
+
 use axum::{
-    body::Body,
+    body::{Body, BodyDataStream, Bytes},
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header::CONTENT_TYPE, request::Parts},
 };
 use futures_util::StreamExt;
 use nix::errno::Errno;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::error::ApiError;
 use crate::{output::StartAfter, process::check_memory};
@@ -19,6 +22,8 @@ const MAX_READ: usize = 4 * MAX_BODY;
 const LARGE_BODY: usize = 1024 * 1024;
 /// How much memory there has to be then: for the body, and for what is made of it.
 const LARGE_BODY_MEMORY: usize = 4 * MAX_BODY;
+/// How long a client may send nothing of a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A request's body as JSON. What is wrong with it is told in JSON too.
 #[derive(Debug)]
@@ -74,9 +79,7 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut kept = Vec::new();
     let mut length = 0;
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk
-            .map_err(|error| ApiError::bad_request(format!("the body did not arrive: {error}")))?;
+    while let Some(chunk) = next(&mut chunks).await? {
         length += chunk.len();
         if length <= MAX_BODY {
             if length > LARGE_BODY && kept.len() <= LARGE_BODY {
@@ -104,6 +107,18 @@ fn no_memory(errno: Errno) -> ApiError {
         errno.desc()
     );
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
+}
+
+/// The next part of a body, if there is one.
+async fn next(chunks: &mut BodyDataStream) -> Result<Option<Bytes>, ApiError> {
+    let chunk = timeout(BODY_TIMEOUT, chunks.next()).await.map_err(|_| {
+        let seconds = BODY_TIMEOUT.as_secs();
+        let message = format!("the body did not arrive: nothing of it came for {seconds} s");
+        ApiError::new(StatusCode::REQUEST_TIMEOUT, message)
+    })?;
+    chunk
+        .transpose()
+        .map_err(|error| ApiError::bad_request(format!("the body did not arrive: {error}")))
 }
 
 /// The query of a request for output: `lastSequence`.
@@ -141,5 +156,37 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
             .map(|axum::extract::Query(pairs)| Self(pairs))
             // The query may hold a token: it is not repeated.
             .map_err(|_| ApiError::bad_request("the query is not well formed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    /// A body of so many parts, one each 29 s, that ends or only stalls.
+    fn slow(parts: usize, ends: bool) -> Body {
+        let parts = stream::iter(0..parts).then(async |_| {
+            sleep(Duration::from_secs(29)).await;
+            Ok::<_, std::io::Error>(Bytes::from("x"))
+        });
+        let end = stream::pending().take_until(async move {
+            if !ends {
+                std::future::pending::<()>().await;
+            }
+        });
+        Body::from_stream(parts.chain(end))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_slow_is_read_and_one_that_stalls_is_given_up() {
+        assert_eq!(read(slow(100, true)).await.unwrap().len(), 100);
+        let start = Instant::now();
+        let error = read(slow(2, false)).await.unwrap_err();
+        assert_eq!(error.status(), StatusCode::REQUEST_TIMEOUT);
+        assert!(error.into_message().contains("30 s"));
+        assert_eq!(start.elapsed().as_secs(), 2 * 29 + 30);
     }
 }

@@ -1,101 +1,109 @@
 use std::{
     io::{self, IoSlice},
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
+use rustix::io::ioctl_fionread;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    sync::{OwnedSemaphorePermit, watch},
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep},
 };
 
-use super::{exchange::Exchange, refusal::refusal};
+use super::{
+    connections::Shared,
+    peer::Peer,
+    progress::{HEAD_TIMEOUT, Stay},
+    queued::queued,
+    refusal::refusal,
+};
 
-/// How long a client may go on sending after the last answer of its connection.
-const LINGER: Duration = Duration::from_secs(5);
-
-/// The connections of all clients: how many are open, and whether one of them gets on. A connection
-/// that has become a WebSocket, which the HTTP server forgets, counts like another.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Connections(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    open: watch::Sender<usize>,
-    /// The bytes that were written to all of them.
-    written: AtomicU64,
-}
-
-impl Shared {
-    fn close_one(&self) {
-        self.open.send_modify(|open| *open -= 1);
-    }
-}
-
-impl Connections {
-    /// Counts one more.
-    pub(super) fn open(
-        &self,
-        stream: TcpStream,
-        exchange: Exchange,
-        slot: OwnedSemaphorePermit,
-    ) -> Connection {
-        let shared = Arc::clone(&self.0);
-        shared.open.send_modify(|open| *open += 1);
-        Connection { stream, shared, exchange, refusal: None, lingering: None, _slot: slot }
-    }
-
-    /// Waits until none is open; says whether that came true. It gives up when for `patience` no
-    /// client has taken anything, and after `most` in any case.
-    pub(crate) async fn closed(&self, patience: Duration, most: Duration) -> bool {
-        let mut open = self.0.open.subscribe();
-        let stalled = async {
-            let written = || self.0.written.load(Ordering::Relaxed);
-            loop {
-                let before = written();
-                sleep(patience).await;
-                if written() == before {
-                    return;
-                }
-            }
-        };
-        tokio::select! {
-            closed = open.wait_for(|open| *open == 0) => closed.is_ok(),
-            () = stalled => false,
-            () = sleep(most) => false,
-        }
-    }
-}
-
-/// A connection that is counted as long as it is open.
+/// A connection that is counted as long as it is open, and that ends when its client keeps it waiting for
+/// too long or its place is wanted. What becomes a WebSocket is one too.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
     shared: Arc<Shared>,
-    exchange: Exchange,
+    peer: Arc<Peer>,
+    /// Wakes it when it is to be asked how long it may stay.
+    timer: Pin<Box<Sleep>>,
     /// What is still to be written of the answer to a request that the HTTP server can't read.
     refusal: Option<Vec<u8>>,
-    /// Ends the wait for a client that goes on sending. It no longer counts as open then: it has had
-    /// all there was for it.
-    lingering: Option<Pin<Box<Sleep>>>,
-    /// Its place among the connections that there may be. It is kept here since what becomes a
-    /// WebSocket takes only the connection along.
-    _slot: OwnedSemaphorePermit,
+    /// Nothing more is written. It no longer counts as open then: it has had all there was for it.
+    closing: bool,
+    /// It has been in its client's hands for too long, or its place is wanted.
+    over: bool,
 }
 
 impl Connection {
-    fn count(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(written)) = written {
-            self.shared.written.fetch_add(written as u64, Ordering::Relaxed);
+    pub(super) fn new(stream: TcpStream, shared: Arc<Shared>, peer: Arc<Peer>) -> Self {
+        let timer = Box::pin(sleep(HEAD_TIMEOUT));
+        Self { stream, shared, peer, timer, refusal: None, closing: false, over: false }
+    }
+
+    /// Whether it may stay, where it waits for its client.
+    fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // Before it is asked: what comes between wakes it.
+        self.peer.waker.register(context.waker());
+        self.spare_if_unread();
+        loop {
+            let stay = self.peer.progress().stay(|| queued(&self.stream), Instant::now());
+            match stay {
+                Stay::Over => break,
+                Stay::Unlimited => return Poll::Pending,
+                Stay::Until(end) => {
+                    // A later end is seen to when the timer is due.
+                    if self.timer.is_elapsed() || end < self.timer.deadline() {
+                        self.timer.as_mut().reset(end);
+                    }
+                }
+            }
+            ready!(self.timer.as_mut().poll(context));
         }
-        written
+        self.over = true;
+        if self.peer.progress().is_stalled()
+            && let Err(error) = self.stream.set_zero_linger()
+        {
+            // The system would keep what the client does not take.
+            tracing::debug!(%error, "a connection can't be reset");
+        }
+        Poll::Ready(())
+    }
+
+    /// Keeps a connection whose place is wanted if its request has come meanwhile: the runtime may have had no
+    /// time to see it.
+    fn spare_if_unread(&self) {
+        let mut progress = self.peer.progress();
+        let is_unread = || ioctl_fionread(&self.stream).is_ok_and(|unread| unread > 0);
+        if progress.is_evicted() && progress.awaits_request() && is_unread() {
+            progress.spare();
+            drop(progress);
+            self.peer.changed();
+        }
+    }
+
+    /// Gives what the socket says on a write, once it is seen how far the client is.
+    fn poll_written(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Ready(Ok(bytes)) => {
+                self.peer.progress().written();
+                self.shared.count_written(bytes);
+                written
+            }
+            Poll::Ready(Err(_)) => written,
+            Poll::Pending => {
+                self.peer.progress().blocked(|| queued(&self.stream), Instant::now());
+                self.peer.changed();
+                ready!(self.poll_over(context));
+                Poll::Ready(Err(timed_out()))
+            }
+        }
     }
 
     /// Writes a body to an answer that the HTTP server gives by itself. `None` where `bytes` are no
@@ -105,12 +113,13 @@ impl Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Option<Poll<io::Result<usize>>> {
-        if self.refusal.is_none() && self.exchange.is_none() {
+        if self.refusal.is_none() && !self.peer.progress().is_exchange() {
             self.refusal = refusal(bytes);
         }
         let mut rest = self.refusal.take()?;
         while !rest.is_empty() {
-            match Pin::new(&mut self.stream).poll_write(context, &rest) {
+            let written = Pin::new(&mut self.stream).poll_write(context, &rest);
+            match self.poll_written(context, written) {
                 Poll::Ready(Ok(written)) => drop(rest.drain(..written)),
                 Poll::Ready(Err(error)) => return Some(Poll::Ready(Err(error))),
                 Poll::Pending => {
@@ -123,11 +132,16 @@ impl Connection {
     }
 }
 
+fn timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the client kept the connection waiting")
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.lingering.is_none() {
+        if !self.closing {
             self.shared.close_one();
         }
+        self.shared.leave(&self.peer);
     }
 }
 
@@ -137,7 +151,18 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_pending() {
+            self.peer.progress().starved();
+            self.peer.changed();
+            ready!(self.poll_over(context));
+            return Poll::Ready(Err(timed_out()));
+        }
+        if buffer.filled().len() > before {
+            self.peer.progress().received(Instant::now());
+        }
+        read
     }
 }
 
@@ -151,7 +176,7 @@ impl AsyncWrite for Connection {
             return refused;
         }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.count(written)
+        self.poll_written(context, written)
     }
 
     fn poll_write_vectored(
@@ -166,7 +191,7 @@ impl AsyncWrite for Connection {
             return refused;
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
-        self.count(written)
+        self.poll_written(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -174,7 +199,14 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.exchange.flushed();
+        let is_idle = self.peer.progress().flushed(Instant::now());
+        if is_idle {
+            self.peer.changed();
+            // It may be read only when something comes.
+            if self.poll_over(context).is_ready() {
+                return Poll::Ready(Err(timed_out()));
+            }
+        }
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
@@ -182,19 +214,32 @@ impl AsyncWrite for Connection {
     /// client still sends. If the connection were closed over it, the client's system would throw the
     /// answer away with it.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Connection { stream, shared, lingering, .. } = &mut *self;
-        if lingering.is_none() {
-            ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
-            shared.close_one();
+        if self.over {
+            return Poll::Ready(Ok(()));
         }
-        let lingering = lingering.get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        if !self.closing {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            self.closing = true;
+            self.shared.close_one();
+            self.peer.progress().closing(Instant::now());
+            self.peer.changed();
+        }
         let mut unread = [0; 8192];
-        while lingering.as_mut().poll(context).is_pending() {
+        loop {
             let mut unread = ReadBuf::new(&mut unread);
-            match ready!(Pin::new(&mut *stream).poll_read(context, &mut unread)) {
-                Ok(()) if !unread.filled().is_empty() => {}
+            match Pin::new(&mut self.stream).poll_read(context, &mut unread) {
+                // One that goes on sending is not asked otherwise.
+                Poll::Ready(Ok(())) if !unread.filled().is_empty() => {
+                    if self.poll_over(context).is_ready() {
+                        break;
+                    }
+                }
                 // The client has closed too, or is gone.
-                _ => break,
+                Poll::Ready(_) => break,
+                Poll::Pending => {
+                    ready!(self.poll_over(context));
+                    break;
+                }
             }
         }
         Poll::Ready(Ok(()))

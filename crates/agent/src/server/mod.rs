@@ -1,11 +1,22 @@
 //! Connections: how they are taken, counted, and how they end.
+//!
+//! [`Limits`](places::Limits) decides who gets a place, [`Progress`](progress::Progress) how long a
+//! connection may keep the agent waiting; [`Connections`] and [`Connection`](connection::Connection)
+//! carry that out.
 
 mod connection;
-mod exchange;
+mod connections;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
+mod listen;
+mod peer;
+mod places;
+mod progress;
+mod queued;
 mod refusal;
 mod serve;
 
-pub(crate) use connection::Connections;
+pub(crate) use connections::Connections;
+pub(crate) use listen::listen;
+pub(crate) use peer::Peer;
 pub(crate) use serve::serve;

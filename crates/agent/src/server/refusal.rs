@@ -28,10 +28,7 @@ pub(super) fn refusal(bare: &[u8]) -> Option<Vec<u8>> {
 
 fn message(code: u16) -> &'static str {
     match code {
-        414 => "the request's target is too long: it may have some 65000 bytes",
-        431 => {
-            "the request's head is too large: it may have 100 header fields, and some 400000 bytes"
-        }
+        431 => "the request's head is too large: it may have 100 header fields, and 65536 bytes",
         _ => "the request is not HTTP/1.1: its first line or one of its header fields is malformed",
     }
 }

@@ -1,32 +1,27 @@
-use std::{io, os::fd::AsRawFd, pin::pin, sync::Arc, time::Duration};
+use std::{io, os::fd::AsRawFd, pin::pin, sync::Arc};
 
-use axum::{Router, serve::Listener};
-use hyper::{server::conn::http1, service::Service};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
+use axum::{Router, extract::Request, serve::Listener};
+use hyper::{body::Incoming, server::conn::http1, service::Service};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use nix::sys::socket::{Shutdown, setsockopt, shutdown, sockopt};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
 };
 
-use super::{
-    connection::{Connection, Connections},
-    exchange::Exchange,
-};
+use super::{connection::Connection, connections::Connections, peer::Peer, places::Limits};
 
-/// How long a client may take for the head of a request, and a connection may wait for its next one.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
+/// How many bytes the head of a request may have. As much is read of a request's body at a time.
+const MAX_HEAD: usize = 64 * 1024;
 
 /// How long a connection may be idle before the system asks the client's whether it is still there; how long
 /// between two times that it asks, in seconds; and how often. A client that went away without a word would
 /// keep its place for ever.
 const KEEPALIVE: (u32, u32, u32) = (60, 30, 10);
 
-/// Serves at most `most` connections at a time; the others wait for the system to hand them over.
-/// When `closing` comes true it takes no more, and ends each connection after the answer it is at.
+/// Serves at most `most` connections at a time; where there are more, [`Limits`] says who makes room, and
+/// the others wait for the system to hand them over. When `closing` comes true it takes no more, and ends
+/// each connection after the answer it is at.
 pub(crate) async fn serve(
     mut listener: TcpListener,
     app: Router,
@@ -34,17 +29,17 @@ pub(crate) async fn serve(
     most: usize,
     closing: watch::Receiver<bool>,
 ) {
-    let slots = Arc::new(Semaphore::new(most));
+    let limits = Limits::of(most);
     let mut closed = closing.clone();
     let mut closed = pin!(is_true(&mut closed));
     loop {
         let accept = async {
-            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
             // It waits a second where there is no descriptor left for one more.
             let (stream, _) = Listener::accept(&mut listener).await;
-            Some((slot, stream))
+            connections.room(limits).await;
+            stream
         };
-        let (slot, stream) = tokio::select! {
+        let stream = tokio::select! {
             () = &mut closed => {
                 // A child whose program is still being executed has the socket too: it would go on
                 // taking connections that nobody serves.
@@ -53,17 +48,13 @@ pub(crate) async fn serve(
                 }
                 return;
             }
-            accepted = accept => match accepted {
-                Some(accepted) => accepted,
-                None => return,
-            },
+            stream = accept => stream,
         };
         if let Err(error) = set_options(&stream) {
             tracing::debug!(%error, "the options of a connection");
         }
-        let exchange = Exchange::default();
-        let connection = connections.open(stream, exchange.clone(), slot);
-        tokio::spawn(attend(connection, exchange, app.clone(), closing.clone()));
+        let (connection, peer) = connections.open(stream);
+        tokio::spawn(attend(connection, peer, app.clone(), closing.clone()));
     }
 }
 
@@ -81,19 +72,21 @@ fn set_options(stream: &TcpStream) -> io::Result<()> {
 /// Serves one connection.
 async fn attend(
     connection: Connection,
-    exchange: Exchange,
+    peer: Arc<Peer>,
     app: Router,
     mut closing: watch::Receiver<bool>,
 ) {
     let app = TowerToHyperService::new(app);
-    let service = hyper::service::service_fn(move |request| {
-        exchange.begin();
-        let (exchange, answer) = (exchange.clone(), app.call(request));
-        async move { answer.await.map(|response| exchange.with(response)) }
+    let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+        peer.begin();
+        request.extensions_mut().insert(Arc::clone(&peer));
+        let (peer, answer) = (Arc::clone(&peer), app.call(request));
+        async move { answer.await.map(|response| peer.answer(response)) }
     });
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
+        // The connection sees to it by itself.
+        .header_read_timeout(None)
+        .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(connection), service)
         .with_upgrades();
     let mut connection = pin!(connection);
@@ -116,44 +109,106 @@ async fn is_true(closing: &mut watch::Receiver<bool>) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
+    use std::{net::SocketAddr, time::Duration};
 
     use axum::{
-        extract::WebSocketUpgrade,
+        Extension,
+        extract::{WebSocketUpgrade, ws::Message},
         routing::{get, post},
     };
+    use futures_util::StreamExt;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
-        time::{Instant, timeout},
+        time::{Instant, sleep, timeout},
     };
 
-    use super::*;
+    use super::{
+        super::progress::{HEAD_TIMEOUT, IDLE_TIMEOUT, STALL_TIMEOUT},
+        *,
+    };
+
+    /// Serves `app` at so many places; gives the address.
+    async fn start(app: Router, most: usize) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (closing, closed) = watch::channel(false);
+        tokio::spawn(async move {
+            serve(listener, app, Connections::default(), most, closed).await;
+            drop(closing);
+        });
+        address
+    }
+
+    /// An application whose requests for `/mine…` and `/ws` count as authenticated. What is large is more
+    /// than a socket holds.
+    fn app() -> Router {
+        let large = || vec![b'x'; 64 << 20];
+        let mine = async |Extension(peer): Extension<Arc<Peer>>| {
+            peer.authenticated();
+            "mine"
+        };
+        let upgrade = async move |Extension(peer): Extension<Arc<Peer>>,
+                                  upgrade: WebSocketUpgrade| {
+            peer.authenticated();
+            upgrade.on_upgrade(async move |mut socket| {
+                for _ in 0..64 {
+                    let message = Message::Binary(vec![0; 1 << 20].into());
+                    if socket.send(message).await.is_err() {
+                        return;
+                    }
+                }
+                while let Some(Ok(_)) = socket.recv().await {}
+            })
+        };
+        Router::new()
+            .route("/", get("hello"))
+            .route("/asset", get(async move || large()))
+            .route("/mine", get(mine))
+            .route("/mine/large", get(async move |peer| (mine(peer).await, large()).1))
+            .route("/ws", get(upgrade))
+    }
+
+    /// Connects and sends this.
+    async fn send(address: SocketAddr, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+
+    fn get_request(path: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
+    }
 
     /// The answer to a request on a connection of its own, if it comes in time.
-    async fn hello(address: SocketAddr, patience: Duration) -> Option<String> {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    async fn hello(address: SocketAddr, within: Duration) -> Option<String> {
+        let mut stream =
+            send(address, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
         let mut answer = String::new();
-        timeout(patience, stream.read_to_string(&mut answer)).await.ok()?.unwrap();
+        timeout(within, stream.read_to_string(&mut answer)).await.ok()?.unwrap();
         Some(answer)
+    }
+
+    /// Reads what there still is of a connection; gives how long it lasted, at most so long.
+    async fn lasts(mut stream: TcpStream, most: Duration) -> Duration {
+        let start = Instant::now();
+        let mut rest = vec![0; 65_536];
+        let read = async { while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
+        let _end = timeout(most, read).await;
+        start.elapsed()
     }
 
     // Where nothing happens, the clock goes on by itself.
     #[tokio::test(start_paused = true)]
     async fn a_websocket_takes_a_place_until_it_is_closed() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let upgrade = async |upgrade: WebSocketUpgrade| {
-            upgrade.on_upgrade(async |mut socket| while let Some(Ok(_)) = socket.recv().await {})
-        };
-        let app = Router::new().route("/", get("hello")).route("/ws", get(upgrade));
-        let (_closing, closed) = watch::channel(false);
-        tokio::spawn(serve(listener, app, Connections::default(), 1, closed));
+        let address = start(app(), 1).await;
         let url = format!("ws://{address}/ws");
-        let (socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
-        assert_eq!(hello(address, HEAD_PATIENCE * 2).await, None);
+        let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+        for _ in 0..64 {
+            socket.next().await.unwrap().unwrap();
+        }
+        assert_eq!(hello(address, IDLE_TIMEOUT * 100).await, None);
         drop(socket);
-        let answer = hello(address, HEAD_PATIENCE * 2).await.expect("it is never served");
+        let answer = hello(address, IDLE_TIMEOUT).await.expect("it is never served");
         assert!(answer.ends_with("hello"), "{answer}");
     }
 
@@ -186,25 +241,95 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_sends_no_whole_head_is_closed_and_gives_its_place_to_another() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let app = Router::new().route("/", get("hello"));
-        let (_closing, closed) = watch::channel(false);
-        tokio::spawn(serve(listener, app, Connections::default(), 2, closed));
-        let start = Instant::now();
-        let mut half_open = Vec::new();
-        for head in ["", "GET / HTTP/1.1\r\nHost: "] {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            stream.write_all(head.as_bytes()).await.unwrap();
-            half_open.push(stream);
+    async fn what_sends_no_whole_head_is_closed_after_10_s() {
+        let address = start(app(), 100).await;
+        for request in ["", "GET / HTTP/1.1\r\nHost: "] {
+            let stream = send(address, request).await;
+            let lasted = lasts(stream, HEAD_TIMEOUT * 2).await;
+            assert!(lasted >= HEAD_TIMEOUT && lasted < HEAD_TIMEOUT * 2, "{request:?}: {lasted:?}");
         }
-        let answer = hello(address, HEAD_PATIENCE * 2).await.expect("it is never served");
+        let stream = send(address, &get_request("/")).await;
+        let lasted = lasts(stream, IDLE_TIMEOUT * 2).await;
+        assert!(lasted >= IDLE_TIMEOUT && lasted < IDLE_TIMEOUT * 2, "idle: {lasted:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_keeps_the_agent_waiting_makes_room_for_a_client_that_comes() {
+        let address = start(app(), 8).await;
+        let mut hostile = Vec::new();
+        let asset = get_request("/asset");
+        for request in [&asset, "", "GET / HT", &asset, "", &asset, "x", ""].repeat(10) {
+            hostile.push(send(address, request).await);
+        }
+        let begin = Instant::now();
+        let answer = hello(address, STALL_TIMEOUT).await.expect("it is never served");
         assert!(answer.ends_with("hello"), "{answer}");
-        assert!(start.elapsed() >= HEAD_PATIENCE, "it did not have to wait");
-        for mut stream in half_open {
-            let read = timeout(HEAD_PATIENCE, stream.read_u8()).await;
-            assert!(read.expect("it is not closed").is_err());
+        assert!(begin.elapsed() < HEAD_TIMEOUT, "{:?}", begin.elapsed());
+    }
+
+    #[tokio::test]
+    async fn an_authenticated_request_is_never_cut_short_for_another_client() {
+        let address = start(app(), 8).await;
+        let mut streams = Vec::new();
+        for _ in 0..7 {
+            let mut stream = send(address, &get_request("/mine/large")).await;
+            stream.read_u8().await.unwrap();
+            streams.push(stream);
         }
+        for _ in 0..20 {
+            let answer = hello(address, HEAD_TIMEOUT).await.expect("it is never served");
+            assert!(answer.ends_with("hello"), "{answer}");
+        }
+        for mut stream in streams {
+            let mut rest = vec![0; 64 << 20];
+            stream.read_exact(&mut rest).await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_between_requests_makes_room_where_all_places_are_taken() {
+        let address = start(app(), 4).await;
+        let mut idle = Vec::new();
+        for _ in 0..4 {
+            let mut stream = send(address, &get_request("/mine")).await;
+            stream.read_u8().await.unwrap();
+            idle.push(stream);
+            sleep(Duration::from_secs(1)).await;
+        }
+        let answer = hello(address, HEAD_TIMEOUT).await.expect("it is never served");
+        assert!(answer.ends_with("hello"), "{answer}");
+        // It is the one that was idle for longest, and it alone.
+        let first = idle.remove(0);
+        assert_eq!(lasts(first, IDLE_TIMEOUT).await, Duration::ZERO);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_is_cut_off_after_30_s() {
+        let address = start(app(), 100).await;
+        for path in ["/mine/large", "/asset"] {
+            let mut stream = send(address, &get_request(path)).await;
+            stream.read_u8().await.unwrap();
+            let ended = || format!("{:?}", stream.try_write(b"x"));
+            sleep(STALL_TIMEOUT * 9 / 10).await;
+            assert_eq!(ended(), "Ok(1)", "{path}");
+            sleep(STALL_TIMEOUT).await;
+            let mut rest = Vec::new();
+            let end = stream.read_to_end(&mut rest).await;
+            assert!(end.is_err() && rest.len() < 64 << 20, "{path}: {end:?}, {}", rest.len());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_websocket_that_reads_nothing_is_cut_off_after_30_s_and_gives_its_place_back() {
+        let address = start(app(), 1).await;
+        let upgrade = "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+        let mut stream = send(address, upgrade).await;
+        stream.read_u8().await.unwrap();
+        assert_eq!(hello(address, STALL_TIMEOUT / 2).await, None);
+        let answer = hello(address, STALL_TIMEOUT * 2).await.expect("it is never served");
+        assert!(answer.ends_with("hello"), "{answer}");
+        let mut rest = Vec::new();
+        assert!(stream.read_to_end(&mut rest).await.is_err());
     }
 }

@@ -90,6 +90,11 @@ impl Agent {
         status.unwrap()
     }
 
+    /// Closes the connections that are kept for the next request.
+    pub(crate) fn disconnect(&mut self) {
+        self.client = Client::builder().no_proxy().build().unwrap();
+    }
+
     /// A request with the admin token.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.anonymous(method, path).bearer_auth(ADMIN)

@@ -1,0 +1,124 @@
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    net::TcpStream,
+    sync::{Notify, watch},
+    time::sleep,
+};
+
+use super::{
+    connection::Connection,
+    peer::Peer,
+    places::{Admission, Limits},
+};
+
+/// The connections of all clients: how many are open, and whether one of them gets on. A connection
+/// that has become a WebSocket, which the HTTP server forgets, counts like another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connections(Arc<Shared>);
+
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// Those that have not had all there is for them.
+    open: watch::Sender<usize>,
+    /// The bytes that were written to all of them.
+    written: AtomicU64,
+    places: Mutex<Places>,
+    /// There may be a place, or a connection that could make room.
+    pub(super) changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    taken: HashMap<u64, Arc<Peer>>,
+    /// How many connections there ever were.
+    count: u64,
+}
+
+impl Shared {
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn count_written(&self, bytes: usize) {
+        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// One has had all there is for it.
+    pub(super) fn close_one(&self) {
+        self.open.send_modify(|open| *open -= 1);
+    }
+
+    /// One is gone.
+    pub(super) fn leave(&self, peer: &Peer) {
+        self.places().taken.remove(&peer.id);
+        self.changed.notify_one();
+    }
+}
+
+impl Connections {
+    /// Counts one more.
+    pub(super) fn open(&self, stream: TcpStream) -> (Connection, Arc<Peer>) {
+        let shared = &self.0;
+        shared.open.send_modify(|open| *open += 1);
+        let mut places = shared.places();
+        places.count += 1;
+        let peer = Arc::new(Peer::new(places.count, Arc::downgrade(shared)));
+        places.taken.insert(peer.id, Arc::clone(&peer));
+        (Connection::new(stream, Arc::clone(shared), Arc::clone(&peer)), peer)
+    }
+
+    /// Waits until there is a place for one more; where others have to make room, they do.
+    pub(super) async fn room(&self, limits: Limits) {
+        loop {
+            let changed = self.0.changed.notified();
+            match self.admit(limits) {
+                Admission::Admit => return,
+                Admission::Evict(id) => {
+                    tracing::debug!(id, "a connection makes room for another");
+                    if let Some(peer) = self.0.places().taken.get(&id) {
+                        peer.evict();
+                    }
+                }
+                Admission::Wait => changed.await,
+            }
+        }
+    }
+
+    fn admit(&self, limits: Limits) -> Admission {
+        let places = self.0.places();
+        if limits.leave_room(places.taken.len()) {
+            return Admission::Admit;
+        }
+        let taken = places.taken.iter().map(|(id, peer)| (*id, *peer.progress()));
+        limits.admit(taken)
+    }
+
+    /// Waits until none is open; says whether that came true. It gives up when for `patience` no
+    /// client has taken anything, and after `most` in any case.
+    pub(crate) async fn closed(&self, patience: Duration, most: Duration) -> bool {
+        let mut open = self.0.open.subscribe();
+        let stalled = async {
+            let written = || self.0.written.load(Ordering::Relaxed);
+            loop {
+                let before = written();
+                sleep(patience).await;
+                if written() == before {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            closed = open.wait_for(|open| *open == 0) => closed.is_ok(),
+            () = stalled => false,
+            () = sleep(most) => false,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+use std::{
+    io,
+    net::SocketAddr,
+    os::fd::{AsFd, AsRawFd},
+};
+
+use nix::{errno::Errno, libc};
+use tokio::net::TcpListener;
+
+/// How many seconds the system keeps a connection on which nothing comes.
+const DEFER: libc::c_int = 1;
+
+/// Listens there. The system hands over a connection when something has come on it: one that says nothing
+/// takes no place for a while, and one that has sent its request has it read at once.
+///
+/// # Errors
+/// Where the address can't be listened on.
+pub(crate) async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await?;
+    if let Err(errno) = defer(&listener) {
+        // It is the same, but for a client that sends late.
+        tracing::debug!(%errno, "connections are handed over at once");
+    }
+    Ok(listener)
+}
+
+/// Sets `TCP_DEFER_ACCEPT` (tcp(7)), which nix has not.
+fn defer(listener: impl AsFd) -> nix::Result<()> {
+    let descriptor = listener.as_fd().as_raw_fd();
+    let seconds = DEFER;
+    let length = libc::socklen_t::try_from(size_of_val(&seconds)).map_err(|_| Errno::EINVAL)?;
+    // SAFETY: the option is an int, and the system reads one that stays where it is.
+    #[allow(unsafe_code)]
+    let set = unsafe {
+        libc::setsockopt(
+            descriptor,
+            libc::IPPROTO_TCP,
+            libc::TCP_DEFER_ACCEPT,
+            (&raw const seconds).cast(),
+            length,
+        )
+    };
+    Errno::result(set).map(drop)
+}

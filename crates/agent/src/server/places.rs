@@ -1,0 +1,251 @@
+use super::progress::{Progress, Waiting};
+
+/// Which part of the places connections may have that have not shown a token.
+const UNAUTHENTICATED_SHARE: usize = 4;
+/// How many of those there may be in any case: each may hold as much memory as a head may be large.
+const MAX_UNAUTHENTICATED: usize = 512;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Limits {
+    all: usize,
+    unauthenticated: usize,
+}
+
+/// What is decided about a connection that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// There is a place.
+    Admit,
+    /// There is one when this connection is gone.
+    Evict(u64),
+    /// There is none until something changes.
+    Wait,
+}
+
+impl Limits {
+    pub(super) fn of(all: usize) -> Self {
+        let unauthenticated = (all / UNAUTHENTICATED_SHARE).clamp(1, MAX_UNAUTHENTICATED);
+        Self { all: all.max(1), unauthenticated }
+    }
+
+    /// Whether there is a place where there are only so many connections, whatever they do.
+    pub(super) fn leave_room(self, connections: usize) -> bool {
+        connections < self.unauthenticated
+    }
+
+    /// Decides about one more connection, which has shown no token yet.
+    ///
+    /// Where those that have shown none have all their places, one of them goes that waits for its
+    /// client: one that is at no request, or else the one whose request began first. So a client always
+    /// gets to show its token. Where all places are taken, it is any connection that is at no request,
+    /// or else one as before; a request that is authenticated is never cut short.
+    pub(super) fn admit(self, connections: impl Iterator<Item = (u64, Progress)>) -> Admission {
+        let mut all = Group::default();
+        let mut unauthenticated = Group::default();
+        for (id, progress) in connections {
+            all.add(id, &progress);
+            if !progress.is_authenticated() {
+                unauthenticated.add(id, &progress);
+            }
+        }
+        let (group, limit) = if unauthenticated.count >= self.unauthenticated {
+            (unauthenticated, self.unauthenticated)
+        } else if all.count >= self.all {
+            (all, self.all)
+        } else {
+            return Admission::Admit;
+        };
+        match group.first {
+            // One that goes already makes room.
+            Some((id, _)) if group.count - group.evicted >= limit => Admission::Evict(id),
+            _ => Admission::Wait,
+        }
+    }
+}
+
+/// Connections that share a limit.
+#[derive(Default)]
+struct Group {
+    count: usize,
+    evicted: usize,
+    /// Which one is to go first, if one may go.
+    first: Option<(u64, Waiting)>,
+}
+
+impl Group {
+    fn add(&mut self, id: u64, progress: &Progress) {
+        self.count += 1;
+        if progress.is_evicted() {
+            self.evicted += 1;
+            return;
+        }
+        let order = |waiting: &Waiting| (!waiting.idle, waiting.since);
+        if let Some(waiting) = progress.waiting()
+            && self.first.as_ref().is_none_or(|(_, first)| order(&waiting) < order(first))
+        {
+            self.first = Some((id, waiting));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[derive(Clone, Copy, Debug)]
+    enum Kind {
+        /// Accepted, and the client has sent nothing.
+        Silent,
+        /// A part of a head has come.
+        Head,
+        /// An asset that is not read.
+        Unread,
+        /// The agent is at its answer.
+        Busy,
+        Idle,
+        /// A stream.
+        AuthenticatedBusy,
+        /// A stream that is not read.
+        AuthenticatedUnread,
+        AuthenticatedIdle,
+    }
+    use Kind::{
+        AuthenticatedBusy, AuthenticatedIdle, AuthenticatedUnread, Busy, Head, Idle, Silent, Unread,
+    };
+
+    fn progress(kind: Kind, since: Instant) -> Progress {
+        let mut progress = Progress::accepted(since);
+        progress.starved();
+        if matches!(kind, AuthenticatedBusy | AuthenticatedUnread | AuthenticatedIdle) {
+            progress.authenticated();
+        }
+        if matches!(kind, Silent) {
+            return progress;
+        }
+        progress.received(since);
+        progress.starved();
+        if matches!(kind, Head) {
+            return progress;
+        }
+        progress.begin(since);
+        match kind {
+            Unread | AuthenticatedUnread => progress.blocked(|| 1000, since),
+            Idle | AuthenticatedIdle => {
+                progress.answered();
+                assert!(progress.flushed(since));
+            }
+            _ => {}
+        }
+        progress
+    }
+
+    /// Decides with connections that have been as they are for so many seconds; their ids are their
+    /// places in the list.
+    fn admit(all: usize, connections: &[(Kind, u32)]) -> Admission {
+        let start = Instant::now();
+        let now = start + SECOND * 1000;
+        let connections = connections.iter().zip(0..);
+        let connections =
+            connections.map(|((kind, age), id)| (id, progress(*kind, now - SECOND * *age)));
+        Limits::of(all).admit(connections)
+    }
+
+    #[test]
+    fn those_without_a_token_have_a_quarter() {
+        for (all, unauthenticated) in
+            [(1, 1), (4, 1), (32, 8), (64, 16), (2048, 512), (10_000, 512)]
+        {
+            assert_eq!(Limits::of(all), Limits { all, unauthenticated });
+        }
+    }
+
+    #[test]
+    fn there_is_room_until_the_quarter_is_full() {
+        assert_eq!(admit(8, &[]), Admission::Admit);
+        assert_eq!(admit(8, &[(Head, 1)]), Admission::Admit);
+        assert_eq!(admit(8, &[(AuthenticatedBusy, 1); 7]), Admission::Admit);
+        assert_eq!(admit(8, &[(Head, 1), (Head, 2)]), Admission::Evict(1));
+    }
+
+    #[test]
+    fn what_is_at_no_request_goes_first_then_what_began_first() {
+        let order = [(Unread, 3), (Head, 9), (Silent, 7), (Idle, 1)];
+        assert_eq!(admit(16, &order), Admission::Evict(3));
+        let order = [(Unread, 3), (Head, 9), (Silent, 7), (Busy, 100)];
+        assert_eq!(admit(16, &order), Admission::Evict(1));
+    }
+
+    #[test]
+    fn where_all_places_are_taken_the_longest_idle_connection_goes() {
+        let mut connections = [(AuthenticatedBusy, 1); 8];
+        assert_eq!(admit(8, &connections), Admission::Wait);
+        connections[3] = (AuthenticatedUnread, 1);
+        assert_eq!(admit(8, &connections), Admission::Wait);
+        connections[4] = (Head, 9);
+        assert_eq!(admit(8, &connections), Admission::Evict(4));
+        connections[5] = (AuthenticatedIdle, 2);
+        connections[6] = (AuthenticatedIdle, 3);
+        assert_eq!(admit(8, &connections), Admission::Evict(6));
+    }
+
+    #[test]
+    fn one_that_is_going_is_waited_for() {
+        let now = Instant::now();
+        let mut going = progress(Head, now);
+        going.evict();
+        let other = progress(Head, now);
+        let connections = [(1, going), (2, other)];
+        let admission = Limits::of(8).admit(connections.into_iter());
+        assert_eq!(admission, Admission::Wait);
+    }
+
+    fn kind() -> impl Strategy<Value = Kind> {
+        prop::sample::select(vec![
+            Silent,
+            Head,
+            Unread,
+            Busy,
+            Idle,
+            AuthenticatedBusy,
+            AuthenticatedUnread,
+            AuthenticatedIdle,
+        ])
+    }
+
+    proptest! {
+        /// Whatever others do, a client without a token gets a place as long as authenticated requests do
+        /// not have all of them.
+        #[test]
+        fn nobody_without_a_token_holds_up_another(
+            all in 4_usize..64,
+            connections in prop::collection::vec((kind(), 1_u32..60), 0..64),
+        ) {
+            let connections: Vec<_> = connections
+                .into_iter()
+                // The agent does not wait for anyone with these: they end by themselves.
+                .filter(|(kind, _)| !matches!(kind, Busy))
+                .take(all)
+                .collect();
+            let requests = connections
+                .iter()
+                .filter(|(kind, _)| matches!(kind, AuthenticatedBusy | AuthenticatedUnread))
+                .count();
+            match admit(all, &connections) {
+                Admission::Admit => {}
+                Admission::Evict(id) => {
+                    let (kind, _) = connections[usize::try_from(id).unwrap()];
+                    prop_assert!(!matches!(kind, AuthenticatedBusy | AuthenticatedUnread));
+                }
+                Admission::Wait => prop_assert_eq!(requests, all),
+            }
+        }
+    }
+}

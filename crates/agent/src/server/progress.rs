@@ -1,0 +1,384 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long a client may take for the head of a request, from its connection or its first byte on.
+pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection may wait for its next request.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take nothing of what is to be written to it.
+pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may go on sending after the last answer of its connection.
+const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often it is looked at what a client has taken while the socket takes no more.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How far a connection is, and since when it waits for its client: what decides on how long it may stay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    phase: Phase,
+    /// When the phase began.
+    since: Instant,
+    /// The client has sent nothing that has not been read.
+    starved: bool,
+    stall: Option<Stall>,
+    /// A request on it was authenticated.
+    authenticated: bool,
+    /// Its place is wanted: it ends when it would wait for its client.
+    evicted: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing has come.
+    New,
+    /// A part of a request's head has come.
+    Head,
+    /// A request is with the application. A connection that becomes a WebSocket stays so.
+    Answering,
+    /// The end of the answer may still have to be written.
+    Answered,
+    /// It waits for its next request.
+    Idle,
+    /// All is written; what the client still sends is thrown away.
+    Closing,
+}
+
+/// The socket takes no more.
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    /// When the client has last taken something.
+    since: Instant,
+    /// When it was last looked at what the client has taken.
+    looked: Instant,
+    /// How many bytes the socket held then.
+    queued: usize,
+}
+
+/// How long a connection may stay as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stay {
+    Unlimited,
+    /// Then it is to be asked again.
+    Until(Instant),
+    Over,
+}
+
+/// What a connection that waits for its client is worth, when its place is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// It is at no request.
+    pub(super) idle: bool,
+    /// When it was accepted, or its request began, or the last answer ended.
+    pub(super) since: Instant,
+}
+
+impl Progress {
+    pub(super) fn accepted(now: Instant) -> Self {
+        Self {
+            phase: Phase::New,
+            since: now,
+            starved: false,
+            stall: None,
+            authenticated: false,
+            evicted: false,
+        }
+    }
+
+    fn enter(&mut self, phase: Phase, now: Instant) {
+        (self.phase, self.since) = (phase, now);
+    }
+
+    /// Bytes have come from the client.
+    pub(super) fn received(&mut self, now: Instant) {
+        self.starved = false;
+        match self.phase {
+            // The time for the head goes on: a client may be silent for as long as it may be slow.
+            Phase::New => self.phase = Phase::Head,
+            Phase::Idle => self.enter(Phase::Head, now),
+            Phase::Head | Phase::Answering | Phase::Answered | Phase::Closing => {}
+        }
+    }
+
+    /// All that has come is read.
+    pub(super) fn starved(&mut self) {
+        self.starved = true;
+    }
+
+    /// The application gets a request. Its place can't be had any more.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.evicted = false;
+        // A pipelined one was read with the one before.
+        if self.phase == Phase::Head || self.phase == Phase::New {
+            self.phase = Phase::Answering;
+        } else {
+            self.enter(Phase::Answering, now);
+        }
+    }
+
+    /// The application's answer is at its end.
+    pub(super) fn answered(&mut self) {
+        self.phase = Phase::Answered;
+    }
+
+    /// All that there was to be written is with the socket. Says whether the connection has become idle
+    /// by that.
+    pub(super) fn flushed(&mut self, now: Instant) -> bool {
+        let is_idle = self.phase == Phase::Answered;
+        if is_idle {
+            self.enter(Phase::Idle, now);
+        }
+        is_idle
+    }
+
+    /// The socket has taken bytes.
+    pub(super) fn written(&mut self) {
+        self.stall = None;
+    }
+
+    /// The socket takes no more; it holds `queued` bytes that the client has not taken.
+    pub(super) fn blocked(&mut self, queued: impl FnOnce() -> usize, now: Instant) {
+        self.stall.get_or_insert_with(|| Stall { since: now, looked: now, queued: queued() });
+    }
+
+    /// All is written.
+    pub(super) fn closing(&mut self, now: Instant) {
+        self.enter(Phase::Closing, now);
+    }
+
+    pub(super) fn authenticated(&mut self) {
+        self.authenticated = true;
+    }
+
+    /// Its place is wanted. Where it has stopped to wait for its client meanwhile, it keeps it.
+    pub(super) fn evict(&mut self) {
+        self.evicted = self.waiting().is_some();
+    }
+
+    /// Bytes have come from the client that are still to be read: it did not keep the agent waiting.
+    pub(super) fn spare(&mut self) {
+        (self.evicted, self.starved) = (false, false);
+    }
+
+    /// Whether what its client sends is what it waits for.
+    pub(super) fn awaits_request(&self) -> bool {
+        matches!(self.phase, Phase::New | Phase::Head | Phase::Idle)
+    }
+
+    pub(super) fn is_authenticated(&self) -> bool {
+        self.authenticated
+    }
+
+    pub(super) fn is_evicted(&self) -> bool {
+        self.evicted
+    }
+
+    pub(super) fn is_stalled(&self) -> bool {
+        self.stall.is_some()
+    }
+
+    /// Whether the application has a request. What is written while it has none is the HTTP server's own.
+    pub(super) fn is_exchange(&self) -> bool {
+        matches!(self.phase, Phase::Answering | Phase::Answered)
+    }
+
+    /// Decides how long it may stay as it is. `queued` is asked where that depends on what the client
+    /// has taken: a client that is slow frees no room in the socket for long, and yet reads.
+    pub(super) fn stay(&mut self, queued: impl FnOnce() -> usize, now: Instant) -> Stay {
+        let timeout = match self.phase {
+            Phase::New | Phase::Head => Some(HEAD_TIMEOUT),
+            Phase::Idle => Some(IDLE_TIMEOUT),
+            Phase::Closing => Some(LINGER_TIMEOUT),
+            Phase::Answering | Phase::Answered => None,
+        };
+        let end = timeout.map(|timeout| self.since + timeout);
+        let look = self.stall.as_mut().map(|stall| {
+            if now >= stall.looked + LOOK {
+                stall.look(queued(), now);
+            }
+            (stall.looked + LOOK, stall.since + STALL_TIMEOUT)
+        });
+        let ends = end.into_iter().chain(look.map(|(_, end)| end));
+        if self.evicted || ends.clone().any(|end| end <= now) {
+            return Stay::Over;
+        }
+        ends.chain(look.map(|(look, _)| look)).min().map_or(Stay::Unlimited, Stay::Until)
+    }
+
+    /// Whether its client is what it waits for, so that its place may be given to another.
+    pub(super) fn waiting(&self) -> Option<Waiting> {
+        let waiting = |idle| Waiting { idle, since: self.since };
+        match self.phase {
+            Phase::Idle | Phase::Closing => Some(waiting(true)),
+            _ if self.authenticated => None,
+            Phase::New | Phase::Head => self.starved.then(|| waiting(false)),
+            Phase::Answering | Phase::Answered => self.stall.map(|_| waiting(false)),
+        }
+    }
+}
+
+impl Stall {
+    fn look(&mut self, queued: usize, now: Instant) {
+        if queued < self.queued {
+            self.since = now;
+        }
+        (self.queued, self.looked) = (queued, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Asks each second, with what the socket holds then, until the connection is over; gives how many
+    /// seconds that took, at most so many.
+    fn lasts(progress: &mut Progress, queued: impl Fn(u32) -> usize, most: u32) -> u32 {
+        let start = Instant::now();
+        let over = |second: &u32| {
+            let queued = || queued(*second);
+            progress.stay(queued, start + SECOND * *second) == Stay::Over
+        };
+        (0..most).find(over).unwrap_or(most)
+    }
+
+    fn at(change: impl FnOnce(&mut Progress, Instant)) -> Progress {
+        let now = Instant::now();
+        let mut progress = Progress::accepted(now);
+        change(&mut progress, now);
+        progress
+    }
+
+    fn stalled(progress: &mut Progress, now: Instant) {
+        progress.begin(now);
+        progress.blocked(|| 1000, now);
+    }
+
+    #[test]
+    fn a_head_has_10_s_however_it_comes() {
+        assert_eq!(lasts(&mut at(|_, _| {}), |_| 0, 100), 10);
+        let mut slow = at(|_, _| {});
+        let start = Instant::now();
+        for second in 0..10 {
+            let now = start + SECOND * second;
+            slow.received(now);
+            slow.starved();
+            assert_ne!(slow.stay(|| 0, now), Stay::Over);
+        }
+        assert_eq!(slow.stay(|| 0, start + SECOND * 10), Stay::Over);
+    }
+
+    #[test]
+    fn an_idle_connection_has_30_s_and_then_10_s_for_a_head() {
+        let idle = |progress: &mut Progress, now| {
+            progress.received(now);
+            progress.begin(now);
+            progress.answered();
+            assert!(progress.flushed(now));
+        };
+        assert_eq!(lasts(&mut at(idle), |_| 0, 100), 30);
+        let second = |progress: &mut Progress, now| {
+            idle(progress, now);
+            progress.received(now);
+        };
+        assert_eq!(lasts(&mut at(second), |_| 0, 100), 10);
+    }
+
+    #[test]
+    fn what_is_answered_has_all_the_time_as_long_as_nothing_waits_for_the_client() {
+        let mut answering = at(|progress, now| {
+            progress.received(now);
+            progress.begin(now);
+        });
+        assert_eq!(answering.stay(|| 0, Instant::now() + SECOND * 100_000), Stay::Unlimited);
+        // The pings that go out are taken by the client's system.
+        answering.written();
+        assert_eq!(answering.stay(|| 0, Instant::now() + SECOND * 100_000), Stay::Unlimited);
+    }
+
+    #[test]
+    fn a_client_that_takes_nothing_is_let_go_after_30_s() {
+        assert_eq!(lasts(&mut at(stalled), |_| 1000, 100), 30);
+    }
+
+    #[test]
+    fn a_client_that_takes_a_byte_each_second_stays() {
+        let queued = |second: u32| 100_000 - second as usize;
+        assert_eq!(lasts(&mut at(stalled), queued, 86_400), 86_400);
+        // When it stops, it has 30 s from then on.
+        let queued = |second: u32| 100_000 - second.min(1000) as usize;
+        let end = lasts(&mut at(stalled), queued, 86_400);
+        assert!((1030..=1035).contains(&end), "{end}");
+    }
+
+    #[test]
+    fn room_in_the_socket_is_progress() {
+        let mut progress = at(stalled);
+        let now = Instant::now() + SECOND * 29;
+        assert_ne!(progress.stay(|| 1000, now), Stay::Over);
+        progress.written();
+        progress.blocked(|| 2000, now);
+        assert_ne!(progress.stay(|| 2000, now + SECOND * 29), Stay::Over);
+        assert_eq!(progress.stay(|| 2000, now + SECOND * 30), Stay::Over);
+    }
+
+    #[test]
+    fn only_what_waits_for_its_client_may_be_evicted() {
+        let new = at(|_, _| {});
+        assert!(new.waiting().is_none(), "it may have sent what nobody has read");
+        let silent = at(|progress, _| progress.starved());
+        assert!(!silent.waiting().unwrap().idle);
+        let head = |progress: &mut Progress, now| {
+            progress.received(now);
+            progress.starved();
+        };
+        assert!(!at(head).waiting().unwrap().idle);
+        let answering = |progress: &mut Progress, now| {
+            head(progress, now);
+            progress.begin(now);
+        };
+        assert!(at(answering).waiting().is_none());
+        assert!(at(stalled).waiting().is_some());
+        let idle = |progress: &mut Progress, now| {
+            answering(progress, now);
+            progress.answered();
+            assert!(progress.flushed(now));
+        };
+        assert!(at(idle).waiting().unwrap().idle);
+    }
+
+    #[test]
+    fn a_request_that_has_come_in_time_is_served() {
+        let now = Instant::now();
+        let mut progress = Progress::accepted(now);
+        progress.starved();
+        progress.evict();
+        assert_eq!(progress.stay(|| 0, now), Stay::Over);
+        progress.received(now);
+        assert_eq!(progress.stay(|| 0, now), Stay::Over);
+        progress.begin(now);
+        assert_eq!(progress.stay(|| 0, now), Stay::Unlimited);
+        progress.evict();
+        assert_eq!(progress.stay(|| 0, now), Stay::Unlimited);
+    }
+
+    #[test]
+    fn an_authenticated_client_loses_its_place_only_between_requests() {
+        let authenticated = |change: fn(&mut Progress, Instant)| {
+            at(|progress, now| {
+                progress.authenticated();
+                change(progress, now);
+            })
+        };
+        assert!(authenticated(stalled).waiting().is_none());
+        assert!(authenticated(|progress, _| progress.starved()).waiting().is_none());
+        let idle = |progress: &mut Progress, now| {
+            progress.begin(now);
+            progress.answered();
+            assert!(progress.flushed(now));
+        };
+        assert!(authenticated(idle).waiting().unwrap().idle);
+    }
+}

@@ -1,0 +1,233 @@
+//! Clients that have no token and mean no good, next to one that works.
+
+use std::{
+    ffi::OsString,
+    fs,
+    net::SocketAddr,
+    process::{Command, Stdio},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use nix::sys::socket::{setsockopt, sockopt};
+use reqwest::{Client, RequestBuilder};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sandpipe_protocol::ExecItem;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    runtime,
+    sync::oneshot,
+    task::JoinSet,
+    time::sleep,
+};
+
+use crate::support::{ADMIN, Agent, until, within};
+
+const HOSTILE: usize = 1000;
+
+/// An agent that may have so many descriptors.
+fn limited(descriptors: u32) -> Agent {
+    Agent::with(|command| {
+        let script = format!("ulimit -n {descriptors} && exec \"$@\"");
+        let mut limited = Command::new("sh");
+        limited.arg("-c").arg(script).arg("sh").arg(command.get_program()).args(command.get_args());
+        for (name, value) in command.get_envs() {
+            let (name, value): (OsString, _) = (name.into(), value.map(OsString::from));
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        limited.stdin(Stdio::null());
+        *command = limited;
+    })
+}
+
+fn address_of(agent: &Agent) -> SocketAddr {
+    agent.url.trim_start_matches("http://").parse().unwrap()
+}
+
+/// What a hostile client does, over and over.
+#[derive(Clone, Copy, Debug)]
+enum Attack {
+    /// Says nothing.
+    Silent,
+    /// Sends all of a head that may be, but its end.
+    Unfinished,
+    /// Sends a head byte by byte.
+    Slow,
+    /// Sends a head of 400 KB.
+    Large,
+    /// Asks for files and reads none.
+    Unread,
+}
+
+const ATTACKS: [Attack; 5] =
+    [Attack::Silent, Attack::Unfinished, Attack::Slow, Attack::Large, Attack::Unread];
+
+impl Attack {
+    async fn run(self, address: SocketAddr) -> std::io::Result<()> {
+        let head = format!("GET /openapi.json HTTP/1.1\r\nHost: {address}\r\n");
+        let socket = TcpSocket::new_v4()?;
+        if matches!(self, Attack::Unread) {
+            // So that it is not the system's buffers that fill the memory.
+            socket.set_recv_buffer_size(4096)?;
+            setsockopt(&socket, sockopt::TcpMaxSeg, &536)?;
+        }
+        let mut stream = socket.connect(address).await?;
+        match self {
+            Attack::Silent => {}
+            Attack::Unfinished => {
+                let field = format!("x: {}\r\n", "x".repeat(1000));
+                stream.write_all((head + &field.repeat(63)).as_bytes()).await?;
+            }
+            Attack::Slow => loop {
+                stream.write_all(b"G").await?;
+                sleep(Duration::from_secs(1)).await;
+            },
+            Attack::Large => {
+                let field = format!("x: {}\r\n", "x".repeat(400_000));
+                stream.write_all((head + &field).as_bytes()).await?;
+            }
+            Attack::Unread => {
+                stream.write_all((head + "\r\n").repeat(100).as_bytes()).await?;
+                return until_closed_unread(&stream).await;
+            }
+        }
+        stream.read_to_end(&mut Vec::new()).await?;
+        Ok(())
+    }
+}
+
+/// Waits for the end of a connection without reading what comes.
+async fn until_closed_unread(stream: &TcpStream) -> std::io::Result<()> {
+    loop {
+        sleep(Duration::from_secs(1)).await;
+        if let Some(error) = stream.take_error()? {
+            return Err(error);
+        }
+    }
+}
+
+/// Hostile clients in a thread of their own. Each comes back 3 s after it was shut out.
+struct Siege {
+    thread: JoinHandle<()>,
+    over: oneshot::Sender<()>,
+}
+
+impl Siege {
+    fn lay(address: SocketAddr) -> Self {
+        let (over, end) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut clients = JoinSet::new();
+                for attack in ATTACKS.into_iter().cycle().take(HOSTILE) {
+                    clients.spawn(async move {
+                        loop {
+                            let _shut_out = attack.run(address).await;
+                            sleep(Duration::from_secs(3)).await;
+                        }
+                    });
+                }
+                let _dropped = end.await;
+            });
+        });
+        Self { thread, over }
+    }
+
+    fn lift(self) {
+        drop(self.over);
+        self.thread.join().unwrap();
+    }
+}
+
+/// A number of KiB in `/proc/PID/status`.
+fn kib(agent: &Agent, name: &str) -> usize {
+    let status = fs::read_to_string(format!("/proc/{}/status", agent.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+fn sockets_of(agent: &Agent) -> usize {
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap();
+    let targets = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+}
+
+/// Makes a request on a connection of its own, again if that breaks, as the package's client does: before its
+/// request has come, a connection is like the hostile ones.
+async fn request_apart(request: impl Fn(&Client) -> RequestBuilder) -> String {
+    let mut error = None;
+    for _ in 0..4 {
+        let client = Client::builder().no_proxy().build().unwrap();
+        match within(request(&client).send()).await {
+            Ok(response) => {
+                assert!(response.status().is_success(), "{}", response.status());
+                return within(response.text()).await.unwrap();
+            }
+            Err(broken) => error = Some(broken),
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    panic!("{error:?}");
+}
+
+/// Runs `echo NUMBER; exit NUMBER` with requests that all have a connection of their own.
+async fn run_apart(agent: &Agent, number: i32) {
+    let execs = format!("{}/api/v1/execs", agent.url);
+    let script = format!("echo {number}; exit {number}");
+    let exec = request_apart(|client| {
+        let create = client.post(&execs).bearer_auth(ADMIN);
+        create
+            .header("Idempotency-Key", format!("apart-{number}"))
+            .json(&json!({ "command": "sh", "args": ["-c", script] }))
+    });
+    let exec: ExecItem = serde_json::from_str(&exec.await).unwrap();
+    let stream = format!("{}/api/v1/stream/execs/{}/io", agent.url, exec.id);
+    let text = request_apart(|client| client.get(&stream).bearer_auth(ADMIN)).await;
+    assert!(text.contains(&format!("\"output\":\"{number}\\n\"")), "{text}");
+    assert!(text.contains(&format!("\"exitCode\":{number}")), "{text}");
+}
+
+async fn withstands_a_siege(mut agent: Agent) {
+    let sockets = sockets_of(&agent);
+    run_apart(&agent, 0).await;
+    let memory = kib(&agent, "VmHWM");
+
+    let siege = Siege::lay(address_of(&agent));
+    // A stream that lasts as long as all of it.
+    let long = agent.sh("while read line; do echo $line; done; exit 7").await;
+    let mut output = agent.stream(&long.id, "").await;
+    for number in 1..=5 {
+        run_apart(&agent, number).await;
+        let health = format!("{}/health", agent.url);
+        assert!(request_apart(|client| client.get(&health)).await.contains("sandpipe-agent"));
+        assert_eq!(agent.write(&long.id, &format!("line {number}\n")).await.status(), 200);
+        output.until_output(&format!("line {number}\n")).await;
+    }
+    agent.send(&long.id, "eof", "").await;
+    let mut last = None;
+    while let Some(event) = output.next_output().await {
+        last = Some(event);
+    }
+    assert_eq!(last.unwrap().exit_code, Some(7));
+    drop(output);
+
+    let grown = kib(&agent, "VmHWM") - memory;
+    assert!(grown < 96 * 1024, "it grew by {grown} KiB");
+    siege.lift();
+    agent.disconnect();
+    until("all places are free", async || sockets_of(&agent) == sockets).await;
+}
+
+#[tokio::test]
+async fn a_thousand_hostile_clients_do_not_keep_another_from_its_work() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    withstands_a_siege(limited(128)).await;
+    withstands_a_siege(limited(256)).await;
+    withstands_a_siege(Agent::start()).await;
+}

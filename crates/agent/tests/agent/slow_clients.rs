@@ -1,0 +1,73 @@
+//! Authenticated clients that read slowly, or not at all.
+
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    time::sleep,
+};
+
+use crate::support::{ADMIN, Agent, within};
+
+/// How long a client may read nothing of what is there for it.
+const STALL: Duration = Duration::from_secs(30);
+/// How much later that may be noticed: generous, since the machine may be busy.
+const LATE: Duration = Duration::from_secs(25);
+
+/// Asks for this with the admin token.
+async fn ask(agent: &Agent, path: &str, more: &str) -> TcpStream {
+    let address: SocketAddr = agent.url.trim_start_matches("http://").parse().unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    // So that what it reads is seen soon.
+    socket.set_recv_buffer_size(16 * 1024).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ADMIN}\r\n{more}\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Waits until the agent has cut a connection off, without reading what comes; says how long that took.
+async fn cut_off(stream: TcpStream) -> Duration {
+    let start = Instant::now();
+    while stream.take_error().unwrap().is_none() {
+        assert!(start.elapsed() < STALL + LATE, "it is not cut off");
+        sleep(Duration::from_millis(200)).await;
+    }
+    start.elapsed()
+}
+
+#[tokio::test]
+async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_loses_it() {
+    let agent = Agent::start();
+    // More than the system's buffers hold, and one that says nothing.
+    let loud = agent.sh("head -c 50000000 /dev/zero | tr '\\0' x; sleep 1000").await;
+    let silent = agent.sh("sleep 1000").await;
+    let output = format!("/api/v1/stream/execs/{}/io", loud.id);
+    let mut slow = ask(&agent, &output, "").await;
+    let stalled = ask(&agent, &output, "").await;
+    let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
+    let websocket = ask(&agent, &format!("/ws/v1/execs/{}", loud.id), upgrade).await;
+    let quiet = ask(&agent, &format!("/api/v1/stream/execs/{}/io", silent.id), "").await;
+
+    let reading = async {
+        let start = Instant::now();
+        let mut some = vec![0; 4096];
+        // A fraction of what the agent's own socket holds, in all.
+        while start.elapsed() < STALL + LATE {
+            within(slow.read_exact(&mut some)).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+        }
+        within(slow.read_exact(&mut some)).await.unwrap();
+    };
+    let (stalled, websocket, ()) = tokio::join!(cut_off(stalled), cut_off(websocket), reading);
+    assert!(stalled >= STALL && websocket >= STALL, "{stalled:?}, {websocket:?}");
+    assert!(quiet.take_error().unwrap().is_none(), "nothing waited for it");
+    quiet.try_write(b"x").unwrap();
+}
