@@ -1,4 +1,4 @@
-import { finish } from "./finish.js";
+import { finishable } from "./finish.js";
 import type { Answer, Init } from "./node/http-fetch.js";
 
 /** What makes requests: the part of `fetch` that the core uses. */
@@ -12,18 +12,17 @@ const MAX_REDIRECTS = 20;
  * token, no header of the caller's, no body, which has a command's environment. `fetch` itself would leave
  * only `Authorization` behind.
  *
- * An answer that leads to where the request does not go is given as it is, with the whole address in its
- * header `location`. Where the runtime does not tell that (browsers), its status is 0.
+ * An answer that leads to where the request does not go becomes one that says so. Where the runtime does not
+ * tell more than that there is a redirect (browsers), its status is 0.
  */
 export function withRedirects(fetch: Fetch): Fetch {
-  const following: Fetch = async (url, init) => {
+  return async (url, init) => {
     let from = url;
     for (let count = 0; ; count += 1) {
       const answer = await fetch(from, { ...init, redirect: isPublic(init) ? "follow" : "manual" });
-      if (isOpaque(answer as Response))
-        return answerTo("another address, which this browser does not tell", 0);
+      if (isOpaque(answer as Response)) return refusal(0, from, "where browsers do not tell");
       const location = locationOf(answer);
-      if (location === null) return answer;
+      if (location === null) return finishable(answer);
       const to = addressOf(location, from);
       if (
         to === undefined ||
@@ -31,13 +30,12 @@ export function withRedirects(fetch: Fetch): Fetch {
         !mayFollow(answer.status, init, from, to)
       ) {
         await leave(answer);
-        return answerTo(to?.href ?? location, answer.status);
+        return refusal(answer.status, from, to?.origin ?? location);
       }
       await leave(answer);
       from = to.href;
     }
   };
-  return Object.assign(following, { finish });
 }
 
 /** Where an answer leads, if it leads anywhere; what is no answer is the core's to refuse. */
@@ -79,10 +77,9 @@ async function leave({ body }: Answer | Response): Promise<void> {
   await body?.cancel();
 }
 
-function answerTo(location: string, status: number): Answer {
-  return {
-    status,
-    headers: { get: (name) => (name === "location" ? location : null) },
-    body: null,
-  };
+/** An answer as the agent would give it, of a request that would have to go to another place. */
+function refusal(code: number, from: string, to: string): Response | Answer {
+  const message = `it leads from ${new URL(from).origin} to ${to}, and nothing but a GET without credentials goes to another origin. If the agent is there, pass its address to connect() as \`url\`.`;
+  const { body } = new Response(JSON.stringify({ code, message }));
+  return { status: code, headers: { get: () => null }, body };
 }

@@ -3,6 +3,7 @@
 
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
+use web_sys::AbortController;
 
 #[wasm_bindgen]
 extern "C" {
@@ -34,10 +35,14 @@ extern "C" {
 
     #[wasm_bindgen(method, catch)]
     pub(crate) fn read(this: &ChunkReader) -> Result<Promise, JsValue>;
+
+    /// Reads the rest, and aborts the request if that does not come: of the package's own.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn finish(this: &ChunkReader, request: &AbortController) -> Result<(), JsValue>;
 }
 
 impl Answer {
-    /// The HTTP status, 0 of an answer that leads to an unknown place; an error where this is no answer
+    /// The HTTP status, 0 of one that leads to where nobody is told; an error where this is no answer
     /// at all.
     pub(crate) fn http_status(&self) -> Result<u16, JsValue> {
         let status = self.status()?;

@@ -87,10 +87,9 @@ impl Cancel {
         self.controller.signal()
     }
 
-    /// Leaves it to whoever has what is given: nothing else ends it from now on.
-    pub(crate) fn hand_over(mut self) -> AbortController {
-        self.is_handed_over = true;
-        self.controller.clone()
+    /// Leaves it to another, who says whether they take it: nothing else ends it then.
+    pub(crate) fn hand_over(mut self, to: impl FnOnce(&AbortController) -> bool) {
+        self.is_handed_over = to(&self.controller);
     }
 
     /// The error that a failure of it stands for: closing also fails what is under way.

@@ -4,7 +4,6 @@ use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
 
 use crate::operation::Operation;
-use crate::request::is_redirect;
 
 /// The `name` of the JS error that carries a failure out of the core. The package turns it into the
 /// error class that its `code` stands for.
@@ -281,11 +280,6 @@ impl Error {
         let hint = match self {
             Self::Http { max_delay_ms: Some(_), .. } => {
                 "Call again then, or raise that limit.".into()
-            }
-            Self::Http { status, .. } if is_redirect(*status) => {
-                "Nothing but a GET without credentials goes to another origin: if the agent is \
-                 there, pass its address to connect() as `url`."
-                    .into()
             }
             Self::Http { status: 401, .. } => {
                 "Pass the agent's token to connect() as `token`.".into()

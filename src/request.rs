@@ -180,24 +180,6 @@ pub(crate) fn refusal(
     Box::new(Error::Http { operation, status, message, body, retry_after_ms, max_delay_ms: None })
 }
 
-/// Whether an answer says that what was asked for is elsewhere; with a page a browser says 0 for that.
-pub(crate) fn is_redirect(status: u16) -> bool {
-    matches!(status, 0 | 300..400)
-}
-
-/// The error of an answer that leads to where the request does not follow.
-pub(crate) fn redirected(operation: Operation, status: u16, from: &str, to: &str) -> Box<Error> {
-    let message = format!("it leads from {from} to {to}, where this request does not go");
-    Box::new(Error::Http {
-        operation,
-        status,
-        message: Some(message),
-        body: String::new(),
-        retry_after_ms: None,
-        max_delay_ms: None,
-    })
-}
-
 /// The reading of answers, for the fuzz targets.
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz {

@@ -16,7 +16,7 @@ use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
 use crate::features::{Feature, Features};
 use crate::operation::Operation;
-use crate::request::{MediaType, Request, excerpt, is_redirect, redirected, refusal};
+use crate::request::{MediaType, Request, excerpt, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 use crate::sleep::sleep;
 
@@ -223,10 +223,7 @@ impl Transport {
             let text = body.read_up_to(MAX_ERROR_BODY).await?;
             let text = String::from_utf8_lossy(&text).into_owned();
             let retry_after = answer.header("retry-after").and_then(|value| retry_after(&value));
-            return Err(match answer.header("location").filter(|_| is_redirect(status)) {
-                Some(to) => redirected(operation, status, url, &to),
-                None => refusal(operation, status, text, retry_after),
-            });
+            return Err(refusal(operation, status, text, retry_after));
         }
         let content_type = answer.header("content-type");
         let expected = request.accept.media_types();
@@ -352,16 +349,11 @@ impl Body {
         self.unread = bytes;
     }
 
-    /// Has the rest read of an answer that has said all there is to say, by a function that came with
-    /// `fetch`: its connection serves the next request then, and no browser tells of a failed one. Nobody
-    /// waits for it.
+    /// Has the rest read of an answer that has said all there is to say: its connection serves the next
+    /// request then, and no browser tells of a failed one. Nobody waits for it.
     pub(crate) fn finish(self) {
-        let finish = Reflect::get(&self.transport.agent.fetch, &"finish".into());
-        let finish = finish.ok().and_then(|finish| finish.dyn_into::<Function>().ok());
-        if let (Some(finish), Some(reader)) = (finish, self.reader) {
-            let controller = self.cancel.hand_over();
-            // It throws nothing.
-            drop(finish.call2(&JsValue::UNDEFINED, &reader, &controller));
+        if let Some(reader) = self.reader {
+            self.cancel.hand_over(|request| reader.finish(request).is_ok());
         }
     }
 

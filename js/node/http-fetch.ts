@@ -30,14 +30,14 @@ export interface Init {
 export interface Answer {
   status: number;
   headers: { get(name: string): string | null };
-  body: { getReader(): Reader; cancel(): void } | null;
+  body: { getReader(): Reader; cancel(): unknown } | null;
 }
 
 /** The part of `ReadableStreamDefaultReader` that the core uses. */
-interface Reader {
+export interface Reader {
   read(): Promise<IteratorResult<Uint8Array>>;
-  /** Lets the process end although the rest has not come. */
-  unref(): void;
+  /** Lets a process of Node.js end although the rest has not come. */
+  unref?(): void;
 }
 
 /** `fetch`, as far as the core uses it. It follows no redirects. */

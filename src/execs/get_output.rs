@@ -6,7 +6,6 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use super::follow::{Break, Order};
-use super::output_lost::with_exit_code;
 use super::sink::Sink;
 use super::transcript::Transcript;
 use crate::arguments::{exec_id, last_sequence};
@@ -38,10 +37,7 @@ async fn get_output(transport: &Transport, id: &ExecId, last_sequence: i64) -> R
         let exit_code = read(transport, id, last_sequence, &mut transcript).await?;
         transcript.outcome(exit_code)
     };
-    match transport.repeat(OPERATION, attempt).await {
-        Err(error) => Err(with_exit_code(error, transport, id).await),
-        snapshot => snapshot,
-    }
+    transport.repeat(OPERATION, attempt).await
 }
 
 /// Reads the events that exist after `last_sequence` into a sink; gives the exit code, if it is among them. That

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { connect, InvalidArgumentError } from "sandpipe";
-import { background, startAgent } from "sandpipe/node";
+import { background, connect, InvalidArgumentError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
 
 /** Whatever it may be. @param {unknown} value @returns {any} */
 const any = (value) => value;
