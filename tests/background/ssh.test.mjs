@@ -1,8 +1,10 @@
 // @ts-check
 // Background processes over SSH.
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { it } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { background, BackgroundError, SshError } from "sandpipe";
 import { localRuntime, sshRuntime } from "sandpipe/node";
@@ -62,3 +64,36 @@ it("tells what was not started from what may have been", { timeout: 60_000 }, as
   await runtime.close();
   rmSync(baseDir, { recursive: true });
 });
+
+it("a reader that is killed leaves no script on the machine", { timeout: 120_000 }, async () => {
+  const server = await startSshd();
+  const baseDir = temporaryDirectory();
+  const here = background(localRuntime(), { baseDir });
+  const { id } = await here.spawn("sleep 600");
+  const program = fileURLToPath(new URL("reader.mjs", import.meta.url));
+  const args = [program, JSON.stringify(server.options), baseDir, id];
+  const reader = spawn(process.execPath, args, { stdio: "inherit" });
+  await until(() => readingScripts(baseDir).length > 0);
+  const begin = performance.now();
+  reader.kill("SIGKILL");
+  await until(() => readingScripts(baseDir).length === 0);
+  // It waits for 20 s at a time.
+  assert.ok(performance.now() - begin < 15_000);
+  await here.terminate(id);
+  await server.stop();
+  rmSync(baseDir, { recursive: true });
+});
+
+/** The shells that wait for output below a directory. @param {string} baseDir */
+function readingScripts(baseDir) {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+      return command.includes(baseDir) && command.includes("while_read");
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
+}
