@@ -87,6 +87,16 @@ impl Directory {
         Ok(())
     }
 
+    /// Gives back what [`Directory::reserve_end`] took.
+    pub(super) fn unreserve_end(&self) {
+        let mut state = self.state();
+        if state.end.take().is_some()
+            && let Err(error) = fs::remove_file(self.path.join(END))
+        {
+            tracing::warn!(%error, directory = %self.path.display(), "can't remove a record");
+        }
+    }
+
     /// Writes the last record.
     pub(super) fn write_end(&self, record: &Record) -> io::Result<()> {
         let Some(mut file) = self.state().end.take() else {
@@ -104,7 +114,10 @@ impl Directory {
 
     /// Removes it. An agent that dies meanwhile leaves nothing that looks like an exec.
     pub(super) fn remove(&self) {
-        self.state().removed = true;
+        let mut state = self.state();
+        state.removed = true;
+        state.end = None;
+        drop(state);
         let path = self.path.with_extension(REMOVED);
         let result = fs::rename(&self.path, &path).and_then(|()| remove_all(&path));
         if let Err(error) = result

@@ -158,6 +158,11 @@ impl Exec {
         }
     }
 
+    /// Gives back what was taken for the end: it was not started.
+    pub(super) fn unreserve_end(&self) {
+        self.directory.unreserve_end();
+    }
+
     fn write_end(&self, item: ExecItem, last_event: Option<ExecStdout>) {
         if let Some(records) = &self.records {
             let record = self.record(records, item, last_event);
@@ -262,8 +267,9 @@ impl Exec {
             tracing::warn!(%error, id = self.id, "can't kill the process group");
         }
         let state = self.state();
-        self.spool.close();
+        self.spool.interrupt();
         self.set_over(state, ExecStatus::Stopped, None);
+        self.spool.let_go();
         let written = catch_unwind(AssertUnwindSafe(|| self.write_end(self.item(), None)));
         if written.is_err() {
             tracing::warn!(id = self.id, "the agent failed while it wrote the exec down");

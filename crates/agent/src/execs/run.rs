@@ -144,7 +144,10 @@ fn note(exec: &Exec, result: io::Result<()>) -> bool {
 mod tests {
     use std::{fs, sync::Arc, thread, time::Duration};
 
-    use nix::{sys::wait::waitpid, unistd::Pid};
+    use nix::{
+        sys::wait::waitpid,
+        unistd::{Pid, write},
+    };
     use sandpipe_protocol::{CreateExecRequest, ExecStatus, NO_EXIT_CODE, TerminalSize};
     use tempfile::TempDir;
     use tokio::time::timeout;
@@ -152,8 +155,8 @@ mod tests {
     use super::*;
     use crate::{
         execs::{exec::Records, record::Record, registry::Registry},
-        output::{Reader, SpoolLimit, StartAfter},
-        process::{FileLimit, Launch, Process, Spawned, Surroundings, spawn},
+        output::{Piece, Reader, SpoolLimit, StartAfter},
+        process::{FileLimit, Launch, Process, Spawned, Surroundings, Watched, spawn},
         state_dir::Keep,
     };
 
@@ -174,7 +177,10 @@ mod tests {
         };
         let launch = Launch::prepare(request, registry.surroundings()).unwrap();
         let size = TerminalSize { cols: 80, rows: 24 };
-        let Ok(Spawned::Running(process)) = spawn(&launch, size) else { panic!("it does not run") };
+        let watched = Watched::one(&launch).unwrap();
+        let Ok(Spawned::Running(process)) = spawn(&launch, size, watched) else {
+            panic!("it does not run")
+        };
         let records = Some(Records { creation: None });
         let exec =
             registry.insert(|number| Exec::new("id".into(), number, launch, records, &registry));
@@ -220,6 +226,54 @@ mod tests {
         drop(gone);
         let collector = Collector::new(Arc::clone(exec.spool()));
         run(&exec, collector, process.output, exit, ended);
+        is_lost(&registry, &exec, reader, &directory).await;
+    }
+
+    #[tokio::test]
+    async fn what_was_stored_before_the_agent_failed_is_served() {
+        /// Fails with the second piece.
+        struct Failing {
+            collector: Collector,
+            pieces: u32,
+        }
+
+        impl Collect for Failing {
+            fn push(&mut self, kind: OutputType, bytes: &[u8]) {
+                self.pieces += 1;
+                assert_eq!(self.pieces, 1, "as it is to");
+                self.collector.push(kind, bytes);
+            }
+
+            fn finish(&mut self) {}
+        }
+
+        let is_first = |piece: Option<Piece>| match piece {
+            Some(Piece::Bytes(bytes)) => String::from_utf8(bytes).unwrap().contains("first"),
+            _ => false,
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let (registry, exec, mut process) =
+            running(&directory, "echo first; read x; echo second; exec sleep 300");
+        let follow = || Reader::follow(exec.spool(), StartAfter(0));
+        let (mut following, behind) = (follow(), follow());
+        let pid = process.group.id();
+        let (ended, _stdin_ended) = oneshot::channel();
+        let (_exited, exit) = oneshot::channel();
+        let observed = Arc::clone(&exec);
+        let collector = Failing { collector: Collector::new(Arc::clone(exec.spool())), pieces: 0 };
+        let input = process.input.take().unwrap();
+        let output = process.output;
+        let thread = thread::spawn(move || run(&observed, collector, output, exit, ended));
+        assert!(is_first(following.next().await.unwrap()));
+        write(&input, b"\n").unwrap();
+        reap(pid);
+        thread.join().unwrap();
+        assert!(following.next().await.unwrap().is_none());
+        for mut reader in [behind, follow(), Reader::snapshot(exec.spool(), StartAfter(0))] {
+            assert!(is_first(reader.next().await.unwrap()));
+            assert!(reader.next().await.unwrap().is_none());
+        }
+        let reader = Reader::follow(exec.spool(), StartAfter(1));
         is_lost(&registry, &exec, reader, &directory).await;
     }
 

@@ -71,7 +71,10 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
     let started_exec = Arc::clone(exec);
     on_own_thread(move || {
         let exec = started_exec;
-        match start_now(&exec, &launch) {
+        let running = start_now(&exec, &launch);
+        // As large as the request; of no use any more.
+        drop(launch);
+        match running {
             Ok(running) => {
                 let _gone = answer.send(Ok(()));
                 running.see_through(&exec);
@@ -143,10 +146,11 @@ fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
 }
 
 fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
+    let watched = Watched::one(launch).map_err(SpawnError::from)?;
     // Before there is a process, whose end must not need what may not be there any more.
     exec.reserve_end();
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
-    match spawn(launch, size)? {
+    match spawn(launch, size, watched).inspect_err(|_| exec.unreserve_end())? {
         Spawned::Running(process) => {
             let seen = set_running(exec, process);
             // An agent that starts later is to know the process id too. Before it can end: its end is

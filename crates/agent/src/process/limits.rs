@@ -11,6 +11,8 @@ use nix::{
     },
 };
 
+use super::launch::Launch;
+
 /// How many descriptors a process takes as long as it is watched: three pipes, what waits for them, what
 /// wakes that, and the files for output and for the record of its end.
 const PER_PROCESS: usize = 7;
@@ -72,7 +74,8 @@ pub(crate) struct TooManyWatched {
 
 impl Watched {
     /// Takes the descriptors of one more.
-    pub(super) fn one(limit: FileLimit) -> Result<Self, TooManyWatched> {
+    pub(crate) fn one(launch: &Launch) -> Result<Self, TooManyWatched> {
+        let limit = launch.file_limit;
         let most = limit.processes();
         let more = |watched: usize| Some(watched + 1).filter(|watched| *watched <= most);
         WATCHED

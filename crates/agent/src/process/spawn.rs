@@ -87,9 +87,12 @@ impl SpawnError {
 
 /// Starts a command, in a terminal of that size if it is to have one. It blocks until the command is
 /// executed or has failed to be.
-pub(crate) fn spawn(launch: &Launch, size: TerminalSize) -> Result<Spawned, SpawnError> {
+pub(crate) fn spawn(
+    launch: &Launch,
+    size: TerminalSize,
+    watched: Watched,
+) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
-    let watched = Watched::one(launch.file_limit)?;
     check_memory(MEMORY).map_err(SpawnError::set_up)?;
     // It was found fit to be started, which a NUL is not.
     let nul = |error: NulError| SpawnError::SetUp(error.into());

@@ -110,6 +110,25 @@ async fn execs_and_connections_leave_each_other_the_descriptors_that_they_need()
 }
 
 #[tokio::test]
+async fn a_start_that_is_refused_keeps_no_descriptor() {
+    let agent = Agent::start();
+    let cwd = tempfile::tempdir().unwrap();
+    let request = json!({ "command": "true", "args": [], "cwd": cwd.path(), "autostart": false });
+    let mut waiting = Vec::new();
+    for _ in 0..20 {
+        waiting.push(agent.create(request.clone()).await.id);
+    }
+    drop(cwd);
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count();
+    let before = open();
+    for id in &waiting {
+        assert_eq!(agent.start_exec(id).await.status(), 400);
+        assert!(!agent.state.join("execs").join(id).join("exec.json.end").exists());
+    }
+    assert_eq!(open(), before);
+}
+
+#[tokio::test]
 async fn without_descriptors_a_shell_in_a_terminal_is_stopped_with_its_jobs() {
     let agent = Agent::start();
     // With job control each job has a group of its own.

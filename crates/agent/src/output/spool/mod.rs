@@ -66,7 +66,7 @@ pub(super) enum Outcome {
     Open,
     /// The process has ended.
     Finished(LastEvent),
-    /// The agent died before the process had ended: there is an end, and no exit code.
+    /// The agent died or failed before the process had ended: there is an end, and no exit code.
     Interrupted,
     /// No reader gets anything any more.
     Closed,
@@ -149,6 +149,21 @@ impl Spool {
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.progress.send_modify(|progress| progress.outcome = Outcome::Closed);
+    }
+
+    /// Takes no more output. Readers get what there is and then end, without an exit code.
+    pub(crate) fn interrupt(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        let end = state.index.end();
+        drop(state);
+        self.progress.send_if_modified(|progress| {
+            let open = matches!(progress.outcome, Outcome::Open);
+            if open {
+                *progress = Progress { end, outcome: Outcome::Interrupted };
+            }
+            open
+        });
     }
 
     /// Ends the readers of a process that has not ended.
