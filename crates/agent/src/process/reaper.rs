@@ -2,9 +2,10 @@ use std::{
     collections::HashMap,
     io,
     os::fd::OwnedFd,
+    panic::catch_unwind,
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use nix::{libc, unistd::Pid};
@@ -25,7 +26,10 @@ use super::{
 
 /// How often the groups that have lost their leader are looked at: one should be seen empty before its
 /// number goes to another. The end of a last member tells of that only where the agent is its parent.
-const ORPHANED_INTERVAL: Duration = Duration::from_millis(500);
+///
+/// While something is being started, also how often orphans are looked for in the groups that have their
+/// leader: to ask for a group's members takes a walk over all threads and children of the agent.
+const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Waits for every child of the agent, whoever started it, so that none stays a zombie.
 ///
@@ -46,7 +50,7 @@ pub(crate) struct Tools {
     /// It says that a child has ended.
     signal: Signal,
     /// A thread of its own, since it may have to wait for the lock: those of the runtime may all be
-    /// held up by the file system. It answers whether a group is left that has lost its leader.
+    /// held up by the file system. It answers whether it is to look again soon without being told.
     thread: mpsc::Sender<oneshot::Sender<bool>>,
 }
 
@@ -59,6 +63,8 @@ struct Table {
     ticket: u64,
     /// How many processes are being started.
     starting: usize,
+    /// When orphans were last looked for in all groups.
+    searched: Option<Instant>,
     guardian: Guard,
 }
 
@@ -118,8 +124,14 @@ impl Reaper {
         let (thread, rounds) = mpsc::channel::<oneshot::Sender<bool>>();
         thread::Builder::new().name("reaper".into()).spawn(move || {
             for round in rounds {
+                let again = catch_unwind(reap_all).unwrap_or_else(|_| {
+                    tracing::error!(
+                        "the agent failed while it reaped its children; it tries again"
+                    );
+                    true
+                });
                 // The runtime ends.
-                let _gone = round.send(reap_all());
+                let _gone = round.send(again);
             }
         })?;
         Ok(Tools { signal: signal(SignalKind::child())?, thread })
@@ -132,7 +144,7 @@ impl Reaper {
             if thread.send(round).is_err() {
                 return;
             }
-            let Ok(orphaned) = reaped.await else {
+            let Ok(again) = reaped.await else {
                 return;
             };
             tokio::select! {
@@ -140,7 +152,7 @@ impl Reaper {
                     return;
                 },
                 () = STARTED.notified() => {}
-                () = sleep(ORPHANED_INTERVAL), if orphaned => {}
+                () = sleep(INTERVAL), if again => {}
             }
         }
     }
@@ -153,11 +165,11 @@ impl Reaper {
         start: impl FnOnce(Option<Registration>) -> Result<Pid, E>,
     ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
         let (ticket, registration) = lock().get_or_insert_default().begin_start(scope);
+        let mut under_way = UnderWay { ended: false };
         let started = start(registration.clone());
-        let result =
-            lock().get_or_insert_default().end_start(scope, waker, ticket, registration, started);
-        STARTED.notify_one();
-        result
+        let mut table = lock();
+        under_way.ended = true;
+        table.get_or_insert_default().end_start(scope, waker, ticket, registration, started)
     }
 
     /// Starts a guardian, which kills every group when this process dies.
@@ -182,6 +194,22 @@ impl Reaper {
         {
             guardian.end();
         }
+    }
+}
+
+/// A start that is under way. Its end is told in any case, also where it panics: as long as there is one
+/// not all that have ended are reaped.
+struct UnderWay {
+    /// The table knows of its end.
+    ended: bool,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if !self.ended {
+            lock().get_or_insert_default().starting -= 1;
+        }
+        STARTED.notify_one();
     }
 }
 
@@ -269,24 +297,43 @@ impl Table {
         }
     }
 
-    /// A child that has ended and may be reaped.
-    fn next_ended(&self) -> Option<Pid> {
+    /// Children that have ended and may be reaped; none only where there are none. While something is
+    /// being started, orphans in a group that has its leader are looked for only on demand.
+    fn ended(&self, search: bool) -> Vec<Pid> {
         if self.starting == 0 {
-            return next_ended(libc::P_ALL, None);
+            return next_ended(libc::P_ALL, None).into_iter().collect();
         }
         let guardian = match &self.guardian {
             Guard::On(guardian) => next_ended(libc::P_PID, Some(guardian.pid())),
             Guard::Off | Guard::Dead => None,
         };
-        let led = || self.leaders.keys().find_map(|leader| next_ended(libc::P_PGID, Some(*leader)));
+        let led = self.leaders.keys().filter_map(|leader| {
+            let ended = next_ended(libc::P_PID, Some(*leader));
+            ended.or_else(|| search.then(|| next_ended(libc::P_PGID, Some(*leader))).flatten())
+        });
         // One that has the number of the group is a new process, not yet in the table.
-        let orphaned = || {
-            let groups = self.orphaned.iter().map(|guarded| guarded.group.id());
-            groups
-                .filter_map(|group| Some((group, next_ended(libc::P_PGID, Some(group))?)))
-                .find_map(|(group, ended)| (group != ended).then_some(ended))
-        };
-        guardian.or_else(led).or_else(orphaned)
+        let orphaned = self.orphaned.iter().filter_map(|guarded| {
+            let group = guarded.group.id();
+            next_ended(libc::P_PGID, Some(group)).filter(|ended| *ended != group)
+        });
+        guardian.into_iter().chain(led).chain(orphaned).collect()
+    }
+
+    /// Reaps all that have ended and may be reaped.
+    fn reap_ended(&mut self) {
+        let search = self.searched.is_none_or(|searched| searched.elapsed() >= INTERVAL);
+        loop {
+            let ended = self.ended(search);
+            if ended.is_empty() {
+                break;
+            }
+            for pid in ended {
+                self.reap(pid);
+            }
+        }
+        if search || self.starting == 0 {
+            self.searched = Some(Instant::now());
+        }
     }
 
     /// Forgets the orphaned groups of which that is true.
@@ -329,16 +376,15 @@ fn lock() -> MutexGuard<'static, Option<Table>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reaps what has ended; says whether a group is left that has lost its leader.
+/// Reaps what has ended; says whether to look again soon: a group is left that has lost its leader, or
+/// not all were looked at.
 fn reap_all() -> bool {
     let mut table = lock();
     let table = table.get_or_insert_default();
-    while let Some(pid) = table.next_ended() {
-        table.reap(pid);
-    }
+    table.reap_ended();
     table.forget_orphaned(Group::is_gone);
     table.replace_dead_guardian();
-    !table.orphaned.is_empty()
+    !table.orphaned.is_empty() || table.starting > 0
 }
 
 #[cfg(test)]
@@ -369,25 +415,42 @@ mod tests {
             ticket: Ticket::new(1),
         };
         // As it is before it is known.
-        assert_eq!(table.next_ended(), None);
+        assert_eq!(table.ended(true), []);
         // It has the number of an old group.
         table.orphaned.push(guarded());
-        assert_eq!(table.next_ended(), None);
+        assert_eq!(table.ended(true), []);
         table.orphaned.clear();
         let (exited, _exit) = Exited::new(Arc::new(Waker::new().unwrap()));
         table.leaders.insert(pid, Leader { guarded: guarded(), exited });
-        assert_eq!(table.next_ended(), Some(pid));
+        assert_eq!(table.ended(false), [pid]);
 
         let (mut member, orphan) = ended(pid.as_raw());
         leader.wait().unwrap();
-        assert_eq!(table.next_ended(), Some(orphan));
+        // Not each time: it takes long.
+        assert_eq!(table.ended(false), []);
+        assert_eq!(table.ended(true), [orphan]);
         table.leaders.clear();
-        assert_eq!(table.next_ended(), None);
+        assert_eq!(table.ended(true), []);
         table.orphaned.push(guarded());
-        assert_eq!(table.next_ended(), Some(orphan));
+        assert_eq!(table.ended(false), [orphan]);
         table.starting = 0;
         // Of all children, also those of other tests.
-        assert!(table.next_ended().is_some());
+        assert_eq!(table.ended(false).len(), 1);
         member.wait().unwrap();
+    }
+
+    #[test]
+    fn a_start_that_panics_does_not_count_as_one_that_is_under_way() {
+        let start = || {
+            let waker = Arc::new(Waker::new().unwrap());
+            Reaper::start::<()>(Scope::Group, waker, |_| panic!("as it is to"))
+        };
+        assert!(catch_unwind(start).is_err());
+        // Other tests may be starting something.
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while lock().get_or_insert_default().starting > 0 {
+            assert!(Instant::now() < deadline, "it counts for ever");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
