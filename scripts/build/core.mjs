@@ -17,7 +17,7 @@ const wasmOpt = join(root, "node_modules", "binaryen", "bin", "wasm-opt");
  * What the module and its bindings may take with gzip, in bytes: a page waits for it. To be lowered when
  * the core gets smaller; `npm run size` tells what takes the space.
  */
-const LIMIT = 185_000;
+const LIMIT = 195_000;
 
 /** What rustc emits for wasm32 by default; wasm-opt takes such a module only when told. */
 const WASM_FEATURES = [
