@@ -53,7 +53,7 @@ const ENGINES = {
       return {
         ...row,
         memory: `${Math.ceil(peak / 1024)} KiB`,
-        ...(failure === undefined ? {} : { failure: `${input}: ${failure}` }),
+        ...(failure === null ? {} : { failure: `${input}: ${failure}` }),
       };
     },
   },
@@ -179,9 +179,10 @@ function report(engine, rows, { seed }) {
   return `# Fuzzing
 
 \`npm run fuzz\`, ${date}. ${machine}, ${ask("rustc", ["--version"])}.
-Engine: ${ENGINES[/** @type {"mutations"} */ (engine)].about}; seed ${seed}. The targets are in \`fuzz/src/targets/\`: each
-compares a parser with a plain reference, with itself where the input is cut otherwise, and with a bound on its
-memory, which the target states. Memory is the most that a parser held for one input, unless it says otherwise.
+Engine: ${ENGINES[/** @type {"mutations"} */ (engine)].about}; seed ${seed}.
+The targets are in \`fuzz/src/targets/\`: each compares a parser with a plain reference, with itself where the input is cut otherwise, and with a bound on its
+memory, which the target states. Memory is the most that a parser held for one input, unless it says otherwise; that of
+\`request\`, an agent's whole HTTP interface, is not counted.
 
 | target | inputs | seconds | peak memory | result |
 |---|---|---|---|---|

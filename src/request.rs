@@ -183,7 +183,7 @@ pub(crate) fn refusal(
 /// The reading of answers, for the fuzz targets.
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz {
-    use super::*;
+    use super::{ExecId, MediaType, Operation, read_json, refusal};
     use crate::transport::is_media_type;
 
     /// The message of the error that an answer with this status and body stands for.
@@ -197,7 +197,7 @@ pub(crate) mod fuzz {
     ///
     /// # Errors
     /// It is no exec, or one whose id can't be used.
-    pub fn created_path(body: &[u8]) -> std::result::Result<String, String> {
+    pub fn created_path(body: &[u8]) -> Result<String, String> {
         let exec = read_json(Operation::CreateExec, body).and_then(ExecId::of);
         exec.map(|id| id.stream_path(0)).map_err(|error| error.to_string())
     }

@@ -61,19 +61,21 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
 }
 
 fn report(target: &Target, outcome: &Outcome, options: &Options) -> std::io::Result<String> {
-    let mut line = serde_json::json!({
-        "target": target.name,
-        "inputs": outcome.inputs,
-        "seconds": outcome.time.as_secs_f64(),
-        "peak": outcome.peak,
-    });
+    let mut input = None;
     if let Some(failure) = &outcome.failure {
         fs::create_dir_all(&options.artifacts)?;
         let path = options.artifacts.join(format!("{}-{}", target.name, outcome.inputs));
         fs::write(&path, &failure.input)?;
-        line["failure"] = failure.message.as_str().into();
-        line["input"] = path.display().to_string().into();
+        input = Some(path);
     }
+    let line = serde_json::json!({
+        "target": target.name,
+        "inputs": outcome.inputs,
+        "seconds": outcome.time.as_secs_f64(),
+        "peak": outcome.peak,
+        "failure": outcome.failure.as_ref().map(|failure| &failure.message),
+        "input": input,
+    });
     Ok(line.to_string())
 }
 
@@ -84,10 +86,13 @@ fn write_seeds(target: &Target, directory: &std::path::Path) -> std::io::Result<
     for (number, seed) in target.seeds.iter().enumerate() {
         fs::write(corpus.join(format!("seed-{number}")), seed)?;
     }
-    let mut dictionary = String::new();
+    let mut dictionary = Vec::new();
     for word in target.words {
-        let escaped: String = word.iter().map(|byte| format!("\\x{byte:02x}")).collect();
-        dictionary.push_str(&format!("\"{escaped}\"\n"));
+        dictionary.push(b'"');
+        for byte in *word {
+            write!(dictionary, "\\x{byte:02x}")?;
+        }
+        dictionary.extend_from_slice(b"\"\n");
     }
     fs::write(directory.join(format!("{}.dict", target.name)), dictionary)
 }

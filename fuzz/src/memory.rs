@@ -20,7 +20,10 @@ impl Bound {
         Self { base, per_byte }
     }
 
-    /// Gives what the work makes of the input; panics where that takes more memory.
+    /// Gives what the work makes of the input.
+    ///
+    /// # Panics
+    /// It takes more memory than the bound allows.
     pub fn hold<T>(self, input: &[u8], work: impl FnOnce() -> T) -> T {
         let mut made = None;
         let taken = allocation_counter::measure(|| made = Some(work())).bytes_max;

@@ -40,19 +40,19 @@ impl Sink for Followed {
 /// Follows an output that comes in these chunks.
 pub fn follow<'a>(last_sequence: i64, chunks: impl IntoIterator<Item = &'a [u8]>) -> Followed {
     let mut follower = Follower::after(last_sequence);
-    let mut followed = Followed::default();
+    let mut seen = Followed::default();
     for chunk in chunks {
-        if let Err(broken) = follower.feed(chunk, &mut followed) {
-            followed.broken = Some(match broken {
+        if let Err(broken) = follower.feed(chunk, &mut seen) {
+            seen.broken = Some(match broken {
                 Break::Protocol { problem, .. } => problem,
                 Break::Lost { from, to } => format!("{from} to {to} are lost"),
             });
             break;
         }
     }
-    followed.exit_code = follower.exit_code();
-    followed.last_sequence = follower.last_sequence();
-    followed
+    seen.exit_code = follower.exit_code();
+    seen.last_sequence = follower.last_sequence();
+    seen
 }
 
 /// The event that ends an output of which `rest` was still to come.

@@ -177,9 +177,8 @@ impl<'a> Found<'a> {
                     None => Self::Nothing,
                 }
             }
-            Some(_) => Self::Nothing,
             None if said.len() <= LONGEST_PAYLOAD => Self::Beginning,
-            None => Self::Nothing,
+            _ => Self::Nothing,
         }
     }
 }

@@ -53,17 +53,17 @@ fn check(input: &[u8]) {
 
 fn decode<'a>(limit: usize, pieces: impl Iterator<Item = &'a [u8]>) -> Decoded {
     let mut decoder = Decoder::with_limit(limit);
-    let mut decoded = Decoded::default();
+    let mut seen = Decoded::default();
     for piece in pieces {
         let fed = decoder.feed(piece, &mut |event| {
             assert!(event.data.len() <= limit);
-            decoded.events.push((event.name.as_bytes().to_vec(), event.data.to_vec()));
+            seen.events.push((event.name.as_bytes().to_vec(), event.data.to_vec()));
         });
-        decoded.too_large = fed.is_err();
+        seen.too_large = fed.is_err();
     }
-    decoder.last_event_id().clone_into(&mut decoded.id);
-    decoded.retry = decoder.retry();
-    decoded
+    decoder.last_event_id().clone_into(&mut seen.id);
+    seen.retry = decoder.retry();
+    seen
 }
 
 /// Word by word what the standard says.
