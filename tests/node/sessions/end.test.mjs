@@ -19,6 +19,9 @@ testSessions("the end of sessions", (place) => {
     assert.match(directory.message, /"\/tmp" could not be started \(126\)/);
     const brief = await refused({ shell: "true" });
     assert.match(brief.message, /"true" ended with exit code 0 before it was ready/);
+    // It reads on, and answers with what it has read.
+    const echo = await refused({ shell: "tee" });
+    assert.match(echo.message, /"tee" did not say within 10 s that it is ready: is it one\?/);
     const cwd = await refused({ cwd: "/nonexistent" });
     assert.ok(cwd instanceof HttpError && cwd.status === 400);
     for (const options of [{ shell: "" }, { shell: 1 }, { pty: true }, { cwd: 1 }, "bash"]) {
