@@ -21,7 +21,7 @@ use crate::{
     features::Features,
     http::{self, HostPolicy},
     options::Options,
-    process::{FileLimit, Identity, Reaper, Surroundings},
+    process::{FileLimit, Identity, Reaper, Surroundings, open_statm},
     server::{self, Connections},
     shutdown::StopRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
@@ -162,6 +162,7 @@ impl Agent {
         )?;
         let file_limit = FileLimit::raise()
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
+        open_statm();
         let tools =
             Reaper::adopt_orphans().map_err(|error| refused("adopt orphaned processes", error))?;
         tokio::spawn(Reaper::run(tools));

@@ -12,8 +12,10 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// How many there are. They read output and remove it; what runs has a thread of its own.
-const THREADS: usize = 8;
+/// Those that read output. What runs has a thread of its own.
+static READERS: Pool = Pool::of(6);
+/// Those that remove it: a large output takes its time, and no reader is to wait for that.
+static REMOVERS: Pool = Pool::of(2);
 /// The stack of each: what they do calls nothing deep.
 const STACK: usize = 256 * 1024;
 
@@ -34,77 +36,132 @@ impl From<Undone> for io::Error {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-#[derive(Default)]
+/// Some threads, and what waits for them.
+struct Pool {
+    size: usize,
+    queue: Mutex<Queue>,
+    added: Condvar,
+}
+
 struct Queue {
     jobs: VecDeque<Job>,
     threads: usize,
 }
-
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { jobs: VecDeque::new(), threads: 0 });
-static ADDED: Condvar = Condvar::new();
 
 /// Starts the threads that are not there yet.
 ///
 /// # Errors
 /// When the system has no room for one.
 pub(crate) fn start() -> io::Result<()> {
-    let mut queue = queue();
-    while queue.threads < THREADS {
-        thread::Builder::new().name("files".into()).stack_size(STACK).spawn(work)?;
-        queue.threads += 1;
-    }
-    Ok(())
+    READERS.start()?;
+    REMOVERS.start()
 }
 
-/// Does something on one of the threads. It is done also where the future is dropped.
+/// Reads something on one of the threads. It is done also where the future is dropped.
 ///
 /// # Errors
 /// When it panics.
 pub(crate) async fn run<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Undone> {
-    // An agent has started them long before.
-    start().map_err(Undone::NoThread)?;
-    let (done, result) = oneshot::channel();
-    let job = move || {
-        // Nobody may be there any more who waits for it.
-        let _gone = done.send(job());
-    };
-    queue().jobs.push_back(Box::new(job));
-    ADDED.notify_one();
-    result.await.map_err(|_| Undone::Panic)
+    READERS.run(job).await
 }
 
-fn work() {
-    loop {
-        let job = {
-            let mut queue = queue();
-            loop {
-                if let Some(job) = queue.jobs.pop_front() {
-                    break job;
-                }
-                queue = ADDED.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            }
-        };
-        // One that panics has said so, and its caller sees it.
-        let _panicked: Result<(), Box<dyn Any + Send>> = catch_unwind(AssertUnwindSafe(job));
+/// Removes something on one of the threads. It is done also where the future is dropped.
+///
+/// # Errors
+/// When it panics.
+pub(crate) async fn remove<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Undone> {
+    REMOVERS.run(job).await
+}
+
+impl Pool {
+    const fn of(size: usize) -> Self {
+        let queue = Mutex::new(Queue { jobs: VecDeque::new(), threads: 0 });
+        Self { size, queue, added: Condvar::new() }
     }
-}
 
-fn queue() -> MutexGuard<'static, Queue> {
-    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
+    fn start(&'static self) -> io::Result<()> {
+        let mut queue = self.queue();
+        while queue.threads < self.size {
+            let thread = thread::Builder::new().name("files".into()).stack_size(STACK);
+            thread.spawn(|| self.work())?;
+            queue.threads += 1;
+        }
+        Ok(())
+    }
+
+    async fn run<T: Send + 'static>(
+        &'static self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Undone> {
+        // An agent has started them long before.
+        self.start().map_err(Undone::NoThread)?;
+        let (done, result) = oneshot::channel();
+        let job = move || {
+            // Nobody may be there any more who waits for it.
+            let _gone = done.send(job());
+        };
+        self.queue().jobs.push_back(Box::new(job));
+        self.added.notify_one();
+        result.await.map_err(|_| Undone::Panic)
+    }
+
+    fn work(&self) {
+        loop {
+            let job = {
+                let mut queue = self.queue();
+                loop {
+                    if let Some(job) = queue.jobs.pop_front() {
+                        break job;
+                    }
+                    queue = self.added.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                }
+            };
+            // One that panics has said so, and its caller sees it.
+            let _panicked: Result<(), Box<dyn Any + Send>> = catch_unwind(AssertUnwindSafe(job));
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
 
     #[tokio::test]
     async fn what_panics_is_told_and_takes_no_thread_away() {
-        for _ in 0..2 * THREADS {
+        for _ in 0..2 * READERS.size {
             assert!(matches!(run(|| panic!("as it is to")).await, Err(Undone::Panic)));
         }
         assert_eq!(run(|| 7).await.unwrap(), 7);
-        assert_eq!(queue().threads, THREADS);
+        assert_eq!(READERS.queue().threads, READERS.size);
+    }
+
+    #[tokio::test]
+    async fn what_is_removed_holds_up_no_reader() {
+        let mut held = Vec::new();
+        let removing: Vec<_> = (0..20)
+            .map(|_| {
+                let (release, released) = mpsc::channel::<()>();
+                held.push(release);
+                tokio::spawn(remove(move || drop(released.recv())))
+            })
+            .collect();
+        while REMOVERS.queue().jobs.len() < removing.len() - REMOVERS.size {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(run(|| 7).await.unwrap(), 7);
+        drop(held);
+        for removed in removing {
+            removed.await.unwrap().unwrap();
+        }
     }
 }

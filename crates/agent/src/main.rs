@@ -35,10 +35,19 @@ fn give_back_large_blocks() {
         const LARGE: i32 = 512 * 1024;
         nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, LARGE);
         nix::libc::mallopt(nix::libc::M_TRIM_THRESHOLD, LARGE);
-        // Each takes 64 MiB of the address space, which `ulimit -v` bounds, and each thread would have one
+        // Each takes 64 MiB of the address space, and twice as much for a moment; each thread would have one
         // of its own.
-        nix::libc::mallopt(nix::libc::M_ARENA_MAX, 4);
+        let arenas = if is_memory_limited() { 1 } else { 4 };
+        nix::libc::mallopt(nix::libc::M_ARENA_MAX, arenas);
     }
+}
+
+/// Whether the address space has a limit, as by `ulimit -v`.
+#[cfg(target_env = "gnu")]
+fn is_memory_limited() -> bool {
+    use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+
+    getrlimit(Resource::RLIMIT_AS).is_ok_and(|(limit, _)| limit != RLIM_INFINITY)
 }
 
 fn serve() -> ExitCode {

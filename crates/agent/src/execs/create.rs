@@ -92,7 +92,7 @@ impl Registry {
         // The thread that is to see the process through. It does all of it where there is no need to
         // wait: to change to another takes its time.
         let (answer, added) = oneshot::channel();
-        on_own_thread(move || {
+        on_own_thread(size_of(&request), move |memory| {
             let exec = match registry.add(request, creation) {
                 Ok(exec) => exec,
                 Err(error) => return drop(answer.send(Err(error))),
@@ -102,6 +102,7 @@ impl Registry {
                 Ok(running) => (Ok(running.is_some()), running),
                 Err(error) => (Err(error), None),
             };
+            drop(memory);
             let _gone = answer.send(Ok((Arc::clone(&exec), started)));
             if let Some(running) = running {
                 running.see_through(&exec);
@@ -115,7 +116,7 @@ impl Registry {
         if let Err(error) = started {
             self.remove(&exec);
             exec.spool().close();
-            blocking::run(move || exec.remove_directory()).await?;
+            blocking::remove(move || exec.remove_directory()).await?;
             return Err(error.into());
         }
         Ok(exec)
@@ -141,6 +142,13 @@ impl Registry {
         exec.write_record();
         Ok(exec)
     }
+}
+
+/// How many bytes a request's arguments and environment take, more or less.
+fn size_of(request: &CreateExecRequest) -> usize {
+    let args = request.args.iter().map(String::len);
+    let env = request.env.iter().flatten().map(|(name, value)| name.len() + value.len());
+    request.command.len() + args.chain(env).sum::<usize>()
 }
 
 /// 128 random bits in hexadecimal: also the name of a directory.

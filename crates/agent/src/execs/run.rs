@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::exec::Exec;
 use crate::{
     output::Collector,
-    process::{Arrivals, Piece},
+    process::{Arrivals, Piece, Watched},
 };
 
 /// The most bytes that are read of a pipe at once: what a pipe holds by default.
@@ -28,6 +28,7 @@ pub(super) fn run(
     output: Arrivals,
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
+    mut watched: Watched,
 ) {
     let mut intake = Intake { output, exit, collector, buffer: vec![0; CHUNK] };
     let seen = catch_unwind(AssertUnwindSafe(|| {
@@ -42,6 +43,7 @@ pub(super) fn run(
         exec.set_lost();
         return;
     }
+    watched.keep(intake.output.descriptors());
     // Closing the pipes of a deleted one ends what still writes to them; its group has been killed before.
     note(exec, intake.output.discard(&mut intake.buffer, || exec.is_deleted()));
 }
@@ -156,7 +158,7 @@ mod tests {
     use crate::{
         execs::{exec::Records, record::Record, registry::Registry},
         output::{Piece, Reader, SpoolLimit, StartAfter},
-        process::{FileLimit, Launch, Process, Spawned, Surroundings, Watched, spawn},
+        process::{FileLimit, Launch, Process, Spawned, Surroundings, spawn},
         state_dir::Keep,
     };
 
@@ -225,7 +227,7 @@ mod tests {
         let (gone, exit) = oneshot::channel();
         drop(gone);
         let collector = Collector::new(Arc::clone(exec.spool()));
-        run(&exec, collector, process.output, exit, ended);
+        run(&exec, collector, process.output, exit, ended, process.watched);
         is_lost(&registry, &exec, reader, &directory).await;
     }
 
@@ -262,8 +264,8 @@ mod tests {
         let observed = Arc::clone(&exec);
         let collector = Failing { collector: Collector::new(Arc::clone(exec.spool())), pieces: 0 };
         let input = process.input.take().unwrap();
-        let output = process.output;
-        let thread = thread::spawn(move || run(&observed, collector, output, exit, ended));
+        let (output, watched) = (process.output, process.watched);
+        let thread = thread::spawn(move || run(&observed, collector, output, exit, ended, watched));
         assert!(is_first(following.next().await.unwrap()));
         write(&input, b"\n").unwrap();
         reap(pid);
@@ -304,7 +306,7 @@ mod tests {
             }
             let observed = Arc::clone(&exec);
             let thread = thread::spawn(move || {
-                run(&observed, Failing(failing), process.output, exit, ended);
+                run(&observed, Failing(failing), process.output, exit, ended, process.watched);
             });
             // The group was killed: nothing else ends it.
             reap(pid);

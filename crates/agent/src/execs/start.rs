@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     output::Collector,
-    process::{Arrivals, Launch, Process, SpawnError, Spawned, Watched, spawn},
+    process::{Arrivals, Launch, Memory, Process, SpawnError, Spawned, Watched, spawn},
 };
 
 /// The size of a terminal that nobody has resized yet.
@@ -26,6 +26,13 @@ const DEFAULT_SIZE: TerminalSize = TerminalSize { cols: 80, rows: 24 };
 
 /// The stack of an exec's thread. The most of it is for the C library, which looks up users.
 const STACK: usize = 256 * 1024;
+
+/// The most bytes of memory that a start takes, its thread with it, beside the command's arguments and
+/// environment.
+const START_MEMORY: usize = 1024 * 1024;
+
+/// How often the arguments and the environment are in memory in a start.
+const COPIES: usize = 3;
 
 /// How many processes are started at once: each start that the file system holds up takes a thread and a
 /// process.
@@ -46,13 +53,19 @@ pub(crate) enum StartError {
     Panic,
 }
 
-/// Does something on a thread of its own, where it may block: no other has to wait then.
-pub(super) fn on_own_thread(work: impl FnOnce() + Send + 'static) -> Result<(), StartError> {
+/// Does something on a thread of its own, where it may block: no other has to wait then. It gets the
+/// memory to start a command of that size.
+pub(super) fn on_own_thread(
+    size: usize,
+    work: impl FnOnce(Memory) + Send + 'static,
+) -> Result<(), StartError> {
+    let bytes = size.saturating_mul(COPIES).saturating_add(START_MEMORY);
+    let memory = Memory::promise(bytes).map_err(SpawnError::set_up)?;
     let runtime = Handle::current();
     let thread = thread::Builder::new().name("exec".into()).stack_size(STACK);
     let spawned = thread.spawn(move || {
         let _context = runtime.enter();
-        work();
+        work(memory);
     });
     spawned.map(drop).map_err(|error: io::Error| SpawnError::no_process(error).into())
 }
@@ -69,11 +82,11 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
     };
     let (answer, started) = oneshot::channel();
     let started_exec = Arc::clone(exec);
-    on_own_thread(move || {
+    on_own_thread(launch.size(), move |memory| {
         let exec = started_exec;
         let running = start_now(&exec, &launch);
         // As large as the request; of no use any more.
-        drop(launch);
+        drop((launch, memory));
         match running {
             Ok(running) => {
                 let _gone = answer.send(Ok(()));
@@ -124,14 +137,14 @@ struct Seen {
     output: Arrivals,
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
-    _watched: Watched,
+    watched: Watched,
 }
 
 impl Running {
     /// Sees it through on this thread. It blocks until it is over.
     pub(super) fn see_through(self, exec: &Arc<Exec>) {
-        if let Some(Seen { output, exit, ended, _watched }) = self.0 {
-            run(exec, Collector::new(Arc::clone(&exec.spool)), output, exit, ended);
+        if let Some(Seen { output, exit, ended, watched }) = self.0 {
+            run(exec, Collector::new(Arc::clone(&exec.spool)), output, exit, ended, watched);
         }
     }
 }
@@ -194,5 +207,5 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> Seen {
     state.terminal = terminal;
     drop(state);
     exec.changed();
-    Seen { output, exit, ended, _watched: watched }
+    Seen { output, exit, ended, watched }
 }

@@ -11,16 +11,16 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::error::ApiError;
-use crate::{output::StartAfter, process::check_memory};
+use crate::{output::StartAfter, process::Memory};
 
 /// The most bytes of a request's body.
 pub(super) const MAX_BODY: usize = 16 * 1024 * 1024;
 /// The most bytes that are read of a larger one.
 const MAX_READ: usize = 4 * MAX_BODY;
 
-/// The size from which on a body is read only where there is memory for it.
+/// The size from which on a body is kept only where there is memory for it.
 const LARGE_BODY: usize = 1024 * 1024;
-/// How much memory there has to be then: for the body, and for what is made of it.
+/// How much memory it takes at most then: the body as it grows, and what is made of it.
 const LARGE_BODY_MEMORY: usize = 4 * MAX_BODY;
 /// How long a client may send nothing of a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let is_json = is_json(request.headers());
-        let body = read(request.into_body()).await?;
+        let (body, _memory) = read(request.into_body()).await?;
         if !is_json {
             return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -53,7 +53,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJsonBody<T>
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        let body = read(request.into_body()).await?;
+        let (body, _memory) = read(request.into_body()).await?;
         if body.is_empty() {
             return Ok(Self(None));
         }
@@ -73,21 +73,27 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Reads a body, and of one that is too large some more than is kept: a client that is still sending
-/// when the connection closes may never see the answer (RFC 9112, 9.6).
-async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
+/// Reads a body, and of one that is too large, or for which there is no memory, some more than is kept: a
+/// client that is still sending when the connection closes may never see the answer (RFC 9112, 9.6).
+///
+/// Also gives the memory for what is made of it.
+async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
     let mut chunks = body.into_data_stream();
     let mut kept = Vec::new();
     let mut length = 0;
+    let mut memory = None;
     while let Some(chunk) = next(&mut chunks).await? {
         length += chunk.len();
-        if length <= MAX_BODY {
-            if length > LARGE_BODY && kept.len() <= LARGE_BODY {
-                check_memory(LARGE_BODY_MEMORY).map_err(no_memory)?;
-            }
-            kept.extend_from_slice(&chunk);
-        } else if length > MAX_READ {
+        if length > MAX_READ {
             break;
+        }
+        if length > LARGE_BODY && memory.is_none() {
+            memory = Some(Memory::promise(LARGE_BODY_MEMORY));
+        }
+        if length > MAX_BODY || matches!(memory, Some(Err(_))) {
+            kept = Vec::new();
+        } else {
+            kept.extend_from_slice(&chunk);
         }
     }
     if length > MAX_BODY {
@@ -97,7 +103,7 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
             format!("the body is larger than {limit} MiB"),
         ));
     }
-    Ok(kept)
+    Ok((kept, memory.transpose().map_err(no_memory)?))
 }
 
 fn no_memory(errno: Errno) -> ApiError {
@@ -182,7 +188,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_is_slow_is_read_and_one_that_stalls_is_given_up() {
-        assert_eq!(read(slow(100, true)).await.unwrap().len(), 100);
+        assert_eq!(read(slow(100, true)).await.unwrap().0.len(), 100);
         let start = Instant::now();
         let error = read(slow(2, false)).await.unwrap_err();
         assert_eq!(error.status(), StatusCode::REQUEST_TIMEOUT);

@@ -110,6 +110,12 @@ impl Arrivals {
         &self.waker
     }
 
+    /// How many descriptors it takes.
+    pub(crate) fn descriptors(&self) -> usize {
+        // What waits for the sources, and the waker.
+        self.sources.len() + 2
+    }
+
     /// Whether nobody can write any more.
     pub(crate) fn is_over(&self) -> bool {
         self.sources.is_empty()

@@ -1,21 +1,14 @@
-use std::{
-    num::NonZeroUsize,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use nix::{
-    errno::Errno,
-    sys::{
-        mman::{MapFlags, ProtFlags, mmap_anonymous, munmap},
-        resource::{Resource, getrlimit, rlim_t, setrlimit},
-    },
-};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
 use super::launch::Launch;
 
-/// How many descriptors a process takes as long as it is watched: three pipes, what waits for them, what
-/// wakes that, and the files for output and for the record of its end.
-const PER_PROCESS: usize = 7;
+/// How many descriptors a process takes as long as it runs: two pipes, or the two of a terminal, what waits
+/// for them, what wakes that, and the files for output and for the record of its end.
+const PER_PROCESS: usize = 6;
+/// How many more it takes whose standard input stays open.
+const INPUT: usize = 1;
 /// How many descriptors the agent takes for itself, for a start that is under way, and for removing.
 const OWN: usize = 32;
 /// The part of the descriptors that processes may take. The rest is for connections and for the files that
@@ -48,24 +41,26 @@ impl FileLimit {
         setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)
     }
 
-    /// How many processes may be watched at once, at least one.
-    fn processes(self) -> usize {
-        (self.share(PROCESSES_SHARE).saturating_sub(OWN) / PER_PROCESS).max(1)
+    /// How many descriptors processes may take together: at least those of one.
+    fn of_processes(self) -> usize {
+        self.share(PROCESSES_SHARE).saturating_sub(OWN).max(PER_PROCESS + INPUT)
     }
 }
 
-/// How many processes are watched.
-static WATCHED: AtomicUsize = AtomicUsize::new(0);
+/// How many descriptors the processes take that are watched.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The descriptors of a process that is watched, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watched(());
+pub(crate) struct Watched {
+    descriptors: usize,
+}
 
-/// So many processes are watched that the descriptors of one more may be missing elsewhere.
+/// Those that are watched take so many descriptors that those of one more may be missing elsewhere.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the agent may have {limit} open files, and {most} commands that run, or whose output is held open, take \
-     what it has for them: stop some, or start it with a higher limit (ulimit -n)"
+    "the agent may have {limit} open files, and commands that run, or whose output is held open, take the \
+     {most} that it has for them: stop some, or start it with a higher limit (ulimit -n)"
 )]
 pub(crate) struct TooManyWatched {
     most: usize,
@@ -76,36 +71,26 @@ impl Watched {
     /// Takes the descriptors of one more.
     pub(crate) fn one(launch: &Launch) -> Result<Self, TooManyWatched> {
         let limit = launch.file_limit;
-        let most = limit.processes();
-        let more = |watched: usize| Some(watched + 1).filter(|watched| *watched <= most);
-        WATCHED
+        let most = limit.of_processes();
+        let descriptors = PER_PROCESS + if launch.interactive { INPUT } else { 0 };
+        let more = |taken: usize| Some(taken + descriptors).filter(|taken| *taken <= most);
+        TAKEN
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
-            .map(|_| Self(()))
+            .map(|_| Self { descriptors })
             .map_err(|_| TooManyWatched { most, limit: limit.share(1) })
+    }
+
+    /// From now on it takes no more than so many.
+    pub(crate) fn keep(&mut self, descriptors: usize) {
+        let kept = self.descriptors.min(descriptors);
+        TAKEN.fetch_sub(self.descriptors - kept, Ordering::AcqRel);
+        self.descriptors = kept;
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        WATCHED.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// Looks whether there are so many bytes of memory: where a limit is reached, as by `ulimit -v`, the agent
-/// ends with the next bit that it needs, and all commands with it. What needs much is refused before.
-pub(crate) fn check_memory(bytes: usize) -> Result<(), Errno> {
-    let bytes = NonZeroUsize::MIN.saturating_add(bytes);
-    // SAFETY: nothing else is in the place that the system chooses, and nobody knows of it when it is
-    // taken back. It is never touched, so it takes no memory.
-    #[allow(unsafe_code)]
-    unsafe {
-        let probe = mmap_anonymous(
-            None,
-            bytes,
-            ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
-            MapFlags::MAP_PRIVATE,
-        )?;
-        munmap(probe, bytes.get())
+        self.keep(0);
     }
 }
 
@@ -115,14 +100,14 @@ mod tests {
 
     #[test]
     fn processes_leave_connections_and_what_they_read_their_descriptors() {
-        let most = |hard| FileLimit { soft: 0, hard }.processes();
-        assert_eq!((most(1024), most(4096)), (68, 288));
+        let most = |hard| FileLimit { soft: 0, hard }.of_processes();
+        assert_eq!((most(1024), most(4096)), (480, 2016));
         for hard in 128..10_000 {
             let connections = FileLimit { soft: 0, hard }.share(4);
-            let all = 2 * connections + OWN + PER_PROCESS * most(hard);
+            let all = 2 * connections + OWN + most(hard);
             assert!(all <= usize::try_from(hard).unwrap(), "{all} of {hard}");
         }
-        assert_eq!(most(16), 1);
+        assert_eq!(most(16), PER_PROCESS + INPUT);
         assert!(most(rlim_t::MAX) > 1 << 50);
     }
 }

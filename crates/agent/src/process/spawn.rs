@@ -14,16 +14,12 @@ use super::{
     child::{Child, Failure},
     group::{Group, Scope},
     launch::{InvalidLaunch, Launch},
-    limits::{TooManyWatched, Watched, check_memory},
+    limits::{TooManyWatched, Watched},
     program::Program,
     reaper::Reaper,
     stdio::{Streams, Terminal},
     user::{Identity, may_switch},
 };
-
-/// How much memory has to be there to start a process, in bytes: so much may be taken to see those through
-/// that run, and to answer clients.
-const MEMORY: usize = 32 * 1024 * 1024;
 
 /// A process that was started.
 #[derive(Debug)]
@@ -70,7 +66,8 @@ impl SpawnError {
         Self::NoRoom { what: "another process", limit: "ulimit -u, pids.max", error }
     }
 
-    fn set_up(error: impl Into<io::Error>) -> Self {
+    /// The agent lacks something that it needs for a process.
+    pub(crate) fn set_up(error: impl Into<io::Error>) -> Self {
         let error = error.into();
         let errno = error.raw_os_error().map(Errno::from_raw);
         let (what, limit) = match errno {
@@ -93,7 +90,6 @@ pub(crate) fn spawn(
     watched: Watched,
 ) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
-    check_memory(MEMORY).map_err(SpawnError::set_up)?;
     // It was found fit to be started, which a NUL is not.
     let nul = |error: NulError| SpawnError::SetUp(error.into());
     let program = Program::of(launch).map_err(nul)?;

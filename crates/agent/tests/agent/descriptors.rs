@@ -110,6 +110,22 @@ async fn execs_and_connections_leave_each_other_the_descriptors_that_they_need()
 }
 
 #[tokio::test]
+async fn what_outlives_its_command_takes_no_more_than_its_output() {
+    let agent = Agent::with(|command| under(command, "--nofile=256"));
+    let mut ended = Vec::new();
+    // If each were counted as one that runs, there would be room for 13.
+    for _ in 0..20 {
+        let exec = agent.sh("sleep 300 & echo started").await;
+        assert_eq!(agent.finish(&exec.id).await.output(), "started\n");
+        ended.push(exec.id);
+    }
+    assert_eq!(agent.run("echo again").await.output(), "again\n");
+    for id in &ended {
+        assert_eq!(agent.delete(id).await.status(), 200);
+    }
+}
+
+#[tokio::test]
 async fn a_start_that_is_refused_keeps_no_descriptor() {
     let agent = Agent::start();
     let cwd = tempfile::tempdir().unwrap();

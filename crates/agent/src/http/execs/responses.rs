@@ -43,6 +43,12 @@ pub(crate) struct NotJson(ErrorBody);
 #[allow(dead_code)]
 pub(crate) struct Failed(ErrorBody);
 
+/// The agent has no memory for so large a body now
+#[derive(utoipa::IntoResponses)]
+#[response(status = 503)]
+#[allow(dead_code)]
+pub(crate) struct NoMemory(ErrorBody);
+
 /// The agent is stopping, or its system has no room for another command now
 #[derive(utoipa::IntoResponses)]
 #[response(status = 503)]

@@ -3,7 +3,7 @@ use sandpipe_protocol::{ErrorBody, ExecItem, SignalRequest};
 
 use super::{
     exec_path::ExecPath,
-    responses::{ApiErrors, Failed, NoExec, NotJson, TooLarge},
+    responses::{ApiErrors, Failed, NoExec, NoMemory, NotJson, TooLarge},
 };
 use crate::http::{body::JsonBody, error::ApiError};
 
@@ -21,7 +21,7 @@ use crate::http::{body::JsonBody, error::ApiError};
     responses(
         (status = 200, description = "It was sent", body = ExecItem),
         (status = 409, description = "No process of the group is left", body = ErrorBody),
-        ApiErrors, NoExec, TooLarge, NotJson, Failed,
+        ApiErrors, NoExec, TooLarge, NotJson, Failed, NoMemory,
     )
 )]
 pub(crate) async fn signal_exec(

@@ -3,7 +3,7 @@ use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 
 use super::{
     exec_path::ExecPath,
-    responses::{ApiErrors, Failed, NoExec, NotJson, TooLarge},
+    responses::{ApiErrors, Failed, NoExec, NoMemory, NotJson, TooLarge},
 };
 use crate::{
     features::Feature,
@@ -28,7 +28,7 @@ use crate::{
             status = 429, description = "Too much input waits for the process already",
             body = sandpipe_protocol::ErrorBody
         ),
-        ApiErrors, NoExec, TooLarge, NotJson, Failed,
+        ApiErrors, NoExec, TooLarge, NotJson, Failed, NoMemory,
     )
 )]
 pub(crate) async fn exec_exec_stdin(
