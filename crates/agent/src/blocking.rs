@@ -152,7 +152,7 @@ mod tests {
             .map(|_| {
                 let (release, released) = mpsc::channel::<()>();
                 held.push(release);
-                tokio::spawn(remove(move || drop(released.recv())))
+                tokio::spawn(remove(move || released.recv().unwrap_err()))
             })
             .collect();
         while REMOVERS.queue().jobs.len() < removing.len() - REMOVERS.size {

@@ -66,7 +66,7 @@ impl Drop for Memory {
 }
 
 fn fits(limit: usize, taken: usize, promised: usize) -> bool {
-    promised.saturating_add(RESERVE) <= limit.saturating_sub(taken)
+    limit.saturating_sub(taken).checked_sub(RESERVE).is_some_and(|free| promised <= free)
 }
 
 /// How many bytes of address space the agent has; `None` where the system does not say.
