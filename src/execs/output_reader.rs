@@ -201,10 +201,10 @@ impl OutputReader {
             };
             if let Err(broken) = fed {
                 self.state = State::Failed(broken.explain(OPERATION, &self.id));
-            } else if self.exit_code().is_some() {
-                if let State::Open(body) = mem::replace(&mut self.state, State::Ended) {
-                    body.finish();
-                }
+            } else if self.exit_code().is_some()
+                && let State::Open(body) = mem::replace(&mut self.state, State::Ended)
+            {
+                body.finish();
             }
             if self.follower.given() > before {
                 self.resume.on_events();

@@ -87,7 +87,7 @@ pub(crate) async fn wait(
     };
     match &mut *error {
         Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } => {
-            *output = record.transcript.text()
+            *output = record.transcript.text();
         }
         Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
