@@ -73,7 +73,7 @@ export class Sandbox implements Runtime {
 function guardFetch(options: Omit<ConnectOptions, "wasm">): Omit<ConnectOptions, "wasm"> {
   const { fetch } = options;
   if (typeof fetch !== "function") return options;
-  return { ...options, fetch: withRedirects(fetch as Fetch) as typeof fetch };
+  return { ...options, fetch: withRedirects(fetch) as typeof fetch };
 }
 
 /** The caller's retry functions are to see errors of their classes, too. */
