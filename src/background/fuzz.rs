@@ -31,7 +31,7 @@ pub fn read_answer(output: &str, nonce: &str) -> Result<Answered, String> {
     let answer = Answer::find(output, &Nonce::of(nonce)).map_err(|reason| match reason {
         NoAnswer::Incomplete => "incomplete".to_owned(),
         NoAnswer::Missing => "missing".to_owned(),
-        NoAnswer::Failed(message) => message,
+        NoAnswer::Failed(message) | NoAnswer::Refused(_, message) => message,
     })?;
     let section = |name| answer.section(name).unwrap_or_default();
     let home = section("home").trim_end_matches('\n');
