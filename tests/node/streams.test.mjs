@@ -5,6 +5,8 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { ClosedError, connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { until } from "../processes.mjs";
+
 describe("streams", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
   let agent;
@@ -19,8 +21,14 @@ describe("streams", () => {
     const response = await fetch(input, init);
     if (response.headers.get("content-type") !== "text/event-stream") return response;
     open++;
-    init?.signal?.addEventListener("abort", () => open--, { once: true });
-    return response;
+    let isOpen = true;
+    const closed = () => {
+      if (isOpen) open--;
+      isOpen = false;
+    };
+    init?.signal?.addEventListener("abort", closed, { once: true });
+    const body = response.body?.pipeThrough(new TransformStream({ flush: closed }));
+    return new Response(body, response);
   };
 
   /** @param {string} script */
@@ -32,6 +40,8 @@ describe("streams", () => {
   });
   afterEach(async () => {
     for (const exec of await execs.list()) await execs.delete(exec.id);
+    // An answer that has said all is read to its end.
+    await until(() => open === 0);
   });
   after(() => agent.stop());
 
@@ -95,7 +105,7 @@ describe("streams", () => {
     assert.equal((await execs.get(id)).status, "RUNNING");
     await execs.sendStdin(id, { input: "\n" });
     assert.equal((await execs.wait(id)).exitCode, 6);
-    assert.equal(open, 0);
+    await until(() => open === 0);
   });
 
   it("makes no connection before it is read, nor after it was left", async () => {

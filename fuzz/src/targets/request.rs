@@ -1,6 +1,10 @@
 //! Requests to the agent: target, headers, query, and bodies that are none. Nothing is run.
 
-use std::{cell::OnceCell, fs};
+use std::{
+    cell::OnceCell,
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt,
+};
 
 use axum::{
     Router,
@@ -62,6 +66,7 @@ impl Place {
         fs::write(exec.join("0000.sse"), OUTPUT).unwrap();
         let token = state.path().join("token");
         fs::write(&token, "admin").unwrap();
+        fs::set_permissions(&token, Permissions::from_mode(0o600)).unwrap();
         let path = |path: &std::path::Path| path.to_str().unwrap().to_owned();
         let options = [
             "sandpipe-agent",
