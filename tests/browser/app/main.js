@@ -45,28 +45,6 @@ globalThis.runCommand = async ({ url, token, command, args }) => {
   return { result, events };
 };
 
-/** Runs many commands, one after another, and streams the output of as many to its end. */
-globalThis.runMany = async ({ url, token, count }) => {
-  const { execs } = await connect({ url, token });
-  const run = [];
-  const streamed = [];
-  for (let number = 0; number < count; number++) {
-    const args = ["-c", `echo out; exit ${number}`];
-    run.push((await execs.exec("sh", args)).exitCode);
-    const { id } = await execs.create({ command: "sh", args });
-    for await (const { exitCode } of execs.streamOutput(id)) {
-      if (exitCode !== undefined) streamed.push(exitCode);
-    }
-  }
-  return { run, streamed };
-};
-
-/** Gives the error of a command that can't be run. */
-globalThis.failToRun = async ({ url, token }) => {
-  const { execs } = await connect({ url, token });
-  return execs.exec("x", [], { env: { SECRET: "x" } }).then(String, String);
-};
-
 /** Prints a text; gives the output, and the encodings that a decoder was made for meanwhile. */
 globalThis.printText = async ({ url, token, text }) => {
   const { TextDecoder } = globalThis;
