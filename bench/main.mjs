@@ -15,6 +15,7 @@ import { agentRows } from "./rows/agent.mjs";
 import { browserRows } from "./rows/browser.mjs";
 import { endToEndRows, preparedRows } from "./rows/clients.mjs";
 import { latencyRows } from "./rows/latency.mjs";
+import { retainedRows } from "./rows/retained.mjs";
 import { sizeRows } from "./rows/size.mjs";
 import { machine, markdown } from "./table.mjs";
 
@@ -44,6 +45,7 @@ await command(async () => {
     ...endToEndRows,
     ...latencyRows,
     ...agentRows,
+    ...retainedRows,
     ...browserRows,
   ]) {
     if (asked.length > 0 && !asked.some((name) => row.name.startsWith(name))) continue;

@@ -6,6 +6,7 @@ import type {
   Terminal as CoreTerminal,
 } from "./core/sandpipe.js";
 import { settle } from "./failure.js";
+import { removeEnded } from "./remove-ended.js";
 import { checkSignal } from "./signal.js";
 import { EventStream } from "./stream.js";
 import { Terminal } from "./terminal.js";
@@ -13,6 +14,7 @@ import type {
   ExecOptions,
   ExecResult,
   ExecSnapshot,
+  RemoveOptions,
   StreamOptions,
   TerminateOptions,
   TerminateResult,
@@ -87,7 +89,10 @@ export class Execs {
   }
 
   /**
-   * The list of all execs, newest first: as it is now, then again whenever something changed.
+   * The list of all execs, newest first: as it is now, then again whenever something changed, up to some
+   * twenty times a second. An exec that has not changed since the list before is the same object, if the
+   * agent tells what has changed (the extension `list-changes`). Long command lines are short, as in
+   * {@link Execs.list}.
    *
    * @throws The reason of `opts.signal` when that is aborted.
    */
@@ -95,7 +100,10 @@ export class Execs {
     return new EventStream(() => this.#core.streamList(), checkSignal(opts));
   }
 
-  /** All execs, newest first. */
+  /**
+   * All execs, newest first. Of a long command line there is only the beginning, and `argsTruncated` is true:
+   * {@link Execs.get} has the whole.
+   */
   list(): Promise<ExecItem[]> {
     return settle(this.#core.list());
   }
@@ -118,6 +126,16 @@ export class Execs {
   /** Kills an exec's process group, waits until it is gone, and forgets the exec and its output. */
   delete(id: string): Promise<void> {
     return settle(this.#core.delete(id));
+  }
+
+  /**
+   * Deletes execs that have ended, all of them or those that the options say. It resolves their ids; of one that
+   * somebody else removes meanwhile it does not.
+   *
+   * @throws {InvalidArgumentError} An option is wrong.
+   */
+  remove(opts?: RemoveOptions): Promise<string[]> {
+    return removeEnded(this, opts);
   }
 
   /**

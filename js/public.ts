@@ -50,6 +50,7 @@ export type {
   ExecOptions,
   ExecResult,
   ExecSnapshot,
+  RemoveOptions,
   RetryContext,
   RetryOptions,
   SessionOptions,

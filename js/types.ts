@@ -130,6 +130,17 @@ export interface TerminateOptions {
   forceSignal?: AbortSignal;
 }
 
+/** Which of the commands that have ended are removed. */
+export interface RemoveOptions {
+  /**
+   * Those that ended before: a date, the text of one, or milliseconds since 1970. What an agent does not tell
+   * the end of stays.
+   */
+  endedBefore?: Date | string | number;
+  /** How many stay at least, the last to end. Default: 0. */
+  keep?: number;
+}
+
 /** How a stopped command ended. */
 export interface TerminateResult {
   /** The process's own exit code, 128 + N after death by signal N. */

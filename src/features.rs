@@ -25,6 +25,8 @@ pub(crate) enum Feature {
     Attach,
     /// A create that is answered with the stream of the output.
     CreateStream,
+    /// A stream of the list that tells what has changed.
+    ListChanges,
 }
 
 impl Feature {
@@ -35,6 +37,7 @@ impl Feature {
             Self::StdinEof => "stdin-eof",
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
+            Self::ListChanges => "list-changes",
         }
     }
 }

@@ -9,6 +9,7 @@ import { kill } from "./commands/kill.js";
 import { logs } from "./commands/logs.js";
 import { ps } from "./commands/ps.js";
 import { mcp } from "./commands/mcp.js";
+import { rm } from "./commands/rm.js";
 import { run } from "./commands/run.js";
 import { stop } from "./commands/stop.js";
 
@@ -24,7 +25,7 @@ export const PROGRAM: CommandGroup = {
   about: "Runs commands in sandboxes.",
   options: { version: { short: "v", help: "show the version" } },
   commands: [
-    ...[run, ps, logs, attach, kill, stop],
+    ...[run, ps, logs, attach, kill, stop, rm],
     ...[bg, agent, browserConsole, mcp],
     completion(() => PROGRAM),
     help(() => PROGRAM),

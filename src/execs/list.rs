@@ -1,8 +1,9 @@
 use js_sys::Promise;
-use sandpipe_protocol::{ExecItem, ExecListResponse};
+use sandpipe_protocol::ExecItem;
 use wasm_bindgen::prelude::*;
 
 use super::Execs;
+use super::live_list::ListEvent;
 use crate::error::Result;
 use crate::operation::Operation;
 use crate::promise::promise;
@@ -12,7 +13,7 @@ use crate::value::to_js;
 
 #[wasm_bindgen]
 impl Execs {
-    /// Resolves an array of the `ExecItem`s of all execs, newest first.
+    /// Resolves an array of the `ExecItem`s of all execs, newest first, long command lines short.
     pub fn list(&self) -> Promise {
         let transport = self.transport.clone();
         promise(async move { to_js(&list(&transport).await?) })
@@ -22,5 +23,5 @@ impl Execs {
 async fn list(transport: &Transport) -> Result<Vec<ExecItem>> {
     let operation = Operation::ListExecs;
     let answer = transport.send(&Request::get(operation, "/api/v1/execs".to_owned())).await?;
-    read_json::<ExecListResponse>(operation, &answer).map(|list| list.execs)
+    read_json::<ListEvent>(operation, &answer).map(|list| list.execs)
 }

@@ -14,6 +14,7 @@ mod get_output;
 pub(crate) mod input;
 pub(crate) mod ladder;
 mod list;
+mod live_list;
 mod output_lost;
 pub(crate) mod output_reader;
 mod resume;

@@ -217,6 +217,10 @@ mod tests {
             pty: false,
             exit_code,
             user: None,
+            created_at: None,
+            started_at: None,
+            ended_at: None,
+            args_truncated: None,
         }
     }
 

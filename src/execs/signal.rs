@@ -57,7 +57,7 @@ enum Way {
     /// The extension: the agent knows the group, also when its leader has ended.
     Extension,
     /// `kill` as another exec, for an agent without it: the group has the number of the leader.
-    Kill(ExecItem),
+    Kill { pid: u32, status: ExecStatus },
 }
 
 impl Target {
@@ -73,7 +73,8 @@ impl Target {
         let way = if transport.offers(Feature::Signal).await? {
             Way::Extension
         } else {
-            Way::Kill(get(transport, &self.id).await?)
+            let ExecItem { pid, status, .. } = get(transport, &self.id).await?;
+            Way::Kill { pid, status }
         };
         Ok(self.way.get_or_init(|| way))
     }
@@ -82,7 +83,7 @@ impl Target {
     pub(crate) async fn never_ran(&self, transport: &Transport) -> Result<bool> {
         let status = match self.way(transport).await? {
             Way::Extension => get(transport, &self.id).await?.status,
-            Way::Kill(exec) => exec.status.clone(),
+            Way::Kill { status, .. } => status.clone(),
         };
         Ok(status == ExecStatus::Created)
     }
@@ -91,7 +92,7 @@ impl Target {
     pub(crate) fn looks(&self) -> (f64, f64) {
         match self.way.get() {
             Some(Way::Extension) => (5.0, 250.0),
-            Some(Way::Kill(_)) | None => (20.0, 1000.0),
+            Some(Way::Kill { .. }) | None => (20.0, 1000.0),
         }
     }
 
@@ -113,15 +114,21 @@ impl Target {
                 let request = Request::post(OPERATION, self.id.path("/signal"), &body);
                 transport.send_once(&request).await.map(drop)
             }
-            Way::Kill(exec) => self.kill(transport, exec, signal).await,
+            Way::Kill { pid, status } => self.kill(transport, *pid, status, signal).await,
         }
     }
 
-    async fn kill(&self, transport: &Transport, exec: &ExecItem, signal: &str) -> Result<()> {
+    async fn kill(
+        &self,
+        transport: &Transport,
+        pid: u32,
+        status: &ExecStatus,
+        signal: &str,
+    ) -> Result<()> {
         // Once the leader has been reaped its number may be another's. A group that was found while
         // the leader lived is signalled for the moment that a stop takes.
-        let ended = matches!(exec.status, ExecStatus::Exited | ExecStatus::Stopped);
-        if exec.pid == 0 || ended {
+        let ended = matches!(status, ExecStatus::Exited | ExecStatus::Stopped);
+        if pid == 0 || ended {
             return Err(self.gone());
         }
         // POSIX, kill: a negative process id is that of a group. Behind a signal it is no option; not every
@@ -132,7 +139,7 @@ impl Target {
         let signal = signal.strip_prefix("SIG").unwrap_or(signal);
         let request = CreateExecRequest {
             command: "sh".to_owned(),
-            args: ["-c", script, "sh", signal, &exec.pid.to_string()].map(str::to_owned).into(),
+            args: ["-c", script, "sh", signal, &pid.to_string()].map(str::to_owned).into(),
             interactive: Some(false),
             ..CreateExecRequest::default()
         };

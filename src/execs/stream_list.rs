@@ -1,19 +1,19 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use js_sys::Math;
-use sandpipe_protocol::ExecListResponse;
+use js_sys::{Array, Math};
 use sandpipe_protocol::sse::Decoder;
 use wasm_bindgen::prelude::*;
 
 use super::Execs;
+use super::live_list::LiveList;
 use crate::batches::{Batches, Source};
 use crate::error::{Error, Result};
+use crate::features::Feature;
 use crate::operation::Operation;
 use crate::request::{Request, read_json};
 use crate::retry::{Failure, Pause, Reconnects, is_worth_repeating};
 use crate::transport::{Body, Transport};
-use crate::value::to_js;
 
 #[wasm_bindgen]
 impl Execs {
@@ -29,7 +29,8 @@ impl Execs {
 
 const OPERATION: Operation = Operation::StreamList;
 
-/// Reads the list, over as many connections as it takes: each begins with the list as it is.
+/// Reads the list, over as many connections as it takes: each begins with the list as it is. What comes after it
+/// is the list again, or with the extension `list-changes` what has changed.
 struct ListReader {
     transport: Transport,
     decoder: Decoder,
@@ -37,25 +38,26 @@ struct ListReader {
     /// How many attempts in a row to connect have failed.
     failures: u32,
     reconnects: Reconnects,
-    /// The newest list, as it came: the one that a new connection begins with may be the same.
+    /// The newest event, as it came: the list that a new connection begins with may be the same.
     newest: String,
+    list: LiveList,
 }
 
 impl ListReader {
     fn new(transport: Transport) -> Self {
         let reconnects = Reconnects::new(transport.retry().backoff);
-        let (decoder, newest) = Default::default();
-        Self { transport, decoder, body: None, failures: 0, reconnects, newest }
+        let (decoder, newest, list) = Default::default();
+        Self { transport, decoder, body: None, failures: 0, reconnects, newest, list }
     }
 
-    /// The lists that the next chunk completes, at least one.
-    async fn read(&mut self) -> Result<Vec<ExecListResponse>> {
+    /// The next list: one for all that a chunk brings.
+    async fn read(&mut self) -> Result<JsValue> {
         loop {
             let error = match self.read_chunk().await {
-                Ok(Some(lists)) if lists.is_empty() => continue,
-                Ok(Some(lists)) => {
+                Ok(Some(false)) => continue,
+                Ok(Some(true)) => {
                     self.reconnects.on_progress();
-                    return Ok(lists);
+                    return self.list.to_js();
                 }
                 Ok(None) => None,
                 Err(error) if is_worth_repeating(&error) => Some(error),
@@ -65,13 +67,16 @@ impl ListReader {
         }
     }
 
-    /// The lists that the next chunk completes; None where the connection has ended.
-    async fn read_chunk(&mut self) -> Result<Option<Vec<ExecListResponse>>> {
+    /// Whether the next chunk has changed the list; None where the connection has ended.
+    async fn read_chunk(&mut self) -> Result<Option<bool>> {
         let body = match &mut self.body {
             Some(body) => body,
             none => {
                 self.decoder = Decoder::default();
-                let request = Request::stream(OPERATION, "/api/v1/stream/execs".to_owned());
+                let changes = self.transport.offers(Feature::ListChanges).await?;
+                let query = if changes { "?changes=true" } else { "" };
+                let path = format!("/api/v1/stream/execs{query}");
+                let request = Request::stream(OPERATION, path);
                 let body = self.transport.open(&request).await?;
                 self.failures = 0;
                 none.insert(body)
@@ -80,7 +85,7 @@ impl ListReader {
         let Ok(chunk) = body.read_unless_silent().await else {
             // It may be dead, it may be idle: another one tells.
             self.body = None;
-            return Ok(Some(Vec::new()));
+            return Ok(Some(false));
         };
         let Some(chunk) = chunk? else {
             return Ok(None);
@@ -92,14 +97,15 @@ impl ListReader {
                 Error::Protocol { operation: OPERATION, problem, excerpt }
             },
         )?;
-        let mut lists = Vec::new();
+        let mut is_changed = false;
         for data in events {
             if !data.is_empty() && data != self.newest {
-                lists.push(read_json(OPERATION, data.as_bytes())?);
+                self.list.apply(&read_json(OPERATION, data.as_bytes())?)?;
                 self.newest = data;
+                is_changed = true;
             }
         }
-        Ok(Some(lists))
+        Ok(Some(is_changed))
     }
 
     /// Waits after a connection that ended, or broke by an error.
@@ -133,6 +139,6 @@ impl ListReader {
 
 impl Source for ListReader {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
-        Box::pin(async { to_js(&self.read().await?).map(Some) })
+        Box::pin(async { Ok(Some(Array::of1(&self.read().await?).into())) })
     }
 }

@@ -53,11 +53,11 @@ describe("sandpipe ps", () => {
     const { exitCode, stdout, stderr } = await run("ps");
     assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
     const [title = "", first = "", second = ""] = stdout.split("\n");
-    assert.match(title, /^ID +STATUS +EXIT +PID +TTY +COMMAND$/);
+    assert.match(title, /^ID +STATUS +EXIT +AGE +PID +TTY +COMMAND$/);
     const start = title.indexOf("COMMAND");
-    assert.match(first, new RegExp(`^${newer}  running +\\d+ +sh -c`));
+    assert.match(first, new RegExp(`^${newer}  running +\\d+[sm] +\\d+ +sh -c`));
     assert.equal(first.slice(start), "sh -c echo ready\\n: '\\x1b[2J\\x9b\\u202e\\t'; sleep 1000");
-    assert.match(second, new RegExp(`^${older}  exited +3 +\\d+ +sh -c exit 3$`));
+    assert.match(second, new RegExp(`^${older}  exited +3 +\\d+[sm] +\\d+ +sh -c exit 3$`));
     assert.equal(second.indexOf("sh -c"), start);
     await execs.delete(newer);
   });
@@ -317,8 +317,12 @@ describe("an id", () => {
     assert.equal((await run("logs", id.slice(0, 16))).stdout, "sh\n");
   });
 
-  for (const command of [["ps"], ["logs", "x"], ["kill", "x"], ["stop", "x"], ["attach", "x"]]) {
-    it(`is asked for at an agent that is named: ${command[0]} ends with 2 where none is`, async () => {
+  for (const command of [
+    ["ps"],
+    ...["logs", "kill", "stop", "attach", "rm"].map((name) => [name, "x"]),
+    ["rm", "--ended"],
+  ]) {
+    it(`is asked for at an agent that is named: ${command.join(" ")} ends with 2 where none is`, async () => {
       const { exitCode, stdout, stderr } = await sandpipe.run(command);
       assert.deepEqual({ exitCode, stdout }, { exitCode: 2, stdout: "" });
       assert.match(stderr, /^sandpipe: no agent is named: .*sandpipe agent.*--url.*\n$/);

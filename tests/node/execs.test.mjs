@@ -26,8 +26,9 @@ describe("execs", () => {
       pty: false,
       exitCode: -1,
     };
-    assert.deepEqual(created, { ...expected, id: created.id, pid: created.pid });
-    const { id } = created;
+    const { id, pid, createdAt = "" } = created;
+    assert.deepEqual(created, { ...expected, id, pid, createdAt });
+    assert.equal(new Date(createdAt).toISOString(), createdAt);
     assert.deepEqual(await execs.get(id), created);
     assert.deepEqual(await execs.list(), [created]);
 
@@ -36,6 +37,8 @@ describe("execs", () => {
     const ended = await execs.get(id);
     assert.equal(ended.status, "EXITED");
     assert.equal(ended.exitCode, 7);
+    const { startedAt = "", endedAt = "" } = ended;
+    assert.ok(createdAt <= startedAt && startedAt <= endedAt);
 
     assert.equal(await execs.delete(id), undefined);
     assert.deepEqual(await execs.list(), []);

@@ -70,6 +70,11 @@ export async function contract() {
   expectTypeOf(terminal.exited).toEqualTypeOf<Promise<number>>();
   terminal.close();
   expectTypeOf(execs.delete("id")).toEqualTypeOf<Promise<void>>();
+  const removed = execs.remove({ endedBefore: new Date(), keep: 1 });
+  expectTypeOf(removed).toEqualTypeOf<Promise<string[]>>();
+  const { createdAt, startedAt, endedAt, argsTruncated } = await execs.get("id");
+  expectTypeOf([createdAt, startedAt, endedAt]).toEqualTypeOf<(string | undefined)[]>();
+  expectTypeOf(argsTruncated).toEqualTypeOf<boolean | undefined>();
 }
 
 export async function sessions(sandbox: Sandbox) {

@@ -2,6 +2,8 @@
 export interface Command {
   command: string;
   args: string[];
+  /** It is only the beginning. */
+  argsTruncated?: boolean;
 }
 
 /** What reads a command line: a shell, or nothing but the quotes in it. */
@@ -48,9 +50,9 @@ function words(line: string): string[] {
   return found;
 }
 
-/** A command as a shell would be told of it. */
-export function lineOf({ command, args }: Command): string {
-  return [command, ...args].map(quoted).join(" ");
+/** A command as a shell would be told of it; `…` stands for what is not known of it. */
+export function lineOf({ command, args, argsTruncated = false }: Command): string {
+  return [command, ...args].map(quoted).join(" ") + (argsTruncated ? "…" : "");
 }
 
 function quoted(word: string): string {

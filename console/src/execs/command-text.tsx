@@ -9,6 +9,7 @@ export function CommandText({ item }: { item: Command }) {
     <>
       <span class="shell">{item.command} </span>
       {script}
+      {item.argsTruncated === true && "…"}
     </>
   );
 }

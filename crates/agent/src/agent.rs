@@ -35,6 +35,8 @@ const CONNECTIONS_SHARE: usize = 4;
 const MOST_CONNECTIONS: usize = 10_000;
 /// How long all clients may read nothing when the agent ends.
 const LAST_READ: Duration = Duration::from_secs(1);
+/// How long the removal of one exec may take when the agent ends.
+const LAST_REMOVAL: Duration = Duration::from_secs(5);
 /// How long clients that go on reading may take when the agent ends.
 const LAST_READS: Duration = Duration::from_secs(30);
 
@@ -174,8 +176,11 @@ impl Agent {
             env: environment_of_commands(env::vars_os()),
             file_limit,
         };
-        let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit, keep);
-        registry.recover().map_err(|error| refused("read the execs of before", error))?;
+        let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit, keep)
+            .keeping(options.limits());
+        if let Some(index) = state_dir.index() {
+            registry.recover(index).map_err(|error| refused("read the execs of before", error))?;
+        }
         Ok(Self {
             registry: Arc::new(registry),
             features: Arc::new(Features::without(&options.without)),
@@ -230,6 +235,7 @@ impl Agent {
         let (closing, closed) = watch::channel(false);
         let connections = Connections::default();
         let most = self.most_connections;
+        let retaining = tokio::spawn(Arc::clone(&self.registry).retain());
         tokio::spawn(server::serve(listener, self.app(), connections.clone(), most, closed));
 
         stops.stop().await;
@@ -237,6 +243,10 @@ impl Agent {
         closing.send_replace(true);
         let stopped = self.registry.stop_all(stops.hurry()).await;
         self.over.send_replace(true);
+        // It ends by itself when no more execs are taken; nothing is removed twice at once.
+        if tokio::time::timeout(LAST_REMOVAL, retaining).await.is_err() {
+            tracing::warn!("the file system holds up the removal of an exec");
+        }
         // A client that does not read is cut off.
         if !connections.closed(LAST_READ, LAST_READS).await {
             tracing::info!("some connections were cut off");

@@ -15,16 +15,19 @@ pub enum Feature {
     Attach,
     /// A create can be answered with the stream of the output.
     CreateStream,
+    /// The stream of the list tells what has changed.
+    ListChanges,
 }
 
 impl Feature {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
         Self::Gap,
         Self::Attach,
         Self::CreateStream,
+        Self::ListChanges,
     ];
 
     /// Its name in `/health`.
@@ -36,6 +39,7 @@ impl Feature {
             Self::Gap => "gap",
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
+            Self::ListChanges => "list-changes",
         }
     }
 }
@@ -98,7 +102,7 @@ mod tests {
         assert_eq!(names(&[]), Feature::ALL.map(Feature::name));
         assert_eq!(
             names(&["signal", "gap"]),
-            ["idempotency-key", "stdin-eof", "attach", "create-stream"]
+            ["idempotency-key", "stdin-eof", "attach", "create-stream", "list-changes"]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);
         assert!("nonsense".parse::<Without>().unwrap_err().contains("stdin-eof"));

@@ -1,9 +1,9 @@
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::http::HeaderValue;
 use clap::Parser;
 
-use crate::{features::Without, output::SpoolLimit};
+use crate::{execs::Limits, features::Without, output::SpoolLimit};
 
 /// Runs commands beside an HTTP interface.
 ///
@@ -46,6 +46,20 @@ pub struct Options {
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = parse_spool_limit)]
     pub spool_limit: SpoolLimit,
 
+    /// How many commands are kept that have ended, with their output: 1 to 100000. Those that ended first
+    /// go first; one of which a process lives stays.
+    #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = parse_keep_execs)]
+    pub keep_execs: usize,
+
+    /// How long a command is kept that has ended, like `90s`, `30min`, `24h` or `7days`.
+    #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_keep_for)]
+    pub keep_for: Duration,
+
+    /// How much disk the commands that have ended may take together, in the form of `--spool-limit`. The
+    /// last one to end stays in any case.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
+    pub spool_total: u64,
+
     /// A web origin that may use the agent from a browser, like `https://console.example`; `*` for
     /// any. Repeatable.
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
@@ -75,7 +89,37 @@ pub struct Options {
     pub until_stdin_closes: bool,
 }
 
+impl Options {
+    /// What is kept of commands that have ended.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { execs: self.keep_execs, age: self.keep_for, bytes: self.spool_total }
+    }
+}
+
+/// The most execs that are kept: so many fit into a list that clients read.
+const MAX_KEPT_EXECS: usize = 100_000;
+
+fn parse_keep_execs(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=MAX_KEPT_EXECS).contains(count));
+    count.ok_or_else(|| format!("{text:?} is not a number from 1 to {MAX_KEPT_EXECS}"))
+}
+
+fn parse_keep_for(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("a command has to be kept for some time".into()),
+        Ok(duration) => Ok(duration),
+        Err(error) => {
+            Err(format!("{text:?} is not a duration like 90s, 30min, 24h or 7days: {error}"))
+        }
+    }
+}
+
 fn parse_spool_limit(text: &str) -> Result<SpoolLimit, String> {
+    SpoolLimit::new(parse_size(text)?)
+        .ok_or_else(|| format!("{text} is out of range: it is at least {} bytes", SpoolLimit::MIN))
+}
+
+fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: u64 = match text.strip_prefix(digits).unwrap_or_default().trim() {
         "" | "B" => 1,
@@ -87,10 +131,7 @@ fn parse_spool_limit(text: &str) -> Result<SpoolLimit, String> {
     let count: u64 = digits
         .parse()
         .map_err(|_| format!("{text:?} is not a number of bytes, like 1048576 or 256MiB"))?;
-    count
-        .checked_mul(unit)
-        .and_then(SpoolLimit::new)
-        .ok_or_else(|| format!("{text} is out of range: it is at least {} bytes", SpoolLimit::MIN))
+    count.checked_mul(unit).ok_or_else(|| format!("{text} is more than can be counted"))
 }
 
 fn parse_origin(text: &str) -> Result<HeaderValue, String> {
@@ -121,6 +162,20 @@ mod tests {
         assert_eq!(bytes("2 GiB"), SpoolLimit::new(1 << 31).unwrap());
         for wrong in ["", "KiB", "64KB", "-1", "1.5MiB", "63KiB", "99999999999GiB"] {
             assert!(parse_spool_limit(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_has_limits() {
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!(parse_keep_execs("100000"), Ok(100_000));
+        for wrong in ["", "0", "-1", "100001", "1e3"] {
+            assert!(parse_keep_execs(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(parse_keep_for("24h"), Ok(Duration::from_hours(24)));
+        assert_eq!(parse_keep_for("30min"), Ok(Duration::from_mins(30)));
+        for wrong in ["", "0s", "24", "-1h", "a day"] {
+            assert!(parse_keep_for(wrong).is_err(), "{wrong}");
         }
     }
 

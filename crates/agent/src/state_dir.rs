@@ -91,6 +91,11 @@ impl StateDir {
         }
     }
 
+    /// The index of the execs that have ended; None where nothing is to be known of them later.
+    pub(crate) fn index(&self) -> Option<PathBuf> {
+        (self.keep == Keep::State).then(|| self.path.join("ended-execs.jsonl"))
+    }
+
     /// Removes what is not to be kept; also the directory, if this agent made it and nobody has put
     /// something else into it.
     pub(crate) fn leave(&self) -> io::Result<()> {

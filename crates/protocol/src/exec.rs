@@ -37,6 +37,28 @@ pub struct ExecItem {
     #[cfg_attr(feature = "typescript", tsify(optional))]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub user: Option<String>,
+    /// When it was created, like the timestamps of its output: RFC 3339, UTC. Left out by an agent that
+    /// does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub created_at: Option<String>,
+    /// When its process was started; left out while it has not been, and where it could not be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub started_at: Option<String>,
+    /// When it ended; left out while it has not, and where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub ended_at: Option<String>,
+    /// Whether `command` and `args` are shown short, as a list shows long ones: the exec by itself has
+    /// them whole. Left out where they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub args_truncated: Option<bool>,
 }
 
 /// How far an exec has come.
@@ -66,6 +88,16 @@ pub struct ExecListResponse {
     pub execs: Vec<ExecItem>,
 }
 
+/// What has changed since the list, or the changes, before (extension `list-changes`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ExecListChanges {
+    /// The execs that are new, or not as they were, newest first. New ones are newer than all before.
+    pub changed: Vec<ExecItem>,
+    /// The ids of those that are not there any more.
+    pub removed: Vec<String>,
+}
+
 /// The answer to a delete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -88,9 +120,15 @@ json_object!(FromJson + ToJson for ExecItem {
     pty: "pty",
     exit_code: "exitCode",
     user: "user",
+    created_at: "createdAt",
+    started_at: "startedAt",
+    ended_at: "endedAt",
+    args_truncated: "argsTruncated",
 });
 
 json_object!(FromJson + ToJson for ExecListResponse { execs: "execs" });
+
+json_object!(FromJson + ToJson for ExecListChanges { changed: "changed", removed: "removed" });
 
 json_object!(ToJson for ExecStart {});
 

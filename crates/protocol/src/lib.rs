@@ -19,7 +19,9 @@ pub mod websocket;
 
 pub use create::CreateExecRequest;
 pub use error::ErrorBody;
-pub use exec::{ExecDeleteResponse, ExecItem, ExecListResponse, ExecStart, ExecStatus};
+pub use exec::{
+    ExecDeleteResponse, ExecItem, ExecListChanges, ExecListResponse, ExecStart, ExecStatus,
+};
 pub use health::Health;
 pub use output::{ExecStdout, Gap, OutputEvent, OutputType, write_output};
 pub use signal::SignalRequest;

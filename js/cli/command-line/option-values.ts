@@ -95,3 +95,25 @@ export function byteCount(option: string, text: string): number {
   if (Number.isSafeInteger(number) && number >= 1) return number;
   throw new UsageError(`${option} must be a number of bytes from 1 on, but is "${text}"`);
 }
+
+/** A number from 1 on. */
+export function positiveNumber(option: string, text: string): number {
+  const number = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(number) && number >= 1) return number;
+  throw new UsageError(`${option} must be a number from 1 on, but is "${text}"`);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** A time as ages are shown, such as `90s`, `30m`, `2h` or `7d`, in milliseconds. */
+export function ageMs(option: string, text: string): number {
+  const [, number, unit = ""] = /^(\d+)([smhd])$/.exec(text) ?? [];
+  const time = Number(number) * (UNITS_MS[unit] ?? NaN);
+  if (Number.isSafeInteger(time)) return time;
+  throw new UsageError(`${option} must be a time like 90s, 30m, 2h or 7d, but is "${text}"`);
+}

@@ -1,39 +1,73 @@
 import type { ExecItem } from "../../core/sandpipe.js";
 import { command } from "../command-line/command.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
+import { errorLine } from "../command-line/error-line.js";
+import { positiveNumber } from "../command-line/option-values.js";
+import { UsageError } from "../command-line/usage-error.js";
 import { interruptible } from "../ending/interruptible.js";
+import { age } from "../screen/age.js";
 import { json } from "../screen/json.js";
 import { idColumn } from "../screen/short-id.js";
 import { type Column, screenOf, table } from "../screen/table.js";
+import { CONNECTION, connectToNamed } from "../target/connection.js";
+
+/** How many commands are shown, besides those that run. */
+const LIMIT = 20;
 
 export const ps = command({
   name: "ps",
   summary: "list the commands of an agent",
   usage: "[OPTIONS]",
   about:
-    "Lists the commands of an agent, newest first, also those that have ended. A terminal is shown the " +
-    "beginnings of the ids, which all commands take as well, in lines that fit.",
+    "Lists the commands of an agent, newest first: all that have not ended, and of the others the newest. AGE " +
+    "is since the creation. A terminal is shown the beginnings of the ids, which all commands take as " +
+    "well, in lines that fit.",
   options: {
+    all: { short: "a", help: "all of them" },
+    limit: {
+      value: "NUMBER",
+      help: `the newest so many, and those that have not ended [default: ${LIMIT}; with --json: all]`,
+    },
     json: {
-      help: "one JSON array of objects with id, command, args, status, exitCode, pid, pty, user",
+      help:
+        "one JSON array of objects with id, command, args, argsTruncated, status, exitCode, pid, pty, user, " +
+        "createdAt, startedAt, endedAt",
     },
     ...CONNECTION,
   },
-  examples: ["sandpipe ps", "sandpipe ps --json | jq -r '.[] | select(.status == \"RUNNING\").id'"],
+  examples: [
+    "sandpipe ps",
+    "sandpipe ps --all",
+    "sandpipe ps --json | jq -r '.[] | select(.status == \"RUNNING\").id'",
+  ],
 
   async run(values) {
+    const { all } = values;
+    if (all && values.limit !== undefined)
+      throw new UsageError("--all and --limit exclude each other");
+    const given = values.limit === undefined ? undefined : positiveNumber("--limit", values.limit);
+    const limit = all ? Infinity : (given ?? (values.json ? Infinity : LIMIT));
     const { execs } = await connectToNamed(values);
-    return await interruptible(async ({ stdout }) => {
+    return await interruptible(async ({ stdout, stderr }) => {
       const items = await execs.list();
-      await stdout.write(values.json ? json(items) : listing(items));
+      const shown = items.filter((item, index) => index < limit || !hasEnded(item));
+      await stdout.write(values.json ? json(shown) : listing(shown, items));
+      const left = items.length - shown.length;
+      if (left > 0) await stderr.write(errorLine(`${left} more have ended: --all shows them.`));
       return undefined;
     });
   },
 });
 
-function listing(items: readonly ExecItem[]): string {
+function hasEnded({ status }: ExecItem): boolean {
+  return status === "EXITED" || status === "STOPPED";
+}
+
+/** The table of some of all items. */
+function listing(shown: readonly ExecItem[], items: readonly ExecItem[]): string {
   const screen = screenOf(process.stdout);
+  const now = new Date();
   const columns: Column<ExecItem>[] = [
+    // An id that is shown is nobody else's.
     idColumn(items, screen),
     {
       title: "STATUS",
@@ -45,9 +79,17 @@ function listing(items: readonly ExecItem[]): string {
       text: ({ exitCode }) => (exitCode < 0 ? "" : String(exitCode)),
       colour: ({ exitCode }) => (exitCode > 0 ? "31" : undefined),
     },
+    {
+      title: "AGE",
+      text: ({ createdAt }) => (createdAt === undefined ? "" : age(new Date(createdAt), now)),
+    },
     { title: "PID", text: ({ pid }) => (pid === 0 ? "" : String(pid)) },
     { title: "TTY", text: ({ pty }) => (pty ? "yes" : "") },
-    { title: "COMMAND", text: ({ command, args }) => [command, ...args].join(" ") },
+    {
+      title: "COMMAND",
+      text: ({ command, args, argsTruncated = false }) =>
+        [command, ...args].join(" ") + (argsTruncated ? "…" : ""),
+    },
   ];
-  return table(columns, items, screen);
+  return table(columns, shown, screen);
 }

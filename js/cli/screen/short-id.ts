@@ -16,7 +16,7 @@ export function idColumn<T extends { id: string }>(
 function shortLength(ids: readonly string[]): number {
   const sorted = [...ids].sort();
   const shared = sorted.map((id, index) => sharedLength(id, sorted[index + 1] ?? ""));
-  return Math.max(LENGTH, ...shared.map((length) => length + 1));
+  return shared.reduce((most, length) => Math.max(most, length + 1), LENGTH);
 }
 
 function sharedLength(one: string, other: string): number {

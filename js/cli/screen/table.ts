@@ -38,7 +38,8 @@ export function table<T>(
   const rows = items.map((item) => columns.map((column) => escaped(column.text(item))));
   const all = [columns.map(({ title }) => title), ...rows];
   const widths = columns.map((_, index) =>
-    Math.max(...all.map((row) => widthOf(row[index] ?? ""))),
+    // Not as the arguments of one call: there may be very many rows.
+    all.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), 0),
   );
   const lines = all.map((row, line) => {
     let left = width ?? Infinity;

@@ -4,8 +4,9 @@ use sandpipe_protocol::CreateExecRequest;
 use tokio::sync::oneshot;
 
 use super::{
-    exec::{Exec, Records},
+    exec::Exec,
     idempotency::{Creation, IdempotencyKey, KeyReused},
+    record::Records,
     registry::Registry,
     start::{StartError, on_own_thread, start, start_at_once},
 };
@@ -37,7 +38,8 @@ pub(crate) enum CreateError {
     #[error(transparent)]
     KeyReused(#[from] KeyReused),
     #[error(
-        "the exec {0} was created with this Idempotency-Key and deleted since: it is not run again, \
+        "the exec {0} was created with this Idempotency-Key and has been deleted, by a client or since it \
+         ended long ago: it is not run again, \
          take a new key for that"
     )]
     Deleted(String),

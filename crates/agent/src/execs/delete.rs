@@ -49,7 +49,7 @@ impl Registry {
         exec.set_deleted();
         self.remove(exec);
         let exec = Arc::clone(exec);
-        blocking::remove(move || exec.remove_directory()).await?;
+        blocking::remove(move || exec.remove_from_disk()).await?;
         Ok(())
     }
 }

@@ -5,26 +5,89 @@ const MAX_COMMAND: usize = 4096;
 /// The most bytes of memory for the arguments that are kept.
 const MAX_ARGS: usize = 128 * 1024;
 
-/// What was asked for, as it is kept and shown: of bounded size, whatever the request's.
+/// The most bytes that a command line takes in a list, as JSON. With what else an item has, it is less than 640
+/// bytes: a list of 100,000 execs fits into the 64 MiB that a client reads of an answer.
+const MAX_LISTED: usize = 256;
+
+/// What was asked for, as it is shown in a list: of bounded size, whatever the request's.
 #[derive(Clone, Debug)]
 pub(super) struct Description {
-    pub(super) command: String,
-    pub(super) args: Vec<String>,
+    pub(super) line: CommandLine,
+    /// Whether `line` is less than was asked for.
+    pub(super) truncated: bool,
     pub(super) pty: bool,
     /// Whether standard input was to stay open.
     pub(super) interactive: bool,
     pub(super) user: Option<String>,
 }
 
+/// A program and its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CommandLine {
+    pub(super) command: String,
+    pub(super) args: Vec<String>,
+}
+
 impl Description {
-    pub(super) fn of(launch: &Launch) -> Self {
-        Self {
-            command: shown_command(&launch.command),
-            args: shown_args(&launch.args),
+    /// What is asked for by `launch`; and the command line as it is shown of the exec alone, where that is more.
+    pub(super) fn of(launch: &Launch) -> (Self, Option<CommandLine>) {
+        let whole =
+            CommandLine { command: shown_command(&launch.command), args: shown_args(&launch.args) };
+        let (line, whole) = whole.shortened();
+        let description = Self {
+            line,
+            truncated: whole.is_some(),
             pty: launch.pty,
             interactive: launch.interactive,
             user: launch.identity.as_ref().map(ToString::to_string),
+        };
+        (description, whole)
+    }
+}
+
+impl CommandLine {
+    /// It as a list shows it, and the whole where that is more.
+    pub(super) fn shortened(self) -> (Self, Option<Self>) {
+        let mut room = MAX_LISTED;
+        let mut short = Self { command: beginning(&self.command, &mut room), args: vec![] };
+        if short.command == self.command {
+            for arg in &self.args {
+                let beginning = beginning(arg, &mut room);
+                let is_whole = beginning.len() == arg.len() && room > 0;
+                if is_whole || !beginning.is_empty() {
+                    short.args.push(beginning);
+                }
+                if !is_whole {
+                    break;
+                }
+            }
         }
+        if short == self { (short, None) } else { (short, Some(self)) }
+    }
+}
+
+/// As much of a text as there is room for as JSON, with its quotes and a comma. Afterwards there is no room where
+/// that is not all.
+fn beginning(text: &str, room: &mut usize) -> String {
+    let mut left = room.saturating_sub("\"\",".len());
+    let fits = |char: &char| match left.checked_sub(json_len(*char)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let beginning: String = text.chars().take_while(fits).collect();
+    *room = if beginning.len() == text.len() { left } else { 0 };
+    beginning
+}
+
+/// How many bytes a character takes in a JSON string, at most.
+fn json_len(char: char) -> usize {
+    match char {
+        '"' | '\\' => 2,
+        control if control < ' ' => 6,
+        char => char.len_utf8(),
     }
 }
 
@@ -54,7 +117,42 @@ fn shown_args(args: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_command_line_is_short_in_a_list_and_its_beginning(
+            command in prop_oneof!["[a-z/]{1,20}", any::<String>()],
+            args in prop::collection::vec(prop_oneof![any::<String>(), ".{0,300}"], 0..40),
+        ) {
+            let line = CommandLine { command, args };
+            let (short, whole) = line.clone().shortened();
+            let json = |line: &CommandLine| {
+                serde_json::to_string(&(&line.command, &line.args)).unwrap()
+            };
+            prop_assert!(json(&short).len() <= MAX_LISTED + 4, "{}", json(&short));
+            if let Some(whole) = whole {
+                prop_assert_eq!(&whole, &line);
+                prop_assert!(json(&line).len() > MAX_LISTED - 16);
+                prop_assert!(line.command.starts_with(&short.command));
+                for (short, whole) in short.args.iter().zip(&line.args) {
+                    prop_assert!(whole.starts_with(short));
+                }
+            } else {
+                prop_assert_eq!(short, line);
+            }
+        }
+    }
+
+    #[test]
+    fn many_empty_arguments_are_many_too() {
+        let line = CommandLine { command: "true".into(), args: vec![String::new(); 5_000] };
+        let (short, whole) = line.clone().shortened();
+        assert!(short.args.len() < 100);
+        assert_eq!(whole, Some(line));
+    }
 
     #[test]
     fn arguments_of_a_usual_size_are_shown_as_they_are() {

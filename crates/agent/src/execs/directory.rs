@@ -4,6 +4,7 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use nix::{
@@ -55,18 +56,33 @@ impl Directory {
         Ok(serde_json::from_slice(&fs::read(self.path.join(RECORD))?)?)
     }
 
-    /// Writes the record. At any moment the old one or the new one is there, whole.
-    pub(super) fn write(&self, record: &Record) -> io::Result<()> {
+    /// When the record was written.
+    pub(super) fn written(&self) -> io::Result<SystemTime> {
+        fs::metadata(self.path.join(RECORD))?.modified()
+    }
+
+    /// How many bytes its files have.
+    pub(super) fn size(&self) -> io::Result<u64> {
+        let mut size = 0;
+        for entry in fs::read_dir(&self.path)? {
+            size += entry?.metadata()?.len();
+        }
+        Ok(size)
+    }
+
+    /// Writes the record, and gives its size; None where the directory is being removed. At any moment the
+    /// old one or the new one is there, whole.
+    pub(super) fn write(&self, record: &Record) -> io::Result<Option<u64>> {
         let mut state = self.state();
         if state.removed {
-            return Ok(());
+            return Ok(None);
         }
         let json = serde_json::to_vec(record)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&self.path)?;
         self.open(UNFINISHED)?.write_all(&json)?;
         fs::rename(self.path.join(UNFINISHED), self.path.join(RECORD))?;
         state.len = json.len();
-        Ok(())
+        Ok(Some(json.len() as u64))
     }
 
     /// Takes what [`Directory::write_end`] needs, after a record was written: a descriptor, and room on
@@ -97,8 +113,8 @@ impl Directory {
         }
     }
 
-    /// Writes the last record.
-    pub(super) fn write_end(&self, record: &Record) -> io::Result<()> {
+    /// Writes the last record, as [`Directory::write`] does.
+    pub(super) fn write_end(&self, record: &Record) -> io::Result<Option<u64>> {
         let Some(mut file) = self.state().end.take() else {
             return self.write(record);
         };
@@ -107,9 +123,10 @@ impl Directory {
         file.set_len(json.len() as u64)?;
         let state = self.state();
         if state.removed {
-            return Ok(());
+            return Ok(None);
         }
-        fs::rename(self.path.join(END), self.path.join(RECORD))
+        fs::rename(self.path.join(END), self.path.join(RECORD))?;
+        Ok(Some(json.len() as u64))
     }
 
     /// Removes it. An agent that dies meanwhile leaves nothing that looks like an exec.

@@ -1,5 +1,5 @@
 use std::{
-    mem,
+    io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -8,14 +8,21 @@ use std::{
 };
 
 use nix::sys::signal::Signal;
-use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, NO_EXIT_CODE, TerminalSize};
+use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, TerminalSize};
 use tokio::sync::watch;
 
 use super::{
-    description::Description, directory::Directory, idempotency::Creation, input::Input,
-    record::Record, registry::Registry,
+    description::{CommandLine, Description},
+    directory::Directory,
+    ended::Place,
+    input::Input,
+    ledger::Ledger,
+    record::{Ending, Record, Records},
+    registry::Registry,
+    time::Time,
 };
 use crate::{
+    blocking,
     output::Spool,
     process::{Group, Launch, Terminal, Waker},
 };
@@ -27,24 +34,20 @@ pub(crate) struct Exec {
     /// 1, 2, 3, … in the order in which they were created.
     pub(super) number: u64,
     pub(super) description: Description,
-    directory: Directory,
+    /// None where an older agent did not write it down.
+    pub(super) created_at: Option<Time>,
+    pub(super) directory: Directory,
     /// None where nothing is to be known of it later.
-    records: Option<Records>,
+    pub(super) records: Option<Records>,
     pub(super) spool: Arc<Spool>,
     state: Mutex<State>,
     /// A client has ended standard input.
     pub(super) input_ended: Arc<AtomicBool>,
     /// Held while it is started or deleted, so that the two never run at once.
     pub(super) lifecycle: tokio::sync::Mutex<Lifecycle>,
-    /// Told of each change that its item shows.
-    changes: watch::Sender<()>,
+    /// Told of each change that its item shows, and of its end.
+    pub(super) ledger: Arc<Ledger>,
     deleted: AtomicBool,
-}
-
-/// What the records of an exec hold that never changes.
-#[derive(Clone, Debug)]
-pub(super) struct Records {
-    pub(super) creation: Option<Creation>,
 }
 
 /// What may still be done with an exec.
@@ -61,6 +64,12 @@ pub(super) enum Lifecycle {
 pub(super) struct State {
     pub(super) status: ExecStatus,
     pub(super) exit_code: Option<i32>,
+    /// The whole command line, where a list shows less, until it is to be read from disk.
+    pub(super) whole: Option<CommandLine>,
+    pub(super) started_at: Option<Time>,
+    pub(super) ended_at: Option<Time>,
+    /// When it was over, as far as is known: retention goes by it.
+    over_at: Option<Time>,
     /// How to start it, until it has been.
     pub(super) launch: Option<Arc<Launch>>,
     /// The process id, once there was one.
@@ -89,30 +98,45 @@ impl Exec {
     ) -> Self {
         let path = registry.spools().join(&id);
         let spool = Spool::new(path.clone(), registry.spool_limit());
-        let description = Description::of(&launch);
+        let (description, whole) = Description::of(&launch);
+        // What is too long to be kept in memory is read from disk.
+        let records = records.or_else(|| whole.is_some().then_some(Records { creation: None }));
         let mut state = State::of(ExecStatus::Created, None, 0);
         state.launch = Some(Arc::new(launch));
+        state.whole = whole;
         Self {
             records,
+            created_at: Some(Time::now()),
             ..Self::with(id, number, description, Directory::new(path), spool, state, registry)
         }
     }
 
-    /// An exec of an earlier agent. If that died before the exec had ended, the exec was stopped and
-    /// nobody knows its exit code.
-    pub(super) fn recovered(
-        record: Record,
-        directory: Directory,
-        spool: Spool,
-        registry: &Registry,
-    ) -> Self {
+    /// An exec of an earlier agent, whose record is short; it was over at that time, as far as is known. If that
+    /// agent died before the exec had ended, the exec was stopped and nobody knows its exit code.
+    pub(super) fn recovered(record: Record, over_at: Time, registry: &Registry) -> Self {
+        let directory = Directory::new(registry.spools().join(&record.item.id));
+        let spool = Spool::left(
+            directory.path().to_path_buf(),
+            registry.spool_limit(),
+            record.last_event.as_ref(),
+        );
+        let (created_at, ended_at) = (record.created(), record.ended());
+        let started_at = record.item.started_at.as_deref().and_then(Time::parse);
         let Record { number, item, last_event, .. } = record;
-        let ExecItem { id, command, args, status, pid, pty, exit_code: _, user } = item;
-        let description = Description { command, args, pty, interactive: true, user };
+        let ExecItem { id, command, args, status, pid, pty, user, args_truncated, .. } = item;
+        let line = CommandLine { command, args };
+        let truncated = args_truncated == Some(true);
+        let description = Description { line, truncated, pty, interactive: true, user };
         let exit_code = last_event.and_then(|last| last.exit_code);
         let status = if exit_code.is_some() { status } else { ExecStatus::Stopped };
-        let state = State::of(status, exit_code, pid);
-        Self::with(id, number, description, directory, spool, state, registry)
+        let mut state = State::of(status, exit_code, pid);
+        state.over_at = Some(over_at);
+        state.started_at = started_at;
+        state.ended_at = ended_at;
+        Self {
+            created_at,
+            ..Self::with(id, number, description, directory, spool, state, registry)
+        }
     }
 
     fn with(
@@ -128,61 +152,22 @@ impl Exec {
             id,
             number,
             description,
+            created_at: None,
             directory,
             records: None,
             spool: Arc::new(spool),
             state: Mutex::new(state),
             input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
-            changes: registry.changes(),
+            ledger: Arc::clone(registry.ledger()),
             deleted: AtomicBool::default(),
         }
     }
 
-    /// Writes down what is known of it, for an agent that starts later. It may block.
-    pub(super) fn write_record(&self) {
-        if let Some(records) = &self.records {
-            let record = self.record(records, self.item(), None);
-            self.note(self.directory.write(&record));
-        }
-    }
-
-    /// Takes what it needs to write down how it ended. It may block.
-    ///
-    /// A command is run also where the disk is full: one like `rm` makes room.
-    pub(super) fn reserve_end(&self) {
-        if self.records.is_some()
-            && let Err(error) = self.directory.reserve_end()
-        {
-            tracing::warn!(%error, id = self.id, "there is no room to write down how the exec ends");
-        }
-    }
-
-    /// Gives back what was taken for the end: it was not started.
-    pub(super) fn unreserve_end(&self) {
-        self.directory.unreserve_end();
-    }
-
-    fn write_end(&self, item: ExecItem, last_event: Option<ExecStdout>) {
-        if let Some(records) = &self.records {
-            let record = self.record(records, item, last_event);
-            self.note(self.directory.write_end(&record));
-        }
-    }
-
-    fn record(&self, records: &Records, item: ExecItem, last_event: Option<ExecStdout>) -> Record {
-        let Records { creation } = records.clone();
-        Record { number: self.number, item, creation, last_event }
-    }
-
-    fn note(&self, written: std::io::Result<()>) {
-        if let Err(error) = written {
-            tracing::warn!(
-                %error,
-                id = self.id,
-                "the exec can't be written down: an agent that starts later won't know of it as it is"
-            );
-        }
+    /// Removes what is on disk, but for the key that it was created with. It may block.
+    pub(super) fn remove_from_disk(&self) {
+        self.write_removal();
+        self.remove_directory();
     }
 
     /// Removes what is on disk. It may block.
@@ -197,20 +182,16 @@ impl Exec {
         &self.spool
     }
 
-    /// It as clients see it now.
-    pub(crate) fn item(&self) -> ExecItem {
-        let state = self.state();
-        let Description { command, args, pty, interactive: _, user } = self.description.clone();
-        ExecItem {
-            id: self.id.clone(),
-            command,
-            args,
-            status: state.status.clone(),
-            pid: state.pid,
-            pty,
-            exit_code: state.exit_code.unwrap_or(NO_EXIT_CODE),
-            user,
+    /// Its output, to be read. That of an earlier agent is looked through first.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) async fn output(&self) -> io::Result<&Arc<Spool>> {
+        if !self.spool.is_loaded() {
+            let spool = Arc::clone(&self.spool);
+            blocking::run(move || spool.load()).await??;
         }
+        Ok(&self.spool)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -218,12 +199,23 @@ impl Exec {
     }
 
     /// Tells of each change, of this exec or another.
-    pub(super) fn watch(&self) -> watch::Receiver<()> {
-        self.changes.subscribe()
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.ledger.changes.watch()
     }
 
     pub(super) fn changed(&self) {
-        self.changes.send_replace(());
+        self.ledger.changes.changed(self.number);
+    }
+
+    /// Where it is among those that have ended; None before it has.
+    pub(super) fn ended_place(&self) -> Option<Place> {
+        let at = self.state().over_at?;
+        Some(Place { at, number: self.number })
+    }
+
+    /// Whether nothing will change any more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.state().over_at.is_some()
     }
 
     /// From now on its process is being stopped.
@@ -246,14 +238,15 @@ impl Exec {
         let mut item = self.item();
         item.status = over(&item.status);
         item.exit_code = exit_code;
-        self.write_end(item, Some(last.clone()));
+        item.ended_at.clone_from(&last.timestamp);
+        let ending = self.write_end(item, Some(last.clone()));
         let mut state = self.state();
         match &mut state.end {
             End::Tell => self.spool.finish(&last),
             End::Hold(held) => *held = Some(last),
         }
         let status = over(&state.status);
-        self.set_over(state, status, Some(exit_code));
+        self.set_over(state, status, Some(exit_code), ending);
     }
 
     /// Its process is out of sight, and is stopped: the exit code will never be known, and no more
@@ -266,9 +259,10 @@ impl Exec {
         if let Some(Err(error)) = group.map(|group| group.signal(Signal::SIGKILL)) {
             tracing::warn!(%error, id = self.id, "can't kill the process group");
         }
+        let ending = Ending { at: Time::now(), bytes: self.spool.size() };
         let state = self.state();
         self.spool.interrupt();
-        self.set_over(state, ExecStatus::Stopped, None);
+        self.set_over(state, ExecStatus::Stopped, None, ending);
         self.spool.let_go();
         let written = catch_unwind(AssertUnwindSafe(|| self.write_end(self.item(), None)));
         if written.is_err() {
@@ -293,7 +287,10 @@ impl Exec {
         mut state: MutexGuard<'_, State>,
         status: ExecStatus,
         exit_code: Option<i32>,
+        Ending { at, bytes }: Ending,
     ) {
+        state.ended_at = Some(at);
+        state.over_at = Some(at);
         state.status = status;
         state.exit_code = exit_code;
         state.launch = None;
@@ -301,6 +298,10 @@ impl Exec {
         state.terminal = None;
         // Told before anybody can see it: who finds all execs over ends the streams that tell it.
         self.changed();
+        // One that is deleted meanwhile is not to be removed again.
+        if !self.is_deleted() {
+            self.ledger.ended(Place { at, number: self.number }, bytes);
+        }
         drop(state);
     }
 
@@ -332,6 +333,10 @@ impl State {
         Self {
             status,
             exit_code,
+            whole: None,
+            started_at: None,
+            ended_at: None,
+            over_at: None,
             launch: None,
             pid,
             end: End::Tell,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
+use super::time::Time;
+
 /// How long a key is kept at least.
 const KEPT_FOR: Duration = Duration::from_mins(10);
 /// How many keys are kept for longer than that.
@@ -50,6 +52,11 @@ impl Creation {
     ) -> serde_json::Result<Self> {
         let digest = Sha256::digest(serde_json::to_vec(request)?);
         Ok(Self { key, request: Fingerprint(digest.into()) })
+    }
+
+    /// Whether a key that was used at that time is to be known still.
+    pub(super) fn counts(created: Time, now: Time) -> bool {
+        created.age(now) < KEPT_FOR
     }
 }
 

@@ -1,27 +1,37 @@
 //! Execs: the commands that were asked for, and what has become of them.
 
+mod changes;
 mod create;
 mod delete;
 mod description;
 mod directory;
+mod ended;
 mod exec;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod idempotency;
+mod index_file;
 mod input;
+mod item;
+mod ledger;
+mod list;
 mod record;
 mod recover;
 mod registry;
+mod retain;
 mod run;
 mod signal;
 mod start;
 mod stop;
+mod time;
 
 pub(crate) use create::{CreateError, Created};
 pub(crate) use delete::DeleteError;
+pub(crate) use ended::Limits;
 pub(crate) use exec::Exec;
 pub(crate) use idempotency::IdempotencyKey;
 pub(crate) use input::{InputError, Queued};
+pub(crate) use list::{Page, Update};
 pub(crate) use registry::Registry;
 pub(crate) use signal::SignalError;
 pub(crate) use start::{StartError, start};

@@ -1,7 +1,15 @@
+use std::{io, mem};
+
 use sandpipe_protocol::{ExecItem, ExecStdout};
 use serde::{Deserialize, Serialize};
 
-use super::idempotency::Creation;
+use super::{
+    description::CommandLine,
+    exec::Exec,
+    idempotency::Creation,
+    index_file::{Entry, Removal},
+    time::Time,
+};
 
 /// What is kept of an exec on disk besides its output, so that an agent that starts again knows it.
 ///
@@ -18,4 +26,108 @@ pub(super) struct Record {
     /// The event with the exit code. Without it, the process had not ended when this was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) last_event: Option<ExecStdout>,
+}
+
+impl Record {
+    /// When the exec was created; older agents did not write it down.
+    pub(super) fn created(&self) -> Option<Time> {
+        self.item.created_at.as_deref().and_then(Time::parse)
+    }
+
+    /// From now on it has the command line that a list shows.
+    pub(super) fn shorten(&mut self) {
+        let ExecItem { command, args, args_truncated, .. } = &mut self.item;
+        let line = CommandLine { command: mem::take(command), args: mem::take(args) };
+        let (short, whole) = line.shortened();
+        (*command, *args) = (short.command, short.args);
+        *args_truncated = args_truncated.or(whole.map(|_| true));
+    }
+
+    /// When it ended, where that is known.
+    pub(super) fn ended(&self) -> Option<Time> {
+        let last = self.last_event.as_ref().and_then(|last| last.timestamp.as_deref());
+        self.item.ended_at.as_deref().or(last).and_then(Time::parse)
+    }
+}
+
+/// What the records of an exec hold that never changes.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    pub(super) creation: Option<Creation>,
+}
+
+/// When an exec ended, as far as is known, and what it takes on disk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    pub(super) at: Time,
+    pub(super) bytes: u64,
+}
+
+impl Exec {
+    /// Writes down what is known of it, for an agent that starts later. It may block.
+    pub(super) fn write_record(&self) {
+        if let Some(record) = self.record(self.item(), None) {
+            self.note(self.directory.write(&record));
+        }
+    }
+
+    /// Takes what it needs to write down how it ended. It may block.
+    ///
+    /// A command is run also where the disk is full: one like `rm` makes room.
+    pub(super) fn reserve_end(&self) {
+        if self.records.is_some()
+            && let Err(error) = self.directory.reserve_end()
+        {
+            tracing::warn!(%error, id = self.id, "there is no room to write down how the exec ends");
+        }
+    }
+
+    /// Gives back what was taken for the end: it was not started.
+    pub(super) fn unreserve_end(&self) {
+        self.directory.unreserve_end();
+    }
+
+    /// Writes down that it has ended, and makes room in memory. It may block.
+    pub(super) fn write_end(&self, item: ExecItem, last_event: Option<ExecStdout>) -> Ending {
+        let mut listed = item.clone();
+        self.shorten(&mut listed);
+        let written = self
+            .record(item, last_event.clone())
+            .and_then(|record| self.note(self.directory.write_end(&record)));
+        let at = listed.ended_at.as_deref().and_then(Time::parse).unwrap_or_else(Time::now);
+        let bytes = self.spool.size() + written.unwrap_or(0);
+        if written.is_some() {
+            self.state().whole = None;
+            if let Some(record) = self.record(listed, last_event) {
+                self.ledger.write_entry(|| Entry { record, at, bytes });
+            }
+        }
+        Ending { at, bytes }
+    }
+
+    fn record(&self, item: ExecItem, last_event: Option<ExecStdout>) -> Option<Record> {
+        let Records { creation } = self.records.clone()?;
+        Some(Record { number: self.number, item, creation, last_event })
+    }
+
+    /// How large what was written is, if it was.
+    fn note(&self, written: io::Result<Option<u64>>) -> Option<u64> {
+        written.unwrap_or_else(|error| {
+            tracing::warn!(
+                %error,
+                id = self.id,
+                "the exec can't be written down: an agent that starts later won't know of it as it is"
+            );
+            None
+        })
+    }
+
+    /// It is being removed: the key that it was created with is not to run its command again. It may block.
+    pub(super) fn write_removal(&self) {
+        let creation = self.records.as_ref().and_then(|records| records.creation.clone());
+        if let Some((creation, created)) = creation.zip(self.created_at) {
+            let id = self.id.clone();
+            self.ledger.write_removal(&Removal { id, created, creation });
+        }
+    }
 }

@@ -1,14 +1,10 @@
 use std::{
-    cmp::Reverse,
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use sandpipe_protocol::ExecListResponse;
-use tokio::sync::watch;
-
-use super::{exec::Exec, idempotency::Keys};
+use super::{ended::Limits, exec::Exec, idempotency::Keys, ledger::Ledger};
 use crate::{output::SpoolLimit, process::Surroundings, state_dir::Keep};
 
 /// All execs of the agent.
@@ -21,12 +17,13 @@ pub(crate) struct Registry {
     keep: Keep,
     execs: Mutex<Execs>,
     keys: Keys,
-    changes: watch::Sender<()>,
+    ledger: Arc<Ledger>,
 }
 
 #[derive(Debug, Default)]
-struct Execs {
+pub(super) struct Execs {
     by_id: HashMap<String, Arc<Exec>>,
+    pub(super) by_number: BTreeMap<u64, Arc<Exec>>,
     /// How many there have ever been.
     count: u64,
     /// No more are taken.
@@ -34,6 +31,7 @@ struct Execs {
 }
 
 impl Registry {
+    /// One that keeps whatever has ended.
     pub(crate) fn new(
         surroundings: Surroundings,
         spools: PathBuf,
@@ -47,8 +45,13 @@ impl Registry {
             keep,
             execs: Mutex::default(),
             keys: Keys::default(),
-            changes: watch::Sender::default(),
+            ledger: Arc::new(Ledger::new(Limits::NONE)),
         }
+    }
+
+    /// The same, empty, that keeps no more of what has ended than this.
+    pub(crate) fn keeping(self, limits: Limits) -> Self {
+        Self { ledger: Arc::new(Ledger::new(limits)), ..self }
     }
 
     /// The exec of that id.
@@ -56,23 +59,11 @@ impl Registry {
         self.execs().by_id.get(id).cloned()
     }
 
-    /// All execs as clients see them now, newest first.
-    pub(crate) fn list(&self) -> ExecListResponse {
-        let mut execs = self.all();
-        execs.sort_unstable_by_key(|exec| Reverse(exec.number));
-        ExecListResponse { execs: execs.iter().map(|exec| exec.item()).collect() }
-    }
-
-    /// Tells of each change of the list. A receiver that looks late sees that there was one.
-    pub(crate) fn watch(&self) -> watch::Receiver<()> {
-        self.changes.subscribe()
-    }
-
     /// Adds an exec that has its number already.
     pub(super) fn put_back(&self, exec: Arc<Exec>) {
         let mut execs = self.execs();
         execs.count = execs.count.max(exec.number);
-        execs.by_id.insert(exec.id.clone(), exec);
+        execs.put(exec);
     }
 
     /// Adds the exec that `make` makes of its number; `None` when no more are taken.
@@ -83,25 +74,41 @@ impl Registry {
         }
         execs.count += 1;
         let exec = Arc::new(make(execs.count));
-        execs.by_id.insert(exec.id.clone(), Arc::clone(&exec));
-        drop(execs);
-        self.changes.send_replace(());
+        execs.put(Arc::clone(&exec));
+        // Before another gets a number: readers of the changes are told of the older of two first.
+        exec.changed();
         Some(exec)
     }
 
     pub(super) fn remove(&self, exec: &Exec) {
-        self.execs().by_id.remove(&exec.id);
-        self.changes.send_replace(());
+        let mut execs = self.execs();
+        execs.by_id.remove(&exec.id);
+        execs.by_number.remove(&exec.number);
+        drop(execs);
+        self.ledger.changes.removed(&exec.id);
+        if let Some(place) = exec.ended_place() {
+            self.ledger.ends().remove(place);
+        }
     }
 
     /// Takes no more execs; gives those that there are.
     pub(super) fn refuse_new(&self) -> Vec<Arc<Exec>> {
         self.execs().stopping = true;
+        self.ledger.wake();
         self.all()
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Exec>> {
         self.execs().by_id.values().cloned().collect()
+    }
+
+    pub(super) fn by_number(&self, number: u64) -> Option<Arc<Exec>> {
+        self.execs().by_number.get(&number).cloned()
+    }
+
+    /// Whether no more execs are taken.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.execs().stopping
     }
 
     pub(super) fn surroundings(&self) -> &Surroundings {
@@ -125,11 +132,18 @@ impl Registry {
         self.spool_limit
     }
 
-    pub(super) fn changes(&self) -> watch::Sender<()> {
-        self.changes.clone()
+    pub(super) fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
     }
 
-    fn execs(&self) -> MutexGuard<'_, Execs> {
+    pub(super) fn execs(&self) -> MutexGuard<'_, Execs> {
         self.execs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Execs {
+    fn put(&mut self, exec: Arc<Exec>) {
+        self.by_number.insert(exec.number, Arc::clone(&exec));
+        self.by_id.insert(exec.id.clone(), exec);
     }
 }

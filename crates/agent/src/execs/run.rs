@@ -156,7 +156,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        execs::{exec::Records, record::Record, registry::Registry},
+        execs::{
+            record::{Record, Records},
+            registry::Registry,
+        },
         output::{Piece, Reader, SpoolLimit, StartAfter},
         process::{FileLimit, Launch, Process, Spawned, Surroundings, spawn},
         state_dir::Keep,

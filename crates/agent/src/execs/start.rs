@@ -15,6 +15,7 @@ use super::{
     exec::{Exec, Lifecycle},
     input::Input,
     run::run,
+    time::Time,
 };
 use crate::{
     output::Collector,
@@ -194,6 +195,7 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> Seen {
     });
     let mut state = exec.state();
     state.status = ExecStatus::Running;
+    state.started_at = Some(Time::now());
     state.launch = None;
     state.pid = pid;
     state.input = input;

@@ -25,7 +25,9 @@ impl Registry {
     /// Stops every exec: SIGTERM to its group, and SIGKILL when the grace period is over or `hurry` is
     /// done. Afterwards no process is left, every output has its end, and no reader waits.
     pub(crate) async fn stop_all(&self, hurry: impl Future) -> Result<(), Unstoppable> {
-        let execs = self.refuse_new();
+        let mut execs = self.refuse_new();
+        // There may be very many that ended long ago.
+        execs.retain(|exec| !exec.has_ended() || !is_gone(exec));
         for exec in &execs {
             end(exec);
         }

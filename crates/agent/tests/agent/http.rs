@@ -265,7 +265,7 @@ async fn health_says_who_answers() {
             "agent": "sandpipe-agent",
             "version": version,
             "features":
-                ["idempotency-key", "signal", "stdin-eof", "gap", "attach", "create-stream"],
+                ["idempotency-key", "signal", "stdin-eof", "gap", "attach", "create-stream", "list-changes"],
         })
     );
 }

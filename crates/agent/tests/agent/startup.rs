@@ -270,7 +270,13 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
     });
     let health = some.request(reqwest::Method::GET, "/health").send().await.unwrap();
     let health: serde_json::Value = health.json().await.unwrap();
-    let left = serde_json::json!(["idempotency-key", "stdin-eof", "attach", "create-stream"]);
+    let left = serde_json::json!([
+        "idempotency-key",
+        "stdin-eof",
+        "attach",
+        "create-stream",
+        "list-changes"
+    ]);
     assert_eq!(health["features"], left);
     assert!(
         refused(agent_command(&some.state).args(["--without", "nonsense"])).contains("stdin-eof")

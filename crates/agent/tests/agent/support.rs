@@ -58,7 +58,13 @@ impl Agent {
 
     /// Starts it again, after it has ended, on the same state directory.
     pub(crate) fn restart(&mut self) {
+        self.restart_with(&[]);
+    }
+
+    /// The same with these flags.
+    pub(crate) fn restart_with(&mut self, args: &[&str]) {
         let mut command = agent_command(&self.state);
+        command.args(args);
         command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
         self.process = command.stdout(Stdio::piped()).spawn().unwrap();
         let ready = read_ready(&mut self.process);

@@ -50,8 +50,9 @@ mod tests {
     use super::*;
     use crate::websocket::{AgentFrame, ClientFrame, ClientMessage};
     use crate::{
-        CreateExecRequest, ErrorBody, ExecItem, ExecListResponse, ExecStart, ExecStatus, ExecStdin,
-        ExecStdout, Gap, Health, OutputType, SignalRequest, StdinType, TerminalSize,
+        CreateExecRequest, ErrorBody, ExecItem, ExecListChanges, ExecListResponse, ExecStart,
+        ExecStatus, ExecStdin, ExecStdout, Gap, Health, OutputType, SignalRequest, StdinType,
+        TerminalSize,
     };
 
     /// Whatever the text is, both read the same of it, or nothing.
@@ -119,9 +120,11 @@ mod tests {
             exec in objects(&[
                 ("id", "\"x\""), ("command", "\"sh\""), ("args", "[\"a\",\"b\"]"), ("status", "\"RUNNING\""),
                 ("pid", "7"), ("pty", "false"), ("exitCode", "-1"), ("user", "\"u\""),
+                ("createdAt", "\"c\""), ("startedAt", "\"s\""), ("endedAt", "\"e\""), ("argsTruncated", "true"),
             ]),
         ) {
             is_read_alike::<ExecItem>(&exec);
+            is_read_alike::<ExecListChanges>(&format!(r#"{{"changed":[{exec}],"removed":["x"]}}"#));
             is_read_alike::<ExecListResponse>(&format!(r#"{{"execs":[{exec}]}}"#));
         }
 
@@ -185,8 +188,13 @@ mod tests {
                 pid: 7,
                 pty: true,
                 exit_code: exit_code.unwrap_or(-1),
-                user: optional,
+                user: optional.clone(),
+                created_at: optional.clone(),
+                started_at: None,
+                ended_at: optional,
+                args_truncated: flag,
             };
+            is_written_alike(&ExecListChanges { changed: vec![exec.clone()], removed: vec![exec.id.clone()] });
             is_written_alike(&ExecListResponse { execs: vec![exec.clone(), exec] });
             for kind in [StdinType::Stdin, StdinType::Resize, StdinType::Eof] {
                 is_written_alike(&ExecStdin { kind, input: text.clone() });

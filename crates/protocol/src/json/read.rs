@@ -53,6 +53,8 @@ impl Value<'_> {
     ///
     /// # Errors
     /// It is no object, or the field is missing, twice there, or of another kind.
+    // Its callers call it for each of their fields, and are to be small.
+    #[inline(never)]
     pub fn field<T: FromJson>(&self, name: &str) -> Result<T, Problem> {
         let read = match self.find(name)? {
             Some(value) => T::from_json(value),
@@ -61,7 +63,12 @@ impl Value<'_> {
         read.map_err(|problem| problem.of(name))
     }
 
-    pub(crate) fn find(&self, name: &str) -> Result<Option<&Self>, Problem> {
+    /// A field of an object, if it is there.
+    ///
+    /// # Errors
+    /// It is no object, or the field is there twice.
+    #[inline(never)]
+    pub fn find(&self, name: &str) -> Result<Option<&Self>, Problem> {
         let Self::Object(fields) = self else {
             return Err(Problem::expected("an object"));
         };

@@ -70,14 +70,14 @@ pub(crate) async fn create_exec(
         Created::New(exec) => (StatusCode::CREATED, exec),
         Created::Before(exec) => (StatusCode::OK, exec),
     };
-    let item = exec.item();
+    let item = exec.whole_item().await;
     if !app.features.has(Feature::CreateStream) || !accepts_events(&headers) {
         return Ok((status, Json(item)).into_response());
     }
     let mut first = Vec::new();
     let item = serde_json::to_string(&item).map_err(ApiError::internal)?;
     encode_event(&mut first, "exec", &item);
-    let output = Output::of(&app, &exec, StartAfter(0));
+    let output = Output::of(&app, &exec, StartAfter(0)).await?;
     Ok((status, event_stream::respond_with(first.into(), output)).into_response())
 }
 

@@ -19,5 +19,5 @@ use super::{
     )
 )]
 pub(crate) async fn get_exec(ExecPath(exec): ExecPath) -> Json<ExecItem> {
-    Json(exec.item())
+    Json(exec.whole_item().await)
 }

@@ -6,6 +6,7 @@ mod exec_path;
 pub(super) mod get;
 mod idempotency_key;
 pub(super) mod list;
+mod list_json;
 pub(super) mod output;
 mod responses;
 pub(super) mod signal;

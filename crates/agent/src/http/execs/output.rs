@@ -11,7 +11,7 @@ use sandpipe_protocol::ExecStdout;
 
 use super::{
     exec_path::ExecPath,
-    responses::{ApiErrors, Lost, NoExec},
+    responses::{ApiErrors, Failed, Lost, NoExec},
 };
 use crate::{
     features::Feature,
@@ -37,7 +37,7 @@ use crate::{
     ),
     responses(
         (status = 200, description = "The events up to now", body = Vec<ExecStdout>),
-        ApiErrors, NoExec, Lost,
+        ApiErrors, NoExec, Lost, Failed,
     )
 )]
 pub(crate) async fn get_exec_output(
@@ -46,10 +46,11 @@ pub(crate) async fn get_exec_output(
     start: StartAfter,
 ) -> Result<Response, ApiError> {
     let tells_gaps = app.features.has(Feature::Gap);
-    if tells_gaps && let Some(gap) = start.first_gap(exec.spool()) {
+    let spool = exec.output().await.map_err(ApiError::internal)?;
+    if tells_gaps && let Some(gap) = start.first_gap(spool) {
         return Err(ApiError::lost(gap));
     }
-    let output = Output { frames: Frames::snapshot(exec.spool(), start), tells_gaps };
+    let output = Output { frames: Frames::snapshot(spool, start), tells_gaps };
     let body = stream::unfold(Step::Open(output), |step| async {
         let (mut output, mut separator) = match step {
             Step::Open(output) => (output, b'['),

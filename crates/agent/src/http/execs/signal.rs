@@ -31,5 +31,5 @@ pub(crate) async fn signal_exec(
     // On this thread: a signal is to be sent also where no other can be had, and where all that there are
     // wait for the file system.
     exec.signal(&request.signal)?;
-    Ok(Json(exec.item()))
+    Ok(Json(exec.whole_item().await))
 }

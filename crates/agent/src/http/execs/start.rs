@@ -31,7 +31,7 @@ pub(crate) async fn start_exec(
     // A client that goes away drops this future: half a start would be a process that nobody knows.
     let start = tokio::spawn(async move {
         execs::start(&exec).await?;
-        Ok::<_, ApiError>(exec.item())
+        Ok::<_, ApiError>(exec.whole_item().await)
     });
     let item = start.await.map_err(ApiError::internal)??;
     Ok(Json(item))

@@ -51,5 +51,5 @@ pub(crate) async fn exec_exec_stdin(
         }
         StdinType::Eof => exec.end_input().await?,
     }
-    Ok(Json(exec.item()))
+    Ok(Json(exec.whole_item().await))
 }

@@ -1,58 +1,167 @@
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use axum::{extract::State, response::Response};
-use sandpipe_protocol::{ExecListResponse, sse::encode_event};
-use tokio::sync::watch;
+use sandpipe_protocol::{ExecListChanges, ExecListResponse, sse::encode_event};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
-use super::responses::ApiErrors;
+use super::{list_json::ListJson, responses::ApiErrors};
 use crate::{
-    execs::Registry,
+    execs::{Registry, Update},
+    features::Feature,
     http::{
         App,
+        body::Query,
+        error::ApiError,
         event_stream::{self, Source},
     },
 };
 
-/// Stream the list of all execs as Server-Sent Events: at once, and whenever it changes.
+/// How often a reader gets the whole list, at most. A change after a longer time comes at once.
+const LIST_INTERVAL: Duration = Duration::from_millis(250);
+/// How often a reader is told of changes, at most.
+const CHANGES_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Stream the list of all execs as Server-Sent Events: at once, and whenever it changes, but no more than some
+/// times a second.
+///
+/// With the feature `list-changes` and `?changes=true` only the first event has the list; those after it have
+/// what has changed since: an `ExecListChanges`. A reader that is far behind gets the list anew.
 #[utoipa::path(
     get,
     path = "/api/v1/stream/execs",
     operation_id = "StreamExecsList",
     tag = "execs",
+    params((
+        "changes" = Option<bool>, Query,
+        description = "Whether to send what has changed in place of the whole list each time"
+    )),
     responses(
         (
-            status = 200, description = "The lists", body = ExecListResponse,
-            content_type = "text/event-stream"
+            status = 200, description = "The lists, and the changes where they are asked for",
+            content((ListEvent = "text/event-stream"))
         ),
         ApiErrors,
     )
 )]
-pub(crate) async fn stream_execs_list(State(app): State<App>) -> Response {
-    let mut changes = app.registry.watch();
-    changes.mark_changed();
-    event_stream::respond(Lists { registry: app.registry, changes, over: app.over })
+pub(crate) async fn stream_execs_list(
+    State(app): State<App>,
+    query: Query,
+) -> Result<Response, ApiError> {
+    let wants_changes = match query.get("changes") {
+        // An agent without the feature knows no such parameter.
+        _ if !app.features.has(Feature::ListChanges) => false,
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(text) => {
+            let message = format!("changes is {text:?}: it must be true or false");
+            return Err(ApiError::bad_request(message));
+        }
+    };
+    Ok(event_stream::respond(Lists {
+        newest: app.registry.watch(),
+        registry: app.registry,
+        wants_changes,
+        sending: None,
+        known: None,
+        next: Instant::now(),
+        over: app.over,
+    }))
+}
+
+/// An event of the list's stream.
+#[derive(utoipa::ToSchema)]
+#[schema(as = ExecListEvent)]
+#[serde(untagged)]
+#[allow(dead_code)]
+pub(crate) enum ListEvent {
+    List(ExecListResponse),
+    Changes(ExecListChanges),
 }
 
 struct Lists {
     registry: Arc<Registry>,
-    changes: watch::Receiver<()>,
+    /// The number of the newest change.
+    newest: watch::Receiver<u64>,
+    wants_changes: bool,
+    /// The list, when a part of it has been sent.
+    sending: Option<ListJson>,
+    /// The number of the change up to which the client knows all; None before it knows any list. Whatever
+    /// happens while it does not read, this is all that is remembered for it.
+    known: Option<u64>,
+    /// When the next event may be sent.
+    next: Instant,
     over: watch::Receiver<bool>,
 }
 
 impl Source for Lists {
-    /// A client that reads slowly skips lists: it gets the newest when it is ready for one.
     async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        tokio::select! {
-            // The last change is told before the end.
-            biased;
-            changed = self.changes.changed() => if changed.is_err() {
-                return Ok(None);
-            },
-            _ = self.over.wait_for(|over| *over) => return Ok(None),
+        if let Some(list) = &mut self.sending {
+            let mut bytes = list.next()?.unwrap_or_default();
+            if list.is_done() {
+                self.sending = None;
+                bytes.extend_from_slice(END);
+            }
+            return Ok(Some(bytes));
         }
-        let json = serde_json::to_string(&self.registry.list())?;
-        let mut event = Vec::new();
-        encode_event(&mut event, "", &json);
+        loop {
+            let newest = *self.newest.borrow_and_update();
+            if self.known == Some(newest) {
+                tokio::select! {
+                    // The last change is told before the end.
+                    biased;
+                    changed = self.newest.changed() => if changed.is_err() {
+                        return Ok(None);
+                    },
+                    _ = self.over.wait_for(|over| *over) => return Ok(None),
+                }
+                continue;
+            }
+            tokio::select! {
+                () = sleep_until(self.next) => {}
+                _ = self.over.wait_for(|over| *over) => {}
+            }
+            if let Some(bytes) = self.take_event()? {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+}
+
+/// What is before the JSON of an event, and behind it. JSON has no line ends.
+const DATA: &[u8] = b"data: ";
+const END: &[u8] = b"\n\n";
+
+impl Lists {
+    /// The beginning of the next event; None where nothing is to be told.
+    fn take_event(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if let Some(known) = self.known.as_mut().filter(|_| self.wants_changes) {
+            self.next = Instant::now() + CHANGES_INTERVAL;
+            if let Update::Changes { changed, removed } = self.registry.changes_since(known) {
+                if changed.is_empty() && removed.is_empty() {
+                    return Ok(None);
+                }
+                let changed = changed.iter().map(|exec| exec.listed_item()).collect();
+                let json = serde_json::to_string(&ExecListChanges { changed, removed })?;
+                let mut event = Vec::new();
+                encode_event(&mut event, "", &json);
+                return Ok(Some(event));
+            }
+        } else {
+            self.next = Instant::now() + LIST_INTERVAL;
+        }
+        // Before the list: what changes while it is sent is told after it.
+        self.known = Some(*self.newest.borrow_and_update());
+        let mut list = ListJson::new(Arc::clone(&self.registry));
+        let mut event = DATA.to_vec();
+        event.extend(list.next()?.unwrap_or_default());
+        if list.is_done() {
+            event.extend_from_slice(END);
+        } else {
+            self.sending = Some(list);
+        }
         Ok(Some(event))
     }
 }

@@ -5,13 +5,14 @@ use sandpipe_protocol::{ExecStdout, sse::encode_event};
 
 use super::{
     exec_path::ExecPath,
-    responses::{ApiErrors, NoExec},
+    responses::{ApiErrors, Failed, NoExec},
 };
 use crate::{
     execs::Exec,
     features::Feature,
     http::{
         App,
+        error::ApiError,
         event_stream::{self, Source},
     },
     output::{Piece, Reader, StartAfter},
@@ -39,15 +40,15 @@ use crate::{
             status = 200, description = "The events", body = ExecStdout,
             content_type = "text/event-stream"
         ),
-        ApiErrors, NoExec,
+        ApiErrors, NoExec, Failed,
     )
 )]
 pub(crate) async fn stream_exec_output(
     State(app): State<App>,
     ExecPath(exec): ExecPath,
     start: StartAfter,
-) -> Response {
-    event_stream::respond(Output::of(&app, &exec, start))
+) -> Result<Response, ApiError> {
+    Ok(event_stream::respond(Output::of(&app, &exec, start).await?))
 }
 
 /// The events of one exec's output.
@@ -57,9 +58,10 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn of(app: &App, exec: &Exec, start: StartAfter) -> Self {
-        let reader = Reader::follow(exec.spool(), start);
-        Self { reader, tells_gaps: app.features.has(Feature::Gap) }
+    pub(super) async fn of(app: &App, exec: &Exec, start: StartAfter) -> Result<Self, ApiError> {
+        let spool = exec.output().await.map_err(ApiError::internal)?;
+        let reader = Reader::follow(spool, start);
+        Ok(Self { reader, tells_gaps: app.features.has(Feature::Gap) })
     }
 }
 

@@ -78,8 +78,9 @@ pub(crate) async fn connect_to_exec(
         .max_frame_size(MAX_BODY);
     let tells_gaps = app.features.has(Feature::Gap);
     let extended = app.features.has(Feature::Attach);
+    let spool = Arc::clone(exec.output().await.map_err(ApiError::internal)?);
     Ok(upgrade.on_upgrade(async move |socket| {
-        let frames = Frames::follow(exec.spool(), start);
+        let frames = Frames::follow(&spool, start);
         let output = Output { frames, tells_gaps, extended };
         connect(socket, output, Client { exec, role, extended }).await;
     }))

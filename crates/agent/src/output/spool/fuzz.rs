@@ -27,7 +27,9 @@ impl RecoveredSpool {
                 sequence = last;
             }
         }
-        Ok(Self(Spool::recovered(PathBuf::new(), index, sequence, last)))
+        let spool = Spool::left(PathBuf::new(), limit, last);
+        spool.set_loaded(index, sequence);
+        Ok(Self(spool))
     }
 
     /// How many bytes of events it has.

@@ -55,11 +55,15 @@ impl Index {
         segment
     }
 
+    /// The bytes of all segments.
+    pub(super) fn size(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.len()).sum()
+    }
+
     /// Takes out the oldest segment if there is not room for `len` more bytes with it. The newest one
     /// always stays.
     pub(super) fn drop_for(&mut self, len: u64) -> Option<Arc<Segment>> {
-        let total: u64 = self.segments.iter().map(|segment| segment.len()).sum();
-        if total + len <= self.limit.total() {
+        if self.size() + len <= self.limit.total() {
             return None;
         }
         self.drop_oldest()

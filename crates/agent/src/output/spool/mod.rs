@@ -14,7 +14,7 @@ use std::{
     fs::File,
     io,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
 use sandpipe_protocol::{ExecStdout, Gap};
@@ -34,6 +34,9 @@ pub use limit::SpoolLimit;
 #[derive(Debug)]
 pub(crate) struct Spool {
     directory: PathBuf,
+    limit: SpoolLimit,
+    /// An earlier agent left it, and it has not been looked through yet.
+    unread: AtomicBool,
     /// Held only for a moment: readers look into it on threads that must not block.
     state: Mutex<State>,
     /// Held while something is written. Who holds it may take `state`, never the other way round.
@@ -107,13 +110,15 @@ pub(super) struct Opened {
 impl Spool {
     /// A spool that makes `directory` when the first output comes.
     pub(crate) fn new(directory: PathBuf, limit: SpoolLimit) -> Self {
-        let state = State { index: Index::new(limit), sequence: 0, closed: false };
-        Self::with(directory, state, Progress::default())
+        Self::with(directory, limit, Progress::default())
     }
 
-    fn with(directory: PathBuf, state: State, progress: Progress) -> Self {
+    fn with(directory: PathBuf, limit: SpoolLimit, progress: Progress) -> Self {
+        let state = State { index: Index::new(limit), sequence: 0, closed: false };
         Self {
             directory,
+            limit,
+            unread: AtomicBool::new(false),
             state: Mutex::new(state),
             writer: Mutex::default(),
             progress: watch::Sender::new(progress),
@@ -171,6 +176,11 @@ impl Spool {
         if matches!(self.progress.borrow().outcome, Outcome::Open) {
             self.close();
         }
+    }
+
+    /// How many bytes of it are on disk; 0 for one that has not been looked through.
+    pub(crate) fn size(&self) -> u64 {
+        self.state().index.size()
     }
 
     /// Where a reader begins that asks for `lastSequence`: the events after that one, or with a

@@ -3,11 +3,12 @@ use std::{
     io::{self, BufRead, BufReader},
     ops::Range,
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
 };
 
 use sandpipe_protocol::ExecStdout;
 
-use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, State, event};
+use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, event};
 
 /// The most bytes that are read of a segment at once.
 const CHUNK: usize = 256 * 1024;
@@ -17,42 +18,62 @@ const NUMBERS: Range<u64> = 1..u64::MAX;
 
 impl Spool {
     /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
-    /// was one. Nothing more is written to it.
+    /// was one. Nothing more is written to it. It has to be [loaded](Self::load) before it is read.
+    pub(crate) fn left(directory: PathBuf, limit: SpoolLimit, last: Option<&ExecStdout>) -> Self {
+        let (sequence, outcome) = match last {
+            Some(last) => {
+                (last.sequence.saturating_sub(1), Outcome::Finished(LastEvent::new(last)))
+            }
+            None => (0, Outcome::Interrupted),
+        };
+        let spool = Self::with(directory, limit, Progress { end: 0, outcome });
+        spool.unread.store(true, Ordering::Release);
+        let mut state = spool.state();
+        state.closed = true;
+        state.sequence = sequence;
+        drop(state);
+        spool
+    }
+
+    /// Whether it can be read.
+    pub(crate) fn is_loaded(&self) -> bool {
+        !self.unread.load(Ordering::Acquire)
+    }
+
+    /// Looks through what an earlier agent left, unless that has been done. It may block.
     ///
     /// # Errors
     /// When a segment can't be read, or holds something else.
-    pub(crate) fn recover(
-        directory: PathBuf,
-        limit: SpoolLimit,
-        last: Option<&ExecStdout>,
-    ) -> io::Result<Self> {
-        let mut index = Index::new(limit);
+    pub(crate) fn load(&self) -> io::Result<()> {
+        // One does it for all that come meanwhile.
+        let _writer = self.writer();
+        if self.is_loaded() {
+            return Ok(());
+        }
+        let mut index = Index::new(self.limit);
         let mut sequence = 0;
-        for path in segments(&directory)? {
+        for path in segments(&self.directory)? {
             let file = BufReader::with_capacity(CHUNK, File::open(&path)?);
             if let Some(last) = recover_segment(&mut index, path, file)? {
                 sequence = last;
             }
         }
-        Ok(Self::recovered(directory, index, sequence, last))
+        self.set_loaded(index, sequence);
+        Ok(())
     }
 
-    /// The spool of these segments; `sequence` is the number of the last event in them.
-    pub(super) fn recovered(
-        directory: PathBuf,
-        index: Index,
-        mut sequence: u64,
-        last: Option<&ExecStdout>,
-    ) -> Self {
-        let outcome = match last {
-            Some(last) => {
-                sequence = last.sequence.saturating_sub(1);
-                Outcome::Finished(LastEvent::new(last))
-            }
-            None => Outcome::Interrupted,
-        };
-        let progress = Progress { end: index.end(), outcome };
-        Self::with(directory, State { index, sequence, closed: true }, progress)
+    /// These are its segments; `sequence` is the number of the last event in them.
+    pub(super) fn set_loaded(&self, index: Index, sequence: u64) {
+        let end = index.end();
+        let mut state = self.state();
+        state.index = index;
+        // Where its end is known, so is the number of the event before that.
+        if matches!(self.progress.borrow().outcome, Outcome::Interrupted) {
+            state.sequence = sequence;
+        }
+        drop(state);
+        self.progress.send_modify(|progress| progress.end = end);
+        self.unread.store(false, Ordering::Release);
     }
 }
 
@@ -151,13 +172,16 @@ mod tests {
         for cut in 0..whole.len() {
             let bytes = [frame(7).as_slice(), whole.get(..cut).unwrap()].concat();
             fs::write(directory.path().join("0012.sse"), bytes).unwrap();
-            let spool = Spool::recover(directory.path().into(), limit, None).unwrap();
+            let spool = Spool::left(directory.path().into(), limit, None);
+            spool.load().unwrap();
             let state = spool.state();
             assert_eq!(state.sequence, 7);
             assert_eq!(state.index.end(), 3 * whole.len() as u64);
             assert_eq!(state.index.first_gap(0, 7).unwrap().to, 4);
         }
         fs::write(directory.path().join("0012.sse"), "data: nonsense\n\n").unwrap();
-        assert!(Spool::recover(directory.path().into(), limit, None).is_err());
+        let spool = Spool::left(directory.path().into(), limit, None);
+        assert!(spool.load().is_err());
+        assert!(!spool.is_loaded());
     }
 }

@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use crate::execs::{Page, Registry};
+
+/// The JSON of the list of all execs (an `ExecListResponse`), made as it is sent: however many there are, no more
+/// than a page of it is in memory.
+pub(super) struct ListJson {
+    registry: Arc<Registry>,
+    stage: Stage,
+}
+
+enum Stage {
+    Begin,
+    /// Items have been given.
+    Items(Page),
+    End,
+}
+
+impl ListJson {
+    pub(super) fn new(registry: Arc<Registry>) -> Self {
+        Self { registry, stage: Stage::Begin }
+    }
+
+    /// The next bytes; None when all have been given.
+    pub(super) fn next(&mut self) -> serde_json::Result<Option<Vec<u8>>> {
+        let (mut json, mut page) = match std::mem::replace(&mut self.stage, Stage::End) {
+            Stage::Begin => (b"{\"execs\":[".to_vec(), Page::first()),
+            Stage::Items(page) => (Vec::new(), page),
+            Stage::End => return Ok(None),
+        };
+        let mut separated = !json.is_empty();
+        let execs = self.registry.next_page(&mut page);
+        for exec in &execs {
+            if !separated {
+                json.push(b',');
+            }
+            separated = false;
+            serde_json::to_writer(&mut json, &exec.listed_item())?;
+        }
+        if page.is_last() {
+            json.extend_from_slice(b"]}");
+        } else {
+            self.stage = Stage::Items(page);
+        }
+        Ok(Some(json))
+    }
+
+    /// Whether all has been given.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::End)
+    }
+}

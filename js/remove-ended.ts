@@ -1,0 +1,93 @@
+// Made of list() and delete() alone, and here rather than in the core, which every page downloads.
+import type { ExecItem } from "./core/sandpipe.js";
+import { HttpError, InvalidArgumentError } from "./errors.js";
+import type { RemoveOptions } from "./types.js";
+
+/** How many are deleted at once. */
+const MAX_AT_ONCE = 8;
+
+/** What it takes of an agent's execs. */
+interface Execs {
+  list(): Promise<ExecItem[]>;
+  delete(id: string): Promise<void>;
+}
+
+/** Deletes execs that have ended, the first to end first, and resolves their ids. */
+export async function removeEnded(execs: Execs, opts: RemoveOptions = {}): Promise<string[]> {
+  const choose = choice(opts);
+  const left = choose(await execs.list()).values();
+  const removed: string[] = [];
+  let failed = false;
+  const work = async (): Promise<void> => {
+    for (const id of left) {
+      try {
+        await execs.delete(id);
+        removed.push(id);
+      } catch (error) {
+        // Somebody else was faster.
+        if (error instanceof HttpError && error.status === 404) continue;
+        failed = true;
+        throw error;
+      }
+      if (failed) return;
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
+  return removed;
+}
+
+/** Which of some execs are to go, the first to end first. */
+function choice(opts: RemoveOptions): (items: readonly ExecItem[]) => string[] {
+  const given: unknown = opts;
+  if (typeof given !== "object" || given === null) {
+    throw new InvalidArgumentError(`\`options\` must be an object, but is ${String(given)}`);
+  }
+  const { endedBefore, keep = 0, ...others } = opts;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(
+      `\`options\` must be an object with no other fields than endedBefore, keep, but is one with "${unknown}"`,
+    );
+  }
+  if (!Number.isSafeInteger(keep) || keep < 0) {
+    throw new InvalidArgumentError(
+      `\`options.keep\` must be a whole number, 0 or more, but is ${shown(keep)}`,
+    );
+  }
+  const before = endedBefore === undefined ? undefined : moment(endedBefore);
+  return (items) => {
+    const ended = items
+      .filter(({ status }) => status === "EXITED" || status === "STOPPED")
+      // The list begins with the newest.
+      .reverse()
+      .map(({ id, endedAt }) => ({ id, time: endedAt === undefined ? NaN : Date.parse(endedAt) }))
+      // Those of which the agent does not tell when they ended come before the others.
+      .sort((one, other) => orderOf(one.time) - orderOf(other.time));
+    return ended
+      .slice(0, Math.max(0, ended.length - keep))
+      .filter(({ time }) => before === undefined || time < before)
+      .map(({ id }) => id);
+  };
+}
+
+/** A number to sort by: infinite ones have no difference. */
+function orderOf(time: number): number {
+  return Number.isNaN(time) ? -Number.MAX_VALUE : time;
+}
+
+/** Milliseconds since 1970. */
+function moment(value: unknown): number {
+  const time =
+    value instanceof Date || typeof value === "string" || typeof value === "number"
+      ? new Date(value).getTime()
+      : NaN;
+  if (!Number.isNaN(time)) return time;
+  throw new InvalidArgumentError(
+    "`options.endedBefore` must be a Date, the text of one like 2026-01-31T12:00:00Z, or milliseconds since 1970, " +
+      `but is ${shown(value)}`,
+  );
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,167 @@
+// streamList() with an agent that tells what has changed, and with one that does not.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { after, before, describe, it } from "node:test";
+
+import { connect, ProtocolError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+/** @typedef {import("sandpipe").ExecItem} ExecItem */
+
+/**
+ * Reads lists until one is as it should be.
+ * @param {AsyncIterableIterator<{ execs: ExecItem[] }>} lists
+ * @param {(execs: ExecItem[]) => boolean} isRight
+ */
+async function until(lists, isRight) {
+  for (;;) {
+    const { value, done } = await lists.next();
+    assert.ok(!done, "the list ended");
+    if (isRight(value.execs)) return value.execs;
+  }
+}
+
+for (const [name, args] of /** @type {const} */ ([
+  ["an agent that tells what has changed", []],
+  ["one that does not", ["--without", "list-changes"]],
+])) {
+  describe(`streamList with ${name}`, () => {
+    /** @type {Awaited<ReturnType<typeof startAgent>>} */
+    let agent;
+    /** @type {import("sandpipe").Execs} */
+    let execs;
+    /** The paths of what was asked. @type {string[]} */
+    const asked = [];
+    /** Ends the stream of the list. @type {(() => void) | undefined} */
+    let cut;
+
+    /** A fetch that notes what was asked, and whose stream of the list can be cut. @type {typeof fetch} */
+    const cutting = async (input, init) => {
+      const { pathname, search } = new URL(String(input));
+      asked.push(pathname + search);
+      const response = await fetch(input, init);
+      if (pathname !== "/api/v1/stream/execs" || response.body === null) return response;
+      const { readable, writable } = new TransformStream();
+      const stop = new AbortController();
+      cut = () => stop.abort();
+      response.body.pipeTo(writable, { signal: stop.signal }).catch(() => {});
+      return new Response(readable, { headers: response.headers });
+    };
+
+    before(async () => {
+      agent = await startAgent({ args });
+      ({ execs } = await connect({ ...agent, fetch: cutting }));
+    });
+    after(() => agent.stop());
+
+    it("has the list as the agent has it, after each change and after a reconnect", async () => {
+      const lists = execs.streamList();
+      for (let i = 0; i < 5; i++) await execs.exec("true");
+      const first = await until(lists, (list) => list.length === 5 && list.every(hasEnded));
+      assert.deepEqual(first, await execs.list());
+
+      const { id } = await execs.create({ command: "sh", args: ["-c", "read go; exit 3"] });
+      const second = await until(lists, ([newest]) => newest?.status === "RUNNING");
+      assert.equal(second[0]?.id, id);
+      assert.deepEqual(second.slice(1), first);
+      assert.equal(first.length, 5, "a list is the caller's own");
+
+      cut?.();
+      await execs.sendStdin(id, { input: "\n" });
+      const third = await until(lists, ([newest]) => newest?.exitCode === 3);
+      assert.deepEqual(third, await execs.list());
+
+      const gone = /** @type {ExecItem} */ (third[2]);
+      await execs.delete(gone.id);
+      const fourth = await until(lists, (list) => list.length === 5);
+      assert.deepEqual(
+        fourth,
+        third.filter((exec) => exec !== gone),
+      );
+      await lists.return?.();
+      assert.equal(asked.filter((path) => path === "/health").length, 1);
+    });
+
+    it("has all of what happens while nobody reads it", async () => {
+      const lists = execs.streamList();
+      await lists.next();
+      const ids = [];
+      for (let i = 0; i < 50; i++) {
+        const { id } = await execs.create({ command: "sh", args: ["-c", `exit ${i}`] });
+        await execs.wait(id);
+        ids.unshift(id);
+      }
+      for (const id of ids.splice(10, 20)) await execs.delete(id);
+      const expected = await execs.list();
+      const same = (/** @type {ExecItem[]} */ list) =>
+        JSON.stringify(list) === JSON.stringify(expected);
+      assert.ok(same(await until(lists, same)));
+      await lists.return?.();
+    });
+  });
+}
+
+/** @param {ExecItem} exec */
+const hasEnded = ({ status }) => status === "EXITED";
+
+describe("streamList over changes", () => {
+  it("keeps the objects of what has not changed", async () => {
+    const agent = await startAgent();
+    const { execs } = await connect(agent);
+    for (let i = 0; i < 3; i++) await execs.exec("true");
+    const lists = execs.streamList();
+    const before = await until(lists, (list) => list.length === 3);
+    await execs.exec("true");
+    const later = await until(lists, (list) => list.length === 4 && list.every(hasEnded));
+    for (const [index, exec] of before.entries()) assert.equal(later[index + 1], exec);
+    await lists.return?.();
+    await agent.stop();
+  });
+
+  it("has the order of the agent's list, whatever a change brings, and refuses what makes no sense", async () => {
+    const item = (/** @type {string} */ id, status = "EXITED") => ({
+      ...{ id, command: "x", args: [], status, pid: 1, pty: false, exitCode: 0 },
+    });
+    const events = [
+      { execs: [item("c"), item("b"), item("a")] },
+      { changed: [item("e"), item("d"), item("b", "STOPPED")], removed: ["c", "unknown"] },
+      { changed: [], removed: ["a", "e"] },
+      { changed: "nonsense", removed: [] },
+    ];
+    /** @type {import("node:http").ServerResponse | undefined} */
+    let stream;
+    const server = createServer((request, response) => {
+      if (request.url === "/health") {
+        const health = { agent: "x", version: "1", features: ["list-changes"] };
+        response.setHeader("content-type", "application/json").end(JSON.stringify(health));
+        return;
+      }
+      assert.equal(request.url, "/api/v1/stream/execs?changes=true");
+      stream = response.setHeader("content-type", "text/event-stream");
+      stream.flushHeaders();
+      send();
+    });
+    const send = () => stream?.write(`data: ${JSON.stringify(events.shift())}\n\n`);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    const sandbox = await connect({ url: `http://127.0.0.1:${port}` });
+    const lists = sandbox.execs.streamList();
+    const ids = async () => {
+      const { value } = await lists.next();
+      return /** @type {{ execs: ExecItem[] }} */ (value).execs.map(({ id, status }) =>
+        status === "EXITED" ? id : `${id} ${status}`,
+      );
+    };
+    assert.deepEqual(await ids(), ["c", "b", "a"]);
+    send();
+    assert.deepEqual(await ids(), ["e", "d", "b STOPPED", "a"]);
+    send();
+    assert.deepEqual(await ids(), ["d", "b STOPPED"]);
+    send();
+    await assert.rejects(lists.next(), ProtocolError);
+    sandbox.close();
+    server.closeAllConnections();
+    server.close();
+  });
+});
