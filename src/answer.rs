@@ -42,11 +42,10 @@ extern "C" {
 }
 
 impl Answer {
-    /// The HTTP status, 0 of one that leads to where nobody is told; an error where this is no answer
-    /// at all.
+    /// The HTTP status; an error where this is no answer at all.
     pub(crate) fn http_status(&self) -> Result<u16, JsValue> {
         let status = self.status()?;
-        let is_status = |number: &f64| *number == 0.0 || (100.0..1000.0).contains(number);
+        let is_status = |number: &f64| (100.0..1000.0).contains(number);
         let number = status.as_f64().filter(is_status);
         // Exact: it is a whole number of three digits.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]

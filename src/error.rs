@@ -279,7 +279,10 @@ impl Error {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Http { max_delay_ms: Some(_), .. } => {
-                "Call again then, or raise that limit.".into()
+                "Call again then, or raise `retry.maxDelayMs`.".into()
+            }
+            Self::Http { status: 300..=399, .. } => {
+                "If the agent is there, pass its address to connect() as `url`.".into()
             }
             Self::Http { status: 401, .. } => {
                 "Pass the agent's token to connect() as `token`.".into()
@@ -481,9 +484,9 @@ fn too_late(retry_after_ms: Option<f64>, max_delay_ms: Option<f64>) -> String {
         return String::new();
     };
     format!(
-        "; it asks for a pause of {} s (Retry-After): `retry.maxDelayMs` allows {} ms",
+        "; it asks for a pause of {} s (Retry-After), and {} s are allowed",
         told_ms(asked / 1000.0),
-        told_ms(allowed)
+        told_ms(allowed / 1000.0)
     )
 }
 

@@ -6,6 +6,7 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use super::follow::{Break, Order};
+use super::output_lost::with_exit_code;
 use super::sink::Sink;
 use super::transcript::Transcript;
 use crate::arguments::{exec_id, last_sequence};
@@ -37,7 +38,10 @@ async fn get_output(transport: &Transport, id: &ExecId, last_sequence: i64) -> R
         let exit_code = read(transport, id, last_sequence, &mut transcript).await?;
         transcript.outcome(exit_code)
     };
-    transport.repeat(OPERATION, attempt).await
+    match transport.repeat(OPERATION, attempt).await {
+        Err(error) => Err(with_exit_code(error, transport, id).await),
+        outcome => outcome,
+    }
 }
 
 /// Reads the events that exist after `last_sequence` into a sink; gives the exit code, if it is among them. That

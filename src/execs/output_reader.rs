@@ -283,8 +283,8 @@ impl OutputReader {
         }
         self.state = State::Ended;
         // A gone exec, a refused token: what becomes of the command can't be seen any more.
-        let lost_sight = self.connected && error.is_answer();
-        Err(if lost_sight { self.exit_code_missing(Some(error)) } else { error })
+        let outcome_unknown = self.connected && error.is_answer();
+        Err(if outcome_unknown { self.exit_code_missing(Some(error)) } else { error })
     }
 
     /// The pause before the next attempt. The caller's functions have their say.

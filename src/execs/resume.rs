@@ -16,7 +16,7 @@ pub(crate) struct Resume {
     /// How many times in a row the agent could not be reached.
     failures: u32,
     /// How many streams in a row have brought nothing of an exec that is not known to run.
-    fruitless: u32,
+    empty_streams: u32,
     /// What the agent said when it was last asked.
     status: Status,
     /// Events have come over this connection.
@@ -63,12 +63,12 @@ pub(crate) enum Ending {
 impl Resume {
     pub(crate) fn new(backoff: Backoff) -> Self {
         let reconnects = Reconnects::new(backoff);
-        Self { reconnects, failures: 0, fruitless: 0, status: Status::Unknown, brought: false }
+        Self { reconnects, failures: 0, empty_streams: 0, status: Status::Unknown, brought: false }
     }
 
     /// A new event came.
     pub(crate) fn on_events(&mut self) {
-        self.fruitless = 0;
+        self.empty_streams = 0;
         self.reconnects.on_progress();
         self.brought = true;
     }
@@ -92,20 +92,20 @@ impl Resume {
             Status::Runs => return self.ask(lasted_ms, random, retry_after_ms),
             Status::Unknown => {
                 if Reconnects::has_lasted(lasted_ms) {
-                    self.fruitless = 0;
+                    self.empty_streams = 0;
                 }
                 None
             }
         };
-        self.fruitless += 1;
-        if self.fruitless <= self.reconnects.backoff.max_attempts {
+        self.empty_streams += 1;
+        if self.empty_streams <= self.reconnects.backoff.max_attempts {
             return self.ask(lasted_ms, random, retry_after_ms);
         }
         match (ending, code) {
             // A proxy, too, ends streams in good order: only one that brings nothing however often it
             // is asked for shows that no output is missing.
             (Ending::Clean, Some(code)) => Next::Done(code),
-            (Ending::Broken, Some(Some(_))) => Next::Done(None),
+            (Ending::Broken | Ending::Refused, Some(Some(_))) => Next::Done(None),
             _ => Next::GiveUp,
         }
     }
@@ -123,7 +123,7 @@ impl Resume {
                 Status::Ended(exit_code(exec))
             }
             ExecStatus::Created | ExecStatus::Running | ExecStatus::Stopping => {
-                self.fruitless = 0;
+                self.empty_streams = 0;
                 Status::Runs
             }
             ExecStatus::Other(_) => Status::Unknown,
@@ -315,7 +315,7 @@ mod tests {
             let expected = match last {
                 Ending::Clean if known.is_none() => Next::Missing,
                 Ending::Clean => Next::Done(known),
-                Ending::Broken if known.is_some() => Next::Done(None),
+                Ending::Broken | Ending::Refused if known.is_some() => Next::Done(None),
                 Ending::Broken | Ending::Refused => Next::GiveUp,
             };
             prop_assert_eq!(verdict, expected);

@@ -7,7 +7,7 @@ use super::exec::{Arguments, exec};
 use super::input::Input;
 use super::wait_options::WaitOptions;
 use crate::arguments::{Fields, abort_signal, shell_text};
-use crate::error::{Error, Result, Stopped};
+use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sandbox::Sandbox;
@@ -51,7 +51,9 @@ impl Sandbox {
 fn stopped(error: &Error) -> Option<ExecId> {
     match error {
         Error::Stopped(Stopped { exec_id: Some(id), unstopped: None, .. })
-        | Error::OutputLimit { exec_id: id, unstopped: None, .. } => ExecId::parse(id.clone()),
+        | Error::OutputLimit {
+            exec_id: id, limit: OutputLimit::Bytes(_), unstopped: None, ..
+        } => ExecId::parse(id.clone()),
         _ => None,
     }
 }

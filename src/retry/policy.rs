@@ -58,28 +58,35 @@ impl RetryPolicy {
     /// holds where the caller has no `shouldRetry`.
     ///
     /// # Errors
-    /// What the caller's functions throw. And the failure itself, where the server asks for a longer pause
-    /// than is allowed.
+    /// What the caller's functions throw. And the failure itself, where it would be tried again and the server
+    /// asks for a longer pause than is allowed.
     pub(crate) async fn verdict(
         &self,
         failure: &Failure<'_>,
         worth_it: bool,
     ) -> Result<Option<f64>> {
-        if let Some(refusal) = failure.error.asking_too_long(self.backoff.max_delay_ms) {
-            return Err(refusal);
-        }
-        let mut delay = worth_it.then_some(failure.delay_ms);
-        if let Some(should_retry) = &self.should_retry {
-            let verdict = call(should_retry, failure, failure.delay_ms).await?;
-            delay = match verdict.as_f64() {
-                Some(_) => Some(milliseconds(&verdict, "what `retry.shouldRetry` returns")?),
-                None => verdict.is_truthy().then_some(failure.delay_ms),
-            };
-        }
+        let delay = match &self.should_retry {
+            None => self.delay_before(failure, worth_it)?,
+            Some(should_retry) => {
+                let verdict = call(should_retry, failure, failure.delay_ms).await?;
+                match verdict.as_f64() {
+                    Some(_) => Some(milliseconds(&verdict, "what `retry.shouldRetry` returns")?),
+                    None => self.delay_before(failure, verdict.is_truthy())?,
+                }
+            }
+        };
         if let (Some(delay), Some(on_retry)) = (delay, &self.on_retry) {
             call(on_retry, failure, delay).await?;
         }
         Ok(delay)
+    }
+
+    /// The pause before the next attempt, if there is to be one.
+    fn delay_before(&self, failure: &Failure<'_>, is_wanted: bool) -> Result<Option<f64>> {
+        match failure.error.asking_too_long(self.backoff.max_delay_ms) {
+            Some(refusal) if is_wanted => Err(refusal),
+            _ => Ok(is_wanted.then_some(failure.delay_ms)),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ const LASTED_MS: f64 = 1000.0;
 pub(crate) struct Reconnects {
     pub(crate) backoff: Backoff,
     /// How many in a row have come to nothing.
-    fruitless: u32,
+    in_a_row: u32,
 }
 
 /// What comes before the next attempt.
@@ -26,12 +26,12 @@ pub(crate) struct Pause {
 
 impl Reconnects {
     pub(crate) fn new(backoff: Backoff) -> Self {
-        Self { backoff, fruitless: 0 }
+        Self { backoff, in_a_row: 0 }
     }
 
     /// The connection brought something new.
     pub(crate) fn on_progress(&mut self) {
-        self.fruitless = 0;
+        self.in_a_row = 0;
     }
 
     /// Whether a connection that was open for so many milliseconds was more than an attempt.
@@ -42,7 +42,8 @@ impl Reconnects {
     /// A connection has ended that was open for so many milliseconds, 0 where it was refused; or what
     /// was to be asked before the next one could not be.
     ///
-    /// The first time there is no pause: a proxy that ends long streams is no reason to wait.
+    /// The first time there is no pause: a proxy that ends long streams is no reason to wait. A time
+    /// that the server names can only make it longer: where it is 0, the server would be flooded.
     pub(crate) fn pause(
         &mut self,
         lasted_ms: f64,
@@ -50,14 +51,14 @@ impl Reconnects {
         retry_after_ms: Option<f64>,
     ) -> Pause {
         if Self::has_lasted(lasted_ms) {
-            self.fruitless = 0;
+            self.in_a_row = 0;
         }
-        self.fruitless = self.fruitless.saturating_add(1);
-        let delay_ms = match (self.fruitless, retry_after_ms) {
-            (1, None) => 0.0,
-            (fruitless, after) => self.backoff.delay(fruitless - 1, random, after),
+        self.in_a_row = self.in_a_row.saturating_add(1);
+        let own_ms = match self.in_a_row {
+            1 => 0.0,
+            in_a_row => self.backoff.delay(in_a_row - 1, random, None),
         };
-        Pause { attempt: self.fruitless, delay_ms }
+        Pause { attempt: self.in_a_row, delay_ms: own_ms.max(retry_after_ms.unwrap_or(0.0)) }
     }
 }
 
@@ -96,5 +97,13 @@ mod tests {
         let mut reconnects = Reconnects::new(Backoff::default());
         let pause = reconnects.pause(0.0, 1.0, Some(7000.0));
         assert_eq!(pause, Pause { attempt: 1, delay_ms: 7000.0 });
+    }
+
+    #[test]
+    fn a_server_that_names_no_pause_is_not_flooded() {
+        let mut reconnects = Reconnects::new(Backoff::default());
+        let delays: Vec<_> =
+            (0..5).map(|_| reconnects.pause(0.0, 1.0, Some(0.0)).delay_ms).collect();
+        assert_eq!(delays, [0.0, 500.0, 1e3, 2e3, 4e3]);
     }
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // Commands that write nothing, behind proxies that end every stream: the true exit code, however often that
-// is, and no flood of requests.
+// is.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

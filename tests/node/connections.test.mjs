@@ -193,6 +193,7 @@ describe("connections", () => {
         await assert.rejects(execs.create({ command: "x", args: [] }), (error) => {
           assert.ok(error instanceof HttpError, String(error));
           assert.equal(error.status, isRepeatable ? 400 : status);
+          if (!isRepeatable) assert.match(error.message, /a POST is sent again only after 307/);
           return true;
         });
         assert.equal(created, isRepeatable ? 1 : 0, String(status));
@@ -238,7 +239,11 @@ describe("connections", () => {
       response.writeHead(307, { location: request.url }).end();
     });
     const { execs } = await connect({ url });
-    await assert.rejects(execs.list(), { name: "HttpError", status: 307 });
+    await assert.rejects(execs.list(), (error) => {
+      assert.ok(error instanceof HttpError && error.status === 307, String(error));
+      assert.match(error.message, /no more than 20 redirects in a row are followed/);
+      return true;
+    });
   });
 
   it("uses one connection for command after command", async () => {

@@ -317,7 +317,9 @@ describe("errors", () => {
       assert.deepEqual([error.from, error.output, error.exitCode], [1, "", 5]);
       return true;
     });
-    await assert.rejects(execs.getOutput(id), { name: "OutputLostError", output: "" });
+    await assert.rejects(execs.getOutput(id), {
+      ...{ name: "OutputLostError", output: "", exitCode: 5 },
+    });
     await agent.stop();
   });
 

@@ -209,7 +209,7 @@ for (const [kind, args] of /** @type {const} */ ([
           await assert.rejects(execs.list(), (error) => {
             assert.ok(error instanceof HttpError && error.status === 503, String(error));
             assert.ok(error.message.includes(`${seconds} s (Retry-After)`), error.message);
-            assert.match(error.message, /maxDelayMs.* 30000 ms/);
+            assert.match(error.message, /, and 30 s are allowed\. .*maxDelayMs/);
             return true;
           });
         }
@@ -226,6 +226,34 @@ for (const [kind, args] of /** @type {const} */ ([
         assert.ok(error.cause instanceof HttpError && error.cause.status === 429);
         return true;
       });
+    });
+
+    it("does not flood an agent that names no pause, however long it is busy", async () => {
+      const retry = { baseDelayMs: 100 };
+      const { execs } = await troubled(
+        async (path, send) =>
+          path.includes("/stream/") ? answer(503, { "retry-after": "0" }) : send(),
+        retry,
+      );
+      const { id } = await execs.create({ command: "sh", args: ["-c", "sleep 3; exit 7"] });
+      requests = {};
+      assert.equal((await execs.wait(id)).exitCode, 7);
+      // Pauses of 50 ms and more that double.
+      const streams = requests["GET /api/v1/stream/execs/ID/io"] ?? 0;
+      assert.ok(streams > 1 && streams < 15, `${streams} requests`);
+    });
+
+    it("asks the caller's shouldRetry whatever the pause that the server asks for", async () => {
+      const forbidden = async () => answer(403, { "retry-after": "3600" });
+      const { execs } = await troubled(forbidden);
+      await assert.rejects(execs.list(), (error) => {
+        assert.ok(error instanceof HttpError && error.status === 403, String(error));
+        assert.doesNotMatch(error.message, /Retry-After/);
+        return true;
+      });
+      const busy = first("GET /api/v1/execs", async () => answer(503, { "retry-after": "3600" }));
+      const own = await troubled(busy, { shouldRetry: () => 1 });
+      assert.ok(Array.isArray(await own.execs.list()));
     });
 
     it("takes a page for no answer of the agent's", async () => {
@@ -253,9 +281,17 @@ for (const [kind, args] of /** @type {const} */ ([
       await execs.delete(id);
     });
 
-    it("gives up a stream that brings nothing, and says how to ask again", async () => {
+    it("takes the rest of what has ended from a snapshot, where all streams are refused", async () => {
       const { execs } = await troubled(async (path, send) =>
         path.includes("/stream/") ? answer(502) : send(),
+      );
+      const { id } = await execs.create({ command: "sh", args: ["-c", "echo out; exit 7"] });
+      assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 7, output: "out\n" });
+    });
+
+    it("gives up an output that can't be read, and says how to ask again", async () => {
+      const { execs } = await troubled(async (path, send) =>
+        path.endsWith("/io") ? answer(502) : send(),
       );
       const { id } = await execs.create({ command: "true", args: [] });
       await assert.rejects(execs.wait(id), (error) => {

@@ -35,7 +35,11 @@ function adviceFor(error: SandpipeError): string | undefined {
     if (error.status === 401) {
       return "Give the agent's token: with --token-file, or in SANDPIPE_TOKEN.";
     }
-    return error.status === 403 ? hint : CHECK_ADDRESS;
+    if (error.status === 403) return hint;
+    if (error.status >= 300 && error.status < 400) {
+      return "If the agent is there, name its address with --url or SANDPIPE_URL.";
+    }
+    return error.status === 404 ? CHECK_ADDRESS : "Try again then.";
   }
   if (isSandpipeError(error, "network")) {
     return "Check that the agent runs, and that --url or SANDPIPE_URL is its address.";
