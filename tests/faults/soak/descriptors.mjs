@@ -9,8 +9,8 @@ import { startLimitedAgent } from "./limited-agent.mjs";
 import { checkAfterwards, checkObserved, startObserved } from "./observed.mjs";
 import { Row } from "./row.mjs";
 
-const LIMIT = 96;
-const CONNECTIONS = 300;
+const LIMIT = 256;
+const CONNECTIONS = 500;
 const EXECS = 100;
 
 /** @type {import("./row.mjs").Scenario} */
@@ -68,18 +68,19 @@ async function takeByConnections({ url }) {
 
 /** @type {Take} */
 async function takeByExecs(_, execs) {
-  const created = await Promise.all(
+  await Promise.all(
     Array.from({ length: EXECS }, async () => {
       try {
-        return await execs.create({ command: "sleep", args: ["600"] });
+        await execs.create({ command: "sleep", args: ["600"] });
       } catch (error) {
-        // To refuse one is no lie.
-        if (isSandpipeError(error, "http")) return undefined;
-        throw error;
+        // To refuse one is no lie, nor that it is not known.
+        if (!isSandpipeError(error, "http") && !isSandpipeError(error, "create_unknown"))
+          throw error;
       }
     }),
   );
   return async () => {
-    for (const exec of created) if (exec !== undefined) await execs.terminate(exec.id);
+    for (const { id, command, status } of await execs.list())
+      if (command === "sleep" && status === "RUNNING") await execs.terminate(id);
   };
 }

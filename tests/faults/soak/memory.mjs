@@ -10,7 +10,8 @@ import { checkAfterwards, checkObserved, startObserved, UNTIL_IDLE_MS } from "./
 import { Row } from "./row.mjs";
 
 const MEGABYTE = 1 << 20;
-const MORE = 8 * MEGABYTE;
+/** Of it 32 MiB are kept for what runs: where there are not more, no exec is begun. */
+const MORE = 48 * MEGABYTE;
 const WRITERS = 4;
 
 /** @type {import("./row.mjs").Scenario} */
