@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { mustRun } from "../child-process.mjs";
 import { bindings, dist, root, target } from "../project.mjs";
+import { bundleMcpServer } from "./mcp-bundle.mjs";
 import { whenChanged } from "./when-changed.mjs";
 
 const source = join(root, "js");
@@ -25,7 +25,7 @@ export async function buildNpmPackage() {
   const inputs = [
     ...[source, template, ...licenses.map((name) => join(root, name))],
     ...["Cargo.toml", "package-lock.json", "tsconfig.base.json"].map((name) => join(root, name)),
-    fileURLToPath(import.meta.url),
+    ...["npm-package.mjs", "mcp-bundle.mjs"].map((name) => join(root, "scripts", "build", name)),
   ];
   await whenChanged("npm package", { inputs, outputs: [dist] }, assemble);
   linkAsDependency();
@@ -38,6 +38,7 @@ async function assemble() {
   mkdirSync(join(fresh, "core"), { recursive: true });
 
   await mustRun(process.execPath, [compiler, "--project", source, "--outDir", fresh]);
+  await bundleMcpServer(fresh);
   for (const name of ["sandpipe.js", "sandpipe.d.ts"]) {
     copyFileSync(join(bindings, name), join(fresh, "core", name));
   }

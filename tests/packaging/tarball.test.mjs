@@ -30,24 +30,30 @@ test("has what the sources are compiled to, and nothing else", async () => {
   const expected = [
     ...[...modules, "core/sandpipe"].flatMap((name) => [`${name}.js`, `${name}.d.ts`]),
     ...["LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
-    ...["sandpipe.wasm", "sandpipe.wasm.d.ts"],
+    ...["sandpipe.wasm", "sandpipe.wasm.d.ts", "mcp/third-party-licenses.txt"],
   ];
   assert.deepEqual(tarball.files.map(({ path }) => path).sort(), expected.sort());
 });
 
-test("depends on what this workspace is tested with", async () => {
-  const { devDependencies } = await packageAt(root);
-  const { dependencies } = await packageAt(dist);
-  assert.deepEqual(Object.keys(dependencies), ["@modelcontextprotocol/server"]);
-  for (const [name, version] of Object.entries(dependencies)) {
-    assert.equal(version, devDependencies[name], name);
+test("needs no other package: what it has of others is in it, with their licenses", async () => {
+  const { dependencies } = JSON.parse(await readFile(join(dist, "package.json"), "utf8"));
+  assert.equal(dependencies, undefined);
+  for (const { path } of tarball.files.filter(({ path }) => path.endsWith(".js"))) {
+    const code = await readFile(join(dist, path), "utf8");
+    const imported = code.matchAll(
+      /^(?:import|export)\b[^"]*from\s*"([^"]+)"|^import\s*"([^"]+)"/gm,
+    );
+    for (const [, from = "", alone = ""] of imported) {
+      assert.match(from || alone, /^(\.|node:)/, path);
+    }
   }
+  const licenses = await readFile(join(dist, "mcp", "third-party-licenses.txt"), "utf8");
+  assert.deepEqual(licenses.match(/^\S+ (?=[\d.]+ \()/gm)?.sort(), [
+    "@modelcontextprotocol/core ",
+    "@modelcontextprotocol/server ",
+    "zod ",
+  ]);
 });
-
-/** @param {string} folder */
-async function packageAt(folder) {
-  return JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-}
 
 test("the module does not tell where it was built", async () => {
   const module = await readFile(join(dist, "sandpipe.wasm"), "latin1");
