@@ -1,4 +1,4 @@
-//! Threads for what the file system may hold up. All of them are there when the agent begins: at the
+//! Threads for what the file system may hold up, or takes long. All of them are there when the agent begins: at the
 //! system's limit on processes, where no thread can be had, they go on.
 
 use std::{
@@ -16,6 +16,8 @@ use tokio::sync::oneshot;
 static READERS: Pool = Pool::of(6);
 /// Those that remove it: a large output takes its time, and no reader is to wait for that.
 static REMOVERS: Pool = Pool::of(2);
+/// The one that looks through all processes for the members of a session. More would wait for each other.
+static SCANNER: Pool = Pool::of(1);
 /// The stack of each: what they do calls nothing deep.
 const STACK: usize = 256 * 1024;
 
@@ -54,7 +56,8 @@ struct Queue {
 /// When the system has no room for one.
 pub(crate) fn start() -> io::Result<()> {
     READERS.start()?;
-    REMOVERS.start()
+    REMOVERS.start()?;
+    SCANNER.start()
 }
 
 /// Reads something on one of the threads. It is done also where the future is dropped.
@@ -75,6 +78,17 @@ pub(crate) async fn remove<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Undone> {
     REMOVERS.run(job).await
+}
+
+/// Does something on the thread that looks through processes: one after the other, in the order in which it
+/// comes. It is done also where the future is dropped.
+///
+/// # Errors
+/// When it panics.
+pub(crate) async fn scan<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Undone> {
+    SCANNER.run(job).await
 }
 
 impl Pool {

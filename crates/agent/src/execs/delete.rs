@@ -61,7 +61,8 @@ async fn kill(exec: &Exec) -> Result<(), DeleteError> {
         return Ok(());
     };
     let number = group.id().as_raw();
-    group.signal(Signal::SIGKILL).map_err(|error| DeleteError::Kill {
+    let killed = group.with(|group| group.signal(Signal::SIGKILL)).await;
+    killed.unwrap_or_else(|undone| Err(undone.into())).map_err(|error| DeleteError::Kill {
         id: exec.id.clone(),
         group: number,
         error,

@@ -236,7 +236,8 @@ impl Exec {
     pub(super) fn end(&self, exit_code: i32) {
         let last = self.spool.seal(exit_code);
         let mut item = self.item();
-        item.status = over(&item.status);
+        let group = self.state().group.clone();
+        item.status = over(&item.status, group.as_deref());
         item.exit_code = exit_code;
         item.ended_at.clone_from(&last.timestamp);
         let ending = self.write_end(item, Some(last.clone()));
@@ -245,7 +246,7 @@ impl Exec {
             End::Tell => self.spool.finish(&last),
             End::Hold(held) => *held = Some(last),
         }
-        let status = over(&state.status);
+        let status = over(&state.status, group.as_deref());
         self.set_over(state, status, Some(exit_code), ending);
     }
 
@@ -350,9 +351,8 @@ impl State {
 }
 
 /// The status of an exec whose process has ended.
-fn over(status: &ExecStatus) -> ExecStatus {
-    match status {
-        ExecStatus::Stopping => ExecStatus::Stopped,
-        _ => ExecStatus::Exited,
-    }
+fn over(status: &ExecStatus, group: Option<&Group>) -> ExecStatus {
+    // The signal may have been sent and not be told yet.
+    let stopped = *status == ExecStatus::Stopping || group.is_some_and(Group::was_stopped);
+    if stopped { ExecStatus::Stopped } else { ExecStatus::Exited }
 }

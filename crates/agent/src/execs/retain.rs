@@ -84,11 +84,11 @@ impl Registry {
     }
 }
 
-/// Whether a process of its group is left. In a session that means reading /proc.
+/// Whether a process of its group is left. In a session that takes a look at all processes.
 async fn lives(exec: &Arc<Exec>) -> Result<bool, Undone> {
     let group = exec.state().group.clone();
     let Some(group) = group else {
         return Ok(false);
     };
-    blocking::run(move || !group.is_gone()).await
+    group.with(|group| !group.is_gone()).await
 }

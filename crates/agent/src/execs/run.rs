@@ -143,7 +143,7 @@ fn note(exec: &Exec, result: io::Result<()>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::{fs, sync::Arc, thread, time::Duration};
 
     use nix::{
@@ -166,7 +166,11 @@ mod tests {
     };
 
     /// An exec of a script, and its process, which nobody sees through yet.
-    fn running(directory: &TempDir, script: &str) -> (Registry, Arc<Exec>, Process) {
+    pub(in crate::execs) fn running(
+        directory: &TempDir,
+        script: &str,
+        pty: bool,
+    ) -> (Registry, Arc<Exec>, Process) {
         let surroundings = Surroundings {
             workspace: "/".into(),
             default_user: None,
@@ -178,6 +182,7 @@ mod tests {
         let request = CreateExecRequest {
             command: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],
+            pty: Some(pty),
             ..CreateExecRequest::default()
         };
         let launch = Launch::prepare(request, registry.surroundings()).unwrap();
@@ -222,7 +227,7 @@ mod tests {
     #[tokio::test]
     async fn an_exec_whose_process_goes_out_of_sight_is_stopped_without_an_exit_code() {
         let directory = tempfile::tempdir().unwrap();
-        let (registry, exec, process) = running(&directory, "echo output");
+        let (registry, exec, process) = running(&directory, "echo output", false);
         let reader = Reader::follow(exec.spool(), StartAfter(0));
         // Nobody here says how it ended: this is not the reaper's process.
         reap(process.group.id());
@@ -258,7 +263,7 @@ mod tests {
         };
         let directory = tempfile::tempdir().unwrap();
         let (registry, exec, mut process) =
-            running(&directory, "echo first; read x; echo second; exec sleep 300");
+            running(&directory, "echo first; read x; echo second; exec sleep 300", false);
         let follow = || Reader::follow(exec.spool(), StartAfter(0));
         let (mut following, behind) = (follow(), follow());
         let pid = process.group.id();
@@ -299,7 +304,8 @@ mod tests {
 
         for failing in ["push", "finish"] {
             let directory = tempfile::tempdir().unwrap();
-            let (registry, exec, process) = running(&directory, "echo output; exec sleep 300");
+            let (registry, exec, process) =
+                running(&directory, "echo output; exec sleep 300", false);
             let reader = Reader::follow(exec.spool(), StartAfter(0));
             let pid = process.group.id();
             let (ended, mut stdin_ended) = oneshot::channel();

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use nix::sys::signal::Signal;
 use sandpipe_protocol::ExecStatus;
@@ -12,6 +12,7 @@ use super::{
     exec::{Exec, Lifecycle},
     registry::Registry,
 };
+use crate::process::Group;
 
 /// How long processes may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
@@ -27,16 +28,14 @@ impl Registry {
     pub(crate) async fn stop_all(&self, hurry: impl Future) -> Result<(), Unstoppable> {
         let mut execs = self.refuse_new();
         // There may be very many that ended long ago.
-        execs.retain(|exec| !exec.has_ended() || !is_gone(exec));
-        for exec in &execs {
-            end(exec);
-        }
+        execs.retain(|exec| !exec.has_ended() || !is_known_gone(exec));
         let graceful = each(&execs, |exec| async move {
             let had_group = exec.state().group.is_some();
+            end(&exec).await;
             close(&exec).await;
             // It was being started.
             if !had_group {
-                end(&exec);
+                end(&exec).await;
             }
             gone_within(&exec, GRACE).await
         });
@@ -45,18 +44,16 @@ impl Registry {
             () = sleep(GRACE) => {}
             _ = hurry => {}
         }
-        for exec in &execs {
-            signal(exec, Signal::SIGKILL);
-        }
         let gone = each(&execs, |exec| async move {
             let gone = timeout(KILL_PATIENCE, async {
+                signal(&exec, &[Signal::SIGKILL]).await;
                 close(&exec).await;
-                signal(&exec, Signal::SIGKILL);
+                signal(&exec, &[Signal::SIGKILL]).await;
                 let gone = gone_within(&exec, KILL_PATIENCE).await;
                 ended(&exec).await;
                 gone
             });
-            let gone = gone.await.unwrap_or_else(|_| is_gone(&exec));
+            let gone = gone.await.unwrap_or_else(|_| is_known_gone(&exec));
             exec.spool().close_if_open();
             gone
         });
@@ -101,21 +98,30 @@ async fn close(exec: &Exec) {
 }
 
 /// Asks the processes to end.
-fn end(exec: &Exec) {
+async fn end(exec: &Exec) {
     exec.set_stopping();
-    signal(exec, Signal::SIGTERM);
-    if exec.description.pty {
-        // An interactive shell ignores SIGTERM, and ends when its terminal goes away.
-        signal(exec, Signal::SIGHUP);
-    }
     // A process that is stopped, as by Ctrl+Z, takes a signal only when it goes on.
-    signal(exec, Signal::SIGCONT);
+    let signals: &[_] = if exec.description.pty {
+        // An interactive shell ignores SIGTERM, and ends when its terminal goes away.
+        &[Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCONT]
+    } else {
+        &[Signal::SIGTERM, Signal::SIGCONT]
+    };
+    signal(exec, signals).await;
 }
 
-fn signal(exec: &Exec, signal: Signal) {
+async fn signal(exec: &Exec, signals: &'static [Signal]) {
     let group = exec.state().group.clone();
-    if let Some(Err(error)) = group.map(|group| group.signal(signal)) {
-        tracing::warn!(%error, id = exec.id, %signal, "can't signal a process group");
+    let Some(group) = group else {
+        return;
+    };
+    let send = move |group: &Group| {
+        let sent = signals.iter().map(|signal| group.signal(*signal).map(drop));
+        sent.fold(Ok(()), io::Result::and)
+    };
+    let sent = group.with(send).await;
+    if let Err(error) = sent.unwrap_or_else(|undone| Err(undone.into())) {
+        tracing::warn!(%error, id = exec.id, ?signals, "can't signal a process group");
     }
 }
 
@@ -127,8 +133,9 @@ async fn gone_within(exec: &Exec, patience: Duration) -> bool {
     }
 }
 
-fn is_gone(exec: &Exec) -> bool {
-    exec.state().group.as_ref().is_none_or(|group| group.is_gone())
+fn is_known_gone(exec: &Exec) -> bool {
+    let group = exec.state().group.clone();
+    group.is_none_or(|group| group.is_known_gone())
 }
 
 /// Waits until the exit code of a process that is gone has reached the readers.

@@ -1,7 +1,10 @@
 use std::{
     collections::BTreeSet,
     io,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -13,6 +16,7 @@ use nix::{
 use tokio::time::{Instant, sleep};
 
 use super::session;
+use crate::blocking::{self, Undone};
 
 /// How often a session is searched for members that were not there before.
 const SESSION_ROUNDS: u32 = 32;
@@ -28,6 +32,8 @@ pub(crate) struct Group {
     id: Pid,
     scope: Scope,
     stage: Mutex<Stage>,
+    /// It was told to stop before its leader was reaped.
+    stopped: AtomicBool,
 }
 
 /// What of an exec is signalled besides its leader.
@@ -57,7 +63,7 @@ enum Stage {
 impl Group {
     /// The group of a leader that was just started.
     pub(super) fn led_by(leader: Pid, scope: Scope) -> Self {
-        Self { id: leader, scope, stage: Mutex::new(Stage::Led) }
+        Self { id: leader, scope, stage: Mutex::new(Stage::Led), stopped: AtomicBool::new(false) }
     }
 
     /// The number of the group, which is also the leader's process id.
@@ -67,6 +73,24 @@ impl Group {
 
     pub(super) fn scope(&self) -> Scope {
         self.scope
+    }
+
+    /// Does `job`, where it holds up nobody: to find the members of a session is a look at all processes, so
+    /// that is done on a thread for it. It is done also where the future is dropped.
+    ///
+    /// # Errors
+    /// When it panics on that thread.
+    pub(crate) async fn with<T: Send + 'static>(
+        self: &Arc<Self>,
+        job: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Undone> {
+        match self.scope {
+            Scope::Group => Ok(job(self)),
+            Scope::Session => {
+                let group = Arc::clone(self);
+                blocking::scan(move || job(&group)).await
+            }
+        }
     }
 
     /// Sends a signal to every member; the null signal only asks whether there is one (POSIX, `kill`).
@@ -80,6 +104,9 @@ impl Group {
             return Ok(Reached::Nobody);
         }
         let outcome = kill(group_target(self.id), signal);
+        if outcome.is_ok() && *stage == Stage::Led && signal.is_some_and(stops) {
+            self.stopped.store(true, Ordering::Release);
+        }
         let in_session = self.signal_session(signal);
         match outcome {
             Err(Errno::ESRCH) => {
@@ -126,10 +153,10 @@ impl Group {
     ///
     /// The system reports the end of a group in no way at all, so this polls. Members that are dead
     /// do not hold it up: the agent reaps the orphans.
-    pub(crate) async fn gone_within(&self, patience: Duration) -> bool {
+    pub(crate) async fn gone_within(self: &Arc<Self>, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let mut pause = Duration::from_millis(1);
-        while !self.is_gone() {
+        while !self.with(Self::is_gone).await.unwrap_or(false) {
             if Instant::now() >= deadline {
                 return false;
             }
@@ -139,7 +166,18 @@ impl Group {
         true
     }
 
-    /// Looks whether a member is left.
+    /// Whether a signal that stops it was sent while its leader had not been reaped. It is known for good
+    /// when the leader's exit code is.
+    pub(crate) fn was_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Whether it was seen that no member is left.
+    pub(crate) fn is_known_gone(&self) -> bool {
+        *self.stage() == Stage::Gone
+    }
+
+    /// Looks whether a member is left. In a session it may take long.
     pub(crate) fn is_gone(&self) -> bool {
         let mut stage = self.stage();
         if *stage == Stage::Orphaned && kill(group_target(self.id), None) == Err(Errno::ESRCH) {
@@ -167,6 +205,11 @@ impl Group {
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether it is one of those that are sent to stop an exec.
+pub(crate) fn stops(signal: Signal) -> bool {
+    matches!(signal, Signal::SIGTERM | Signal::SIGKILL)
 }
 
 /// `kill` takes a group as its negated number.

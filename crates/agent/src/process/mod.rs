@@ -23,13 +23,15 @@ mod waker;
 
 pub(crate) use arrivals::{Arrivals, Piece};
 pub(crate) use end_of_input::EndOfInput;
-pub(crate) use group::{Group, Reached};
+pub(crate) use group::{Group, Reached, stops};
 pub use guardian::{guard, is_guardian};
 pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
 pub(crate) use limits::{FileLimit, Watched};
 pub(crate) use memory::{Memory, open_statm};
 pub(crate) use readiness::watch;
 pub(crate) use reaper::Reaper;
+#[cfg(test)]
+pub(crate) use session::open_processes;
 pub(crate) use spawn::{Process, SpawnError, Spawned, spawn};
 pub(crate) use stdio::Terminal;
 pub(crate) use user::Identity;

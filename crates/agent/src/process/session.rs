@@ -20,7 +20,7 @@ use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 static PROCESSES: OnceLock<Option<Mutex<Dir>>> = OnceLock::new();
 
 /// Opens what it takes to find the members of sessions.
-pub(super) fn open_processes() -> Option<&'static Mutex<Dir>> {
+pub(crate) fn open_processes() -> Option<&'static Mutex<Dir>> {
     let open = || Dir::open("/proc", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty());
     PROCESSES.get_or_init(|| open().ok().map(Mutex::new)).as_ref()
 }

@@ -28,8 +28,6 @@ pub(crate) async fn signal_exec(
     ExecPath(exec): ExecPath,
     JsonBody(request): JsonBody<SignalRequest>,
 ) -> Result<Json<ExecItem>, ApiError> {
-    // On this thread: a signal is to be sent also where no other can be had, and where all that there are
-    // wait for the file system.
-    exec.signal(&request.signal)?;
+    exec.signal(&request.signal).await?;
     Ok(Json(exec.whole_item().await))
 }
