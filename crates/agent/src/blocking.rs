@@ -146,7 +146,9 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::{sync::mpsc, time::Duration};
+
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -169,11 +171,11 @@ mod tests {
                 tokio::spawn(remove(move || released.recv().unwrap_err()))
             })
             .collect();
-        while REMOVERS.queue().jobs.len() < removing.len() - REMOVERS.size {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(run(|| 7).await.unwrap(), 7);
+        // Those that removes have begun before.
+        tokio::task::yield_now().await;
+        let read = timeout(Duration::from_secs(30), run(|| 7)).await;
         drop(held);
+        assert_eq!(read.expect("a reader waits for a removal").unwrap(), 7);
         for removed in removing {
             removed.await.unwrap().unwrap();
         }

@@ -122,18 +122,9 @@ impl Reaper {
         nix::sys::prctl::set_child_subreaper(true)?;
         session::open_processes();
         let (thread, rounds) = mpsc::channel::<oneshot::Sender<bool>>();
-        thread::Builder::new().name("reaper".into()).spawn(move || {
-            for round in rounds {
-                let again = catch_unwind(reap_all).unwrap_or_else(|_| {
-                    tracing::error!(
-                        "the agent failed while it reaped its children; it tries again"
-                    );
-                    true
-                });
-                // The runtime ends.
-                let _gone = round.send(again);
-            }
-        })?;
+        thread::Builder::new()
+            .name("reaper".into())
+            .spawn(move || each_round(&rounds, reap_all))?;
         Ok(Tools { signal: signal(SignalKind::child())?, thread })
     }
 
@@ -376,6 +367,18 @@ fn lock() -> MutexGuard<'static, Option<Table>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Does the same for each round that is asked for, and answers whether to look again soon.
+fn each_round(rounds: &mpsc::Receiver<oneshot::Sender<bool>>, reap: fn() -> bool) {
+    for round in rounds {
+        let again = catch_unwind(reap).unwrap_or_else(|_| {
+            tracing::error!("the agent failed while it reaped its children; it tries again");
+            true
+        });
+        // The runtime ends.
+        let _gone = round.send(again);
+    }
+}
+
 /// Reaps what has ended; says whether to look again soon: a group is left that has lost its leader, or
 /// not all were looked at.
 fn reap_all() -> bool {
@@ -392,6 +395,7 @@ mod tests {
     use std::{
         os::unix::process::CommandExt,
         process::{Child, Command},
+        sync::atomic::{AtomicUsize, Ordering},
     };
 
     use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -437,6 +441,25 @@ mod tests {
         // Of all children, also those of other tests.
         assert_eq!(table.ended(false).len(), 1);
         member.wait().unwrap();
+    }
+
+    #[test]
+    fn a_round_that_panics_is_followed_by_others() {
+        static ROUNDS: AtomicUsize = AtomicUsize::new(0);
+        let (thread, rounds) = mpsc::channel();
+        let reaping = thread::spawn(move || {
+            each_round(&rounds, || {
+                assert_ne!(ROUNDS.fetch_add(1, Ordering::Relaxed), 0, "as it is to");
+                false
+            });
+        });
+        for again in [true, false] {
+            let (round, reaped) = oneshot::channel();
+            thread.send(round).unwrap();
+            assert_eq!(reaped.blocking_recv(), Ok(again));
+        }
+        drop(thread);
+        reaping.join().unwrap();
     }
 
     #[test]

@@ -14,9 +14,14 @@ use reqwest::Method;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use sandpipe_protocol::{ExecStatus, sse::Decoder};
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
+    task::JoinSet,
+    time::sleep,
+};
 
-use crate::support::{Agent, lives, under, until, within};
+use crate::support::{ADMIN, Agent, lives, under, until, within};
 
 /// How many processes and threads an agent and its commands may have.
 const PROCESSES: u64 = 60;
@@ -193,6 +198,55 @@ async fn many_creates_and_large_bodies_at_once_do_not_take_more_memory_than_ther
     }
     assert_eq!(agent.run("echo again").await.output(), "again\n");
     limit(&agent, Resource::As, unlimited.unwrap_or(u64::MAX));
+}
+
+#[tokio::test]
+async fn a_body_that_there_is_no_memory_for_is_answered_after_all_of_it() {
+    let agent = Agent::start();
+    let reader = agent.sh("cat >/dev/null").await;
+    let mapped = status_of(agent.pid(), "VmSize").unwrap();
+    let unlimited = getrlimit(Resource::As).current;
+    limit(&agent, Resource::As, (mapped + 48 * 1024) * 1024);
+
+    let address = agent.url.strip_prefix("http://").unwrap();
+    let mut stream = within(TcpStream::connect(address)).await.unwrap();
+    let request = |line: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "{line} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ADMIN}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    let large = json!({ "type": "stdin", "input": "x".repeat(12 << 20) }).to_string();
+    let path = format!("/api/v1/execs/{}", reader.id);
+    let large = request(&format!("POST {path}/io"), &large);
+    // All of it before any of the answer is read, and the next request after it on the same connection.
+    within(stream.write_all(large.as_bytes())).await.unwrap();
+    let mut answers = BufReader::new(&mut stream);
+    assert_eq!(within(status_line(&mut answers)).await, "HTTP/1.1 503 Service Unavailable\r\n");
+    within(stream.write_all(request(&format!("GET {path}"), "").as_bytes())).await.unwrap();
+    let mut answers = BufReader::new(&mut stream);
+    assert_eq!(within(status_line(&mut answers)).await, "HTTP/1.1 200 OK\r\n");
+    limit(&agent, Resource::As, unlimited.unwrap_or(u64::MAX));
+}
+
+/// Reads an answer with a body; gives its first line.
+async fn status_line(answers: &mut BufReader<&mut TcpStream>) -> String {
+    let (mut first, mut length) = (String::new(), 0);
+    answers.read_line(&mut first).await.unwrap();
+    loop {
+        let mut line = String::new();
+        answers.read_line(&mut line).await.unwrap();
+        let line = line.to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length: ") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    answers.read_exact(&mut vec![0; length]).await.unwrap();
+    first
 }
 
 /// A disk of its own, which is gone with it.
