@@ -1,10 +1,12 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
+    mem,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
+    thread::sleep,
+    time::{Duration, SystemTime},
 };
 
 use nix::{
@@ -23,6 +25,8 @@ const UNFINISHED: &str = "exec.json.new";
 const END: &str = "exec.json.end";
 /// How much longer than the record before that of the end may be.
 const END_GROWTH: usize = 1024;
+/// How long to wait where there is no descriptor for a file: another has to be closed first.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(50);
 /// What the name of a directory ends with that is being removed.
 const REMOVED: &str = "removed";
 
@@ -39,8 +43,8 @@ struct State {
     removed: bool,
     /// The length of the last record.
     len: usize,
-    /// The file for the record of the end, which has its place on disk.
-    end: Option<File>,
+    /// There is a file for the record of the end, which has its room on the disk.
+    end_reserved: bool,
 }
 
 impl Directory {
@@ -85,8 +89,7 @@ impl Directory {
         Ok(Some(json.len() as u64))
     }
 
-    /// Takes what [`Directory::write_end`] needs, after a record was written: a descriptor, and room on
-    /// the disk.
+    /// Takes the room on the disk that [`Directory::write_end`] needs, after a record was written.
     pub(super) fn reserve_end(&self) -> io::Result<()> {
         let mut state = self.state();
         if state.removed {
@@ -97,26 +100,36 @@ impl Directory {
         match fallocate(&file, FallocateFlags::empty(), 0, len) {
             // Such a file system gives room only to what is written.
             Ok(()) | Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => {}
-            Err(errno) => return Err(errno.into()),
+            Err(errno) => {
+                self.remove_end();
+                return Err(errno.into());
+            }
         }
-        state.end = Some(file);
+        state.end_reserved = true;
         Ok(())
     }
 
     /// Gives back what [`Directory::reserve_end`] took.
     pub(super) fn unreserve_end(&self) {
-        let mut state = self.state();
-        if state.end.take().is_some()
-            && let Err(error) = fs::remove_file(self.path.join(END))
-        {
+        if mem::take(&mut self.state().end_reserved) {
+            self.remove_end();
+        }
+    }
+
+    fn remove_end(&self) {
+        if let Err(error) = fs::remove_file(self.path.join(END)) {
             tracing::warn!(%error, directory = %self.path.display(), "can't remove a record");
         }
     }
 
-    /// Writes the last record, as [`Directory::write`] does.
+    /// Writes the last record, as [`Directory::write`] does. Where the agent has no descriptor left it waits
+    /// for one.
     pub(super) fn write_end(&self, record: &Record) -> io::Result<Option<u64>> {
-        let Some(mut file) = self.state().end.take() else {
+        if !mem::take(&mut self.state().end_reserved) {
             return self.write(record);
+        }
+        let Some(mut file) = self.open_end()? else {
+            return Ok(None);
         };
         let json = serde_json::to_vec(record)?;
         file.write_all(&json)?;
@@ -129,11 +142,23 @@ impl Directory {
         Ok(Some(json.len() as u64))
     }
 
+    /// Opens the file for the last record; `None` where the directory has been removed.
+    fn open_end(&self) -> io::Result<Option<File>> {
+        while !self.state().removed {
+            let opened = OpenOptions::new().write(true).open(self.path.join(END));
+            let errno = opened.as_ref().err().and_then(io::Error::raw_os_error);
+            match errno.map(Errno::from_raw) {
+                Some(Errno::EMFILE | Errno::ENFILE) => sleep(DESCRIPTOR_PAUSE),
+                _ => return opened.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
     /// Removes it. An agent that dies meanwhile leaves nothing that looks like an exec.
     pub(super) fn remove(&self) {
         let mut state = self.state();
         state.removed = true;
-        state.end = None;
         drop(state);
         let path = self.path.with_extension(REMOVED);
         let result = fs::rename(&self.path, &path).and_then(|()| remove_all(&path));

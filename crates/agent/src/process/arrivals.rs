@@ -68,7 +68,7 @@ pub(crate) struct Piece {
 /// after it was read, and its next output could overtake the other pipe's.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    queue: OwnedFd,
+    queue: Arc<OwnedFd>,
     waker: Arc<Waker>,
     /// It has been woken since the last wait.
     woken: bool,
@@ -86,15 +86,12 @@ pub(crate) struct Backlog(VecDeque<(Source, usize)>);
 impl Arrivals {
     /// Watches descriptors that are non-blocking.
     pub(super) fn new(sources: Vec<(Source, OwnedFd)>) -> io::Result<Self> {
-        let waker = Waker::new()?;
-        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let queue = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
+        let waker = Waker::new(&queue, WAKER)?;
         for (source, fd) in &sources {
             let data = epoll::EventData::new_u64(source.key());
             epoll::add(&queue, fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         }
-        // Each time that it is woken is an edge: nobody has to read it.
-        let data = epoll::EventData::new_u64(WAKER);
-        epoll::add(&queue, &waker, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(Self {
             queue,
             waker: Arc::new(waker),
@@ -112,8 +109,8 @@ impl Arrivals {
 
     /// How many descriptors it takes.
     pub(crate) fn descriptors(&self) -> usize {
-        // What waits for the sources, and the waker.
-        self.sources.len() + 2
+        // What waits for the sources takes one.
+        self.sources.len() + 1
     }
 
     /// Whether nobody can write any more.

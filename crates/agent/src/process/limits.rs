@@ -5,8 +5,8 @@ use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use super::launch::Launch;
 
 /// How many descriptors a process takes as long as it runs: two pipes, or the two of a terminal, what waits
-/// for them, what wakes that, and the files for output and for the record of its end.
-const PER_PROCESS: usize = 6;
+/// for them, and the file for output, which is closed when that for the record of its end is opened.
+const PER_PROCESS: usize = 4;
 /// How many more it takes whose standard input stays open.
 const INPUT: usize = 1;
 /// How many descriptors the agent takes for itself, for a start that is under way, and for removing.
@@ -102,6 +102,7 @@ mod tests {
     fn processes_leave_connections_and_what_they_read_their_descriptors() {
         let most = |hard| FileLimit { soft: 0, hard }.of_processes();
         assert_eq!((most(1024), most(4096)), (480, 2016));
+        assert_eq!(most(1024) / (PER_PROCESS + INPUT), 96);
         for hard in 128..10_000 {
             let connections = FileLimit { soft: 0, hard }.share(4);
             let all = 2 * connections + OWN + most(hard);

@@ -399,8 +399,14 @@ mod tests {
     };
 
     use nix::sys::wait::{Id, WaitPidFlag, waitid};
+    use rustix::event::epoll;
 
     use super::*;
+
+    fn waker() -> Arc<Waker> {
+        let queue = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        Arc::new(Waker::new(&Arc::new(queue), 0).unwrap())
+    }
 
     /// A process that has ended, and has not been reaped, in a group of that number; 0 is its own.
     fn ended(group: i32) -> (Child, Pid) {
@@ -424,7 +430,7 @@ mod tests {
         table.orphaned.push(guarded());
         assert_eq!(table.ended(true), []);
         table.orphaned.clear();
-        let (exited, _exit) = Exited::new(Arc::new(Waker::new().unwrap()));
+        let (exited, _exit) = Exited::new(waker());
         table.leaders.insert(pid, Leader { guarded: guarded(), exited });
         assert_eq!(table.ended(false), [pid]);
 
@@ -464,10 +470,7 @@ mod tests {
 
     #[test]
     fn a_start_that_panics_does_not_count_as_one_that_is_under_way() {
-        let start = || {
-            let waker = Arc::new(Waker::new().unwrap());
-            Reaper::start::<()>(Scope::Group, waker, |_| panic!("as it is to"))
-        };
+        let start = || Reaper::start::<()>(Scope::Group, waker(), |_| panic!("as it is to"));
         assert!(catch_unwind(start).is_err());
         // Other tests may be starting something.
         let deadline = Instant::now() + Duration::from_mins(1);

@@ -113,8 +113,8 @@ async fn execs_and_connections_leave_each_other_the_descriptors_that_they_need()
 async fn what_outlives_its_command_takes_no_more_than_its_output() {
     let agent = Agent::with(|command| under(command, "--nofile=256"));
     let mut ended = Vec::new();
-    // If each were counted as one that runs, there would be room for 13.
-    for _ in 0..20 {
+    // If each were counted as one that runs, there would be room for 19.
+    for _ in 0..25 {
         let exec = agent.sh("sleep 300 & echo started").await;
         assert_eq!(agent.finish(&exec.id).await.output(), "started\n");
         ended.push(exec.id);
@@ -122,6 +122,28 @@ async fn what_outlives_its_command_takes_no_more_than_its_output() {
     assert_eq!(agent.run("echo again").await.output(), "again\n");
     for id in &ended {
         assert_eq!(agent.delete(id).await.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn a_command_takes_as_many_descriptors_as_it_is_counted_with() {
+    let agent = Agent::start();
+    // What all commands share is there after the first; this request's connection stays open for the next.
+    agent.run("echo first").await;
+    agent.list().await;
+    let open = || std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count();
+    for (interactive, pty, expected) in
+        [(false, false, 4), (true, false, 5), (false, true, 4), (true, true, 5)]
+    {
+        let before = open();
+        let args = ["-c", "echo output; exec sleep 300"];
+        let exec = json!({ "command": "sh", "args": args, "interactive": interactive, "pty": pty });
+        let id = agent.create(exec).await.id;
+        until("there is output", async || !agent.output_now(&id, "").await.is_empty()).await;
+        until("nothing else is open", async || open() <= before + expected).await;
+        assert_eq!(open(), before + expected, "interactive: {interactive}, pty: {pty}");
+        assert_eq!(agent.delete(&id).await.status(), 200);
+        until("nothing of it is open", async || open() == before).await;
     }
 }
 

@@ -176,7 +176,7 @@ async fn many_creates_and_large_bodies_at_once_do_not_take_more_memory_than_ther
     limit(&agent, Resource::As, (mapped + 160 * 1024) * 1024);
 
     let mut requests = JoinSet::new();
-    // Made once: a connection on which nothing comes for long, as where this takes long, is closed.
+    // Made before there is a connection: the agent closes one on which no request comes for 10 s.
     let large = json!({ "type": "stdin", "input": "x".repeat(12 << 20) }).to_string();
     for _ in 0..12 {
         let request = agent.request(Method::POST, &format!("/api/v1/execs/{}/io", reader.id));
@@ -332,6 +332,7 @@ async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
     // A command is run all the same: one like `rm` makes room.
     let other = agent.sh("echo lost; exit 5").await;
     let told_of_other = told(&agent, &other.id).await;
+    assert!(!agent.state.join("execs").join(&other.id).join("exec.json.end").exists());
     let expected =
         Told { sequences: vec![2], gaps: vec![(1, 1)], exit_code: Some(5), output: String::new() };
     assert_eq!(told_of_other, expected);
