@@ -8,7 +8,7 @@ use super::{
     idempotency::{Creation, IdempotencyKey, KeyReused},
     record::Records,
     registry::Registry,
-    start::{StartError, on_own_thread, start, start_at_once},
+    start::{StartError, Started, on_own_thread, start, start_at_once},
 };
 use crate::{
     blocking::{self, Undone},
@@ -91,7 +91,7 @@ impl Registry {
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let registry = Arc::clone(self);
-        // The thread that is to see the process through. It does all of it where there is no need to
+        // The thread that is to observe the process. It does all of it where there is no need to
         // wait: to change to another takes its time.
         let (answer, added) = oneshot::channel();
         on_own_thread(size_of(&request), move |memory| {
@@ -99,15 +99,17 @@ impl Registry {
                 Ok(exec) => exec,
                 Err(error) => return drop(answer.send(Err(error))),
             };
-            let started = autostart.then(|| start_at_once(&exec)).flatten();
-            let (started, running) = match started.transpose() {
-                Ok(running) => (Ok(running.is_some()), running),
+            let started = if autostart { start_at_once(&exec) } else { Ok(None) };
+            let (started, observer) = match started {
+                Ok(Some(Started::Running(observer))) => (Ok(true), Some(observer)),
+                Ok(Some(Started::NothingToObserve)) => (Ok(true), None),
+                Ok(None) => (Ok(false), None),
                 Err(error) => (Err(error), None),
             };
             drop(memory);
             let _gone = answer.send(Ok((Arc::clone(&exec), started)));
-            if let Some(running) = running {
-                running.see_through(&exec);
+            if let Some(observer) = observer {
+                observer.observe(&exec);
             }
         })?;
         let (exec, started) = added.await.unwrap_or(Err(CreateError::Panic))?;

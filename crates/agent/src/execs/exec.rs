@@ -78,7 +78,7 @@ pub(super) struct State {
     end: End,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
-    /// What wakes the thread that sees the process through.
+    /// What wakes the thread that observes the process.
     pub(super) waker: Weak<Waker>,
     /// Standard input, while it is open.
     pub(super) input: Option<Input>,

@@ -102,7 +102,7 @@ mod tests {
     use tokio::time::{sleep, timeout};
 
     use super::*;
-    use crate::{execs::run::tests::running, process::open_processes};
+    use crate::{execs::observe::tests::running, process::open_processes};
 
     #[tokio::test]
     async fn a_search_for_members_of_a_session_holds_up_nobody_else() {

@@ -8,18 +8,18 @@ use std::{
 use sandpipe_protocol::{ExecStatus, OutputType, TerminalSize};
 use tokio::{
     runtime::Handle,
-    sync::{Semaphore, SemaphorePermit, oneshot},
+    sync::{Semaphore, oneshot},
 };
 
 use super::{
     exec::{Exec, Lifecycle},
     input::Input,
-    run::run,
+    observe::observe,
     time::Time,
 };
 use crate::{
     output::Collector,
-    process::{Arrivals, Launch, Memory, Process, SpawnError, Spawned, Watched, spawn},
+    process::{DescriptorPermit, Launch, Memory, OutputPipes, Process, SpawnError, Spawned, spawn},
 };
 
 /// The size of a terminal that nobody has resized yet.
@@ -85,14 +85,15 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
     let started_exec = Arc::clone(exec);
     on_own_thread(launch.size(), move |memory| {
         let exec = started_exec;
-        let running = start_now(&exec, &launch);
+        let started = start_now(&exec, &launch);
         // As large as the request; of no use any more.
         drop((launch, memory));
-        match running {
-            Ok(running) => {
+        match started {
+            Ok(Started::Running(observer)) => {
                 let _gone = answer.send(Ok(()));
-                running.see_through(&exec);
+                observer.observe(&exec);
             }
+            Ok(Started::NothingToObserve) => drop(answer.send(Ok(()))),
             Err(error) => drop(answer.send(Err(error))),
         }
     })?;
@@ -102,15 +103,15 @@ pub(crate) async fn start(exec: &Arc<Exec>) -> Result<(), StartError> {
 }
 
 /// Starts an exec that nobody else knows yet, on this thread; `None` where it has to wait for its turn. It
-/// blocks until the process runs, which is to be seen through then.
-pub(super) fn start_at_once(exec: &Arc<Exec>) -> Option<Result<Running, StartError>> {
-    let _turn: SemaphorePermit<'_> = STARTS.try_acquire().ok()?;
-    let lifecycle = exec.lifecycle.try_lock().ok()?;
-    Some(match launch_of(exec, *lifecycle) {
-        Ok(Some(launch)) => start_now(exec, &launch),
-        Ok(None) => Ok(Running(None)),
-        Err(error) => Err(error),
-    })
+/// blocks until the process runs, which is to be observed then.
+pub(super) fn start_at_once(exec: &Arc<Exec>) -> Result<Option<Started>, StartError> {
+    let (Ok(_turn), Ok(lifecycle)) = (STARTS.try_acquire(), exec.lifecycle.try_lock()) else {
+        return Ok(None);
+    };
+    match launch_of(exec, *lifecycle)? {
+        Some(launch) => start_now(exec, &launch).map(Some),
+        None => Ok(Some(Started::NothingToObserve)),
+    }
 }
 
 /// How to start an exec, while its lifecycle is held; `None` where it runs already.
@@ -130,28 +131,32 @@ fn launch_of(exec: &Exec, lifecycle: Lifecycle) -> Result<Option<Arc<Launch>>, S
     }
 }
 
-/// A process that was started, with all that it takes to see it through; none where its command can't be
-/// run.
-pub(super) struct Running(Option<Seen>);
-
-struct Seen {
-    output: Arrivals,
-    exit: oneshot::Receiver<i32>,
-    ended: oneshot::Sender<()>,
-    watched: Watched,
+/// What a start leaves to be done.
+pub(super) enum Started {
+    /// The process runs, and its output and exit code are to be taken.
+    Running(Observer),
+    /// The command can't be executed, or was started before.
+    NothingToObserve,
 }
 
-impl Running {
-    /// Sees it through on this thread. It blocks until it is over.
-    pub(super) fn see_through(self, exec: &Arc<Exec>) {
-        if let Some(Seen { output, exit, ended, watched }) = self.0 {
-            run(exec, Collector::new(Arc::clone(&exec.spool)), output, exit, ended, watched);
-        }
+/// All that it takes to observe a process to its end.
+pub(super) struct Observer {
+    output: OutputPipes,
+    exit: oneshot::Receiver<i32>,
+    ended: oneshot::Sender<()>,
+    descriptors: DescriptorPermit,
+}
+
+impl Observer {
+    /// Observes it on this thread. It blocks until it is over.
+    pub(super) fn observe(self, exec: &Arc<Exec>) {
+        let Self { output, exit, ended, descriptors } = self;
+        observe(exec, Collector::new(Arc::clone(&exec.spool)), output, exit, ended, descriptors);
     }
 }
 
 /// Starts an exec, while its lifecycle is held. Where the agent fails in the middle, nothing is left of it.
-fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
+fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartError> {
     let started = catch_unwind(AssertUnwindSafe(|| spawn_process(exec, launch)));
     started.unwrap_or_else(|_| {
         exec.set_lost();
@@ -159,31 +164,31 @@ fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
     })
 }
 
-fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Running, StartError> {
-    let watched = Watched::one(launch).map_err(SpawnError::from)?;
+fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartError> {
+    let descriptors = DescriptorPermit::acquire(launch).map_err(SpawnError::from)?;
     // Before there is a process, whose end must not need what may not be there any more.
     exec.reserve_end();
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
-    match spawn(launch, size, watched).inspect_err(|_| exec.unreserve_end())? {
+    match spawn(launch, size, descriptors).inspect_err(|_| exec.unreserve_end())? {
         Spawned::Running(process) => {
-            let seen = set_running(exec, process);
+            let observer = set_running(exec, process);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
             exec.write_record();
-            Ok(Running(Some(seen)))
+            Ok(Started::Running(observer))
         }
         Spawned::CannotRun { exit_code, reason } => {
             let mut collector = Collector::new(Arc::clone(&exec.spool));
             collector.push(OutputType::Stderr, reason.as_bytes());
             exec.end(exit_code);
-            Ok(Running(None))
+            Ok(Started::NothingToObserve)
         }
     }
 }
 
-/// Gives what it takes to see the process through.
-fn set_running(exec: &Arc<Exec>, process: Process) -> Seen {
-    let Process { group, exit, output, input, terminal, watched } = process;
+/// Gives what it takes to observe the process.
+fn set_running(exec: &Arc<Exec>, process: Process) -> Observer {
+    let Process { group, exit, output, input, terminal, descriptors } = process;
     let pid = group.id().as_raw().unsigned_abs();
     // First of all: with it, what fails from here on ends the process.
     exec.state().group = Some(group);
@@ -209,5 +214,5 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> Seen {
     state.terminal = terminal;
     drop(state);
     exec.changed();
-    Seen { output, exit, ended, watched }
+    Observer { output, exit, ended, descriptors }
 }

@@ -115,11 +115,11 @@ async fn signal(exec: &Exec, signals: &'static [Signal]) {
     let Some(group) = group else {
         return;
     };
-    let send = move |group: &Group| {
+    let signal_all = move |group: &Group| {
         let sent = signals.iter().map(|signal| group.signal(*signal).map(drop));
         sent.fold(Ok(()), io::Result::and)
     };
-    let sent = group.with(send).await;
+    let sent = group.with(signal_all).await;
     if let Err(error) = sent.unwrap_or_else(|undone| Err(undone.into())) {
         tracing::warn!(%error, id = exec.id, ?signals, "can't signal a process group");
     }

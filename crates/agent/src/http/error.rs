@@ -89,7 +89,7 @@ impl From<SpawnError> for ApiError {
         match error {
             SpawnError::Invalid(_) => Self::bad_request(error.to_string()),
             SpawnError::SetUp(_) => Self::internal(error),
-            SpawnError::NoRoom { .. } | SpawnError::TooManyWatched(_) => {
+            SpawnError::NoRoom { .. } | SpawnError::TooManyDescriptors(_) => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
             }
         }

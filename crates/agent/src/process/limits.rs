@@ -47,29 +47,29 @@ impl FileLimit {
     }
 }
 
-/// How many descriptors the processes take that are watched.
+/// How many descriptors processes take that run, or whose output is held open.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// The descriptors of a process that is watched, until it is dropped.
+/// The descriptors that a process may take, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct DescriptorPermit {
     descriptors: usize,
 }
 
-/// Those that are watched take so many descriptors that those of one more may be missing elsewhere.
+/// Processes take so many descriptors that those of one more may be missing elsewhere.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the agent may have {limit} open files, and commands that run, or whose output is held open, take the \
      {most} that it has for them: stop some, or start it with a higher limit (ulimit -n)"
 )]
-pub(crate) struct TooManyWatched {
+pub(crate) struct TooManyDescriptors {
     most: usize,
     limit: usize,
 }
 
-impl Watched {
+impl DescriptorPermit {
     /// Takes the descriptors of one more.
-    pub(crate) fn one(launch: &Launch) -> Result<Self, TooManyWatched> {
+    pub(crate) fn acquire(launch: &Launch) -> Result<Self, TooManyDescriptors> {
         let limit = launch.file_limit;
         let most = limit.of_processes();
         let descriptors = PER_PROCESS + if launch.interactive { INPUT } else { 0 };
@@ -77,20 +77,20 @@ impl Watched {
         TAKEN
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
             .map(|_| Self { descriptors })
-            .map_err(|_| TooManyWatched { most, limit: limit.share(1) })
+            .map_err(|_| TooManyDescriptors { most, limit: limit.share(1) })
     }
 
-    /// From now on it takes no more than so many.
-    pub(crate) fn keep(&mut self, descriptors: usize) {
+    /// From now on it takes no more than so many: the rest is given back.
+    pub(crate) fn shrink_to(&mut self, descriptors: usize) {
         let kept = self.descriptors.min(descriptors);
         TAKEN.fetch_sub(self.descriptors - kept, Ordering::AcqRel);
         self.descriptors = kept;
     }
 }
 
-impl Drop for Watched {
+impl Drop for DescriptorPermit {
     fn drop(&mut self) {
-        self.keep(0);
+        self.shrink_to(0);
     }
 }
 

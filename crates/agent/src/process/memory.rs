@@ -16,7 +16,7 @@ use nix::{
     unistd::{SysconfVar, sysconf},
 };
 
-/// How many bytes are left in any case: so much may be taken to see those commands through that run, and
+/// How many bytes are left in any case: so much may be taken to observe those commands that run, and
 /// to answer clients.
 const RESERVE: usize = 32 * 1024 * 1024;
 

@@ -1,7 +1,6 @@
 //! Processes: how one is started, as whom, in which group, how it is reaped, and how its pipes are
 //! read.
 
-mod arrivals;
 mod child;
 mod end_of_input;
 mod exit;
@@ -11,6 +10,7 @@ mod guardian;
 mod launch;
 mod limits;
 mod memory;
+mod output_pipes;
 mod program;
 mod readiness;
 mod reaper;
@@ -21,13 +21,13 @@ mod user;
 mod wait;
 mod waker;
 
-pub(crate) use arrivals::{Arrivals, Piece};
 pub(crate) use end_of_input::EndOfInput;
 pub(crate) use group::{Group, Reached, stops};
 pub use guardian::{guard, is_guardian};
 pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
-pub(crate) use limits::{FileLimit, Watched};
+pub(crate) use limits::{DescriptorPermit, FileLimit};
 pub(crate) use memory::{Memory, open_statm};
+pub(crate) use output_pipes::{OutputPipes, PipeChunk};
 pub(crate) use readiness::watch;
 pub(crate) use reaper::Reaper;
 #[cfg(test)]

@@ -10,11 +10,11 @@ use sandpipe_protocol::TerminalSize;
 use tokio::sync::oneshot;
 
 use super::{
-    arrivals::Arrivals,
     child::{Child, Failure},
     group::{Group, Scope},
     launch::{InvalidLaunch, Launch},
-    limits::{TooManyWatched, Watched},
+    limits::{DescriptorPermit, TooManyDescriptors},
+    output_pipes::OutputPipes,
     program::Program,
     reaper::Reaper,
     stdio::{Streams, Terminal},
@@ -27,12 +27,12 @@ pub(crate) struct Process {
     pub(crate) group: Arc<Group>,
     /// Gets the exit code once the process has been reaped.
     pub(crate) exit: oneshot::Receiver<i32>,
-    pub(crate) output: Arrivals,
+    pub(crate) output: OutputPipes,
     /// The other end of standard input, non-blocking; none where it was not to stay open.
     pub(crate) input: Option<OwnedFd>,
     pub(crate) terminal: Option<Terminal>,
-    /// What it is watched with.
-    pub(crate) watched: Watched,
+    /// The descriptors that it takes.
+    pub(crate) descriptors: DescriptorPermit,
 }
 
 /// What became of a command. That it can't be executed is a result like another.
@@ -55,7 +55,7 @@ pub(crate) enum SpawnError {
     #[error("the agent could not prepare the process: {0}")]
     SetUp(io::Error),
     #[error(transparent)]
-    TooManyWatched(#[from] TooManyWatched),
+    TooManyDescriptors(#[from] TooManyDescriptors),
     #[error("the system refuses {what}: {error}; stop some commands, or raise its limit ({limit})")]
     NoRoom { what: &'static str, limit: &'static str, error: io::Error },
 }
@@ -87,7 +87,7 @@ impl SpawnError {
 pub(crate) fn spawn(
     launch: &Launch,
     size: TerminalSize,
-    watched: Watched,
+    descriptors: DescriptorPermit,
 ) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
     // It was found fit to be started, which a NUL is not.
@@ -95,7 +95,7 @@ pub(crate) fn spawn(
     let program = Program::of(launch).map_err(nul)?;
     let cwd = CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?;
     let streams = Streams::open(launch, size).map_err(SpawnError::set_up)?;
-    let output = Arrivals::new(streams.sources).map_err(SpawnError::set_up)?;
+    let output = OutputPipes::new(streams.sources).map_err(SpawnError::set_up)?;
     let identity = launch.identity.as_ref().filter(|_| may_switch());
     let scope = if launch.pty { Scope::Session } else { Scope::Group };
     let waker = Arc::clone(output.waker());
@@ -118,7 +118,7 @@ pub(crate) fn spawn(
             output,
             input: streams.input,
             terminal: streams.terminal,
-            watched,
+            descriptors,
         })),
         Err(failure) => judge(launch, failure),
     }

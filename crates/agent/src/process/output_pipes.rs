@@ -18,7 +18,7 @@ const WAKER: u64 = 3;
 /// The most that is taken of a terminal after its process has ended: more than its buffers hold.
 const TERMINAL_BACKLOG: usize = 64 * 1024;
 
-/// Where a piece of output comes from.
+/// Where output comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     Stdout,
@@ -54,12 +54,13 @@ impl Source {
 
 /// Bytes that were read: the first `len` of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct PipeChunk {
     pub(crate) kind: OutputType,
     pub(crate) len: usize,
 }
 
-/// A process's output in the order in which it arrives, over both pipes.
+/// The pipes, or the terminal, that a process writes its output to. They are read in the order in which it
+/// arrives, over both pipes.
 ///
 /// The pipes are watched by an epoll instance of their own, whose ready list is first in, first out:
 /// the pipe that became ready first is read first, however late the agent looks. More is not known:
@@ -67,7 +68,7 @@ pub(crate) struct Piece {
 /// They are watched edge-triggered: a level-triggered pipe would keep its old place in the list
 /// after it was read, and its next output could overtake the other pipe's.
 #[derive(Debug)]
-pub(crate) struct Arrivals {
+pub(crate) struct OutputPipes {
     queue: Arc<OwnedFd>,
     waker: Arc<Waker>,
     /// It has been woken since the last wait.
@@ -83,7 +84,7 @@ pub(crate) struct Arrivals {
 #[derive(Debug)]
 pub(crate) struct Backlog(VecDeque<(Source, usize)>);
 
-impl Arrivals {
+impl OutputPipes {
     /// Watches descriptors that are non-blocking.
     pub(super) fn new(sources: Vec<(Source, OwnedFd)>) -> io::Result<Self> {
         let queue = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
@@ -153,8 +154,8 @@ impl Arrivals {
         Ok(())
     }
 
-    /// Reads the next piece without waiting; `None` where there is nothing now.
-    pub(crate) fn read_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<Piece>> {
+    /// Reads the next chunk without waiting; `None` where there is nothing now.
+    pub(crate) fn read_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<PipeChunk>> {
         self.take_ready(Some(&Timespec::default()))?;
         while let Some(source) = self.ready.pop_front() {
             let Some(len) = self.read_source(source, buffer)? else {
@@ -164,7 +165,7 @@ impl Arrivals {
                 self.ready.push_back(source);
             }
             let kind = source.output_type();
-            return Ok(Some(Piece { kind, len }));
+            return Ok(Some(PipeChunk { kind, len }));
         }
         Ok(None)
     }
@@ -191,12 +192,12 @@ impl Arrivals {
         Ok(Backlog(backlog))
     }
 
-    /// Reads the next piece of a backlog, without waiting; `None` at its end.
+    /// Reads the next chunk of a backlog, without waiting; `None` at its end.
     pub(crate) fn read_backlog(
         &mut self,
         backlog: &mut Backlog,
         buffer: &mut [u8],
-    ) -> io::Result<Option<Piece>> {
+    ) -> io::Result<Option<PipeChunk>> {
         while let Some((source, left)) = backlog.0.pop_front() {
             let wanted = left.min(buffer.len());
             let Some(part) = buffer.get_mut(..wanted).filter(|part| !part.is_empty()) else {
@@ -207,7 +208,7 @@ impl Arrivals {
             };
             backlog.0.push_back((source, left - len));
             let kind = source.output_type();
-            return Ok(Some(Piece { kind, len }));
+            return Ok(Some(PipeChunk { kind, len }));
         }
         Ok(None)
     }
@@ -285,16 +286,16 @@ mod tests {
             rustix::io::ioctl_fionbio(fd, true).unwrap();
         }
         let sources = vec![(Source::Stdout, stdout), (Source::Stderr, stderr)];
-        let mut arrivals = Arrivals::new(sources).unwrap();
+        let mut pipes = OutputPipes::new(sources).unwrap();
         let mut buffer = [0; 4];
         write(&to_stdout, b"full").unwrap();
-        let piece = Piece { kind: OutputType::Stdout, len: 4 };
-        assert_eq!(arrivals.read_now(&mut buffer).unwrap(), Some(piece));
+        let chunk = PipeChunk { kind: OutputType::Stdout, len: 4 };
+        assert_eq!(pipes.read_now(&mut buffer).unwrap(), Some(chunk));
         write(&to_stderr, b"e").unwrap();
         write(&to_stdout, b"o").unwrap();
         let mut kinds = Vec::new();
         for _ in 0..2 {
-            kinds.push(arrivals.read_now(&mut buffer).unwrap().unwrap().kind);
+            kinds.push(pipes.read_now(&mut buffer).unwrap().unwrap().kind);
         }
         assert_eq!(kinds, [OutputType::Stderr, OutputType::Stdout]);
     }

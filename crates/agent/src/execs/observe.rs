@@ -9,26 +9,26 @@ use tokio::sync::oneshot;
 use super::exec::Exec;
 use crate::{
     output::Collector,
-    process::{Arrivals, Piece, Watched},
+    process::{DescriptorPermit, OutputPipes, PipeChunk},
 };
 
 /// The most bytes that are read of a pipe at once: what a pipe holds by default.
 const CHUNK: usize = 64 * 1024;
 
-/// Sees a process through: brings its output to the spool, and its exit code after it. It blocks until
+/// Observes a process: brings its output to the spool, and its exit code after it. It blocks until
 /// nobody can write any more output, or the exec is deleted.
 ///
 /// It needs nothing that is not there before the process: no thread, since it has this one, and no
 /// descriptor. Where it fails in whatever way the exec is stopped, and its readers are told.
 ///
 /// `ended` is dropped with the process, which closes its standard input.
-pub(super) fn run(
+pub(super) fn observe(
     exec: &Exec,
     collector: impl Collect,
-    output: Arrivals,
+    output: OutputPipes,
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
-    mut watched: Watched,
+    mut descriptors: DescriptorPermit,
 ) {
     let mut intake = Intake { output, exit, collector, buffer: vec![0; CHUNK] };
     let seen = catch_unwind(AssertUnwindSafe(|| {
@@ -38,12 +38,12 @@ pub(super) fn run(
         exec.end(exit_code);
         Ok(())
     }));
-    if let Err(error) = seen.unwrap_or(Err(Lost::Panic)) {
+    if let Err(error) = seen.unwrap_or(Err(ObserverError::Panic)) {
         tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
         exec.set_lost();
         return;
     }
-    watched.keep(intake.output.descriptors());
+    descriptors.shrink_to(intake.output.descriptors());
     // Closing the pipes of a deleted one ends what still writes to them; its group has been killed before.
     note(exec, intake.output.discard(&mut intake.buffer, || exec.is_deleted()));
 }
@@ -69,14 +69,14 @@ impl Collect for Collector {
 
 /// The way from the pipes to the spool.
 struct Intake<C> {
-    output: Arrivals,
+    output: OutputPipes,
     exit: oneshot::Receiver<i32>,
     collector: C,
     buffer: Vec<u8>,
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Lost {
+enum ObserverError {
     #[error("the agent failed while it took the output")]
     Panic,
     #[error("the process was not reaped")]
@@ -87,27 +87,27 @@ enum Lost {
 
 impl<C: Collect> Intake<C> {
     /// Takes output until the process has ended, and gives its exit code.
-    fn collect(&mut self, exec: &Exec) -> Result<i32, Lost> {
+    fn collect(&mut self, exec: &Exec) -> Result<i32, ObserverError> {
         let mut readable = true;
         loop {
             match self.exit.try_recv() {
                 Ok(exit_code) => return Ok(exit_code),
-                Err(oneshot::error::TryRecvError::Closed) => return Err(Lost::Exit),
+                Err(oneshot::error::TryRecvError::Closed) => return Err(ObserverError::Exit),
                 Err(oneshot::error::TryRecvError::Empty) => {}
             }
             let taken = if readable { self.take() } else { self.output.wait() };
             match taken {
-                Err(error) if !readable => return Err(Lost::Wait(error)),
+                Err(error) if !readable => return Err(ObserverError::Wait(error)),
                 taken => readable &= note(exec, taken),
             }
         }
     }
 
-    /// Takes a piece, or waits until there may be one. Where it closed its output and lives on, its end
+    /// Takes a chunk, or waits until there may be one. Where it closed its output and lives on, its end
     /// ends the wait.
     fn take(&mut self) -> io::Result<()> {
         match self.output.read_now(&mut self.buffer)? {
-            Some(piece) => self.push(piece),
+            Some(chunk) => self.push(chunk),
             None => self.output.wait()?,
         }
         Ok(())
@@ -121,15 +121,15 @@ impl<C: Collect> Intake<C> {
 
     fn take_backlog(&mut self) -> io::Result<()> {
         let mut backlog = self.output.backlog()?;
-        while let Some(piece) = self.output.read_backlog(&mut backlog, &mut self.buffer)? {
-            self.push(piece);
+        while let Some(chunk) = self.output.read_backlog(&mut backlog, &mut self.buffer)? {
+            self.push(chunk);
         }
         Ok(())
     }
 
-    fn push(&mut self, piece: Piece) {
-        let bytes = self.buffer.get(..piece.len).unwrap_or_default();
-        self.collector.push(piece.kind, bytes);
+    fn push(&mut self, chunk: PipeChunk) {
+        let bytes = self.buffer.get(..chunk.len).unwrap_or_default();
+        self.collector.push(chunk.kind, bytes);
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) mod tests {
         state_dir::Keep,
     };
 
-    /// An exec of a script, and its process, which nobody sees through yet.
+    /// An exec of a script, and its process, which nobody observes yet.
     pub(in crate::execs) fn running(
         directory: &TempDir,
         script: &str,
@@ -187,8 +187,8 @@ pub(super) mod tests {
         };
         let launch = Launch::prepare(request, registry.surroundings()).unwrap();
         let size = TerminalSize { cols: 80, rows: 24 };
-        let watched = Watched::one(&launch).unwrap();
-        let Ok(Spawned::Running(process)) = spawn(&launch, size, watched) else {
+        let descriptors = DescriptorPermit::acquire(&launch).unwrap();
+        let Ok(Spawned::Running(process)) = spawn(&launch, size, descriptors) else {
             panic!("it does not run")
         };
         let records = Some(Records { creation: None });
@@ -235,7 +235,7 @@ pub(super) mod tests {
         let (gone, exit) = oneshot::channel();
         drop(gone);
         let collector = Collector::new(Arc::clone(exec.spool()));
-        run(&exec, collector, process.output, exit, ended, process.watched);
+        observe(&exec, collector, process.output, exit, ended, process.descriptors);
         is_lost(&registry, &exec, reader, &directory).await;
     }
 
@@ -272,8 +272,9 @@ pub(super) mod tests {
         let observed = Arc::clone(&exec);
         let collector = Failing { collector: Collector::new(Arc::clone(exec.spool())), pieces: 0 };
         let input = process.input.take().unwrap();
-        let (output, watched) = (process.output, process.watched);
-        let thread = thread::spawn(move || run(&observed, collector, output, exit, ended, watched));
+        let (output, descriptors) = (process.output, process.descriptors);
+        let thread =
+            thread::spawn(move || observe(&observed, collector, output, exit, ended, descriptors));
         assert!(is_first(following.next().await.unwrap()));
         write(&input, b"\n").unwrap();
         reap(pid);
@@ -315,7 +316,14 @@ pub(super) mod tests {
             }
             let observed = Arc::clone(&exec);
             let thread = thread::spawn(move || {
-                run(&observed, Failing(failing), process.output, exit, ended, process.watched);
+                observe(
+                    &observed,
+                    Failing(failing),
+                    process.output,
+                    exit,
+                    ended,
+                    process.descriptors,
+                );
             });
             // The group was killed: nothing else ends it.
             reap(pid);
