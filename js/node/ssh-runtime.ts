@@ -32,7 +32,9 @@ const ON_THE_WAY_MS = 5_000;
 /**
  * A machine that is reached over SSH: scripts run there with its `sh`. It uses the system's OpenSSH,
  * whose connection is made with the first script and shared by all. Whatever the user's configuration says,
- * neither agent nor screen nor ports are forwarded, and nothing runs on this machine.
+ * neither agent nor screen nor ports are forwarded, and nothing runs on this machine for the other side. What
+ * the configuration has run to find the host, to reach it or to know its key (`ProxyCommand`, `Match exec`,
+ * `KnownHostsCommand`) is run.
  *
  * @throws {InvalidArgumentError} An option is wrong.
  */
@@ -116,7 +118,8 @@ export class SshRuntime implements Runtime, AsyncDisposable {
       const { cut } = remote.said;
       if (cut) stopping ??= this.#stop(remote);
       const stopped = await stopping;
-      const { output, exitCode } = remote.said;
+      const { exitCode } = remote;
+      const { output } = remote.said;
       if (cut) throw outputLimit(output, stopped?.left === true, stopped?.cause);
       if (stopped !== undefined) throw interrupted(stop, output, stopped);
       if (exitCode === undefined) throw lost(this.#host, remote.errors, output);
@@ -170,8 +173,8 @@ export class SshRuntime implements Runtime, AsyncDisposable {
       const longest = GRACE_MS + KILL_PATIENCE_MS + ON_THE_WAY_MS;
       await Promise.race([remote.ended, pause(longest, undefined, { ref: false })]);
       remote.kill();
-      const { exitCode, output } = remote.said;
-      if (exitCode === undefined) throw lost(this.#host, remote.errors, output);
+      const { output } = remote.said;
+      if (remote.exitCode === undefined) throw lost(this.#host, remote.errors, output);
       return output;
     });
   }
@@ -205,6 +208,11 @@ class RemoteShell {
       greet(false);
       end();
     };
+    const over = (): void => {
+      end();
+      // What the script left in the background may hold the stream open for ever.
+      this.kill();
+    };
     this.#child.once("close", gone).once("error", (error) => {
       this.#failure = error;
       gone();
@@ -215,17 +223,20 @@ class RemoteShell {
       this.said.feed(text);
       if (this.said.there) greet(true);
       if (this.said.cut) end();
-      if (this.said.exitCode !== undefined) {
-        end();
-        // What the script left in the background may hold the stream open for ever.
-        this.kill();
-      }
+      if (this.said.exitCode !== undefined) over();
     });
     stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.errors += text;
+      // The rest of its output may come after that.
+      if (this.exitCode !== undefined) setTimeout(over, ON_THE_WAY_MS).unref();
     });
     // A shell that has ended takes no more; its end is what counts.
     stdin?.on("error", () => undefined).write(greeting(this.#nonce));
+  }
+
+  /** The script's exit code, once it is known. */
+  get exitCode(): number | undefined {
+    return this.said.exitCode ?? this.said.exitCodeIn(this.errors);
   }
 
   /** Why there is no shell. */

@@ -1,5 +1,18 @@
 // @ts-check
 // A script means the same over SSH as here: what `sh -c` makes of it.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { sshRuntime } from "sandpipe/node";
+
+// No part of the package's interface.
+import { greeting, RemoteOutput, wrapped } from "../../dist/node/ssh/remote-script.js";
+import { startSshd } from "../sshd.mjs";
 import { directoryWith, openSsh, testMeaning } from "./script-meaning.mjs";
 
 for (const shell of ["dash", "busybox"]) {
@@ -7,3 +20,76 @@ for (const shell of ["dash", "busybox"]) {
     openSsh(`${directoryWith(shell)}:${process.env["PATH"]}`),
   );
 }
+
+describe("a script over SSH that leaves its stdout non-blocking and full", () => {
+  /** @type {string} */
+  let folder;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  /**
+   * Fills its stdout for some time, in milliseconds, makes a file, and is killed: Node.js would make stdout
+   * blocking again.
+   *
+   * @param {number} ms @param {string} file
+   */
+  const filling = (ms, file) => `'${process.execPath}' -e '
+    process.stdout.on("error", () => undefined);
+    const { writeFileSync, writeSync } = require("node:fs");
+    const end = performance.now() + ${ms};
+    const chunk = Buffer.alloc(4096, "x");
+    let full = false;
+    do {
+      try {
+        writeSync(1, chunk);
+      } catch {
+        if (!full) writeFileSync("${file}", "");
+        full = true;
+      }
+    } while (!full || performance.now() < end);
+    process.kill(process.pid, "SIGKILL");'`;
+
+  for (const shell of ["dash", "bash", "busybox"]) {
+    it(
+      `has its exit code with ${shell}, while something fills it`,
+      { timeout: 60_000 },
+      async (t) => {
+        const path = `${directoryWith(shell)}:${process.env["PATH"]}`;
+        const server = await startSshd({ settings: [`SetEnv PATH=${path}`] });
+        const ssh = sshRuntime(server.options);
+        t.after(async () => {
+          await ssh.close();
+          await server.stop();
+        });
+        const runs = Array.from({ length: 4 }, async (_, run) => {
+          const file = join(folder, `${shell}-${run}`);
+          const script = `${filling(500, file)} & until [ -e ${file} ]; do sleep 0.02; done; exit 7`;
+          const { exitCode, output } = await ssh.run(script);
+          assert.deepEqual([exitCode, output.replaceAll("x", "")], [7, ""]);
+        });
+        await Promise.all(runs);
+      },
+    );
+
+    it(`says it on stderr with ${shell} where stdout stays full`, { timeout: 60_000 }, async () => {
+      // Without pauses.
+      const path = directoryWith(shell, { sleep: "/bin/true" });
+      const child = spawn(join(path, "sh"), {
+        env: { ...process.env, PATH: `${path}:${process.env["PATH"]}` },
+        stdio: ["pipe", "pipe", "pipe"],
+      });
+      const file = join(folder, `${shell}-full`);
+      child.stdin.write(greeting("nonce"));
+      await once(child.stdout, "data");
+      child.stdout.pause();
+      child.stdin.end(wrapped(`${filling(0, file)}; exit 7`));
+      let said = "";
+      for await (const text of child.stderr.setEncoding("utf8")) said += text;
+      assert.equal(new RemoteOutput("nonce").exitCodeIn(said), 7, said);
+      child.stdout.resume();
+      await once(child, "close");
+    });
+  }
+});

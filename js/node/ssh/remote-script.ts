@@ -14,6 +14,9 @@ const SEPARATOR = "\u001e";
 /** The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end). */
 const MAX_ARGUMENT = 128 * 1024 - 1;
 
+/** How often the shell that waits tries to say how the script has ended, every 0.1 s. */
+const END_ATTEMPTS = 600;
+
 /**
  * Makes a shell start the one for the script and, when that has ended, say with which code. It is one
  * command: the shell has read all of it before the other one begins to read.
@@ -24,9 +27,14 @@ const MAX_ARGUMENT = 128 * 1024 - 1;
  * for the script alone: in what a shell starts its traps are reset (POSIX, Shell Command Language, 2.12).
  *
  * Its stderr is not the script's: shells write there what their children died of.
+ *
+ * Its stdout is: a program that made it non-blocking, and was killed, may have left it so and full. What
+ * can't be written then is written later. If something that the script has left behind keeps stdout full,
+ * the end is said on stderr in the end. SIGPIPE: nobody is there to be told.
  */
 export function greeting(nonce: string): string {
   const start = `sh -c ${quote(beginning(nonce))} 2>&3 3>&-`;
+  const end = `printf '\\036${nonce}:e%d\\036' "$code"`;
   const signals = "HUP INT QUIT USR1 USR2 PIPE ALRM TERM";
   return `{
 exec 3>&2 2>/dev/null
@@ -42,7 +50,13 @@ else
   ${start}
 fi
 code=$?
-printf '\\036${nonce}:e%d\\036' "$code"
+trap 'exit "$code"' PIPE
+attempt=1
+until ${end}; do
+  if [ "$attempt" -ge ${END_ATTEMPTS} ]; then ${end} >&3; break; fi
+  sleep 0.1 || { sleep 1; attempt=$((attempt + 9)); }
+  attempt=$((attempt + 1))
+done
 exit "$code"
 }
 `;
@@ -163,8 +177,14 @@ export class RemoteOutput {
     if (!this.there) return;
     const status = this.#find("e");
     if (status === undefined) this.#keep(Math.max(0, this.#tail.length - 80));
-    // Death by signal N is 256 + N in ksh93, 384 + N in yash.
-    else this.#exitCode = status > 255 ? 128 + (status & 127) : status;
+    else this.#exitCode = exitCodeOf(status);
+  }
+
+  /** The script's exit code in what came on stderr: where it can't be said on stdout. */
+  exitCodeIn(errors: string): number | undefined {
+    const [, said] = errors.split(`${this.#prefix}e`);
+    const [status, ...rest] = said?.split(SEPARATOR) ?? [];
+    return rest.length === 0 ? undefined : exitCodeOf(Number(status));
   }
 
   /** Finds a marker; what is before it is output, unless it is the first one. */
@@ -184,4 +204,9 @@ export class RemoteOutput {
     this.#transcript.append(this.#tail.slice(0, length));
     this.#tail = this.#tail.slice(length);
   }
+}
+
+/** Death by signal N is 256 + N in ksh93, 384 + N in yash. */
+function exitCodeOf(status: number): number {
+  return status > 255 ? 128 + (status & 127) : status;
 }
