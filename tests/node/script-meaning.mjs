@@ -33,6 +33,12 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
+/**
+ * The process id in a shell's message of what a job died of: bash's is `sh: line 1:  4711 Killed   sleep 600`. Any
+ * other number is what the script means.
+ */
+const JOB = /(?<=^\S+: line \d+: +)\d+(?= )/gm;
+
 /** By shell, `PATH` and script. @type {Map<string, Promise<ExecResult>>} */
 const known = new Map();
 
@@ -91,7 +97,7 @@ async function byItself(shell, script, path) {
 export function testMeaning(name, open, { scripts = SCRIPTS, apart = false } = {}) {
   /** What does not change from run to run. @param {ExecResult} result */
   const comparable = ({ exitCode, output }) => {
-    const lines = output.replace(/\b\d{3,7}\b/g, "PID").split("\n");
+    const lines = output.replace(JOB, "PID").split("\n");
     return { exitCode, lines: apart ? lines.sort() : lines };
   };
 
