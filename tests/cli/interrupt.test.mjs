@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "sandpipe";
+import { agent as program } from "../../scripts/project.mjs";
 import { startTestAgent } from "../agent.mjs";
 import { installWithProcesses } from "./background-processes.mjs";
 import { until } from "./command-line.mjs";
@@ -63,21 +64,65 @@ describe("Ctrl+C in a loop of a shell", () => {
 
 describe("sandpipe run, told to stop", () => {
   it("says so while the command still runs, then what became of it", async () => {
-    const args = ["run", "--grace", "0.5", "--", "sh", "-c", STUBBORN];
+    const args = ["run", "--grace", "1000", "--", "sh", "-c", STUBBORN];
     const invocation = await sandpipe.start(args);
     await invocation.says("ready\n");
     invocation.child.kill("SIGINT");
     // The shell tells of its `sleep`, too, perhaps at once.
     await until(() => invocation.stderr.startsWith(STOPPING));
     assert.equal(invocation.child.exitCode ?? invocation.child.signalCode, null);
+    invocation.child.kill("SIGINT");
     const { signal, stderr } = await invocation.end;
     assert.equal(signal, "SIGINT");
-    assert.match(
-      stderr.slice(STOPPING.length),
-      /^(Terminated\n)*sandpipe: the command: killed: it did not end within 0\.5 s\.\n$/,
-    );
+    const rest = stderr.slice(STOPPING.length);
+    assert.match(rest, /^(Terminated\n)*sandpipe: the command: killed\.\n$/);
     await invocation.leavesNothing();
   });
+
+  it("says of a command that does not end that it was killed", async () => {
+    const args = ["run", "--grace", "0.5", "--", "sh", "-c", STUBBORN];
+    const invocation = await sandpipe.start(args);
+    await invocation.says("ready\n");
+    invocation.child.kill("SIGINT");
+    const { signal, stderr } = await invocation.end;
+    assert.equal(signal, "SIGINT");
+    assert.ok(stderr.startsWith(STOPPING), stderr);
+    const rest = stderr.slice(STOPPING.length);
+    const end = "sandpipe: the command: killed: it did not end within 0\\.5 s\\.\n";
+    assert.match(rest, new RegExp(`^(Terminated\n)*${end}$`));
+    await invocation.leavesNothing();
+  });
+
+  for (const [what, told, says, ends] of /** @type {const} */ ([
+    [
+      "is gone",
+      "SIGKILL",
+      /\nsandpipe: the command was stopped by its agent\.( some of the output may not be shown\.)?\n$/,
+      [null, "SIGINT"],
+    ],
+    [
+      "does not end",
+      "SIGSTOP",
+      /\nsandpipe: the command's own agent has not ended: .* still run\.\n$/,
+      [125, null],
+    ],
+  ])) {
+    it(`says what is certain where an agent of its own ${what}`, { timeout: 120_000 }, async () => {
+      const script = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
+      const invocation = await sandpipe.start(["run", "--grace", "1000", "--", "sh", "-c", script]);
+      await invocation.says("ready\n");
+      const own = Number(await invocation.find(program));
+      invocation.child.kill("SIGINT");
+      await until(() => invocation.stderr.startsWith(STOPPING));
+      process.kill(own, told);
+      invocation.child.kill("SIGINT");
+      const end = await invocation.end;
+      if (told === "SIGSTOP") process.kill(own, "SIGCONT");
+      await until(async () => (await invocation.processes()).length === 0);
+      assert.match(end.stderr, says);
+      assert.deepEqual([end.exitCode, end.signal], ends);
+    });
+  }
 
   for (const [script, end] of /** @type {const} */ ([
     ["echo ready; exec sleep 1000", "stopped by SIGTERM"],

@@ -65,6 +65,7 @@ export class Attendance {
     const { graceMs } = this.#options;
     const { forced, signal } = this.#ending;
     let end = outcome;
+    let isConfirmed = true;
     // One that has ended may have left processes: those that have to end with an agent of its own
     // are given their time here, where a signal can cut it short.
     if (own || !this.#output.ended) {
@@ -79,14 +80,18 @@ export class Attendance {
           end = { ...end, message: `${name}: ${described(stopped, graceMs, forced.aborted)}.` };
         }
       } catch (error) {
-        // An agent of its own stops its commands when it ends.
         if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
-        if (signal !== undefined)
-          end = { ...end, message: "the command was stopped by its agent." };
+        isConfirmed = !own;
       }
     }
-    if (this.#ending.unwritable) return end;
-    const unshown = await this.#output.rest(graceMs, forced);
+    let unshown = this.#ending.unwritable ? undefined : await this.#output.rest(graceMs, forced);
+    if (!isConfirmed) {
+      // An agent of its own stops its commands when it ends.
+      await this.#agent.close(forced);
+      if (signal !== undefined) end = { ...end, message: "the command was stopped by its agent." };
+      // There is no agent any more that could be asked for it.
+      if (unshown !== undefined) unshown = "some of the output may not be shown.";
+    }
     if (unshown === undefined || unshown === end.message) return end;
     return { ...end, message: end.message === undefined ? unshown : `${end.message} ${unshown}` };
   }
