@@ -1,7 +1,7 @@
 // @ts-check
 // No secret or setting of Sandpipe's own environment reaches what it runs.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -10,6 +10,9 @@ import { background, connect } from "sandpipe";
 import { localRuntime, sshRuntime, startAgent } from "sandpipe/node";
 import { tools } from "sandpipe/tools";
 
+// No part of the package's interface.
+import { openInBrowser } from "../../dist/cli/screen/open-in-browser.js";
+import { until } from "../processes.mjs";
 import { startSshd } from "../sshd.mjs";
 
 describe("the environment of what is run", () => {
@@ -75,6 +78,20 @@ describe("the environment of what is run", () => {
       await server.stop();
     });
     assertClean((await ssh.run("env")).output);
+  });
+
+  it("has none in what opens a browser", async (t) => {
+    const { PATH } = process.env;
+    t.after(() => (process.env["PATH"] = PATH));
+    process.env["PATH"] = `${folder}:${PATH}`;
+    const file = join(folder, "opened");
+    const script = `#!/bin/sh\nenv >${file}.new; mv ${file}.new ${file}\n`;
+    writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
+    const page = await openInBrowser("http://127.0.0.1:1/#token=x");
+    assert.ok(page.opened);
+    await until(() => existsSync(file));
+    await page.remove();
+    assertClean(readFileSync(file, "utf8"));
   });
 
   it("has none at an agent of one's own, nor has that the caller's", async (t) => {

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import { environmentOfCommands } from "../../node/environment.js";
+
 /** What was opened. */
 export interface OpenedPage {
   /** Whether there was something to open it with. */
@@ -36,7 +38,9 @@ async function open(address: string, page: string): Promise<boolean> {
     mode: 0o600,
   });
   const opener = process.platform === "darwin" ? "open" : "xdg-open";
-  const child = spawn(opener, [pathToFileURL(page).href], { detached: true, stdio: "ignore" });
+  const child = spawn(opener, [pathToFileURL(page).href], {
+    ...{ detached: true, stdio: "ignore", env: environmentOfCommands() },
+  });
   const opened = await once(child, "spawn").then(
     () => true,
     () => false,
