@@ -46,7 +46,9 @@ async function carryOut(
     if (values["help"] === true) return await print(commandHelp(path, entry));
     return await entry.run(values as Parameters<typeof entry.run>[0], operands);
   }
-  const { values, operands } = readUpToOperand(entry.options, args);
+  // `-V` is the other letter that programs have for it; the help has one.
+  const isVersion = "version" in entry.options && args[0] === "-V";
+  const { values, operands } = readUpToOperand(entry.options, isVersion ? ["--version"] : args);
   if (values["help"] === true) return await print(groupHelp(path, entry));
   if (values["version"] === true) return await print(`sandpipe ${version()}\n`);
   const [name, ...rest] = operands;

@@ -42,7 +42,9 @@ describe("sandpipe run", () => {
     const { exitCode, stderr } = await sandpipe.run(["run", "echo 'hi'"]);
     assert.equal(exitCode, 127);
     assert.ok(
-      stderr.endsWith(" run `sandpipe run -- sh -c 'echo '\\''hi'\\'''` for one.\n"),
+      stderr.endsWith(
+        " if it is a line for a shell, run `sandpipe run -- sh -c 'echo '\\''hi'\\'''`.\n",
+      ),
       stderr,
     );
     // A shell that says 127 was one.
@@ -334,11 +336,18 @@ describe("sandpipe", () => {
     };
     assert.match(await shown("--version"), /^sandpipe \d+\.\d+\.\d+\n$/);
     assert.equal(await shown("-v"), await shown("--version"));
+    assert.equal(await shown("-V"), await shown("--version"));
     assert.equal(await shown("help"), await shown("--help"));
     assert.equal(await shown("help", "run"), await shown("run", "--help"));
     assert.equal(await shown("help", "bg", "stop"), await shown("bg", "stop", "--help"));
     assert.match(await shown("--help"), /^Usage: sandpipe COMMAND[^]*^ +run +run a command/m);
     const help = await shown("run", "--help");
+    for (const command of [["run"], ["bg", "wait"]]) {
+      const text = await shown("help", ...command);
+      // The codes stand in a column of their own, their meanings in another.
+      const codes = text.slice(text.indexOf("Exit codes:")).matchAll(/^  (?=\S).{18}(.)(.)/gm);
+      for (const [line, before, first] of codes) assert.ok(before === " " && first !== " ", line);
+    }
     for (const option of ["--url", "--token-file", "--cwd", "--env", "--user", "--timeout"]) {
       assert.match(help, new RegExp(`^  ${option} `, "m"));
     }

@@ -15,7 +15,7 @@ import { shellQuote } from "../screen/shell-quote.js";
 
 export const attach = command({
   name: "attach",
-  summary: "take a seat at a command that runs: its output, your keyboard",
+  summary: "attach to a command that runs: its output, your keyboard",
   usage: "[OPTIONS] ID",
   about:
     "Shows what a command writes, from the beginning, and passes stdin on to it. One with a terminal of " +
@@ -49,10 +49,10 @@ Exit codes:
     const ending = new Ending();
     ending.listenToSignals();
     let terminal: Terminal | undefined;
-    const seat: { id?: string; isLeft: boolean } = { isLeft: false };
+    const attached: { id?: string; isLeft: boolean } = { isLeft: false };
     const attend = async (): Promise<void> => {
       const { id, pty } = await execsByPrefix(execs)(written);
-      seat.id = id;
+      attached.id = id;
       // Where a terminal shows it, and may answer.
       const newest = pty && process.stdout.isTTY ? await newestSequence(execs, id) : 0;
       const textOf = withoutOldQueries(newest);
@@ -73,13 +73,13 @@ Exit codes:
       ending.decide({ exitCode: await exitCode });
     };
     const fail = (error: unknown): void => {
-      seat.isLeft = error instanceof Detached;
-      ending.decide(seat.isLeft ? { exitCode: LEFT } : failed(withWayOn(error)));
+      attached.isLeft = error instanceof Detached;
+      ending.decide(attached.isLeft ? { exitCode: LEFT } : failed(withWayOn(error)));
     };
     attend().catch(fail);
     const outcome = await ending.wait();
     terminal?.restore();
-    const { id, isLeft } = seat;
+    const { id, isLeft } = attached;
     if (id === undefined || !(isLeft || ending.signal !== undefined)) return outcome;
     // The command's prompt, or what was typed there, stands in the line; or else `^C` does.
     if (isLeft && process.stderr.isTTY) await ending.output.stderr.write("\n");

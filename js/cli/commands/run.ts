@@ -58,7 +58,7 @@ Exit codes:
   2                  the command line is wrong
   124                the timeout passed
   125                sandpipe itself failed; stderr says why
-  130                 Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
+  130                Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141                stdout or stderr was closed
 `,
   examples: [
@@ -99,7 +99,9 @@ Exit codes:
       const options = { timeoutMs, graceMs, interactive };
       const outcome = await new Attendance(agent, id, options, ending).toTheEnd(terminal);
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
-      return meansShell ? { ...outcome, message: shellHint(program) } : outcome;
+      if (!meansShell) return outcome;
+      const said = outcome.message === undefined ? "" : `${outcome.message} `;
+      return { ...outcome, message: said + shellHint(program) };
     } finally {
       await agent.close(ending.forced);
     }
@@ -111,8 +113,8 @@ async function nothingRun(ending: Ending): Promise<Outcome> {
   return ending.signal === undefined ? outcome : { ...outcome, message: "nothing was run." };
 }
 
-/** A line for a shell was given as if it were the name of a program. */
+/** A line for a shell may have been given as if it were the name of a program. */
 function shellHint(line: string): string {
   const inShell = `sandpipe run -- sh -c ${shellQuote([line])}`;
-  return `there is no shell that would read "${line}" as a command line: run \`${inShell}\` for one.`;
+  return `"${line}" was taken for the name of a program: if it is a line for a shell, run \`${inShell}\`.`;
 }

@@ -25,7 +25,7 @@ Exit codes:
   2                  the command line is wrong
   124                the timeout passed, and the process goes on; stderr says so
   125                sandpipe itself failed, or nobody knows how the process ended; stderr says why
-  130                 Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
+  130                Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
 `,
   examples: ["sandpipe bg wait 3f9c04", "sandpipe bg wait --timeout 60 3f9c04 || echo 'not well'"],
 
