@@ -79,10 +79,6 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
       else if (socket.connecting) socket.once("connect", connected);
       else connected();
     });
-    request.once("close", () => {
-      clearTimeout(giveUp);
-    });
-
     let answer: IncomingMessage | undefined;
     request.once("response", (message) => {
       answer = message;
@@ -105,6 +101,11 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
       while (answer?.read() !== null);
     };
     signal.addEventListener("abort", abort, { once: true });
+    request.once("close", () => {
+      clearTimeout(giveUp);
+      // A request that is sent elsewhere, by a redirect, has the same signal.
+      signal.removeEventListener("abort", abort);
+    });
     request.end(body);
   });
 }

@@ -2,7 +2,7 @@
 // and not at all where there is no connection. The servers here are real ones.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -15,6 +15,11 @@ import { gzipSync } from "node:zlib";
 
 import { connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+
+// No part of the package's interface.
+import { httpFetch } from "../../dist/node/http-fetch.js";
+import { withRedirects } from "../../dist/redirects.js";
+import { until } from "../processes.mjs";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 /** @typedef {import("node:net").Socket} Socket */
@@ -53,6 +58,24 @@ describe("connections", () => {
   /** @type {RequestListener} */
   const noExecs = (_, response) =>
     void response.writeHead(200, { "content-type": "application/json" }).end('{"execs":[]}');
+
+  it(
+    "leaves nothing with the signal of a request that is sent on",
+    { timeout: 30_000 },
+    async () => {
+      const url = await serve((request, response) => {
+        const at = Number(request.url?.slice(1));
+        if (at < 15) response.writeHead(307, { location: `/${at + 1}` }).end("elsewhere");
+        else response.end("here");
+      });
+      const { signal } = new AbortController();
+      const follow = withRedirects(httpFetch);
+      const answer = await follow(`${url}/0`, { method: "GET", headers: {}, signal });
+      const reader = answer.body?.getReader();
+      while (!(await reader?.read())?.done);
+      await until(() => getEventListeners(signal, "abort").length === 0);
+    },
+  );
 
   it("serves request after request, and streams that are left after their exit event", async () => {
     const server = createServer((request, response) => {
