@@ -78,9 +78,7 @@ export class EmbeddedAgent implements AsyncDisposable {
  */
 export async function startAgent(options: StartAgentOptions = {}): Promise<EmbeddedAgent> {
   checkText("options.workspace", options.workspace ?? "");
-  (options.args ?? []).forEach((arg, index) => {
-    checkText(`options.args[${index}]`, arg);
-  });
+  checkArguments(options.args ?? []);
   const token = randomBytes(32).toString("base64url");
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
@@ -103,6 +101,17 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     await ended;
     throw error;
   }
+}
+
+/** @throws {InvalidArgumentError} They are no arguments that a program can be given. */
+function checkArguments(args: unknown): void {
+  if (!Array.isArray(args)) {
+    const shown = typeof args === "string" ? JSON.stringify(args) : typeof args;
+    throw new InvalidArgumentError(`\`options.args\` must be an array of strings, but is ${shown}`);
+  }
+  args.forEach((arg: unknown, index) => {
+    checkText(`options.args[${index}]`, arg);
+  });
 }
 
 /** @throws {InvalidArgumentError} No program can be given it. */

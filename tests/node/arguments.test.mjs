@@ -165,7 +165,7 @@ describe("wrong arguments", () => {
   );
   refuses(
     "startAgent",
-    [...options("workspace", ["a\0b", 5]), ...options("args", [["a\0b"], [5]])],
+    [...options("workspace", ["a\0b", 5]), ...options("args", [["a\0b"], [5], "--x", {}, 5])],
     (value) => startAgent(value),
   );
 
