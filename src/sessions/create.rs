@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use js_sys::Promise;
-use sandpipe_protocol::CreateExecRequest;
+use sandpipe_protocol::{CreateExecRequest, OutputType};
 use wasm_bindgen::prelude::*;
 
 use super::markers::{Markers, Nonce};
@@ -22,8 +22,9 @@ use crate::promise::promise;
 use crate::request::{ExecId, excerpt};
 use crate::sleep::sleep;
 
-/// How long a shell may take to be ready, in milliseconds. What is no shell never is.
-const READY_TIMEOUT: f64 = 10_000.0;
+/// How long a shell may take to be ready, in milliseconds: a real one may be started on a machine that is
+/// overloaded. What ends, or prints what it is given, is judged at once.
+const READY_TIMEOUT: f64 = 30_000.0;
 
 #[wasm_bindgen]
 impl Sessions {
@@ -75,15 +76,15 @@ impl Sessions {
         let opened = match select(pin!(shell.open()), pin!(sleep(READY_TIMEOUT))).await {
             Either::Left((opened, _)) => opened,
             Either::Right(_) => {
-                Err(Refusal::Said("did not say within 10 s that it is ready: is it one?".into()))
+                Err(NotReady::Because("was not ready within 30 s: it may be no shell".to_owned()))
             }
         };
-        if let Err(refusal) = opened {
+        if let Err(not_ready) = opened {
             // Best effort: the reason why there is no session is the one to be told.
             let forgotten = delete(&outer.apart(), &id).await;
-            return Err(match (refusal, forgotten) {
-                (Refusal::Failed(error), _) => error,
-                (Refusal::Said(what), _) => Box::new(Error::Session {
+            return Err(match (not_ready, forgotten) {
+                (NotReady::Failed(error), _) => error,
+                (NotReady::Because(what), _) => Box::new(Error::Session {
                     exec_id: id.as_str().to_owned(),
                     reason: format!("the shell {:?} {what}", request.command),
                     output: "".into(),
@@ -105,36 +106,48 @@ impl Sessions {
 }
 
 /// Why a shell is not ready.
-enum Refusal {
+enum NotReady {
+    /// The agent could not be asked.
     Failed(Box<Error>),
-    Said(String),
+    /// What it did, or did not do.
+    Because(String),
 }
 
 impl Shell {
     /// Prepares the shell. What it says until it is ready is nobody's output.
-    async fn open(&mut self) -> std::result::Result<(), Refusal> {
+    async fn open(&mut self) -> std::result::Result<(), NotReady> {
         let nonce = Nonce::new();
         let mut markers = Markers::new(&nonce);
         feed_on(&self.transport, &self.id, &script::opening(&nonce))
             .await
-            .map_err(Refusal::Failed)?;
+            .map_err(NotReady::Failed)?;
         let mut said = String::new();
-        while let Some(events) = self.reader.read().await.map_err(Refusal::Failed)? {
+        let mut printed = String::new();
+        while let Some(events) = self.reader.read().await.map_err(NotReady::Failed)? {
             let mut events = events.into_iter();
             for event in events.by_ref() {
-                said.push_str(&markers.feed(event.kind, &event.output));
+                let text = markers.feed(event.kind, &event.output);
+                said.push_str(&text);
+                if event.kind == OutputType::Stdout {
+                    printed.push_str(&text);
+                }
                 if markers.over() {
                     self.unread = events.collect();
                     self.reader.suspend();
                     return Ok(());
                 }
             }
+            if script::is_repeated(&nonce, &printed) {
+                return Err(NotReady::Because("is no shell: it prints what it is given".to_owned()));
+            }
         }
         let exit_code = self.reader.exit_code().unwrap_or_default();
+        let what = match exit_code {
+            126 | 127 => format!("could not be started ({exit_code})"),
+            _ => format!("ended with exit code {exit_code} before it was ready"),
+        };
         let said = excerpt(said.trim().as_bytes());
-        Err(Refusal::Said(match exit_code {
-            126 | 127 => format!("could not be started ({exit_code}): {said}"),
-            _ => format!("ended with exit code {exit_code} before it was ready: {said}"),
-        }))
+        let said = said.trim_end_matches('.');
+        Err(NotReady::Because(if said.is_empty() { what } else { format!("{what}: {said}") }))
     }
 }

@@ -34,6 +34,12 @@ pub(super) fn opening(nonce: &Nonce) -> String {
     )
 }
 
+/// Whether what was printed on stdout has the lines of this run in it, and not what they make a shell print.
+/// A shell that prints its own lines (`set -v`) does so on stderr (POSIX, set).
+pub(super) fn is_repeated(nonce: &Nonce, printed: &str) -> bool {
+    printed.contains(&format!(r"\036{}:", nonce.as_str()))
+}
+
 /// Runs a script.
 ///
 /// The shell reads all of it before it does anything, so that nothing of it is left in stdin if it
@@ -126,6 +132,14 @@ mod tests {
         write!(stdin, "{}{lines}", opening(nonce)).unwrap();
         drop(stdin);
         String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn what_is_given_is_told_from_what_a_shell_makes_of_it() {
+        let nonce = Nonce::new();
+        assert!(is_repeated(&nonce, &format!("hello\n{}", opening(&nonce))));
+        assert!(!is_repeated(&nonce, &opening(&Nonce::new())));
+        assert!(!is_repeated(&nonce, &carried_out("sh", &nonce, "")));
     }
 
     #[test]

@@ -1,5 +1,8 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { it } from "node:test";
 
 import { ClosedError, connect, HttpError, InvalidArgumentError, SessionError } from "sandpipe";
@@ -18,16 +21,34 @@ testSessions("the end of sessions", (place) => {
     const directory = await refused({ shell: "/tmp" });
     assert.match(directory.message, /"\/tmp" could not be started \(126\)/);
     const brief = await refused({ shell: "true" });
-    assert.match(brief.message, /"true" ended with exit code 0 before it was ready/);
+    assert.match(brief.message, /"true" ended with exit code 0 before it was ready\. Make/);
     // It reads on, and answers with what it has read.
     const echo = await refused({ shell: "tee" });
-    assert.match(echo.message, /"tee" did not say within 10 s that it is ready: is it one\?/);
+    assert.match(echo.message, /"tee" is no shell: it prints what it is given\. Make/);
     const cwd = await refused({ cwd: "/nonexistent" });
     assert.ok(cwd instanceof HttpError && cwd.status === 400);
     for (const options of [{ shell: "" }, { shell: 1 }, { pty: true }, { cwd: 1 }, "bash"]) {
       assert.ok((await refused(options)) instanceof InvalidArgumentError);
     }
     assert.equal((await place.sandbox.execs.list()).length, before);
+  });
+
+  it("waits for a shell that is slow, and not for ever", { timeout: 60_000 }, async (t) => {
+    if (place.shell !== "dash") return void t.skip("the same with every shell");
+    const folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const [slow, silent] = [join(folder, place.shell), join(folder, "silent")];
+    writeFileSync(slow, `#!/bin/sh\necho wait; sleep 12; exec ${place.shell} "$@"\n`);
+    writeFileSync(silent, "#!/bin/sh\nexec sleep 600\n");
+    for (const file of [slow, silent]) chmodSync(file, 0o755);
+    const refused = failure(place.sandbox.sessions.create({ shell: silent }));
+    await place.inSession(
+      async (session) => assert.equal((await session.run("echo on")).output, "on\n"),
+      { shell: slow },
+    );
+    const error = await refused;
+    assert.ok(error instanceof SessionError);
+    assert.match(error.message, /was not ready within 30 s: it may be no shell\. Make/);
   });
 
   it("is over when its shell ends, and says so", async () => {
