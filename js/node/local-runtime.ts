@@ -36,7 +36,7 @@ const PIPE = 1024 * 1024;
  * A script that is aborted is stopped with its whole process group: SIGTERM, 10 s for it to end, then
  * SIGKILL. When nothing of it is left, its `run` rejects with the signal's reason. If something is left
  * even so, as another user's may be, it rejects 5 s after SIGKILL with an {@link InterruptedError} that
- * says it. A script that can't be started rejects with the system's error. One that says more than a
+ * says it. A script that can't be started rejects with the system's error (`mayHaveRun: false`). One that says more than a
  * string can hold is stopped, too: {@link OutputLimitError}.
  *
  * On Windows, with Git Bash as the shell, `taskkill` ends the script; that was not run.
@@ -61,9 +61,7 @@ async function runInShell(
   signal: AbortSignal | undefined,
 ): Promise<ExecResult> {
   const { argv0, args, input } = carry(shell, script);
-  const child: ChildProcess = spawn(shell, args, {
-    ...{ argv0, detached: true, stdio: "pipe", env: environmentOfCommands() },
-  });
+  const child = spawnShell(shell, args, argv0);
   const halting = new AbortController();
   const halt = (): void => {
     halting.abort();
@@ -74,7 +72,7 @@ async function runInShell(
     const collected = collect(child, halt);
     // The shell may have ended without reading all of it.
     child.stdin?.on("error", () => undefined).end(input);
-    await Promise.race([once(child, "exit"), stopped]);
+    await Promise.race([once(child, "exit").catch(rethrowNotRun), stopped]);
     await drain(child);
     const output = collected();
     const left = halting.signal.aborted && !(await stopped);
@@ -88,6 +86,20 @@ async function runInShell(
     child.unref();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
   }
+}
+
+function spawnShell(shell: string, args: readonly string[], argv0: string): ChildProcess {
+  try {
+    const env = environmentOfCommands();
+    return spawn(shell, args, { argv0, detached: true, stdio: "pipe", env });
+  } catch (error) {
+    return rethrowNotRun(error);
+  }
+}
+
+/** Throws the system's error of a shell that could not be started. */
+function rethrowNotRun(error: unknown): never {
+  throw Object.assign(error as NodeJS.ErrnoException, { mayHaveRun: false });
 }
 
 // Both have the script write to a single pipe, since what comes from two is in no order, and show it no

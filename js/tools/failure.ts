@@ -30,7 +30,11 @@ export function unknownProcess(id: string, cause?: unknown): NotFoundError {
 /** What went wrong and what a model can do about it, as sentences without the last full stop. */
 export function explained(error: unknown): string {
   if (isSandpipeError(error, "background") && error.cause !== undefined) {
-    return withAdvice(`${factsOf(error)} (${factsOf(error.cause)})`, adviceAfter(error.id));
+    const { cause, id } = error;
+    // Who is refused is refused the list, too.
+    const isRefused = isSandpipeError(cause, "http") && adviceFor(cause) !== undefined;
+    const advice = isRefused ? adviceFor(cause) : adviceAfter(id);
+    return withAdvice(`${factsOf(error)} (${factsOf(cause)})`, advice);
   }
   return withAdvice(factsOf(error), isSandpipeError(error) ? adviceFor(error) : undefined);
 }

@@ -14,6 +14,7 @@ use super::script::{Nonce, Script};
 use crate::abort::Abort;
 use crate::arguments;
 use crate::error::{Error, Refusal, Result};
+use crate::operation::Operation;
 use crate::request::excerpt;
 
 /// Something with a shell.
@@ -68,11 +69,18 @@ impl Purpose<'_> {
 }
 
 /// Whether the runtime says for sure that it has not run the script.
+///
+/// A sandbox does that with an error of a create: where the create may have been carried out the error is
+/// [`Error::CreateUnknown`], and later ones are of other operations.
 pub(super) fn not_run(error: &Error) -> bool {
     let Error::Thrown(thrown) = error else {
         return false;
     };
-    Reflect::get(thrown, &"mayHaveRun".into()).is_ok_and(|may| may.as_bool() == Some(false))
+    let field = |name: &str| Reflect::get(thrown, &name.into()).unwrap_or_default();
+    let text = |name: &str| field(name).as_string();
+    field("mayHaveRun").as_bool() == Some(false)
+        || text("operation") == Some(Operation::CreateExec.to_string())
+        || text("code").as_deref() == Some("invalid_argument")
 }
 
 impl Runtime {

@@ -9,7 +9,7 @@ use super::process::{Process, Record};
 use super::runtime::{Purpose, Runtime, not_run};
 use super::script::{Script, sh};
 use super::terminate::{GRACE_MS, whole_milliseconds};
-use crate::arguments::{Fields, milliseconds, shell_text, string, variables_named};
+use crate::arguments::{Fields, milliseconds, shell_text, variables_named};
 use crate::error::{Error, Result};
 use crate::promise::promise;
 use crate::shell_quote::{quote_path, shell_quote};
@@ -69,7 +69,7 @@ impl Order {
     pub(super) fn with(script: String, fields: &Fields<'_>) -> Result<Self> {
         Ok(Self {
             script,
-            name: fields.optional("name", string)?,
+            name: fields.optional("name", shell_text)?,
             cwd: fields.optional("cwd", path)?,
             env: fields.optional("env", environment)?.unwrap_or_default(),
             timeout_ms: fields

@@ -9,6 +9,7 @@ import {
   BackgroundError,
   background,
   connect,
+  HttpError,
   InvalidArgumentError,
   isSandpipeError,
   NotFoundError,
@@ -169,17 +170,39 @@ describe("the message of a tool that fails", () => {
   it("says that the agent can't be reached, or refuses", async () => {
     const agent = await startAgent();
     const refused = await connect({ url: agent.url, token: "wrong" });
-    const wrong = await refusal(tools(refused)[1].execute({}));
-    assert.match(wrong.message, /answered 401.* tell the user$/);
+    for (const call of [
+      tools(refused)[1].execute({}),
+      tools(refused)[0].execute({ script: "true" }),
+      tools(refused)[0].execute({ script: "true", run_in_background: true }),
+    ]) {
+      const wrong = await refusal(call);
+      assert.match(wrong.message, /^create exec: the agent answered 401.* tell the user$/);
+      assert.doesNotMatch(wrong.message, /still run|shows whether/);
+    }
     await agent.stop();
     const gone = await connect({ ...agent, retry: { maxAttempts: 1 } });
     const none = await refusal(tools(gone)[1].execute({}));
     assert.match(none.message, /no answer from http.* tell the user$/);
-    const unknown = await refusal(tools(gone)[0].execute({ script: "true" }));
-    assert.match(
-      unknown.message,
-      /no answer from http.* bash_background_list shows whether it runs/,
-    );
+    const never = await refusal(tools(gone)[0].execute({ script: "true" }));
+    assert.match(never.message, /no answer from http.* tell the user$/);
+    assert.doesNotMatch(never.message, /still run|shows whether/);
+  });
+
+  it("says that a script may run whose start was not answered, and of one that was never started nothing", async () => {
+    /** @type {(run: Runtime["run"]) => Promise<string>} */
+    const message = async (run) => {
+      const [bash] = tools({ run }, { baseDir: newBaseDir() });
+      return (await refusal(bash.execute({ script: "true" }))).message;
+    };
+    const details = { status: 401, operation: "stream output" };
+    const shows = /may still run .*bash_background_list shows whether it runs \(process_id: \w+\)/;
+    assert.match(await message(() => Promise.reject(new Error("the line is dead"))), shows);
+    // What is refused then was not the start.
+    const later = await message(() => Promise.reject(new HttpError("answered 401", details)));
+    assert.match(later, /may still run .*answered 401.* tell the user$/);
+    const noShell = localRuntime({ shell: "/nonexistent/shell" });
+    const absent = failure(tools(noShell)[0].execute({ script: "true" }));
+    assert.match((await absent).message, /^spawn \/nonexistent\/shell ENOENT$/);
   });
 
   it("is one that a model understands whatever a runtime fails with", async () => {

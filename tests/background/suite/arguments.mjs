@@ -38,6 +38,7 @@ export function testArguments(subject) {
           () => subject.processes.spawn("true", { env: { A: "x".repeat(128 * 1024 - 2) } }),
         ],
         [/`options.cwd`/, () => subject.processes.spawn("true", { cwd: "" })],
+        [/`options.name`.*NUL/, () => subject.processes.spawn("true", { name: "a\0b" })],
         [/`options.timeoutMs`/, () => subject.processes.spawn("true", { timeoutMs: -1 })],
         [/`options.filter`.*\(/, () => subject.processes.readOutput("x", { filter: "(" })],
         [/`options.exclude`/, () => subject.processes.readOutput("x", { exclude: true })],
@@ -55,6 +56,7 @@ export function testArguments(subject) {
         [/`options.env.A`/, () => subject.processes.run("true", { env: { A: "\0" } })],
         [/`options.cwd`/, () => subject.processes.run("true", { cwd: "" })],
         [/`options.name`/, () => subject.processes.run("true", { name: /** @type {any} */ (1) })],
+        [/`options.name`.*NUL/, () => subject.processes.run("true", { name: "a\0b" })],
         [/`options.timeoutMs`/, () => subject.processes.run("true", { timeoutMs: NaN })],
       ];
       for (const [expected, call] of cases) {
