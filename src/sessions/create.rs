@@ -138,7 +138,9 @@ impl Shell {
                 }
             }
             if script::is_repeated(&nonce, &printed) {
-                return Err(NotReady::Because("is no shell: it prints what it is given".to_owned()));
+                return Err(NotReady::Because(
+                    "is no shell: it prints what it is given".to_owned(),
+                ));
             }
         }
         let exit_code = self.reader.exit_code().unwrap_or_default();

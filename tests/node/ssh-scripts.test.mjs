@@ -1,9 +1,9 @@
 // @ts-check
 // A script means the same over SSH as here: what `sh -c` makes of it.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -12,6 +12,7 @@ import { sshRuntime } from "sandpipe/node";
 
 // No part of the package's interface.
 import { greeting, RemoteOutput, wrapped } from "../../dist/node/ssh/remote-script.js";
+import { until } from "../processes.mjs";
 import { startSshd } from "../sshd.mjs";
 import { directoryWith, openSsh, testMeaning } from "./script-meaning.mjs";
 
@@ -76,20 +77,32 @@ describe("a script over SSH that leaves its stdout non-blocking and full", () =>
     it(`says it on stderr with ${shell} where stdout stays full`, { timeout: 60_000 }, async () => {
       // Without pauses.
       const path = directoryWith(shell, { sleep: "/bin/true" });
+      const pipe = join(folder, `${shell}-pipe`);
+      execFileSync("mkfifo", [pipe]);
+      const stdout = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
       const child = spawn(join(path, "sh"), {
         env: { ...process.env, PATH: `${path}:${process.env["PATH"]}` },
-        stdio: ["pipe", "pipe", "pipe"],
+        stdio: ["pipe", stdout, "pipe"],
       });
       const file = join(folder, `${shell}-full`);
-      child.stdin.write(greeting("nonce"));
-      await once(child.stdout, "data");
-      child.stdout.pause();
-      child.stdin.end(wrapped(`${filling(0, file)}; exit 7`));
+      child.stdin?.write(greeting("nonce"));
+      await until(() => isGreeted(stdout));
+      child.stdin?.end(wrapped(`${filling(0, file)}; exit 7`));
       let said = "";
-      for await (const text of child.stderr.setEncoding("utf8")) said += text;
-      assert.equal(new RemoteOutput("nonce").exitCodeIn(said), 7, said);
-      child.stdout.resume();
+      child.stderr?.setEncoding("utf8").on("data", (text) => (said += text));
       await once(child, "close");
+      closeSync(stdout);
+      assert.equal(new RemoteOutput("nonce").exitCodeIn(said), 7, said);
     });
   }
 });
+
+/** Reads the first marker of a remote shell, if it is there. @param {number} stdout */
+function isGreeted(stdout) {
+  try {
+    return readSync(stdout, Buffer.alloc(100)) > 0;
+  } catch (error) {
+    assert.equal(/** @type {NodeJS.ErrnoException} */ (error).code, "EAGAIN");
+    return false;
+  }
+}
