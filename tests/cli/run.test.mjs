@@ -345,7 +345,7 @@ describe("sandpipe", () => {
     for (const command of [["run"], ["bg", "wait"]]) {
       const text = await shown("help", ...command);
       // The codes stand in a column of their own, their meanings in another.
-      const codes = text.slice(text.indexOf("Exit codes:")).matchAll(/^  (?=\S).{18}(.)(.)/gm);
+      const codes = text.slice(text.indexOf("Exit codes:")).matchAll(/^ {2}(?=\S).{18}(.)(.)/gm);
       for (const [line, before, first] of codes) assert.ok(before === " " && first !== " ", line);
     }
     for (const option of ["--url", "--token-file", "--cwd", "--env", "--user", "--timeout"]) {
