@@ -233,10 +233,9 @@ impl Agent {
         stops: &mut StopRequests,
     ) -> Result<(), AgentError> {
         let (closing, closed) = watch::channel(false);
-        let connections = Connections::default();
-        let most = self.most_connections;
+        let connections = Connections::new(self.most_connections);
         let retaining = tokio::spawn(Arc::clone(&self.registry).retain());
-        tokio::spawn(server::serve(listener, self.app(), connections.clone(), most, closed));
+        tokio::spawn(server::serve(listener, self.app(), connections.clone(), closed));
 
         stops.stop().await;
         tracing::info!("stopping");

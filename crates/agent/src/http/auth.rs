@@ -56,9 +56,6 @@ async fn pass(tokens: &Tokens, token: Option<&str>, mut request: Request, next: 
             )
         }),
     };
-    if let (Ok(_), Some(peer)) = (&role, request.extensions().get::<Arc<Peer>>()) {
-        peer.authenticated();
-    }
     let reads = [Method::GET, Method::HEAD].contains(request.method());
     match role {
         Err(error) => error.into_response(),
@@ -68,6 +65,12 @@ async fn pass(tokens: &Tokens, token: Option<&str>, mut request: Request, next: 
         )
         .into_response(),
         Ok(role) => {
+            if let Some(peer) = request.extensions().get::<Arc<Peer>>()
+                && let Err(error) = peer.authenticate(role)
+            {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                return ApiError::new(status, error.to_string()).into_response();
+            }
             request.extensions_mut().insert(role);
             next.run(request).await
         }

@@ -16,16 +16,18 @@ use tokio::{
 use super::{
     connection::Connection,
     peer::Peer,
-    places::{Admission, Limits},
+    places::{Admission, Limits, NoReadOnlyPlace},
 };
+use crate::token::Role;
 
 /// The connections of all clients: how many are open, and whether one of them gets on. A connection
 /// that has become a WebSocket, which the HTTP server forgets, counts like another.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Connections(Arc<Shared>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shared {
+    limits: Limits,
     /// Those that have not had all there is for them.
     open: watch::Sender<usize>,
     /// The bytes that were written to all of them.
@@ -51,6 +53,18 @@ impl Shared {
         self.written.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
+    /// A request of this client has shown a token that is good for this.
+    pub(super) fn authenticate(&self, peer: &Peer, role: Role) -> Result<(), NoReadOnlyPlace> {
+        // No other gets in between.
+        let places = self.places();
+        if role == Role::ReadOnly {
+            let others = places.taken.values().filter(|other| other.id != peer.id);
+            self.limits.admit_read_only(others.map(|other| *other.progress()))?;
+        }
+        peer.progress().authenticated(role);
+        Ok(())
+    }
+
     /// One has had all there is for it.
     pub(super) fn close_one(&self) {
         self.open.send_modify(|open| *open -= 1);
@@ -64,6 +78,17 @@ impl Shared {
 }
 
 impl Connections {
+    /// There may be at most `most`; where there are more, [`Limits`] says who makes room.
+    pub(crate) fn new(most: usize) -> Self {
+        Self(Arc::new(Shared {
+            limits: Limits::of(most),
+            open: watch::Sender::default(),
+            written: AtomicU64::default(),
+            places: Mutex::default(),
+            changed: Notify::default(),
+        }))
+    }
+
     /// Counts one more.
     pub(super) fn open(&self, stream: TcpStream) -> (Connection, Arc<Peer>) {
         let shared = &self.0;
@@ -76,10 +101,10 @@ impl Connections {
     }
 
     /// Waits until there is a place for one more; where others have to make room, they do.
-    pub(super) async fn room(&self, limits: Limits) {
+    pub(super) async fn room(&self) {
         loop {
             let changed = self.0.changed.notified();
-            match self.admit(limits) {
+            match self.admit() {
                 Admission::Admit => return,
                 Admission::Evict(id) => {
                     tracing::debug!(id, "a connection makes room for another");
@@ -92,8 +117,8 @@ impl Connections {
         }
     }
 
-    fn admit(&self, limits: Limits) -> Admission {
-        let places = self.0.places();
+    fn admit(&self) -> Admission {
+        let (limits, places) = (self.0.limits, self.0.places());
         if limits.leave_room(places.taken.len()) {
             return Admission::Admit;
         }

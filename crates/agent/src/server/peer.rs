@@ -5,7 +5,8 @@ use futures_util::task::AtomicWaker;
 use http_body_util::BodyExt;
 use tokio::time::Instant;
 
-use super::{connections::Shared, progress::Progress};
+use super::{connections::Shared, places::NoReadOnlyPlace, progress::Progress};
+use crate::token::Role;
 
 /// The client at the other end of a connection, as the requests on it have it in their extensions, and how
 /// far the connection is.
@@ -24,10 +25,13 @@ impl Peer {
         Self { id, progress, waker: AtomicWaker::new(), connections }
     }
 
-    /// A request of this client has shown a token that is good.
-    pub(crate) fn authenticated(&self) {
-        self.progress().authenticated();
+    /// A request of this client has shown a token that is good for this.
+    pub(crate) fn authenticate(&self, role: Role) -> Result<(), NoReadOnlyPlace> {
+        if let Some(connections) = self.connections.upgrade() {
+            connections.authenticate(self, role)?;
+        }
         self.changed();
+        Ok(())
     }
 
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {

@@ -5,12 +5,25 @@ const UNAUTHENTICATED_SHARE: usize = 4;
 /// How many of those there may be in any case: each may hold as much memory as a head may be large.
 const MAX_UNAUTHENTICATED: usize = 512;
 
+/// Which part of the places requests with a read-only token may have.
+const READ_ONLY_SHARE: usize = 2;
+
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     all: usize,
     unauthenticated: usize,
+    /// How many may have a request with a read-only token under way.
+    read_only: usize,
 }
+
+/// That so many requests with a read-only token may be under way, and are.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} requests with the read-only token are under way, and there may be no more: end one, or try again \
+     later"
+)]
+pub(crate) struct NoReadOnlyPlace(usize);
 
 /// What is decided about a connection that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +39,8 @@ pub(super) enum Admission {
 impl Limits {
     pub(super) fn of(all: usize) -> Self {
         let unauthenticated = (all / UNAUTHENTICATED_SHARE).clamp(1, MAX_UNAUTHENTICATED);
-        Self { all: all.max(1), unauthenticated }
+        let read_only = (all / READ_ONLY_SHARE).max(1);
+        Self { all: all.max(1), unauthenticated, read_only }
     }
 
     /// Whether there is a place where there are only so many connections, whatever they do.
@@ -34,12 +48,25 @@ impl Limits {
         connections < self.unauthenticated
     }
 
+    /// Decides about a request that has shown a read-only token.
+    pub(super) fn admit_read_only(
+        self,
+        others: impl Iterator<Item = Progress>,
+    ) -> Result<(), NoReadOnlyPlace> {
+        if others.filter(Progress::is_read_only_request).count() < self.read_only {
+            Ok(())
+        } else {
+            Err(NoReadOnlyPlace(self.read_only))
+        }
+    }
+
     /// Decides about one more connection, which has shown no token yet.
     ///
     /// Where those that have shown none have all their places, one of them goes that waits for its
     /// client: one that is at no request, or else the one whose request began first. So a client always
     /// gets to show its token. Where all places are taken, it is any connection that is at no request,
-    /// or else one as before; a request that is authenticated is never cut short.
+    /// or else one as before, or one whose last token was read-only and whose next request has not come; a
+    /// request that is authenticated is never cut short.
     pub(super) fn admit(self, connections: impl Iterator<Item = (u64, Progress)>) -> Admission {
         let mut all = Group::default();
         let mut unauthenticated = Group::default();
@@ -97,6 +124,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::token::Role;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -112,21 +140,24 @@ mod tests {
         Busy,
         Idle,
         /// A stream.
-        AuthenticatedBusy,
+        AdminBusy,
         /// A stream that is not read.
-        AuthenticatedUnread,
-        AuthenticatedIdle,
+        AdminUnread,
+        AdminIdle,
+        ReadOnlyBusy,
+        ReadOnlyUnread,
+        ReadOnlyIdle,
+        /// A part of its next head has come.
+        ReadOnlyHead,
     }
     use Kind::{
-        AuthenticatedBusy, AuthenticatedIdle, AuthenticatedUnread, Busy, Head, Idle, Silent, Unread,
+        AdminBusy, AdminIdle, AdminUnread, Busy, Head, Idle, ReadOnlyBusy, ReadOnlyHead,
+        ReadOnlyIdle, ReadOnlyUnread, Silent, Unread,
     };
 
     fn progress(kind: Kind, since: Instant) -> Progress {
         let mut progress = Progress::accepted(since);
         progress.starved();
-        if matches!(kind, AuthenticatedBusy | AuthenticatedUnread | AuthenticatedIdle) {
-            progress.authenticated();
-        }
         if matches!(kind, Silent) {
             return progress;
         }
@@ -137,12 +168,22 @@ mod tests {
         }
         progress.begin(since);
         match kind {
-            Unread | AuthenticatedUnread => progress.blocked(|| 1000, since),
-            Idle | AuthenticatedIdle => {
-                progress.answered();
-                assert!(progress.flushed(since));
+            AdminBusy | AdminUnread | AdminIdle => progress.authenticated(Role::Admin),
+            ReadOnlyBusy | ReadOnlyUnread | ReadOnlyIdle | ReadOnlyHead => {
+                progress.authenticated(Role::ReadOnly);
             }
             _ => {}
+        }
+        if matches!(kind, Unread | AdminUnread | ReadOnlyUnread) {
+            progress.blocked(|| 1000, since);
+        }
+        if matches!(kind, Idle | AdminIdle | ReadOnlyIdle | ReadOnlyHead) {
+            progress.answered();
+            assert!(progress.flushed(since));
+        }
+        if matches!(kind, ReadOnlyHead) {
+            progress.received(since);
+            progress.starved();
         }
         progress
     }
@@ -163,7 +204,23 @@ mod tests {
         for (all, unauthenticated) in
             [(1, 1), (4, 1), (32, 8), (64, 16), (2048, 512), (10_000, 512)]
         {
-            assert_eq!(Limits::of(all), Limits { all, unauthenticated });
+            assert_eq!(Limits::of(all).unauthenticated, unauthenticated);
+        }
+    }
+
+    #[test]
+    fn requests_with_a_read_only_token_have_half() {
+        for (all, read_only) in [(1, 1), (4, 2), (32, 16), (10_000, 5000)] {
+            let limits = Limits::of(all);
+            assert_eq!(limits.read_only, read_only);
+            let admits = |requests: usize| {
+                let now = Instant::now();
+                let requests = [ReadOnlyBusy, ReadOnlyUnread].into_iter().cycle().take(requests);
+                // What another can have the place of does not count, nor what the admin does.
+                let others = requests.chain([ReadOnlyIdle, ReadOnlyHead, AdminBusy, Head]);
+                limits.admit_read_only(others.map(|kind| progress(kind, now))).is_ok()
+            };
+            assert!(admits(read_only - 1) && !admits(read_only));
         }
     }
 
@@ -171,7 +228,7 @@ mod tests {
     fn there_is_room_until_the_quarter_is_full() {
         assert_eq!(admit(8, &[]), Admission::Admit);
         assert_eq!(admit(8, &[(Head, 1)]), Admission::Admit);
-        assert_eq!(admit(8, &[(AuthenticatedBusy, 1); 7]), Admission::Admit);
+        assert_eq!(admit(8, &[(AdminBusy, 1); 7]), Admission::Admit);
         assert_eq!(admit(8, &[(Head, 1), (Head, 2)]), Admission::Evict(1));
     }
 
@@ -185,14 +242,16 @@ mod tests {
 
     #[test]
     fn where_all_places_are_taken_the_longest_idle_connection_goes() {
-        let mut connections = [(AuthenticatedBusy, 1); 8];
+        let mut connections = [(AdminBusy, 1); 8];
         assert_eq!(admit(8, &connections), Admission::Wait);
-        connections[3] = (AuthenticatedUnread, 1);
+        connections[3] = (AdminUnread, 1);
         assert_eq!(admit(8, &connections), Admission::Wait);
         connections[4] = (Head, 9);
         assert_eq!(admit(8, &connections), Admission::Evict(4));
-        connections[5] = (AuthenticatedIdle, 2);
-        connections[6] = (AuthenticatedIdle, 3);
+        connections[2] = (ReadOnlyHead, 10);
+        assert_eq!(admit(8, &connections), Admission::Evict(2));
+        connections[5] = (AdminIdle, 2);
+        connections[6] = (AdminIdle, 3);
         assert_eq!(admit(8, &connections), Admission::Evict(6));
     }
 
@@ -214,37 +273,51 @@ mod tests {
             Unread,
             Busy,
             Idle,
-            AuthenticatedBusy,
-            AuthenticatedUnread,
-            AuthenticatedIdle,
+            AdminBusy,
+            AdminUnread,
+            AdminIdle,
+            ReadOnlyBusy,
+            ReadOnlyUnread,
+            ReadOnlyIdle,
+            ReadOnlyHead,
         ])
     }
 
     proptest! {
-        /// Whatever others do, a client without a token gets a place as long as authenticated requests do
-        /// not have all of them.
+        /// Whatever others do, a client that comes gets a place as long as authenticated requests do not have
+        /// all of them, half of which are then the admin's.
         #[test]
-        fn nobody_without_a_token_holds_up_another(
+        fn nobody_but_the_admin_holds_up_another(
             all in 4_usize..64,
             connections in prop::collection::vec((kind(), 1_u32..60), 0..64),
         ) {
+            let is_read_only = |kind| matches!(kind, ReadOnlyBusy | ReadOnlyUnread);
+            let mut read_only = 0;
             let connections: Vec<_> = connections
                 .into_iter()
+                .filter(|(kind, _)| {
+                    read_only += usize::from(is_read_only(*kind));
+                    !is_read_only(*kind) || read_only <= Limits::of(all).read_only
+                })
                 // The agent does not wait for anyone with these: they end by themselves.
                 .filter(|(kind, _)| !matches!(kind, Busy))
                 .take(all)
                 .collect();
-            let requests = connections
-                .iter()
-                .filter(|(kind, _)| matches!(kind, AuthenticatedBusy | AuthenticatedUnread))
-                .count();
+            let count = |is: &dyn Fn(Kind) -> bool| {
+                connections.iter().filter(|(kind, _)| is(*kind)).count()
+            };
+            let is_admin = |kind| matches!(kind, AdminBusy | AdminUnread);
+            let (admin, read_only) = (count(&is_admin), count(&is_read_only));
             match admit(all, &connections) {
                 Admission::Admit => {}
                 Admission::Evict(id) => {
                     let (kind, _) = connections[usize::try_from(id).unwrap()];
-                    prop_assert!(!matches!(kind, AuthenticatedBusy | AuthenticatedUnread));
+                    prop_assert!(!is_admin(kind) && !is_read_only(kind));
                 }
-                Admission::Wait => prop_assert_eq!(requests, all),
+                Admission::Wait => {
+                    prop_assert_eq!(admin + read_only, all);
+                    prop_assert!(admin >= all / 2);
+                }
             }
         }
     }

@@ -2,6 +2,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::token::Role;
+
 /// How long a client may take for the head of a request, from its connection or its first byte on.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may wait for its next request.
@@ -23,8 +25,8 @@ pub(super) struct Progress {
     /// The client has sent nothing that has not been read.
     starved: bool,
     stall: Option<Stall>,
-    /// A request on it was authenticated.
-    authenticated: bool,
+    /// What the token is good for that its last request has shown.
+    role: Option<Role>,
     /// Its place is wanted: it ends when it would wait for its client.
     evicted: bool,
 }
@@ -81,7 +83,7 @@ impl Progress {
             since: now,
             starved: false,
             stall: None,
-            authenticated: false,
+            role: None,
             evicted: false,
         }
     }
@@ -106,9 +108,9 @@ impl Progress {
         self.starved = true;
     }
 
-    /// The application gets a request. Its place can't be had any more.
+    /// The application gets a request, which has shown no token yet. Its place can't be had any more.
     pub(super) fn begin(&mut self, now: Instant) {
-        self.evicted = false;
+        (self.role, self.evicted) = (None, false);
         // A pipelined one was read with the one before.
         if self.phase == Phase::Head || self.phase == Phase::New {
             self.phase = Phase::Answering;
@@ -147,8 +149,8 @@ impl Progress {
         self.enter(Phase::Closing, now);
     }
 
-    pub(super) fn authenticated(&mut self) {
-        self.authenticated = true;
+    pub(super) fn authenticated(&mut self, role: Role) {
+        self.role = Some(role);
     }
 
     /// Its place is wanted. Where it has stopped to wait for its client meanwhile, it keeps it.
@@ -167,7 +169,12 @@ impl Progress {
     }
 
     pub(super) fn is_authenticated(&self) -> bool {
-        self.authenticated
+        self.role.is_some()
+    }
+
+    /// Whether a request with a read-only token is under way.
+    pub(super) fn is_read_only_request(&self) -> bool {
+        self.role == Some(Role::ReadOnly) && self.is_exchange()
     }
 
     pub(super) fn is_evicted(&self) -> bool {
@@ -211,9 +218,13 @@ impl Progress {
         let waiting = |idle| Waiting { idle, since: self.since };
         match self.phase {
             Phase::Idle | Phase::Closing => Some(waiting(true)),
-            _ if self.authenticated => None,
-            Phase::New | Phase::Head => self.starved.then(|| waiting(false)),
-            Phase::Answering | Phase::Answered => self.stall.map(|_| waiting(false)),
+            Phase::New | Phase::Head if self.role != Some(Role::Admin) => {
+                self.starved.then(|| waiting(false))
+            }
+            Phase::Answering | Phase::Answered if self.role.is_none() => {
+                self.stall.map(|_| waiting(false))
+            }
+            Phase::New | Phase::Head | Phase::Answering | Phase::Answered => None,
         }
     }
 }
@@ -366,19 +377,20 @@ mod tests {
 
     #[test]
     fn an_authenticated_client_loses_its_place_only_between_requests() {
-        let authenticated = |change: fn(&mut Progress, Instant)| {
-            at(|progress, now| {
-                progress.authenticated();
-                change(progress, now);
-            })
-        };
-        assert!(authenticated(stalled).waiting().is_none());
-        assert!(authenticated(|progress, _| progress.starved()).waiting().is_none());
-        let idle = |progress: &mut Progress, now| {
-            progress.begin(now);
+        for role in [Role::Admin, Role::ReadOnly] {
+            let mut progress = at(stalled);
+            progress.authenticated(role);
+            assert!(progress.waiting().is_none());
+            let now = Instant::now();
             progress.answered();
-            assert!(progress.flushed(now));
-        };
-        assert!(authenticated(idle).waiting().unwrap().idle);
+            assert!(progress.flushed(now) && progress.waiting().unwrap().idle);
+            progress.received(now);
+            progress.starved();
+            let next_head = progress.waiting();
+            assert_eq!(next_head.is_some(), role == Role::ReadOnly);
+            // The next request has to show a token, too.
+            progress.begin(now);
+            assert!(progress.waiting().is_some());
+        }
     }
 }

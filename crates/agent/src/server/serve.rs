@@ -9,7 +9,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{connection::Connection, connections::Connections, peer::Peer, places::Limits};
+use super::{connection::Connection, connections::Connections, peer::Peer};
 
 /// How many bytes the head of a request may have. As much is read of a request's body at a time.
 const MAX_HEAD: usize = 64 * 1024;
@@ -19,24 +19,21 @@ const MAX_HEAD: usize = 64 * 1024;
 /// keep its place for ever.
 const KEEPALIVE: (u32, u32, u32) = (60, 30, 10);
 
-/// Serves at most `most` connections at a time; where there are more, [`Limits`] says who makes room, and
-/// the others wait for the system to hand them over. When `closing` comes true it takes no more, and ends
+/// Serves as many connections at a time as there may be; the others wait for the system to hand them over. When `closing` comes true it takes no more, and ends
 /// each connection after the answer it is at.
 pub(crate) async fn serve(
     mut listener: TcpListener,
     app: Router,
     connections: Connections,
-    most: usize,
     closing: watch::Receiver<bool>,
 ) {
-    let limits = Limits::of(most);
     let mut closed = closing.clone();
     let mut closed = pin!(is_true(&mut closed));
     loop {
         let accept = async {
             // It waits a second where there is no descriptor left for one more.
             let (stream, _) = Listener::accept(&mut listener).await;
-            connections.room(limits).await;
+            connections.room().await;
             stream
         };
         let stream = tokio::select! {
@@ -126,6 +123,7 @@ mod tests {
         super::progress::{HEAD_TIMEOUT, IDLE_TIMEOUT, STALL_TIMEOUT},
         *,
     };
+    use crate::token::Role;
 
     /// Serves `app` at so many places; gives the address.
     async fn start(app: Router, most: usize) -> SocketAddr {
@@ -133,7 +131,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let (closing, closed) = watch::channel(false);
         tokio::spawn(async move {
-            serve(listener, app, Connections::default(), most, closed).await;
+            serve(listener, app, Connections::new(most), closed).await;
             drop(closing);
         });
         address
@@ -144,12 +142,12 @@ mod tests {
     fn app() -> Router {
         let large = || vec![b'x'; 64 << 20];
         let mine = async |Extension(peer): Extension<Arc<Peer>>| {
-            peer.authenticated();
+            peer.authenticate(Role::Admin).unwrap();
             "mine"
         };
         let upgrade = async move |Extension(peer): Extension<Arc<Peer>>,
                                   upgrade: WebSocketUpgrade| {
-            peer.authenticated();
+            peer.authenticate(Role::Admin).unwrap();
             upgrade.on_upgrade(async move |mut socket| {
                 for _ in 0..64 {
                     let message = Message::Binary(vec![0; 1 << 20].into());
@@ -218,7 +216,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let app = Router::new().route("/", post(async |body: String| body));
         let (_closing, closed) = watch::channel(false);
-        tokio::spawn(serve(listener, app, Connections::default(), 1, closed));
+        tokio::spawn(serve(listener, app, Connections::new(1), closed));
         let mut client = TcpStream::connect(address).await.unwrap();
         // It is in the midst of a body.
         let head =

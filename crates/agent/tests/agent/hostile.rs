@@ -1,4 +1,4 @@
-//! Clients that have no token and mean no good, next to one that works.
+//! Clients that have no token, or a read-only one, and mean no good, next to one that works.
 
 use std::{
     ffi::OsString,
@@ -23,7 +23,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::support::{ADMIN, Agent, until, within};
+use crate::support::{ADMIN, Agent, READONLY, until, within};
 
 const HOSTILE: usize = 1000;
 
@@ -230,4 +230,40 @@ async fn a_thousand_hostile_clients_do_not_keep_another_from_its_work() {
     withstands_a_siege(limited(128)).await;
     withstands_a_siege(limited(256)).await;
     withstands_a_siege(Agent::start()).await;
+}
+
+#[tokio::test]
+async fn streams_with_the_read_only_token_leave_places_for_the_admin() {
+    let agent = limited(128);
+    let long = agent.sh("sleep 1000").await;
+    let list = format!("{}/api/v1/stream/execs", agent.url);
+    let open = async || {
+        let client = Client::builder().no_proxy().build().unwrap();
+        within(client.get(&list).bearer_auth(READONLY).send()).await
+    };
+    let mut streams = Vec::new();
+    let mut refused = 0;
+    for _ in 0..40 {
+        let stream = open().await.unwrap();
+        match stream.status().as_u16() {
+            200 => streams.push(stream),
+            429 => refused += 1,
+            status => panic!("{status}"),
+        }
+    }
+    // A quarter of the descriptors are places, and half of those are for the read-only token.
+    assert_eq!((streams.len(), refused), (16, 24));
+    let message = open().await.unwrap().text().await.unwrap();
+    assert!(message.contains("16 requests with the read-only token"), "{message}");
+
+    for number in 1..=3 {
+        run_apart(&agent, number).await;
+    }
+    assert_eq!(agent.signal_exec(&long.id, "KILL").await.status(), 200);
+    // All that are open are served, and a place that is free is for the next one.
+    for stream in &mut streams {
+        assert!(within(stream.chunk()).await.unwrap().is_some());
+    }
+    streams.pop();
+    until("there is a place again", async || open().await.unwrap().status() == 200).await;
 }
