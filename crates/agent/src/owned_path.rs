@@ -1,7 +1,7 @@
 //! Whose a directory is: its own permissions, and those of the directories that lead to it.
 
 use std::{
-    fs::{File, Metadata},
+    fs::{self, File, Metadata},
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -117,5 +117,33 @@ fn is_private(group: Gid, user: Uid) -> bool {
         let group = Group::from_gid(group).ok()??;
         Some(group.name == user.name && group.mem.iter().all(|member| *member == user.name))
     };
+    let users = || fs::read_to_string("/etc/passwd").ok();
     names().unwrap_or(false)
+        && users().is_some_and(|users| !is_group_of_another(&users, group, user))
+}
+
+/// Whether it is the group of another user than this by `/etc/passwd`: who is in a group by that is not
+/// listed as its member (passwd(5)).
+fn is_group_of_another(users: &str, group: Gid, user: Uid) -> bool {
+    users.lines().any(|line| {
+        let mut ids = line.split(':').skip(2).map(str::parse);
+        let (uid, gid) = (ids.next(), ids.next());
+        gid == Some(Ok(group.as_raw())) && uid != Some(Ok(user.as_raw()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_private_where_it_is_no_other_users() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        let is_anothers =
+            |users: &str| is_group_of_another(users, Gid::from_raw(1000), Uid::from_raw(1000));
+        assert!(!is_anothers(users));
+        assert!(is_anothers(&format!("{users}bob:x:1001:1000::/home/bob:/bin/sh\n")));
+        // Another name of the same user, and lines that name nobody.
+        assert!(!is_anothers(&format!("{users}anna:x:1000:1000:::\n\n+\n+::::::\n")));
+    }
 }
