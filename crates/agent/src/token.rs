@@ -2,7 +2,7 @@ use std::{
     env,
     fmt::Write as _,
     fs::{self, File, OpenOptions},
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -14,6 +14,9 @@ use subtle::ConstantTimeEq;
 pub(crate) const ADMIN_VARIABLE: &str = "SANDPIPE_ADMIN_TOKEN";
 /// The environment variable with the read-only token.
 pub(crate) const READONLY_VARIABLE: &str = "SANDPIPE_READONLY_TOKEN";
+
+/// How many bytes a token file may have: no more fit into the head of a request.
+const MAX_TOKEN_FILE: u64 = 64 * 1024;
 
 /// What the bearer of a token may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,13 @@ pub enum TokenError {
         /// What the system says.
         error: io::Error,
     },
+    /// A token file is a directory, a pipe or a device.
+    #[error(
+        "the token file {} is no regular file: where the token comes from a pipe, give it in the \
+         environment",
+        .0.display()
+    )]
+    NotAFile(PathBuf),
     /// Others than the agent can read or write a token file.
     #[error(
         "others can read or write the token file {} (mode {mode:03o}): run `chmod 600 {}`; where it \
@@ -137,15 +147,34 @@ fn given(file: Option<&Path>, variable: &str) -> Result<Option<String>, TokenErr
 
 fn read(path: &Path) -> Result<String, TokenError> {
     let failed = |error| TokenError::Read { path: path.into(), error };
-    let mut file = File::open(path).map_err(failed)?;
+    let file = open(path, OFlag::empty()).map_err(failed)?;
     // Of the file that is read, whatever its name leads to by now.
     let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(TokenError::NotAFile(path.into()));
+    }
     let is_own = metadata.uid() == geteuid().as_raw();
     if is_open_to_others(metadata.mode(), is_own) {
         return Err(TokenError::OpenToOthers { path: path.into(), mode: metadata.mode() & 0o777 });
     }
-    let text = io::read_to_string(&mut file).map_err(failed)?;
+    let text = content(file).map_err(failed)?;
     check(&text, &path.display().to_string())
+}
+
+/// Opens a token file. A pipe that nobody writes to does not hold that up (`open()` in POSIX, `O_NONBLOCK`).
+fn open(path: &Path, flags: OFlag) -> io::Result<File> {
+    let flags = flags | OFlag::O_NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+fn content(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MAX_TOKEN_FILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_TOKEN_FILE {
+        let message = format!("it has more than {MAX_TOKEN_FILE} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
 }
 
 /// Whether others than the agent and the file's owner can read or write a token file. A group that may read
@@ -157,16 +186,12 @@ fn is_open_to_others(mode: u32, is_own: bool) -> bool {
 /// The token that an earlier agent made, so that clients can go on with it; `None` where nobody vouches
 /// for the file.
 fn read_own(path: &Path) -> Option<String> {
-    let mut file =
-        OpenOptions::new().read(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path).ok()?;
+    let file = open(path, OFlag::O_NOFOLLOW).ok()?;
     let metadata = file.metadata().ok()?;
     let is_own = metadata.is_file()
         && metadata.uid() == geteuid().as_raw()
         && metadata.mode() & 0o777 == 0o600;
-    let token = io::read_to_string(&mut file)
-        .ok()
-        .filter(|_| is_own)
-        .and_then(|text| check(&text, "").ok());
+    let token = is_own.then(|| content(file).ok()).flatten().and_then(|text| check(&text, "").ok());
     if token.is_none() {
         tracing::warn!(path = %path.display(), "this is no token file of the agent's: a new token takes its place");
     }

@@ -4,9 +4,12 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output, Stdio},
+    time::Duration,
 };
 
+use nix::{sys::stat::Mode, unistd::mkfifo};
 use reqwest::{Client, StatusCode};
+use tokio::time::{sleep, timeout};
 
 use crate::support::{Agent, agent_command, read_ready};
 
@@ -95,6 +98,50 @@ fn a_token_file_without_a_token_is_refused() {
     let mut command = agent_command(&directory.path().join("state"));
     command.env("SANDPIPE_ADMIN_TOKEN", "same").env("SANDPIPE_READONLY_TOKEN", "same");
     assert!(refused(&mut command).contains("differ"));
+}
+
+/// Runs a command to its end, which has to come.
+async fn run_to_end(command: &mut Command) -> Output {
+    let (stdout, stderr) = (Stdio::piped(), Stdio::piped());
+    let mut process = command.stdout(stdout).stderr(stderr).spawn().unwrap();
+    let end = async {
+        while process.try_wait().unwrap().is_none() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let ended = timeout(Duration::from_secs(30), end).await;
+    let _ended = process.kill();
+    let output = process.wait_with_output().unwrap();
+    assert!(ended.is_ok(), "it does not end: {output:?}");
+    output
+}
+
+#[tokio::test]
+async fn a_token_file_is_a_regular_file_of_some_length() {
+    let directory = tempfile::tempdir().unwrap();
+    let state = directory.path().join("state");
+    // Nobody ever writes to it.
+    let pipe = directory.path().join("pipe");
+    mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let large = directory.path().join("large");
+    write_secret(&large, &"x".repeat(65_537));
+    for (file, wrong) in [
+        (pipe.as_path(), "no regular file"),
+        (directory.path(), "no regular file"),
+        (Path::new("/dev/zero"), "no regular file"),
+        (&large, "more than 65536 bytes"),
+    ] {
+        let mut command = agent_command(&state);
+        let output = run_to_end(command.arg("--admin-token-file").arg(file)).await;
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{}", file.display());
+        assert!(error.contains(wrong) && error.contains(file.to_str().unwrap()), "{error}");
+    }
+    // Nor does it hold up the start where the agent's own would be.
+    let own = state.join("admin-token");
+    std::fs::rename(&pipe, &own).unwrap();
+    let output = run_to_end(agent_command(&state).arg("--until-stdin-closes")).await;
+    assert!(output.status.success() && own.is_file(), "{output:?}");
 }
 
 #[tokio::test]
