@@ -30,7 +30,7 @@ pub use agent::{Agent, AgentError, run};
 pub use features::{Feature, Without};
 pub use options::Options;
 pub use output::SpoolLimit;
-pub use owned_path::OpenToOthers;
+pub use owned_path::{OpenToOthers, OpenWay};
 pub use process::{guard, is_guardian};
 pub use state_dir::StateDirError;
 pub use token::TokenError;

@@ -33,7 +33,8 @@ pub struct Options {
     #[arg(long)]
     pub ephemeral: bool,
 
-    /// The file with the token that may do everything. Only the agent's user may be able to read it.
+    /// The file with the token that may do everything. It is the agent's user's, who alone may be able to read
+    /// it, or root's.
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
 

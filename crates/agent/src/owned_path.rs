@@ -1,13 +1,17 @@
-//! Whose a directory is: its own permissions, and those of the directories that lead to it.
+//! Whose a file or a directory is: its own permissions, and those of what leads to it.
 
 use std::{
+    ffi::OsString,
     fs::{self, File, Metadata},
     io,
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::{self, Component, Path, PathBuf},
 };
 
-use nix::unistd::{Gid, Group, Uid, User, geteuid};
+use nix::{
+    errno::Errno,
+    unistd::{Gid, Group, Uid, User, geteuid},
+};
 
 /// That others than the agent's user and root may change what is in a directory.
 #[derive(Debug, thiserror::Error)]
@@ -38,21 +42,31 @@ pub enum OpenToOthers {
         mode: u32,
     },
     /// Others could replace it.
-    #[error(
-        "others could replace the state directory {}: they may write to {} (mode {mode:03o}, of the user \
-         {owner}); run `chmod go-w {}`, or give another one with --state-dir",
-        path.display(), parent.display(), parent.display()
-    )]
-    Parent {
+    #[error("others could replace the state directory {}: {way}, or give another one with --state-dir", path.display())]
+    Way {
         /// The directory.
         path: PathBuf,
-        /// The one that leads to it.
-        parent: PathBuf,
-        /// The permission bits of that.
-        mode: u32,
-        /// The number of its owner.
-        owner: u32,
+        /// What of the way to it they may change.
+        way: OpenWay,
     },
+}
+
+/// A directory or a link on the way to something, which others than the agent's user and root may change.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "they may change {}, which leads there (mode {mode:03o}, of the user {owner}); run `chmod go-w {}`",
+    path.display(), path.display()
+)]
+pub struct OpenWay {
+    path: PathBuf,
+    mode: u32,
+    owner: u32,
+}
+
+impl OpenWay {
+    fn new(path: PathBuf, metadata: &Metadata) -> Self {
+        Self { path, mode: metadata.mode() & 0o7777, owner: metadata.uid() }
+    }
 }
 
 const GROUP_WRITES: u32 = 0o020;
@@ -60,12 +74,17 @@ const OTHERS_WRITE: u32 = 0o002;
 /// In such a directory only the owner of an entry may rename or remove it (inode(7)).
 const STICKY: u32 = 0o1000;
 
-/// Checks a directory, which is open as `directory`, and all that lead to its canonical path, as OpenSSH does it
-/// with a user's files (`sshd_config(5)`, `StrictModes`). A directory like `/tmp` is good enough to lead there.
+/// How many links a path may lead through, as with Linux (`path_resolution(7)`).
+const MAX_LINKS: u32 = 40;
+
+/// Checks a directory, which is open as `directory`, and what leads to it; gives its canonical path.
 ///
 /// # Errors
 /// The outer one: the system does not say.
-pub(crate) fn check(path: &Path, directory: &File) -> io::Result<Result<(), OpenToOthers>> {
+pub(crate) fn check_directory(
+    path: &Path,
+    directory: &File,
+) -> io::Result<Result<PathBuf, OpenToOthers>> {
     let own = geteuid();
     let metadata = directory.metadata()?;
     let mode = metadata.mode() & 0o7777;
@@ -76,34 +95,76 @@ pub(crate) fn check(path: &Path, directory: &File) -> io::Result<Result<(), Open
     if mode & (GROUP_WRITES | OTHERS_WRITE) != 0 {
         return Ok(Err(OpenToOthers::Mode { path: path.into(), mode }));
     }
-    let root = Path::new("/").metadata()?.uid();
-    for parent in path.ancestors().skip(1) {
-        let metadata = parent.metadata()?;
-        if !leads_safely(&metadata, own, root) {
-            return Ok(Err(OpenToOthers::Parent {
-                path: path.into(),
-                parent: parent.into(),
-                mode: metadata.mode() & 0o7777,
-                owner: metadata.uid(),
-            }));
+    Ok(check_way(path, &metadata)?.map_err(|way| OpenToOthers::Way { path: path.into(), way }))
+}
+
+/// Checks the directories and links that lead to what is open, as OpenSSH does it with a user's files
+/// (`sshd_config(5)`, `StrictModes`); gives its canonical path. A directory like `/tmp` is good enough to lead
+/// there.
+///
+/// # Errors
+/// The outer one: the system does not say, or the path leads elsewhere by now.
+pub(crate) fn check_way(path: &Path, open: &Metadata) -> io::Result<Result<PathBuf, OpenWay>> {
+    let mut at = PathBuf::from("/");
+    let mut rest: Vec<OsString> = names(&path::absolute(path)?).collect();
+    let mut links = 0;
+    while let Some(name) = rest.pop() {
+        let directory = at.symlink_metadata()?;
+        if !leads_safely(&directory)? {
+            return Ok(Err(OpenWay::new(at, &directory)));
+        }
+        if name == ".." {
+            at.pop();
+            continue;
+        }
+        at.push(name);
+        let entry = at.symlink_metadata()?;
+        if entry.is_symlink() {
+            // In a sticky directory it is its owner's to replace.
+            if !is_trusted(&entry)? {
+                return Ok(Err(OpenWay::new(at, &entry)));
+            }
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(Errno::ELOOP.into());
+            }
+            let target = at.read_link()?;
+            at.pop();
+            if target.is_absolute() {
+                at = PathBuf::from("/");
+            }
+            rest.extend(names(&target));
         }
     }
     // Nobody else can change from now on where the path leads.
-    let there = path.metadata()?;
-    if (there.dev(), there.ino()) != (metadata.dev(), metadata.ino()) {
+    let there = at.symlink_metadata()?;
+    if (there.dev(), there.ino()) != (open.dev(), open.ino()) {
         return Err(io::Error::other("it was replaced while the agent started"));
     }
-    Ok(Ok(()))
+    Ok(Ok(at))
 }
 
-/// Whether nobody but this user and root can replace what is in a directory. Where a user namespace has no
-/// root, the owner of `/` stands for it.
-fn leads_safely(metadata: &Metadata, own: Uid, root: u32) -> bool {
-    let mode = metadata.mode();
-    let is_trusted = [0, root, own.as_raw()].contains(&metadata.uid());
+/// What a path goes through, the last first.
+fn names(path: &Path) -> impl Iterator<Item = OsString> {
+    let names = path.components().rev();
+    names
+        .filter(|name| matches!(name, Component::Normal(_) | Component::ParentDir))
+        .map(|name| name.as_os_str().to_owned())
+}
+
+/// Whether something is the agent's user's or root's. Where a user namespace has no root, the owner of `/`
+/// stands for it.
+pub(crate) fn is_trusted(metadata: &Metadata) -> io::Result<bool> {
+    let root = Path::new("/").metadata()?.uid();
+    Ok([0, root, geteuid().as_raw()].contains(&metadata.uid()))
+}
+
+/// Whether nobody but the agent's user and root can replace what is in a directory.
+fn leads_safely(directory: &Metadata) -> io::Result<bool> {
+    let mode = directory.mode();
     let is_shared = mode & OTHERS_WRITE != 0
-        || (mode & GROUP_WRITES != 0 && !is_private(Gid::from_raw(metadata.gid()), own));
-    is_trusted && (!is_shared || mode & STICKY != 0)
+        || (mode & GROUP_WRITES != 0 && !is_private(Gid::from_raw(directory.gid()), geteuid()));
+    Ok(is_trusted(directory)? && (!is_shared || mode & STICKY != 0))
 }
 
 /// Whether a group is root's, or the one that many systems make for each user, with nobody else in it: the

@@ -10,7 +10,7 @@ use nix::{
     fcntl::{Flock, FlockArg, OFlag},
 };
 
-use crate::owned_path::{OpenToOthers, check};
+use crate::owned_path::{OpenToOthers, check_directory};
 
 /// The directory with the agent's state, which is this agent's alone as long as this value lives.
 #[derive(Debug)]
@@ -75,8 +75,7 @@ impl StateDir {
                     errno => unusable(errno.into()),
                 }
             })?;
-        let path = path.canonicalize().map_err(unusable)?;
-        check(&path, &lock).map_err(unusable)??;
+        let path = check_directory(path, &lock).map_err(unusable)??;
         let state_dir = Self { path, made, keep, _lock: lock };
         // What an agent left that was killed.
         remove_all(&state_dir.ephemeral()).map_err(unusable)?;

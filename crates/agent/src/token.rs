@@ -7,8 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nix::{fcntl::OFlag, unistd::geteuid};
+use nix::{
+    fcntl::OFlag,
+    unistd::{Gid, getegid, geteuid, getgroups},
+};
 use subtle::ConstantTimeEq;
+
+use crate::owned_path::{OpenWay, check_way, is_trusted};
 
 /// The environment variable with the admin token.
 pub(crate) const ADMIN_VARIABLE: &str = "SANDPIPE_ADMIN_TOKEN";
@@ -59,9 +64,9 @@ pub enum TokenError {
     NotAFile(PathBuf),
     /// Others than the agent can read or write a token file.
     #[error(
-        "others can read or write the token file {} (mode {mode:03o}): run `chmod 600 {}`; where it \
-         can't be changed, as with a container's secret, mount it with mode 0400, or give the token in \
-         the environment",
+        "others can read or write the token file {} (mode {mode:03o}, of the group {group}): run \
+         `chmod 600 {}`; a container's secret, which can't be changed, is for the agent's user with mode \
+         0400, or root's and for the agent's group with mode 0440; or give the token in the environment",
         path.display(), path.display()
     )]
     OpenToOthers {
@@ -69,6 +74,30 @@ pub enum TokenError {
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
+        /// The number of its group.
+        group: u32,
+    },
+    /// Another user than the agent's or root chose the token.
+    #[error(
+        "the token file {} belongs to the user {owner}: it has to be root's, or that of the user {own}, who \
+         runs the agent",
+        path.display()
+    )]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// The number of its owner.
+        owner: u32,
+        /// The number of the agent's user.
+        own: u32,
+    },
+    /// Others could put another file in its place.
+    #[error("others could replace the token file {}: {way}, or keep it elsewhere", path.display())]
+    Replaceable {
+        /// The file.
+        path: PathBuf,
+        /// What of the way to it they may change.
+        way: OpenWay,
     },
     /// A token is empty, or has characters that no header can carry.
     #[error("{0} holds no token: it must be one line of visible ASCII characters without spaces")]
@@ -153,9 +182,17 @@ fn read(path: &Path) -> Result<String, TokenError> {
     if !metadata.is_file() {
         return Err(TokenError::NotAFile(path.into()));
     }
-    let is_own = metadata.uid() == geteuid().as_raw();
-    if is_open_to_others(metadata.mode(), is_own) {
-        return Err(TokenError::OpenToOthers { path: path.into(), mode: metadata.mode() & 0o777 });
+    let (owner, group, own) = (metadata.uid(), metadata.gid(), geteuid().as_raw());
+    if !is_trusted(&metadata).map_err(failed)? {
+        return Err(TokenError::Owner { path: path.into(), owner, own });
+    }
+    let is_given = owner != own && is_group_of_agent(group).map_err(failed)?;
+    if is_open_to_others(metadata.mode(), is_given) {
+        let mode = metadata.mode() & 0o777;
+        return Err(TokenError::OpenToOthers { path: path.into(), mode, group });
+    }
+    if let Err(way) = check_way(path, &metadata).map_err(failed)? {
+        return Err(TokenError::Replaceable { path: path.into(), way });
     }
     let text = content(file).map_err(failed)?;
     check(&text, &path.display().to_string())
@@ -177,10 +214,17 @@ fn content(file: File) -> io::Result<String> {
     Ok(text)
 }
 
-/// Whether others than the agent and the file's owner can read or write a token file. A group that may read
-/// a file of another owner is how that owner gives it to the agent.
-fn is_open_to_others(mode: u32, is_own: bool) -> bool {
-    mode & if is_own { 0o077 } else { 0o037 } != 0
+/// Whether others than the agent and the file's owner can read or write a token file. One that is given to the
+/// agent by its owner its group may read.
+fn is_open_to_others(mode: u32, is_given: bool) -> bool {
+    mode & if is_given { 0o037 } else { 0o077 } != 0
+}
+
+/// Whether root may give a file to the agent by a group. Root's own stands for an access control list (acl(5)),
+/// as systemd gives a service its credentials: of what that allows the mode shows the most.
+fn is_group_of_agent(group: u32) -> io::Result<bool> {
+    let is_groups = |own: Gid| own.as_raw() == group;
+    Ok(group == 0 || is_groups(getegid()) || getgroups()?.into_iter().any(is_groups))
 }
 
 /// The token that an earlier agent made, so that clients can go on with it; `None` where nobody vouches
@@ -249,12 +293,12 @@ mod tests {
     #[test]
     fn a_token_file_is_for_the_agent_alone() {
         for mode in [0o600, 0o400, 0o700] {
-            assert!(!is_open_to_others(mode, true) && !is_open_to_others(mode, false));
+            assert!(!is_open_to_others(mode, true) && !is_open_to_others(mode, false), "{mode:o}");
         }
         for mode in [0o644, 0o604, 0o444, 0o620, 0o602, 0o601] {
             assert!(is_open_to_others(mode, true) && is_open_to_others(mode, false), "{mode:o}");
         }
-        assert!(is_open_to_others(0o440, true) && !is_open_to_others(0o440, false));
+        assert!(!is_open_to_others(0o440, true) && is_open_to_others(0o440, false));
     }
 
     #[test]

@@ -29,4 +29,5 @@ mod slow_start;
 mod startup;
 mod support;
 mod terminal;
+mod token_files;
 mod websocket;

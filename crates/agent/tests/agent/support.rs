@@ -3,8 +3,9 @@
 use std::{
     future::Future,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     time::Duration,
 };
 
@@ -12,7 +13,7 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
-use reqwest::{Client, Method, RequestBuilder, Response};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use sandpipe_protocol::{ExecItem, ExecListResponse, ExecStdout, OutputType, sse::Decoder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -243,6 +244,25 @@ pub(crate) fn read_ready(process: &mut Child) -> Value {
     let mut line = String::new();
     BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
     serde_json::from_str(&line).unwrap_or_else(|_| panic!("the agent said {line:?}"))
+}
+
+/// What an agent says that does not start.
+pub(crate) fn refused(command: &mut Command) -> String {
+    // One that starts after all ends at once.
+    let Output { status, stdout, stderr } = command.arg("--until-stdin-closes").output().unwrap();
+    assert!(!status.success());
+    assert!(stdout.is_empty(), "nothing but the ready line goes to standard output");
+    String::from_utf8(stderr).unwrap()
+}
+
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+pub(crate) async fn status_with(url: &str, token: &str) -> StatusCode {
+    let client = Client::builder().no_proxy().build().unwrap();
+    let request = client.get(format!("{url}/api/v1/execs")).bearer_auth(token);
+    request.send().await.unwrap().status()
 }
 
 /// All events of an exec.
