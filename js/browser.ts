@@ -13,7 +13,10 @@ const loader: Loader = async (source: WasmSource | undefined) => {
 };
 
 /** {@inheritDoc Connect} */
-export const connect: Connect = connectWith(loader);
+export const connect: Connect = connectWith(loader, (url, init) =>
+  // What commands print is not kept on the disk.
+  globalThis.fetch(url, { ...init, cache: "no-store" }),
+);
 
 /** {@inheritDoc MakeBackground} */
 export const background: MakeBackground = backgroundWith(loader);

@@ -1,4 +1,3 @@
-import { finishable } from "./finish.js";
 import type { Answer, Init } from "./node/http-fetch.js";
 
 /** What makes requests: the part of `fetch` that the core uses. */
@@ -27,7 +26,7 @@ export function withRedirects(fetch: Fetch): Fetch {
       if (isOpaque(answer as Response))
         return refusal(307, from, "where browsers do not tell", PRIVATE);
       const location = locationOf(answer);
-      if (location === null) return finishable(answer);
+      if (location === null) return answer;
       await leave(answer);
       const { status } = answer;
       const to = addressOf(location, from);

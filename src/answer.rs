@@ -3,7 +3,6 @@
 
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
-use web_sys::AbortController;
 
 #[wasm_bindgen]
 extern "C" {
@@ -36,9 +35,9 @@ extern "C" {
     #[wasm_bindgen(method, catch)]
     pub(crate) fn read(this: &ChunkReader) -> Result<Promise, JsValue>;
 
-    /// Reads the rest, and aborts the request if that does not come: of the package's own.
+    /// Lets the process end although the rest has not come: of the package's own, in Node.js.
     #[wasm_bindgen(method, catch)]
-    pub(crate) fn finish(this: &ChunkReader, request: &AbortController) -> Result<(), JsValue>;
+    pub(crate) fn unref(this: &ChunkReader) -> Result<(), JsValue>;
 }
 
 impl Answer {

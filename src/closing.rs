@@ -42,7 +42,7 @@ impl InFlight {
         }
         let controller = AbortController::new().map_err(Error::thrown)?;
         let registered = self.lineage().map(|in_flight| in_flight.register(&controller)).collect();
-        Ok(Cancel { controller, in_flight: self.clone(), registered, is_handed_over: false })
+        Ok(Cancel { controller, in_flight: self.clone(), registered })
     }
 
     /// Ends all that is under way and refuses what comes after.
@@ -78,7 +78,6 @@ pub(crate) struct Cancel {
     controller: AbortController,
     in_flight: InFlight,
     registered: Vec<(InFlight, u32)>,
-    is_handed_over: bool,
 }
 
 impl Cancel {
@@ -87,9 +86,11 @@ impl Cancel {
         self.controller.signal()
     }
 
-    /// Leaves it to another, who says whether they take it: nothing else ends it then.
-    pub(crate) fn hand_over(mut self, to: impl FnOnce(&AbortController) -> bool) {
-        self.is_handed_over = to(&self.controller);
+    /// Leaves it to itself: [`InFlight::close`] does not end it any more.
+    pub(crate) fn detach(&mut self) {
+        for (in_flight, key) in self.registered.drain(..) {
+            in_flight.0.controllers.borrow_mut().retain(|(other, _)| *other != key);
+        }
     }
 
     /// The error that a failure of it stands for: closing also fails what is under way.
@@ -100,11 +101,7 @@ impl Cancel {
 
 impl Drop for Cancel {
     fn drop(&mut self) {
-        for (in_flight, key) in &self.registered {
-            in_flight.0.controllers.borrow_mut().retain(|(other, _)| other != key);
-        }
-        if !self.is_handed_over {
-            OVER.with(|over| self.controller.abort_with_reason(over));
-        }
+        self.detach();
+        OVER.with(|over| self.controller.abort_with_reason(over));
     }
 }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use js_sys::{Date, Function, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, prelude::*};
-use wasm_bindgen_futures::JsFuture;
-use web_sys::RequestInit;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{AbortSignal, RequestInit};
 
 use crate::abort::Abort;
 use crate::answer::{Answer, ChunkReader};
@@ -23,6 +23,9 @@ use crate::sleep::sleep;
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
 const SILENCE: f64 = 45_000.0;
+
+/// How long an answer that has said all may take to end, in milliseconds.
+const FINISH_TIMEOUT: u32 = 1000;
 
 /// The most that is read of an answer that is read whole.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -350,11 +353,20 @@ impl Body {
     }
 
     /// Has the rest read of an answer that has said all there is to say: its connection serves the next
-    /// request then, and no browser tells of a failed one. Nobody waits for it.
-    pub(crate) fn finish(self) {
-        if let Some(reader) = self.reader {
-            self.cancel.hand_over(|request| reader.finish(request).is_ok());
+    /// request then, and no browser shows the request as a failed one. Nobody waits for it. If the rest
+    /// does not come the connection is closed.
+    pub(crate) fn finish(mut self) {
+        self.cancel.detach();
+        if let Some(reader) = &self.reader {
+            // Others than Node's have no such function.
+            reader.unref().unwrap_or_default();
         }
+        spawn_local(async move {
+            // Unlike other timers this one keeps no process of Node.js.
+            let mut too_late = Abort::listen(AbortSignal::timeout_with_u32(FINISH_TIMEOUT));
+            let rest = pin!(async { while let Ok(Some(_)) = self.read().await {} });
+            select(rest, pin!(too_late.aborted())).await;
+        });
     }
 
     /// The error of an answer that is not as long as it has to be.

@@ -1,5 +1,7 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { after, before, test } from "node:test";
 import { build, createServer, preview } from "vite";
 import { startTestAgent } from "../agent.mjs";
@@ -59,6 +61,49 @@ test("a page has an interactive shell, and twenty live outputs at once", async (
       exitCodes,
       Array.from({ length: 20 }, (_, number) => number),
     );
+  });
+});
+
+test("no request of many commands fails", async () => {
+  // In a page failed requests are problems.
+  await inBuiltPage(async (agent, call) => {
+    const expected = Array.from({ length: 20 }, (_, number) => number);
+    assert.deepEqual(await call("runMany", { ...agent, count: 20 }), {
+      exec: expected,
+      streamOutput: expected,
+      getOutput: expected,
+    });
+  });
+});
+
+test("what is secret does not go to another origin", async () => {
+  await inBuiltPage(async (_, call) => {
+    /** @type {string[]} */
+    const received = [];
+    /** @param {import("node:http").RequestListener} answer */
+    const serve = async (answer) => {
+      const server = createHttpServer((request, response) => {
+        response.setHeader("access-control-allow-origin", "*");
+        response.setHeader("access-control-allow-headers", "*, authorization");
+        if (request.method === "OPTIONS") return void response.writeHead(204).end();
+        answer(request, response);
+      });
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+      return { url: `http://127.0.0.1:${port}`, server };
+    };
+    const other = await serve((request, response) => {
+      received.push(`${request.method} ${request.url}`);
+      response.end();
+    });
+    const first = await serve((request, response) => {
+      response.writeHead(307, { location: other.url + request.url }).end();
+    });
+    const message = await call("failToRun", { url: first.url, token: "secret" });
+    assert.match(message, /^HttpError: .*it leads from http:\/\/127\.0\.0\.1:\d+ to/);
+    assert.deepEqual(received, []);
+    for (const { server } of [first, other]) server.close();
   });
 });
 
@@ -124,6 +169,10 @@ async function inPage(address, use) {
   try {
     /** @type {string[]} */
     const problems = [];
+    page.on("requestfailed", (request) => {
+      if (!request.url().startsWith(agent.url)) return;
+      problems.push(`${request.url()}: ${request.failure()?.errorText}`);
+    });
     page.on("pageerror", (error) => problems.push(String(error)));
     page.on("console", (message) => {
       if (message.type() === "error") problems.push(message.text());

@@ -96,6 +96,45 @@ describe("connections", () => {
     assert.ok(connections <= 2, `${connections} connections`);
   });
 
+  it("reads the end of a stream that comes after its exit event, also when all is closed", async () => {
+    const { server, streams } = streamsThatStayOpen();
+    let connections = 0;
+    server.on("connection", () => connections++);
+    const url = await listen(server);
+    for (let i = 0; i < 10; i++) {
+      const sandbox = await connect({ url });
+      assert.deepEqual(await sandbox.execs.wait("1"), { exitCode: 3, output: "x" });
+      sandbox.close();
+      const stream = streams.pop();
+      assert(stream);
+      stream.end();
+      await once(stream, "close");
+    }
+    // The next may be asked for before the one before has been left.
+    assert.ok(connections <= 2, `${connections} connections`);
+  });
+
+  it("closes a stream that does not end after its exit event", async () => {
+    const { server, streams } = streamsThatStayOpen();
+    const { execs } = await connect({ url: await listen(server) });
+    assert.deepEqual(await execs.wait("1"), { exitCode: 3, output: "x" });
+    const [stream] = streams;
+    assert(stream);
+    await once(stream, "close");
+  });
+
+  /** A server of streams that are left open after their exit event. */
+  const streamsThatStayOpen = () => {
+    /** @type {import("node:http").ServerResponse[]} */
+    const streams = [];
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(LAST);
+      streams.push(response);
+    });
+    begun.push(() => server.closeAllConnections());
+    return { server, streams };
+  };
+
   it("asks for an answer as it is, with the caller's headers", async () => {
     /** @type {import("node:http").IncomingHttpHeaders} */
     let sent = {};

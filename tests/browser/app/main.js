@@ -45,6 +45,31 @@ globalThis.runCommand = async ({ url, token, command, args }) => {
   return { result, events };
 };
 
+/** Runs many commands, one after another, and reads the output of as many in other ways; gives their exit codes. */
+globalThis.runMany = async ({ url, token, count }) => {
+  using sandbox = await connect({ url, token });
+  const { execs } = sandbox;
+  const exitCodes = { exec: [], streamOutput: [], getOutput: [] };
+  for (let number = 0; number < count; number++) {
+    const args = ["-c", `echo out; seq 20000; exit ${number}`];
+    exitCodes.exec.push((await execs.exec("sh", args)).exitCode);
+    const { id } = await execs.create({ command: "sh", args });
+    for await (const { exitCode } of execs.streamOutput(id)) {
+      if (exitCode !== undefined) exitCodes.streamOutput.push(exitCode);
+    }
+    exitCodes.getOutput.push((await execs.getOutput(id)).exitCode);
+    await execs.list();
+    await execs.delete(id);
+  }
+  return exitCodes;
+};
+
+/** Gives the error of a command that can't be run. */
+globalThis.failToRun = async ({ url, token }) => {
+  const { execs } = await connect({ url, token });
+  return execs.exec("x", [], { env: { SECRET: "x" } }).then(String, String);
+};
+
 /** Prints a text; gives the output, and the encodings that a decoder was made for meanwhile. */
 globalThis.printText = async ({ url, token, text }) => {
   const { TextDecoder } = globalThis;

@@ -15,6 +15,10 @@ use tokio::time::timeout;
 /// How long a stream may be silent: proxies close one that is so for long.
 const SILENCE: Duration = Duration::from_secs(15);
 
+/// The `Cache-Control` of output: it may be more by the next time. It is not `no-store`, of which Chromium
+/// shows many a request as aborted whose answer a page has read to its end.
+pub(super) const NOT_CACHED: &str = "no-cache";
+
 /// Where the bytes of an event stream come from.
 pub(super) trait Source: Send + 'static {
     /// Gives the next bytes; `None` ends the stream. Nothing may be lost when the future is dropped
@@ -49,7 +53,7 @@ pub(super) fn respond_with(first: Bytes, source: impl Source) -> Response {
     let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
-        (CACHE_CONTROL, "no-store"),
+        (CACHE_CONTROL, NOT_CACHED),
         // nginx and its like would collect the answer first.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];

@@ -18,6 +18,7 @@ use crate::{
     http::{
         App,
         error::{ApiError, lost},
+        event_stream::NOT_CACHED,
     },
     output::{Chunk, Frames, Next, StartAfter},
 };
@@ -81,7 +82,7 @@ pub(crate) async fn get_exec_output(
             }
         }
     });
-    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, NOT_CACHED)];
     Ok((headers, Body::from_stream(body)).into_response())
 }
 
