@@ -24,7 +24,7 @@ use crate::sleep::sleep;
 /// agent says something every 15 s; another one that does not is merely asked again.
 const SILENCE: f64 = 45_000.0;
 
-/// How long an answer that has said all may take to end, in milliseconds.
+/// How long what is as good as over may take to end, in milliseconds.
 const FINISH_TIMEOUT: u32 = 1000;
 
 /// The most that is read of an answer that is read whole.
@@ -361,12 +361,7 @@ impl Body {
             // Others than Node's have no such function.
             reader.unref().unwrap_or_default();
         }
-        spawn_local(async move {
-            // Unlike other timers this one keeps no process of Node.js.
-            let mut too_late = Abort::listen(AbortSignal::timeout_with_u32(FINISH_TIMEOUT));
-            let rest = pin!(async { while let Ok(Some(_)) = self.read().await {} });
-            select(rest, pin!(too_late.aborted())).await;
-        });
+        finish(async move { while let Ok(Some(_)) = self.read().await {} });
     }
 
     /// The error of an answer that is not as long as it has to be.
@@ -406,6 +401,15 @@ impl Body {
         }
         Ok(bytes)
     }
+}
+
+/// Has something come to its end that is as good as over, unless that takes too long.
+pub(crate) fn finish(rest: impl Future + 'static) {
+    spawn_local(async move {
+        // Unlike other timers this one keeps no process of Node.js.
+        let mut too_late = Abort::listen(AbortSignal::timeout_with_u32(FINISH_TIMEOUT));
+        select(pin!(rest), pin!(too_late.aborted())).await;
+    });
 }
 
 /// Nothing came for so long that the connection may be dead.

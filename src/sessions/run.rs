@@ -1,6 +1,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::pin::pin;
+use std::rc::Rc;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
@@ -9,7 +10,7 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
 use super::ending::{Asked, End};
-use super::in_order::InOrder;
+use super::in_order::{InOrder, Sending};
 use super::interrupt::Interruption;
 use super::markers::{Markers, Nonce};
 use super::output::Output;
@@ -26,6 +27,7 @@ use crate::execs::transcript::Transcript;
 use crate::execs::wait_options::WaitOptions;
 use crate::promise::promise;
 use crate::sleep::sleep;
+use crate::transport::finish;
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.
 const REFUSAL: f64 = 500.0;
@@ -93,22 +95,16 @@ impl Shell {
             transcript: RefCell::new(Transcript::new(&self.id, max_output_bytes)),
             listener: on_output,
         };
-        let (arrived, forced) = (Cell::new(false), Cell::new(false));
+        let (arrived, forced) = (Rc::new(Cell::new(false)), Cell::new(false));
+        let (announce, begun) = oneshot::channel();
+        let begun = begun.shared();
+        let sending = self.send(line, &nonce, begun.clone(), arrived.clone());
         let (end, asked) = {
-            let (announce, begun) = oneshot::channel();
             let (fail, failed) = oneshot::channel();
-            let begun = begun.shared();
             let Self { transport, id, pid, user, reader, unread, .. } = &mut *self;
             let following = output.follow(reader, unread, Some(announce), Some(fail));
             let (transport, id) = (&*transport, &*id);
-            let in_order = InOrder::new(async {
-                for piece in pieces(&line) {
-                    feed_on(transport, id, piece).await?;
-                    arrived.set(true);
-                }
-                has_begun(begun.clone()).await;
-                feed_on(transport, id, &script::end(&nonce, 0)).await
-            });
+            let in_order = InOrder::new(sending.clone());
             // In a box: it is polled in two places, and would be compiled into both.
             let mut conversation = converse(following, in_order.settled()).boxed_local();
             let asked = {
@@ -148,6 +144,11 @@ impl Shell {
                 }
             }
         };
+        match (&end, &asked) {
+            // The shell has read all, and the answer that says so may be on its way.
+            (End::Ready, None) => finish(sending),
+            _ => drop(sending),
+        }
         let begun = output.markers.borrow().begun();
         let end = end.of_run(&self.id, begun, arrived.get());
         let reason = end.over();
@@ -172,6 +173,27 @@ impl Shell {
             _ => {}
         }
         (output.result(end, asked, forced.get(), unstopped), reason)
+    }
+
+    /// Sends a script, and its end when it has begun; says whether something has `arrived`.
+    fn send(
+        &self,
+        line: String,
+        nonce: &Nonce,
+        begun: Shared<oneshot::Receiver<()>>,
+        arrived: Rc<Cell<bool>>,
+    ) -> Sending<'static> {
+        let (transport, id) = (self.transport.clone(), self.id.clone());
+        let end = script::end(nonce, 0);
+        let sending = async move {
+            for piece in pieces(&line) {
+                feed_on(&transport, &id, piece).await?;
+                arrived.set(true);
+            }
+            has_begun(begun).await;
+            feed_on(&transport, &id, &end).await
+        };
+        sending.boxed_local().shared()
     }
 
     /// Ends the shell and everything in its group.
