@@ -10,7 +10,7 @@ use std::{
 use tokio::{
     net::TcpStream,
     sync::{Notify, watch},
-    time::sleep,
+    time::{Instant, sleep, timeout_at},
 };
 
 use super::{
@@ -112,7 +112,11 @@ impl Connections {
                         peer.evict();
                     }
                 }
-                Admission::Wait => changed.await,
+                Admission::Wait(None) => changed.await,
+                Admission::Wait(Some(until)) => {
+                    // Whichever it is, it is decided anew.
+                    let _elapsed = timeout_at(until, changed).await;
+                }
             }
         }
     }
@@ -123,7 +127,7 @@ impl Connections {
             return Admission::Admit;
         }
         let taken = places.taken.iter().map(|(id, peer)| (*id, *peer.progress()));
-        limits.admit(taken)
+        limits.admit(taken, Instant::now())
     }
 
     /// Waits until none is open; says whether that came true. It gives up when for `patience` no

@@ -1,3 +1,5 @@
+use tokio::time::Instant;
+
 use super::progress::{Progress, Waiting};
 
 /// Which part of the places connections may have that have not shown a token.
@@ -32,8 +34,8 @@ pub(super) enum Admission {
     Admit,
     /// There is one when this connection is gone.
     Evict(u64),
-    /// There is none until something changes.
-    Wait,
+    /// There is none until something changes, or until this time.
+    Wait(Option<Instant>),
 }
 
 impl Limits {
@@ -63,11 +65,15 @@ impl Limits {
     /// Decides about one more connection, which has shown no token yet.
     ///
     /// Where those that have shown none have all their places, one of them goes that waits for its
-    /// client: one that is at no request, or else the one whose request began first. So a client always
-    /// gets to show its token. Where all places are taken, it is any connection that is at no request,
+    /// client: one that is at no request, or else the one whose request began first, and has had its moment.
+    /// So a client always gets to show its token, however many others come. Where all places are taken, it is any connection that is at no request,
     /// or else one as before, or one whose last token was read-only and whose next request has not come; a
     /// request that is authenticated is never cut short.
-    pub(super) fn admit(self, connections: impl Iterator<Item = (u64, Progress)>) -> Admission {
+    pub(super) fn admit(
+        self,
+        connections: impl Iterator<Item = (u64, Progress)>,
+        now: Instant,
+    ) -> Admission {
         let mut all = Group::default();
         let mut unauthenticated = Group::default();
         for (id, progress) in connections {
@@ -85,8 +91,12 @@ impl Limits {
         };
         match group.first {
             // One that goes already makes room.
-            Some((id, _)) if group.count - group.evicted >= limit => Admission::Evict(id),
-            _ => Admission::Wait,
+            _ if group.count - group.evicted < limit => Admission::Wait(None),
+            Some((_, waiting)) if waiting.may_go_from() > now => {
+                Admission::Wait(Some(waiting.may_go_from()))
+            }
+            Some((id, _)) => Admission::Evict(id),
+            None => Admission::Wait(None),
         }
     }
 }
@@ -120,11 +130,9 @@ impl Group {
 mod tests {
     use std::time::Duration;
 
-    use proptest::prelude::*;
-    use tokio::time::Instant;
-
     use super::*;
     use crate::token::Role;
+    use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -196,7 +204,7 @@ mod tests {
         let connections = connections.iter().zip(0..);
         let connections =
             connections.map(|((kind, age), id)| (id, progress(*kind, now - SECOND * *age)));
-        Limits::of(all).admit(connections)
+        Limits::of(all).admit(connections, now)
     }
 
     #[test]
@@ -243,9 +251,9 @@ mod tests {
     #[test]
     fn where_all_places_are_taken_the_longest_idle_connection_goes() {
         let mut connections = [(AdminBusy, 1); 8];
-        assert_eq!(admit(8, &connections), Admission::Wait);
+        assert_eq!(admit(8, &connections), Admission::Wait(None));
         connections[3] = (AdminUnread, 1);
-        assert_eq!(admit(8, &connections), Admission::Wait);
+        assert_eq!(admit(8, &connections), Admission::Wait(None));
         connections[4] = (Head, 9);
         assert_eq!(admit(8, &connections), Admission::Evict(4));
         connections[2] = (ReadOnlyHead, 10);
@@ -256,14 +264,22 @@ mod tests {
     }
 
     #[test]
+    fn one_that_has_just_come_has_a_moment_to_send_its_request() {
+        assert!(matches!(admit(8, &[(Silent, 0), (Head, 0)]), Admission::Wait(Some(_))));
+        assert_eq!(admit(8, &[(Silent, 0), (Head, 1)]), Admission::Evict(1));
+        // One that has had an answer comes with its next request or not.
+        assert_eq!(admit(8, &[(Silent, 0), (Idle, 0)]), Admission::Evict(1));
+    }
+
+    #[test]
     fn one_that_is_going_is_waited_for() {
         let now = Instant::now();
         let mut going = progress(Head, now);
         going.evict();
         let other = progress(Head, now);
         let connections = [(1, going), (2, other)];
-        let admission = Limits::of(8).admit(connections.into_iter());
-        assert_eq!(admission, Admission::Wait);
+        let admission = Limits::of(8).admit(connections.into_iter(), now + SECOND);
+        assert_eq!(admission, Admission::Wait(None));
     }
 
     fn kind() -> impl Strategy<Value = Kind> {
@@ -314,7 +330,7 @@ mod tests {
                     let (kind, _) = connections[usize::try_from(id).unwrap()];
                     prop_assert!(!is_admin(kind) && !is_read_only(kind));
                 }
-                Admission::Wait => {
+                Admission::Wait(_) => {
                     prop_assert_eq!(admin + read_only, all);
                     prop_assert!(admin >= all / 2);
                 }

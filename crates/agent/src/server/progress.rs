@@ -6,6 +6,8 @@ use crate::token::Role;
 
 /// How long a client may take for the head of a request, from its connection or its first byte on.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client has in any case for its request to come, however many others want the place.
+const GRACE: Duration = Duration::from_millis(500);
 /// How long a connection may wait for its next request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take nothing of what is to be written to it.
@@ -74,6 +76,13 @@ pub(super) struct Waiting {
     pub(super) idle: bool,
     /// When it was accepted, or its request began, or the last answer ended.
     pub(super) since: Instant,
+}
+
+impl Waiting {
+    /// From when on its place may be given to another.
+    pub(super) fn may_go_from(&self) -> Instant {
+        if self.idle { self.since } else { self.since + GRACE }
+    }
 }
 
 impl Progress {

@@ -1,6 +1,6 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io,
+    io, mem,
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::Path,
     sync::{Arc, MutexGuard},
@@ -22,6 +22,8 @@ pub(super) struct Writer {
     file: Option<File>,
     /// The encoded event, kept for its memory.
     frame: Vec<u8>,
+    /// An event could not be written, and the agent's log has it.
+    has_told_loss: bool,
 }
 
 /// Several events that readers are told of together, when it is dropped.
@@ -57,12 +59,15 @@ impl Batch<'_> {
                 // What is new is worth more than what is old.
                 Errno::ENOSPC | Errno::EDQUOT if self.drop_oldest() => {}
                 _ => {
-                    tracing::warn!(
-                        %error,
-                        directory = %self.spool.directory.display(),
-                        sequence,
-                        "an event could not be written and is lost"
-                    );
+                    // Once: the log may be on the same disk.
+                    if !mem::replace(&mut self.writer.has_told_loss, true) {
+                        tracing::warn!(
+                            %error,
+                            directory = %self.spool.directory.display(),
+                            sequence,
+                            "an event could not be written and is lost, as others of this exec may be from now on"
+                        );
+                    }
                     self.spool.state().sequence = sequence;
                     return;
                 }
@@ -84,7 +89,7 @@ impl Batch<'_> {
                 None => break,
             }
         }
-        let Writer { file, frame } = &mut *self.writer;
+        let Writer { file, frame, .. } = &mut *self.writer;
         let file = match file {
             Some(file) => file,
             none => none.insert(OpenOptions::new().write(true).open(segment.path())?),
