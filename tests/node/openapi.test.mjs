@@ -238,7 +238,8 @@ describe("the OpenAPI document", () => {
       /** @param {Json} expected @param {Json} actual @param {string} where */
       const compare = (expected, actual, where) => {
         expected = resolve(base, expected);
-        // What may be left out or null is written as one of two.
+        actual = resolve(document, actual);
+        // What may be left out or null is written as one of two, what came later as another of several.
         const options = [actual, ...(actual["oneOf"] ?? actual["anyOf"] ?? [])].map((one) =>
           resolve(document, one),
         );
