@@ -123,14 +123,18 @@ export class Execs {
     return settle(this.#core.start(id));
   }
 
-  /** Kills an exec's process group, waits until it is gone, and forgets the exec and its output. */
+  /**
+   * Kills an exec's process group, also what a command that has ended left running in it, waits until it is gone,
+   * and forgets the exec and its output.
+   */
   delete(id: string): Promise<void> {
     return settle(this.#core.delete(id));
   }
 
   /**
-   * Deletes execs that have ended, all of them or those that the options say. It resolves their ids; of one that
-   * somebody else removes meanwhile it does not.
+   * Deletes execs that have ended, all of them or those that the options say, but for those that left a process
+   * running in their process group. It resolves the ids of what it deletes; of one that somebody else removes
+   * meanwhile it does not.
    *
    * @throws {InvalidArgumentError} An option is wrong.
    */

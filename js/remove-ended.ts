@@ -1,4 +1,4 @@
-// Made of list() and delete() alone, and here rather than in the core, which every page downloads.
+// Made of list(), kill() and delete() alone, and here rather than in the core, which every page downloads.
 import type { ExecItem } from "./core/sandpipe.js";
 import { HttpError, InvalidArgumentError } from "./errors.js";
 import type { RemoveOptions } from "./types.js";
@@ -9,10 +9,11 @@ const MAX_AT_ONCE = 8;
 /** What it takes of an agent's execs. */
 interface Execs {
   list(): Promise<ExecItem[]>;
+  kill(id: string, signal?: string): Promise<void>;
   delete(id: string): Promise<void>;
 }
 
-/** Deletes execs that have ended, the first to end first, and resolves their ids. */
+/** Deletes execs that have ended and have no process left, the first to end first, and resolves their ids. */
 export async function removeEnded(execs: Execs, opts: RemoveOptions = {}): Promise<string[]> {
   const choose = choice(opts);
   const left = choose(await execs.list()).values();
@@ -21,6 +22,7 @@ export async function removeEnded(execs: Execs, opts: RemoveOptions = {}): Promi
   const work = async (): Promise<void> => {
     for (const id of left) {
       try {
+        if (await hasProcesses(execs, id)) continue;
         await execs.delete(id);
         removed.push(id);
       } catch (error) {
@@ -34,6 +36,18 @@ export async function removeEnded(execs: Execs, opts: RemoveOptions = {}): Promi
   };
   await Promise.all(Array.from({ length: MAX_AT_ONCE }, work));
   return removed;
+}
+
+/** Whether something that the command started lives on in its process group: a delete would kill it. */
+async function hasProcesses(execs: Execs, id: string): Promise<boolean> {
+  try {
+    // It only asks (POSIX, kill, "the null signal").
+    await execs.kill(id, "0");
+    return true;
+  } catch (error) {
+    if (error instanceof HttpError && (error.status === 404 || error.status === 409)) return false;
+    throw error;
+  }
 }
 
 /** Which of some execs are to go, the first to end first. */

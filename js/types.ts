@@ -133,8 +133,8 @@ export interface TerminateOptions {
 /** Which of the commands that have ended are removed. */
 export interface RemoveOptions {
   /**
-   * Those that ended before: a date, the text of one, or milliseconds since 1970. What an agent does not tell
-   * the end of stays.
+   * Those that ended before, by the agent's clock: a date, the text of one, or milliseconds since 1970. What an
+   * agent does not tell the end of stays.
    */
   endedBefore?: Date | string | number;
   /** How many stay at least, the last to end. Default: 0. */

@@ -41,6 +41,19 @@ describe("remove", () => {
     assert.deepEqual(await execs.remove({}), []);
   });
 
+  it("leaves what has a process left, which a delete would kill", async () => {
+    const script = "sleep 1000 & echo $!";
+    const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+    const { stdout } = await execs.wait(id);
+    const ended = await run(2);
+    assert.deepEqual((await execs.remove()).sort(), ended.sort());
+    assert.deepEqual(await ids(), [id]);
+    // It is asked, and lives.
+    process.kill(Number(stdout), 0);
+    process.kill(Number(stdout), "SIGKILL");
+    while (!(await execs.remove()).includes(id));
+  });
+
   it("keeps the last to end, or what ended since a time", async () => {
     const ended = await run(5);
     await execs.remove({ keep: 4 });

@@ -12,7 +12,9 @@ export const rm = command({
   usage: "[OPTIONS] ID... | --ended",
   about:
     "Removes commands that have ended or were never started, with their output: those that are named, or with " +
-    "--ended all that have ended. ID may be the beginning of one. What runs is stopped first: `sandpipe stop`.",
+    "--ended all that have ended. ID may be the beginning of one. What runs is stopped first: `sandpipe stop`. " +
+    "What a command that has ended left running in its process group is killed where it is named, and with " +
+    "--ended the command stays.",
   options: {
     ended: { help: "all that have ended" },
     before: { value: "AGE", help: "of these only what ended so long ago: 90s, 30m, 2h, 7d" },
@@ -20,7 +22,8 @@ export const rm = command({
   },
   operands: { least: 0, most: Infinity },
   notes: `
-With --ended it prints how many it has removed.
+With --ended it prints how many it has removed. --before takes the end by the agent's clock and the age by the
+clock here: where they differ, so does the age.
 
 Exit codes:
   0    all are removed
