@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * An agent with many execs that have ended. `node retained.mjs fill STATE COUNT` leaves them in a state directory, as
- * an agent does; `start STATE` measures its start, `exec STATE` commands while a client follows the list. Each prints
- * one line of JSON.
+ * an agent does, two minutes old: their keys still count; `start STATE` measures its start, `exec STATE [KEPT]` commands
+ * while a client follows the list, by an agent that keeps no more than so many. Each prints one line of JSON.
  */
 
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ import { connect } from "sandpipe";
 const TOKEN = "token-of-the-bench";
 const AGENT = fileURLToPath(new URL("../target/release/sandpipe-agent", import.meta.url));
 
-const [what, state, count = "0"] = /** @type {[string, string, string?]} */ (process.argv.slice(2));
+const [what, state, count] = /** @type {[string, string, string?]} */ (process.argv.slice(2));
 if (what === "fill") {
   for (let number = 1; number <= Number(count); number++) leaveExec(number);
   // The first start reads each of them, and writes the index.
@@ -27,7 +27,7 @@ if (what === "fill") {
   await end();
   console.log(JSON.stringify({ ms, rssMb }));
 } else {
-  const { url, rssMb, end } = await start();
+  const { url, rssMb, end } = await start(count);
   const ms = await measureExecs(url);
   await end();
   console.log(JSON.stringify({ ms, rssMb }));
@@ -38,7 +38,7 @@ function leaveExec(number) {
   const id = number.toString(16).padStart(32, "0");
   const folder = join(state, "execs", id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const timestamp = new Date(Date.now() - 3_600_000 + number).toISOString();
+  const timestamp = new Date(Date.now() - 120_000).toISOString();
   const item = {
     ...{ id, command: "sh", args: ["-c", `echo line ${number}; exit 0`], status: "EXITED" },
     ...{ pid: 1000 + number, pty: false, exitCode: 0 },
@@ -52,13 +52,13 @@ function leaveExec(number) {
   writeFileSync(join(folder, "0000.sse"), `data: ${JSON.stringify(event)}\n\n`);
 }
 
-async function start() {
+async function start(kept = "100000") {
   const before = performance.now();
   const child = spawn(
     AGENT,
     [
       ...["--listen", "127.0.0.1:0", "--state-dir", state, "--until-stdin-closes"],
-      ...["--keep-execs", "100000", "--keep-for", "10000h", "--spool-total", "1000GiB"],
+      ...["--keep-execs", kept, "--keep-for", "10000h", "--spool-total", "1000GiB"],
     ],
     {
       env: { ...process.env, SANDPIPE_ADMIN_TOKEN: TOKEN },
