@@ -48,7 +48,8 @@ pub struct Options {
     pub spool_limit: SpoolLimit,
 
     /// How many commands are kept that have ended, with their output: 1 to 100000. Those that ended first
-    /// go first; one of which a process lives stays.
+    /// go first; one of which a process lives stays. So does one that ended in the last minute, or whose
+    /// output is being read, unless there are four times as many.
     #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = parse_keep_execs)]
     pub keep_execs: usize,
 
@@ -56,8 +57,9 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_keep_for)]
     pub keep_for: Duration,
 
-    /// How much disk the commands that have ended may take together, in the form of `--spool-limit`. The
-    /// last one to end stays in any case.
+    /// How many bytes of output and records the commands that have ended may have together, in the form of
+    /// `--spool-limit`; on disk each file takes whole blocks. The last one to end stays in any case, and what
+    /// is in use up to four times as much, as with `--keep-execs`.
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = parse_size)]
     pub spool_total: u64,
 

@@ -1,36 +1,37 @@
+//! What every exec tells, for those who look after all of them: what changes, for readers of the list
+//! ([`Changes`]), that it has ended, for retention ([`EndedExecs`]), and both for an agent that starts later
+//! ([`IndexFile`]).
+
 use std::{
+    io,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
-    time::Duration,
+    time::Instant,
 };
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::sleep_until};
 
 use super::{
     changes::Changes,
-    ended::{Ended, Limits, Place},
-    index_file::{Entry, IndexFile, Removal},
-    time::Time,
+    ended::{EndedExecs, Limits},
+    index_file::IndexFile,
+    index_line::{Entry, Removal},
 };
 
-/// The wall clock may be set: how long a time by it is waited for without looking at it again.
-const MAX_PAUSE: Duration = Duration::from_mins(1);
-
-/// What every exec tells, for those who look after all of them.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct Bookkeeping {
     pub(super) changes: Changes,
-    ended: Mutex<Ended>,
-    /// An exec has ended, and one is due to go, or it is the first.
+    ended: Mutex<EndedExecs>,
+    /// The next one to go is another, or goes earlier, than when it was last looked.
     due: Notify,
     /// None where nothing is to be known later.
     index: OnceLock<IndexFile>,
 }
 
-impl Ledger {
+impl Bookkeeping {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             changes: Changes::default(),
-            ended: Mutex::new(Ended::new(limits)),
+            ended: Mutex::new(EndedExecs::new(limits)),
             due: Notify::new(),
             index: OnceLock::new(),
         }
@@ -46,32 +47,35 @@ impl Ledger {
         self.index.get()
     }
 
-    /// An exec has ended, and takes so many bytes on disk.
-    pub(super) fn ended(&self, place: Place, bytes: u64) {
-        let mut ended = self.ends();
-        let was_idle = ended.next_look().is_none();
-        ended.add(place, bytes);
-        if was_idle || ended.due(Time::now()).is_some() {
+    /// The exec of that number has ended, after all that have, and takes so many bytes on disk.
+    pub(super) fn ended(&self, number: u64, since: Instant, bytes: u64) {
+        let mut ended = self.ended_execs();
+        let before = ended.next_look();
+        ended.add(number, since, bytes);
+        let next = ended.next_look();
+        if next.is_some_and(|next| before.is_none_or(|before| next < before)) {
             self.due.notify_one();
         }
     }
 
-    /// What an agent that starts later has to know of it. It may block.
-    pub(super) fn write_entry(&self, entry: impl FnOnce() -> Entry) {
-        if let Some(index) = self.index() {
-            index.ended(&entry());
-        }
+    /// Writes what an agent that starts later has to know of an exec that has ended. It may block.
+    ///
+    /// # Errors
+    /// It was not written.
+    pub(super) fn write_entry(&self, entry: Entry) -> io::Result<()> {
+        self.index().map_or(Ok(()), |index| index.ended(entry))
     }
 
     /// The same for one that is being removed. It may block.
-    pub(super) fn write_removal(&self, removal: &Removal) {
-        if let Some(index) = self.index() {
-            index.removed(removal);
-        }
+    ///
+    /// # Errors
+    /// It was not written.
+    pub(super) fn write_removal(&self, removal: Removal) -> io::Result<()> {
+        self.index().map_or(Ok(()), |index| index.removed(removal))
     }
 
     /// The execs that have ended. Held only for a moment.
-    pub(super) fn ends(&self) -> MutexGuard<'_, Ended> {
+    pub(super) fn ended_execs(&self) -> MutexGuard<'_, EndedExecs> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,15 +86,13 @@ impl Ledger {
 
     /// Waits until there may be something to do that was not there when it was last looked.
     pub(super) async fn wait(&self) {
-        let next = self.ends().next_look();
+        let next = self.ended_execs().next_look();
         let Some(next) = next else {
             return self.due.notified().await;
         };
-        // How long from now on is how long ago now is then.
-        let pause = Time::now().age(next).min(MAX_PAUSE);
         tokio::select! {
             () = self.due.notified() => {}
-            () = tokio::time::sleep(pause) => {}
+            () = sleep_until(next.into()) => {}
         }
     }
 }

@@ -43,7 +43,7 @@ impl Changes {
     }
 
     /// What has changed since the change of that number.
-    pub(super) fn since(&self, known: u64) -> Since {
+    pub(super) fn since(&self, known: u64) -> ChangesSince {
         self.log().since(known)
     }
 
@@ -67,7 +67,7 @@ struct Log {
 
 /// What a reader does not know yet.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Since {
+pub(super) enum ChangesSince {
     /// These, and it then knows the changes up to number `newest`. An exec that is among the `changed` may have
     /// been removed after that.
     Changes { newest: u64, changed: BTreeSet<u64>, removed: Vec<String> },
@@ -85,10 +85,10 @@ impl Log {
         self.newest
     }
 
-    fn since(&self, known: u64) -> Since {
+    fn since(&self, known: u64) -> ChangesSince {
         let behind = usize::try_from(self.newest.saturating_sub(known)).unwrap_or(usize::MAX);
         let Some(first) = self.entries.len().checked_sub(behind) else {
-            return Since::TooMany;
+            return ChangesSince::TooMany;
         };
         let (mut changed, mut removed) = (BTreeSet::new(), Vec::new());
         for change in self.entries.range(first..) {
@@ -97,7 +97,7 @@ impl Log {
                 Change::Removed(id) => removed.push(id.to_string()),
             }
         }
-        Since::Changes { newest: self.newest, changed, removed }
+        ChangesSince::Changes { newest: self.newest, changed, removed }
     }
 }
 
@@ -110,8 +110,12 @@ mod tests {
     use super::*;
 
     /// A reader that knows a list, and follows the changes of the real one.
-    fn follow(known: &mut BTreeMap<u64, u32>, real: &BTreeMap<u64, u32>, since: Since) -> u64 {
-        let Since::Changes { newest, changed, removed } = since else { panic!("too many") };
+    fn follow(
+        known: &mut BTreeMap<u64, u32>,
+        real: &BTreeMap<u64, u32>,
+        since: ChangesSince,
+    ) -> u64 {
+        let ChangesSince::Changes { newest, changed, removed } = since else { panic!("too many") };
         for exec in changed {
             if let Some(state) = real.get(&exec) {
                 known.insert(exec, *state);
@@ -162,12 +166,12 @@ mod tests {
         for exec in 0..MAX_CHANGES as u64 {
             changes.changed(exec);
         }
-        assert!(matches!(changes.since(0), Since::Changes { .. }));
+        assert!(matches!(changes.since(0), ChangesSince::Changes { .. }));
         changes.changed(0);
-        assert_eq!(changes.since(0), Since::TooMany);
+        assert_eq!(changes.since(0), ChangesSince::TooMany);
         assert_eq!(changes.log().entries.len(), MAX_CHANGES);
         let newest = MAX_CHANGES as u64 + 1;
-        let nothing = Since::Changes { newest, changed: [].into(), removed: vec![] };
+        let nothing = ChangesSince::Changes { newest, changed: [].into(), removed: vec![] };
         assert_eq!(changes.since(newest), nothing);
     }
 }

@@ -38,9 +38,8 @@ pub(crate) enum CreateError {
     #[error(transparent)]
     KeyReused(#[from] KeyReused),
     #[error(
-        "the exec {0} was created with this Idempotency-Key and has been deleted, by a client or since it \
-         ended long ago: it is not run again, \
-         take a new key for that"
+        "the exec {0} was created with this Idempotency-Key and is gone: it was deleted, or has ended and made room \
+         for others (--keep-execs, --keep-for, --spool-total); it is not run again, take a new key for that"
     )]
     Deleted(String),
     #[error("the agent could not write the request down: {0}")]

@@ -48,8 +48,16 @@ impl Registry {
         *lifecycle = Lifecycle::Deleted;
         exec.set_deleted();
         self.remove(exec);
-        let exec = Arc::clone(exec);
-        blocking::remove(move || exec.remove_from_disk()).await?;
+        let (id, exec) = (exec.id.clone(), Arc::clone(exec));
+        let remove = move || {
+            let written = exec.write_removal();
+            exec.remove_directory();
+            // That has made room.
+            written.or_else(|_| exec.write_removal())
+        };
+        if let Err(error) = blocking::remove(remove).await? {
+            tracing::warn!(%error, id, "the key of a deleted exec is not known after a restart");
+        }
         Ok(())
     }
 }

@@ -60,16 +60,29 @@ impl Directory {
         Ok(serde_json::from_slice(&fs::read(self.path.join(RECORD))?)?)
     }
 
-    /// When the record was written.
+    /// When the record was written, or else anything in it.
     pub(super) fn written(&self) -> io::Result<SystemTime> {
-        fs::metadata(self.path.join(RECORD))?.modified()
+        fs::metadata(self.path.join(RECORD)).or_else(|_| fs::metadata(&self.path))?.modified()
+    }
+
+    /// Whether it has no record and no output: an agent died before the exec was started.
+    pub(super) fn is_unused(&self) -> io::Result<bool> {
+        for entry in fs::read_dir(&self.path)? {
+            if ![UNFINISHED, END]
+                .iter()
+                .any(|name| entry.as_ref().is_ok_and(|entry| entry.file_name() == *name))
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// How many bytes its files have.
     pub(super) fn size(&self) -> io::Result<u64> {
-        let mut size = 0;
+        let mut size = 0_u64;
         for entry in fs::read_dir(&self.path)? {
-            size += entry?.metadata()?.len();
+            size = size.saturating_add(entry?.metadata()?.len());
         }
         Ok(size)
     }

@@ -5,6 +5,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
+    time::Instant,
 };
 
 use nix::sys::signal::Signal;
@@ -12,12 +13,11 @@ use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdout, TerminalSize};
 use tokio::sync::watch;
 
 use super::{
+    bookkeeping::Bookkeeping,
     description::{CommandLine, Description},
     directory::Directory,
-    ended::Place,
     input::Input,
-    ledger::Ledger,
-    record::{Ending, Record, Records},
+    record::{Record, Records},
     registry::Registry,
     time::Time,
 };
@@ -46,7 +46,9 @@ pub(crate) struct Exec {
     /// Held while it is started or deleted, so that the two never run at once.
     pub(super) lifecycle: tokio::sync::Mutex<Lifecycle>,
     /// Told of each change that its item shows, and of its end.
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) bookkeeping: Arc<Bookkeeping>,
+    /// The index has it, with the key that it was created with.
+    pub(super) is_indexed: AtomicBool,
     deleted: AtomicBool,
 }
 
@@ -68,8 +70,8 @@ pub(super) struct State {
     pub(super) whole: Option<CommandLine>,
     pub(super) started_at: Option<Time>,
     pub(super) ended_at: Option<Time>,
-    /// When it was over, as far as is known: retention goes by it.
-    over_at: Option<Time>,
+    /// Nothing will change any more.
+    is_over: bool,
     /// How to start it, until it has been.
     pub(super) launch: Option<Arc<Launch>>,
     /// The process id, once there was one.
@@ -111,9 +113,9 @@ impl Exec {
         }
     }
 
-    /// An exec of an earlier agent, whose record is short; it was over at that time, as far as is known. If that
-    /// agent died before the exec had ended, the exec was stopped and nobody knows its exit code.
-    pub(super) fn recovered(record: Record, over_at: Time, registry: &Registry) -> Self {
+    /// An exec of an earlier agent, whose record is short; the index may have it already. If that agent died before the exec had ended, the exec
+    /// was stopped and nobody knows its exit code.
+    pub(super) fn recovered(record: Record, is_indexed: bool, registry: &Registry) -> Self {
         let directory = Directory::new(registry.spools().join(&record.item.id));
         let spool = Spool::left(
             directory.path().to_path_buf(),
@@ -122,7 +124,7 @@ impl Exec {
         );
         let (created_at, ended_at) = (record.created(), record.ended());
         let started_at = record.item.started_at.as_deref().and_then(Time::parse);
-        let Record { number, item, last_event, .. } = record;
+        let Record { number, item, creation, last_event } = record;
         let ExecItem { id, command, args, status, pid, pty, user, args_truncated, .. } = item;
         let line = CommandLine { command, args };
         let truncated = args_truncated == Some(true);
@@ -130,11 +132,16 @@ impl Exec {
         let exit_code = last_event.and_then(|last| last.exit_code);
         let status = if exit_code.is_some() { status } else { ExecStatus::Stopped };
         let mut state = State::of(status, exit_code, pid);
-        state.over_at = Some(over_at);
+        state.is_over = true;
         state.started_at = started_at;
         state.ended_at = ended_at;
         Self {
             created_at,
+            // Nothing is written of it any more but that it is removed, and that only where the index lacks it.
+            records: creation
+                .filter(|_| !is_indexed)
+                .map(|creation| Records { creation: Some(creation) }),
+            is_indexed: is_indexed.into(),
             ..Self::with(id, number, description, directory, spool, state, registry)
         }
     }
@@ -159,15 +166,10 @@ impl Exec {
             state: Mutex::new(state),
             input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
-            ledger: Arc::clone(registry.ledger()),
+            bookkeeping: Arc::clone(registry.bookkeeping()),
+            is_indexed: AtomicBool::default(),
             deleted: AtomicBool::default(),
         }
-    }
-
-    /// Removes what is on disk, but for the key that it was created with. It may block.
-    pub(super) fn remove_from_disk(&self) {
-        self.write_removal();
-        self.remove_directory();
     }
 
     /// Removes what is on disk. It may block.
@@ -200,22 +202,17 @@ impl Exec {
 
     /// Tells of each change, of this exec or another.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
-        self.ledger.changes.watch()
+        self.bookkeeping.changes.watch()
     }
 
-    pub(super) fn changed(&self) {
-        self.ledger.changes.changed(self.number);
-    }
-
-    /// Where it is among those that have ended; None before it has.
-    pub(super) fn ended_place(&self) -> Option<Place> {
-        let at = self.state().over_at?;
-        Some(Place { at, number: self.number })
+    /// It is new, or not as it was.
+    pub(crate) fn changed(&self) {
+        self.bookkeeping.changes.changed(self.number);
     }
 
     /// Whether nothing will change any more.
     pub(super) fn has_ended(&self) -> bool {
-        self.state().over_at.is_some()
+        self.state().is_over
     }
 
     /// From now on its process is being stopped.
@@ -240,14 +237,15 @@ impl Exec {
         item.status = over(&item.status, group.as_deref());
         item.exit_code = exit_code;
         item.ended_at.clone_from(&last.timestamp);
-        let ending = self.write_end(item, Some(last.clone()));
+        let at = last.timestamp.as_deref().and_then(Time::parse).unwrap_or_else(Time::now);
+        let bytes = self.write_end(item, at, Some(last.clone()));
         let mut state = self.state();
         match &mut state.end {
             End::Tell => self.spool.finish(&last),
             End::Hold(held) => *held = Some(last),
         }
         let status = over(&state.status, group.as_deref());
-        self.set_over(state, status, Some(exit_code), ending);
+        self.set_over(state, status, Some(exit_code), at, bytes);
     }
 
     /// Its process is out of sight, and is stopped: the exit code will never be known, and no more
@@ -260,12 +258,12 @@ impl Exec {
         if let Some(Err(error)) = group.map(|group| group.signal(Signal::SIGKILL)) {
             tracing::warn!(%error, id = self.id, "can't kill the process group");
         }
-        let ending = Ending { at: Time::now(), bytes: self.spool.size() };
+        let at = Time::now();
         let state = self.state();
         self.spool.interrupt();
-        self.set_over(state, ExecStatus::Stopped, None, ending);
+        self.set_over(state, ExecStatus::Stopped, None, at, self.spool.size());
         self.spool.let_go();
-        let written = catch_unwind(AssertUnwindSafe(|| self.write_end(self.item(), None)));
+        let written = catch_unwind(AssertUnwindSafe(|| self.write_end(self.item(), at, None)));
         if written.is_err() {
             tracing::warn!(id = self.id, "the agent failed while it wrote the exec down");
         }
@@ -288,10 +286,11 @@ impl Exec {
         mut state: MutexGuard<'_, State>,
         status: ExecStatus,
         exit_code: Option<i32>,
-        Ending { at, bytes }: Ending,
+        at: Time,
+        bytes: u64,
     ) {
         state.ended_at = Some(at);
-        state.over_at = Some(at);
+        state.is_over = true;
         state.status = status;
         state.exit_code = exit_code;
         state.launch = None;
@@ -301,7 +300,7 @@ impl Exec {
         self.changed();
         // One that is deleted meanwhile is not to be removed again.
         if !self.is_deleted() {
-            self.ledger.ended(Place { at, number: self.number }, bytes);
+            self.bookkeeping.ended(self.number, Instant::now(), bytes);
         }
         drop(state);
     }
@@ -337,7 +336,7 @@ impl State {
             whole: None,
             started_at: None,
             ended_at: None,
-            over_at: None,
+            is_over: false,
             launch: None,
             pid,
             end: End::Tell,

@@ -54,7 +54,7 @@ impl Creation {
         Ok(Self { key, request: Fingerprint(digest.into()) })
     }
 
-    /// Whether a key that was used at that time is to be known still.
+    /// Whether a key that was used at that time counts also where its exec is gone.
     pub(super) fn counts(created: Time, now: Time) -> bool {
         created.age(now) < KEPT_FOR
     }
@@ -105,14 +105,16 @@ impl Keys {
         Ok(Claim { keys: self, key: creation.key.clone(), slot })
     }
 
-    /// Takes over what is known of an earlier run of the agent.
-    pub(super) fn restore(&self, creation: &Creation, id: &str) {
-        let slot = self.table().slot(creation, Instant::now());
-        if let Ok(slot) = slot
-            && let Ok(mut known) = slot.try_lock_owned()
-        {
-            *known = Some(id.into());
-        }
+    /// Takes over what is known of an earlier run of the agent, after all that was used before: the key was used
+    /// so long ago.
+    pub(super) fn restore(&self, creation: &Creation, id: &str, age: Duration) {
+        let now = Instant::now();
+        self.table().restore(creation, id, now.checked_sub(age).unwrap_or(now));
+    }
+
+    /// Whether the key is known.
+    pub(super) fn holds(&self, creation: &Creation) -> bool {
+        self.table().entries.contains_key(&creation.key)
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -157,6 +159,17 @@ impl Table {
         self.entries.insert(key.clone(), entry);
         self.order.push_back((now, key.clone()));
         Ok(slot)
+    }
+
+    fn restore(&mut self, creation: &Creation, id: &str, since: Instant) {
+        let Creation { key, request } = creation;
+        let slot = Arc::new(tokio::sync::Mutex::new(Some(id.into())));
+        let entry = Entry { request: request.clone(), slot };
+        // The last use of a key counts; its place among the others stays that of the first.
+        if self.entries.insert(key.clone(), entry).is_none() {
+            self.order.push_back((since, key.clone()));
+            self.make_room(Instant::now());
+        }
     }
 
     /// Forgets the oldest keys if there are too many.

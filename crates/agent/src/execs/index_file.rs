@@ -2,149 +2,137 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, BufWriter, Read, Write},
+    io::{self, BufReader, BufWriter, Read, Write},
+    mem,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 
-use super::{idempotency::Creation, record::Record, time::Time};
+use super::index_line::{Entry, Line, Removal, copy_lines, read_lines, write_line};
 
-/// How many lines that stand for nothing any more are left, besides as many as stand for something.
-const MAX_SPARE_LINES: usize = 4096;
+/// How many lines the file has at least when it is written anew.
+const MIN_LINES: usize = 4096;
 /// How many bytes are read at once.
 const READ: usize = 256 * 1024;
-
-/// A file that lines of JSON are appended to: one for each exec that ends.
+/// A file that lines of JSON are appended to: one for each exec that ends, in the order of ending.
 ///
-/// It says nothing that the directories of the execs don't say: an exec is there as long as its directory is,
-/// and one that is missing here is read from its directory. So a line that was not written, or only half, costs
-/// time at the next start and nothing else.
+/// Which execs there are is said by their directories, and one that is missing here is read from its directory: a
+/// line of an exec that is not written costs time at the next start. Of an exec that is gone, only this file has the
+/// key.
 #[derive(Debug)]
 pub(super) struct IndexFile {
     path: PathBuf,
     appending: Mutex<Appending>,
+    /// It is time to write it anew.
+    long: Notify,
 }
 
 #[derive(Debug)]
 struct Appending {
     file: File,
     lines: usize,
-    /// The last line may be only half written, as on a full disk: the next is not to go on it.
+    /// The number of lines from which on it is written anew: more than twice as many as stayed the last time, so
+    /// that a line costs the same however many there are.
+    max_lines: usize,
+    /// The last line is whole, as far as is known: otherwise the next is not to go on it.
     is_whole: bool,
 }
 
-/// An exec that has ended, as an agent that starts later has to know it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
-    /// As the exec's directory has it, but with short arguments.
-    pub(super) record: Record,
-    /// When it ended, as far as is known: retention goes by it.
-    pub(super) at: Time,
-    /// What its directory takes on disk.
-    pub(super) bytes: u64,
-}
-
-/// A line that was read.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Line {
-    Ended(Box<Entry>),
-    /// An exec that was removed, perhaps before it ended. Its key is not to run a command again.
-    Removed(Removal),
-}
-
-/// A line to be written.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-enum NewLine<'a> {
-    Ended(&'a Entry),
-    Removed(&'a Removal),
-}
-
-/// An exec that is not there any more, and the key that it was created with.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Removal {
-    pub(super) id: String,
-    pub(super) created: Time,
-    pub(super) creation: Creation,
-}
-
 impl IndexFile {
-    /// Opens the file of that name, or makes it, and hands over what it holds, line by line.
-    pub(super) fn open(path: PathBuf, mut found: impl FnMut(Line)) -> io::Result<Self> {
-        let mut file = open(&path, OpenOptions::new().read(true).append(true).create(true))?;
-        let mut lines = 0;
-        let mut is_whole = true;
-        read_lines(&mut BufReader::with_capacity(READ, &mut file), |text, line| {
+    /// Opens the file of that name, or makes it, and hands over what it holds, line by line. `found` says whether
+    /// the line is of any use.
+    pub(super) fn open(path: PathBuf, mut found: impl FnMut(Line) -> bool) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let mut file = open(&path, options.read(true).append(true).create(true))?;
+        let (mut lines, mut useful) = (0, 0);
+        read_lines(&mut BufReader::with_capacity(READ, &mut file), |line| {
             lines += 1;
-            is_whole = text.ends_with(b"\n");
             // One that makes no sense was only half written.
-            line.into_iter().for_each(&mut found);
+            useful += usize::from(line.is_some_and(&mut found));
             Ok(())
         })?;
-        Ok(Self { path, appending: Mutex::new(Appending { file, lines, is_whole }) })
+        let max_lines = max_lines(useful);
+        let appending = Appending { file, lines, max_lines, is_whole: lines == 0 };
+        let index = Self { path, appending: Mutex::new(appending), long: Notify::new() };
+        index.appending().tell_if_long(&index.long);
+        Ok(index)
     }
 
     /// An exec has ended. It may block.
-    pub(super) fn ended(&self, entry: &Entry) {
-        self.append(&NewLine::Ended(entry));
+    ///
+    /// # Errors
+    /// It was not written, or perhaps a part of it.
+    pub(super) fn ended(&self, entry: Entry) -> io::Result<()> {
+        self.append(&Line::Ended(Box::new(entry)))
     }
 
     /// An exec is removed. It may block.
-    pub(super) fn removed(&self, removal: &Removal) {
-        self.append(&NewLine::Removed(removal));
-    }
-
-    fn append(&self, line: &NewLine<'_>) {
-        let mut appending = self.appending();
-        appending.lines += 1;
-        let mut text = if appending.is_whole { vec![] } else { vec![b'\n'] };
-        let written = serde_json::to_writer(&mut text, line).map_err(io::Error::from);
-        text.push(b'\n');
-        let written = written.and_then(|()| appending.file.write_all(&text));
-        appending.is_whole = written.is_ok();
-        if let Err(error) = written {
-            tracing::warn!(%error, path = %self.path.display(), "the index of execs can't be written");
-        }
-    }
-
-    /// Writes the file anew where most of it is of execs that are gone: `is_there` says of an id whether it is
-    /// one of the `count` that are not. Keys that count still stay. It may block, and holds up those who append
-    /// no longer than it takes to copy what was appended meanwhile.
     ///
     /// # Errors
-    /// The system's; the file is then as it was.
-    pub(super) fn tidy(&self, count: usize, is_there: impl Fn(&str) -> bool) -> io::Result<()> {
-        let (spare, len) = {
-            let appending = self.appending();
-            (appending.lines.saturating_sub(2 * count), appending.file.metadata()?.len())
-        };
-        if spare <= MAX_SPARE_LINES {
-            return Ok(());
-        }
-        let now = Time::now();
-        let stays = |line: Line| match line {
-            Line::Ended(entry) => {
-                is_there(&entry.record.item.id)
-                    || entry.record.created().is_some_and(|created| Creation::counts(created, now))
-            }
-            Line::Removed(removal) => Creation::counts(removal.created, now),
-        };
-        let new_path = self.path.with_extension("new");
-        let mut options = OpenOptions::new();
-        let new = open(&new_path, options.write(true).create(true).truncate(true))?;
-        let mut new = BufWriter::new(new);
-        let mut old = BufReader::with_capacity(READ, File::open(&self.path)?);
-        let mut lines = copy_lines(&mut old.by_ref().take(len), &mut new, stays)?;
+    /// It was not written, or perhaps a part of it.
+    pub(super) fn removed(&self, removal: Removal) -> io::Result<()> {
+        self.append(&Line::Removed(removal))
+    }
+
+    fn append(&self, line: &Line) -> io::Result<()> {
+        let mut text = b"\n".to_vec();
+        write_line(&mut text, line)?;
         let mut appending = self.appending();
-        lines += copy_lines(&mut old, &mut new, stays)?;
-        new.into_inner().map_err(io::IntoInnerError::into_error)?;
-        fs::rename(&new_path, &self.path)?;
-        let file = open(&self.path, OpenOptions::new().append(true))?;
-        *appending = Appending { file, lines, is_whole: true };
+        appending.lines += 1;
+        let was_whole = mem::replace(&mut appending.is_whole, false);
+        let written = text.get(usize::from(was_whole)..).unwrap_or_default();
+        let written = appending.file.write_all(written);
+        appending.is_whole = written.is_ok();
+        appending.tell_if_long(&self.long);
+        drop(appending);
+        // The first of several says it.
+        if let Err(error) = &written
+            && was_whole
+        {
+            tracing::warn!(%error, path = %self.path.display(), "the index of execs can't be written");
+        }
+        written
+    }
+
+    /// Waits until it is time to write it anew.
+    pub(super) async fn until_long(&self) {
+        self.long.notified().await;
+    }
+
+    /// Writes the file anew, with what `keep` makes of each line. It may block, and holds up those who append no
+    /// longer than it takes to copy what was appended meanwhile.
+    ///
+    /// # Errors
+    /// The system's; the file is then as it was, and grows before it is time again.
+    pub(super) fn compact(&self, keep: impl Fn(Line) -> Option<Line>) -> io::Result<()> {
+        let new_path = self.path.with_extension("new");
+        let compacted = self.copy_to(&new_path, keep);
+        if compacted.is_err() {
+            // It takes room that may be missing.
+            let _none = fs::remove_file(&new_path);
+            let mut appending = self.appending();
+            appending.max_lines = appending.lines + MIN_LINES;
+        }
+        compacted
+    }
+
+    fn copy_to(&self, new_path: &Path, keep: impl Fn(Line) -> Option<Line>) -> io::Result<()> {
+        let len = self.appending().file.metadata()?.len();
+        // Of an agent that died meanwhile.
+        let _none = fs::remove_file(new_path);
+        let file = open(new_path, OpenOptions::new().append(true).create_new(true))?;
+        let mut new = BufWriter::new(file);
+        let mut old = BufReader::with_capacity(READ, File::open(&self.path)?);
+        let mut lines = copy_lines(&mut old.by_ref().take(len), &mut new, &keep)?;
+        let mut appending = self.appending();
+        lines += copy_lines(&mut old, &mut new, &keep)?;
+        // The file itself: after the rename nothing may fail.
+        let file = new.into_inner().map_err(io::IntoInnerError::into_error)?;
+        fs::rename(new_path, &self.path)?;
+        *appending = Appending { file, lines, max_lines: max_lines(lines), is_whole: true };
         Ok(())
     }
 
@@ -153,38 +141,21 @@ impl IndexFile {
     }
 }
 
+impl Appending {
+    fn tell_if_long(&self, long: &Notify) {
+        if self.lines > self.max_lines {
+            long.notify_one();
+        }
+    }
+}
+
+/// How many lines a file may have of which so many are of use.
+fn max_lines(useful: usize) -> usize {
+    2 * useful + MIN_LINES
+}
+
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.mode(0o600).open(path)
-}
-
-/// Hands over each line, with its end; None where it makes no sense.
-fn read_lines(
-    file: &mut impl BufRead,
-    mut found: impl FnMut(&[u8], Option<Line>) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut text = Vec::new();
-    while file.read_until(b'\n', &mut text)? > 0 {
-        found(&text, serde_json::from_slice(&text).ok())?;
-        text.clear();
-    }
-    Ok(())
-}
-
-/// Copies the lines that are to stay, and gives their number.
-fn copy_lines(
-    from: &mut impl BufRead,
-    to: &mut impl Write,
-    stays: impl Fn(Line) -> bool,
-) -> io::Result<usize> {
-    let mut lines = 0;
-    read_lines(from, |text, line| {
-        if line.is_some_and(&stays) {
-            lines += 1;
-            to.write_all(text)?;
-        }
-        Ok(())
-    })?;
-    Ok(lines)
 }
 
 #[cfg(test)]
@@ -192,7 +163,11 @@ mod tests {
     use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus};
 
     use super::*;
-    use crate::execs::idempotency::IdempotencyKey;
+    use crate::execs::{
+        idempotency::{Creation, IdempotencyKey},
+        record::Record,
+        time::Time,
+    };
 
     fn entry(id: &str, created: Time) -> Entry {
         let item = ExecItem {
@@ -216,11 +191,24 @@ mod tests {
     /// The file, and the ids that it held.
     fn read(path: &Path) -> (IndexFile, Vec<String>) {
         let mut ids = Vec::new();
-        let index = IndexFile::open(path.into(), |line| match line {
-            Line::Ended(entry) => ids.push(entry.record.item.id),
-            Line::Removed(removal) => ids.push(format!("{} is gone", removal.id)),
+        let index = IndexFile::open(path.into(), |line| {
+            ids.push(match line {
+                Line::Ended(entry) => entry.record.item.id,
+                Line::Removed(removal) => format!("{} is gone", removal.id),
+            });
+            true
         });
         (index.unwrap(), ids)
+    }
+
+    fn is_long(index: &IndexFile) -> bool {
+        futures_util::FutureExt::now_or_never(index.until_long()).is_some()
+    }
+
+    fn removal(id: &str, created: Time) -> Removal {
+        let key = IdempotencyKey::new(b"key").unwrap();
+        let creation = Creation::new(key, &CreateExecRequest::default()).unwrap();
+        Removal { id: id.into(), created, creation }
     }
 
     #[test]
@@ -230,41 +218,108 @@ mod tests {
         let now = Time::now();
         let (index, ids) = read(&path);
         assert!(ids.is_empty());
-        index.ended(&entry("a", now));
-        index.ended(&entry("b", now));
+        index.ended(entry("a", now)).unwrap();
+        index.ended(entry("b", now)).unwrap();
         let whole = fs::read(&path).unwrap();
         // All but the end of the line.
         for cut in 2..whole.len() / 2 {
             fs::write(&path, whole.get(..whole.len() - cut).unwrap()).unwrap();
             let (index, ids) = read(&path);
             assert_eq!(ids, ["a"], "{cut}");
-            index.ended(&entry("c", now));
+            index.ended(entry("c", now)).unwrap();
             assert_eq!(read(&path).1, ["a", "c"], "{cut}");
         }
     }
 
     #[test]
-    fn lines_of_execs_that_are_gone_go_unless_their_keys_count() {
+    fn it_is_written_anew_when_most_of_it_is_of_no_use_and_no_sooner() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("index");
         let (index, _) = read(&path);
         let now = Time::now();
-        let long_ago = Time::parse("2020-01-01T00:00:00.000Z").unwrap();
-        for number in 0..2 * MAX_SPARE_LINES {
-            index.ended(&entry(&format!("old-{number}"), long_ago));
+        let mut written_anew = 0;
+        // As where the newest 3000 are kept.
+        for number in 0..50_000_usize {
+            index.ended(entry(&number.to_string(), now)).unwrap();
+            if is_long(&index) {
+                written_anew += 1;
+                let is_kept = |id: &str| id.parse::<usize>().unwrap() + 3000 > number;
+                let keep = |line| match line {
+                    Line::Ended(entry) if is_kept(&entry.record.item.id) => {
+                        Some(Line::Ended(entry))
+                    }
+                    _ => None,
+                };
+                index.compact(keep).unwrap();
+                let ids = read(&path).1;
+                assert_eq!(ids.len(), 3000);
+                assert_eq!(ids.last(), Some(&number.to_string()));
+            }
         }
-        let key = IdempotencyKey::new(b"key").unwrap();
-        let creation = Creation::new(key, &CreateExecRequest::default()).unwrap();
-        let removal = |created| Removal { id: "x".into(), created, creation: creation.clone() };
-        index.removed(&removal(now));
-        index.removed(&removal(long_ago));
-        index.ended(&entry("kept", long_ago));
-        index.ended(&entry("recent", now));
-        let before = fs::read(&path).unwrap();
-        index.tidy(MAX_SPARE_LINES, |_| true).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), before);
-        index.tidy(1, |id| id == "kept").unwrap();
-        index.ended(&entry("later", now));
-        assert_eq!(read(&path).1, ["x is gone", "kept", "recent", "later"]);
+        assert!((5..9).contains(&written_anew), "{written_anew} times");
+        // So it is after a start.
+        fs::write(&path, "no sense\n".repeat(MIN_LINES)).unwrap();
+        assert!(!is_long(&read(&path).0));
+        fs::write(&path, "no sense\n".repeat(MIN_LINES + 1)).unwrap();
+        assert!(is_long(&read(&path).0));
+    }
+
+    #[test]
+    fn what_is_appended_to_one_that_was_written_anew_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index");
+        // As of an agent that died.
+        fs::write(path.with_extension("new"), "half a li").unwrap();
+        let (index, _) = read(&path);
+        let now = Time::now();
+        for id in ["a", "b", "c"] {
+            index.ended(entry(id, now)).unwrap();
+        }
+        let keep = |line| match line {
+            Line::Ended(entry) if entry.record.item.id == "a" => None,
+            Line::Ended(entry) if entry.record.item.id == "b" => {
+                Some(Line::Removed(removal("b", now)))
+            }
+            line => Some(line),
+        };
+        index.compact(keep).unwrap();
+        index.removed(removal("d", now)).unwrap();
+        assert_eq!(read(&path).1, ["b is gone", "c", "d is gone"]);
+    }
+
+    #[test]
+    fn one_that_can_not_be_written_anew_stays_as_it_is_and_is_left_alone_for_a_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index");
+        let (index, _) = read(&path);
+        let now = Time::now();
+        let mut tried = 0;
+        for number in 0..4 * MIN_LINES {
+            index.ended(entry(&number.to_string(), now)).unwrap();
+            if is_long(&index) {
+                tried += 1;
+                // Nothing can be renamed to that.
+                fs::rename(&path, path.with_extension("kept")).unwrap();
+                fs::create_dir_all(path.join("directory")).unwrap();
+                index.compact(Some).unwrap_err();
+                fs::remove_dir_all(&path).unwrap();
+                fs::rename(path.with_extension("kept"), &path).unwrap();
+            }
+        }
+        assert_eq!(tried, 3);
+        assert!(!path.with_extension("new").exists());
+        assert_eq!(read(&path).1.len(), 4 * MIN_LINES);
+    }
+
+    #[test]
+    fn what_is_not_written_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index");
+        let (index, _) = read(&path);
+        index.appending().file = File::open(&path).unwrap();
+        index.removed(removal("a", Time::now())).unwrap_err();
+        index.appending().file = OpenOptions::new().append(true).open(&path).unwrap();
+        index.removed(removal("b", Time::now())).unwrap();
+        assert_eq!(read(&path).1, ["b is gone"]);
     }
 }

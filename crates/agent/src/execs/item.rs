@@ -1,3 +1,5 @@
+//! An exec as clients see it.
+
 use std::{io, sync::Arc};
 
 use sandpipe_protocol::{ExecItem, NO_EXIT_CODE};
@@ -40,6 +42,7 @@ impl Exec {
         item
     }
 
+    /// Has an item of it the command line that a list shows.
     pub(super) fn shorten(&self, item: &mut ExecItem) {
         if self.description.truncated {
             let CommandLine { command, args } = self.description.line.clone();

@@ -1,5 +1,6 @@
 //! Execs: the commands that were asked for, and what has become of them.
 
+mod bookkeeping;
 mod changes;
 mod create;
 mod delete;
@@ -11,9 +12,9 @@ mod exec;
 pub(crate) mod fuzz;
 mod idempotency;
 mod index_file;
+mod index_line;
 mod input;
 mod item;
-mod ledger;
 mod list;
 mod observe;
 mod record;
@@ -31,7 +32,7 @@ pub(crate) use ended::Limits;
 pub(crate) use exec::Exec;
 pub(crate) use idempotency::IdempotencyKey;
 pub(crate) use input::{InputError, Queued};
-pub(crate) use list::{Page, Update};
+pub(crate) use list::{Cursor, Update};
 pub(crate) use registry::Registry;
 pub(crate) use signal::SignalError;
 pub(crate) use start::{StartError, start};

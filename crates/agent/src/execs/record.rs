@@ -1,4 +1,4 @@
-use std::{io, mem};
+use std::{io, mem, sync::atomic::Ordering};
 
 use sandpipe_protocol::{ExecItem, ExecStdout};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::{
     description::CommandLine,
     exec::Exec,
     idempotency::Creation,
-    index_file::{Entry, Removal},
+    index_line::{Entry, Removal},
     time::Time,
 };
 
@@ -56,18 +56,11 @@ pub(super) struct Records {
     pub(super) creation: Option<Creation>,
 }
 
-/// When an exec ended, as far as is known, and what it takes on disk.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ending {
-    pub(super) at: Time,
-    pub(super) bytes: u64,
-}
-
 impl Exec {
     /// Writes down what is known of it, for an agent that starts later. It may block.
     pub(super) fn write_record(&self) {
         if let Some(record) = self.record(self.item(), None) {
-            self.note(self.directory.write(&record));
+            let _written = self.written_len(self.directory.write(&record));
         }
     }
 
@@ -87,22 +80,28 @@ impl Exec {
         self.directory.unreserve_end();
     }
 
-    /// Writes down that it has ended, and makes room in memory. It may block.
-    pub(super) fn write_end(&self, item: ExecItem, last_event: Option<ExecStdout>) -> Ending {
+    /// Writes down that it has ended at that time, and makes room in memory. Gives how many bytes it takes on
+    /// disk. It may block.
+    pub(super) fn write_end(
+        &self,
+        item: ExecItem,
+        at: Time,
+        last_event: Option<ExecStdout>,
+    ) -> u64 {
         let mut listed = item.clone();
         self.shorten(&mut listed);
         let written = self
             .record(item, last_event.clone())
-            .and_then(|record| self.note(self.directory.write_end(&record)));
-        let at = listed.ended_at.as_deref().and_then(Time::parse).unwrap_or_else(Time::now);
-        let bytes = self.spool.size() + written.unwrap_or(0);
+            .and_then(|record| self.written_len(self.directory.write_end(&record)));
+        let bytes = self.spool.size().saturating_add(written.unwrap_or(0));
         if written.is_some() {
             self.state().whole = None;
             if let Some(record) = self.record(listed, last_event) {
-                self.ledger.write_entry(|| Entry { record, at, bytes });
+                let written = self.bookkeeping.write_entry(Entry { record, at, bytes });
+                self.is_indexed.store(written.is_ok(), Ordering::Release);
             }
         }
-        Ending { at, bytes }
+        bytes
     }
 
     fn record(&self, item: ExecItem, last_event: Option<ExecStdout>) -> Option<Record> {
@@ -110,8 +109,8 @@ impl Exec {
         Some(Record { number: self.number, item, creation, last_event })
     }
 
-    /// How large what was written is, if it was.
-    fn note(&self, written: io::Result<Option<u64>>) -> Option<u64> {
+    /// How large what was written is, if it was; logs why not.
+    fn written_len(&self, written: io::Result<Option<u64>>) -> Option<u64> {
         written.unwrap_or_else(|error| {
             tracing::warn!(
                 %error,
@@ -123,11 +122,18 @@ impl Exec {
     }
 
     /// It is being removed: the key that it was created with is not to run its command again. It may block.
-    pub(super) fn write_removal(&self) {
+    ///
+    /// # Errors
+    /// The key is not written down: an agent that starts later would not know it.
+    pub(super) fn write_removal(&self) -> io::Result<()> {
         let creation = self.records.as_ref().and_then(|records| records.creation.clone());
-        if let Some((creation, created)) = creation.zip(self.created_at) {
-            let id = self.id.clone();
-            self.ledger.write_removal(&Removal { id, created, creation });
+        let Some(creation) = creation else {
+            return Ok(());
+        };
+        if self.is_indexed.load(Ordering::Acquire) {
+            return Ok(());
         }
+        let created = self.created_at.unwrap_or_else(Time::now);
+        self.bookkeeping.write_removal(Removal { id: self.id.clone(), created, creation })
     }
 }

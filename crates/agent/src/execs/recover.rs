@@ -1,70 +1,50 @@
+//! What an agent that starts takes over of an earlier one: the directories in its state directory say which execs
+//! there are, the index what most of them are.
+
 use std::{
     collections::HashSet,
     ffi::{OsStr, OsString},
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::atomic::Ordering,
+    time::Instant,
 };
 
 use super::{
     directory::Directory,
-    ended::Place,
+    ended::Limits,
     exec::Exec,
     idempotency::Creation,
-    index_file::{Entry, IndexFile, Line, Removal},
+    index_file::IndexFile,
+    index_line::{Entry, Line, Removal},
     registry::Registry,
     time::Time,
 };
 
+/// The most bytes of a record: all that clients are shown of a request, in JSON.
+const MAX_RECORD: u64 = 1024 * 1024;
+/// The highest number of an exec that is believed: there is always a next one.
+const MAX_NUMBER: u64 = 1 << 53;
+
 impl Registry {
     /// Takes over the execs that an earlier agent left in the state directory, and goes on with its index in the
-    /// file of that name. What can't be read is left alone.
+    /// file of that name. What can't be read is left alone, or counts and goes as if it was an exec.
     ///
     /// # Errors
     /// When the directory itself or the index can't be read.
     pub(crate) fn recover(&self, index: PathBuf) -> io::Result<()> {
-        // The directories say which execs there are, and the index what they are.
-        let mut left = self.left_execs()?;
-        let now = Time::now();
-        let index = IndexFile::open(index, |line| match line {
-            Line::Ended(entry) => {
-                self.restore_key(key_of(&entry), now);
-                if left.remove(OsStr::new(&entry.record.item.id)) {
-                    self.restore(*entry);
-                }
-            }
-            Line::Removed(removal) => self.restore_key(Some(removal), now),
-        })?;
-        for name in left {
-            match read_left(&Directory::new(self.spools().join(&name))) {
-                Ok(entry) => {
-                    index.ended(&entry);
-                    self.restore_key(key_of(&entry), now);
-                    self.restore(entry);
-                }
-                Err(error) => {
-                    let directory = name.display();
-                    tracing::warn!(%error, %directory, "an exec can't be read and is skipped");
-                }
-            }
-        }
-        self.ledger().write_to(index);
+        let mut recovery = Recovery {
+            registry: self,
+            left: self.left_execs()?,
+            ended: Vec::new(),
+            last_end: Time::default(),
+            now: Time::now(),
+        };
+        let index = IndexFile::open(index, |line| recovery.take_line(line))?;
+        recovery.read_directories(&index);
+        recovery.finish();
+        self.bookkeeping().write_to(index);
         Ok(())
-    }
-
-    fn restore(&self, Entry { record, at, bytes }: Entry) {
-        let place = Place { at, number: record.number };
-        self.put_back(Arc::new(Exec::recovered(record, at, self)));
-        self.ledger().ended(place, bytes);
-    }
-
-    /// A key counts also where its exec has been removed.
-    fn restore_key(&self, key: Option<Removal>, now: Time) {
-        if let Some(Removal { id, created, creation }) = key
-            && Creation::counts(created, now)
-        {
-            self.keys().restore(&creation, &id);
-        }
     }
 
     /// The names of the directories of execs. What was being removed is removed.
@@ -77,35 +57,185 @@ impl Registry {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name();
-            if Directory::is_removed(Path::new(&name)) {
-                fs::remove_dir_all(entry.path())?;
-            } else {
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let path = entry.path();
+            if !is_directory {
+                tracing::warn!(path = %path.display(), "this is no exec and is left alone");
+            } else if !Directory::is_removed(Path::new(&name)) {
                 names.insert(name);
+            } else if let Err(error) = fs::remove_dir_all(&path) {
+                tracing::warn!(%error, path = %path.display(), "an exec that was deleted can't be removed");
             }
         }
         Ok(names)
     }
 }
 
-/// The key that an exec was created with. Where nobody knows when that was, the end counts.
-fn key_of(Entry { record, at, .. }: &Entry) -> Option<Removal> {
-    let creation = record.creation.clone()?;
-    let created = record.created().unwrap_or(*at);
-    Some(Removal { id: record.item.id.clone(), created, creation })
+/// The taking over.
+struct Recovery<'a> {
+    registry: &'a Registry,
+    /// The directories that are not taken over yet.
+    left: HashSet<OsString>,
+    /// The number, the end and the bytes on disk of each that was.
+    ended: Vec<(u64, Time, u64)>,
+    /// The end of the last one in the index. Its lines are in the order of ending, also where the clock was set
+    /// back in between.
+    last_end: Time,
+    now: Time,
 }
 
-/// What the directory of an exec says.
-fn read_left(directory: &Directory) -> io::Result<Entry> {
-    let mut record = directory.read()?;
-    let id = &record.item.id;
-    if directory.path().file_name().is_none_or(|name| name != id.as_str()) {
-        let message = format!("the record is that of exec {id:?}");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+impl Recovery<'_> {
+    /// Gives whether the line says anything that is still to be known.
+    fn take_line(&mut self, line: Line) -> bool {
+        match line {
+            Line::Ended(mut entry) => {
+                let id = entry.record.item.id.clone();
+                if self.left.contains(OsStr::new(&id)) {
+                    self.last_end = self.last_end.max(entry.at.min(self.now));
+                    entry.at = self.last_end;
+                    if self.is_possible(&entry) && self.take_over(*entry, true) {
+                        self.left.remove(OsStr::new(&id));
+                        return true;
+                    }
+                    // Its directory knows better.
+                    return false;
+                }
+                entry.removal().is_some_and(|removal| self.take_removal(&removal))
+            }
+            Line::Removed(removal) => self.take_removal(&removal),
+        }
+    }
+
+    /// A line that was changed by something else than an agent is not believed.
+    fn is_possible(&self, Entry { record, bytes, .. }: &Entry) -> bool {
+        let max_bytes = self.registry.spool_limit().total().saturating_add(MAX_RECORD);
+        record.number <= MAX_NUMBER && *bytes <= max_bytes
+    }
+
+    /// An exec that is gone. Its key counts for a while.
+    fn take_removal(&self, removal: &Removal) -> bool {
+        let counts = Creation::counts(removal.created, self.now);
+        if counts {
+            self.restore_key(removal);
+        }
+        counts
+    }
+
+    fn restore_key(&self, Removal { id, created, creation }: &Removal) {
+        self.registry.keys().restore(creation, id, created.age(self.now));
+    }
+
+    /// An exec that is there. Gives whether it can be: it is not where another has its number.
+    fn take_over(&mut self, entry: Entry, is_indexed: bool) -> bool {
+        let removal = entry.removal();
+        let Entry { record, at, bytes } = entry;
+        let number = record.number;
+        let exec = Exec::recovered(record, is_indexed, self.registry);
+        let taken = self.registry.insert_recovered(exec);
+        if taken {
+            if let Some(removal) = removal {
+                self.restore_key(&removal);
+            }
+            self.ended.push((number, at, bytes));
+        }
+        taken
+    }
+
+    /// Takes over what the index does not have.
+    fn read_directories(&mut self, index: &IndexFile) {
+        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+        for name in std::mem::take(&mut self.left) {
+            let directory = Directory::new(self.registry.spools().join(&name));
+            match read_left(&directory, self.now) {
+                Ok(Left::Exec(entry)) => entries.push(*entry),
+                Ok(Left::Unused) => directory.remove(),
+                Ok(Left::Unreadable { at, bytes }) => unreadable.push((directory, at, bytes)),
+                Err(error) => {
+                    let directory = name.display();
+                    tracing::warn!(%error, %directory, "an exec can't be read and is left alone");
+                }
+            }
+        }
+        entries.sort_by_key(|entry| (entry.at, entry.record.number));
+        for entry in entries {
+            let (id, line) = (entry.record.item.id.clone(), entry.clone());
+            if !self.take_over(entry, false) {
+                tracing::warn!(id, "an exec has the number of another and is left alone");
+            } else if index.ended(line).is_ok()
+                && let Some(exec) = self.registry.get(&id)
+            {
+                exec.is_indexed.store(true, Ordering::Release);
+            }
+        }
+        for (directory, at, bytes) in unreadable {
+            let path = directory.path().display();
+            tracing::warn!(%path, "an exec has no record that can be read: it goes like those that have ended");
+            let number = self.registry.insert_unreadable(directory);
+            self.ended.push((number, at, bytes));
+        }
+    }
+
+    /// Hands over to retention what has ended.
+    fn finish(mut self) {
+        // Those that ended together stay in their order.
+        self.ended.sort_by_key(|(_, at, _)| *at);
+        let now = Instant::now();
+        let bookkeeping = self.registry.bookkeeping();
+        for (number, at, bytes) in self.ended {
+            let since = now.checked_sub(at.age(self.now)).unwrap_or(now);
+            bookkeeping.ended(number, since, bytes);
+        }
+        let ended = bookkeeping.ended_execs();
+        let count = ended.count_due(now);
+        if count > 0 {
+            let Limits { execs, age, bytes } = ended.limits();
+            let age = humantime::format_duration(age);
+            tracing::warn!(
+                "{count} execs that have ended are more than are kept, and are removed: the agent keeps \
+                 {execs} (--keep-execs) for {age} (--keep-for) with {bytes} bytes (--spool-total)"
+            );
+        }
+    }
+}
+
+/// What a directory holds.
+enum Left {
+    Exec(Box<Entry>),
+    /// An agent died before the exec was started.
+    Unused,
+    /// Nobody can tell what it is.
+    Unreadable {
+        at: Time,
+        bytes: u64,
+    },
+}
+
+fn read_left(directory: &Directory, now: Time) -> io::Result<Left> {
+    let at = || io::Result::Ok(Time::from(directory.written()?).min(now));
+    let unreadable = || Ok(Left::Unreadable { at: at()?, bytes: directory.size()? });
+    let mut record = match directory.read() {
+        Ok(record) => record,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && directory.is_unused()? => {
+            return Ok(Left::Unused);
+        }
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::NotFound
+                | io::ErrorKind::InvalidData
+                | io::ErrorKind::UnexpectedEof => unreadable(),
+                // It may be another time.
+                _ => Err(error),
+            };
+        }
+    };
+    let name = directory.path().file_name();
+    if name.is_none_or(|name| name != record.item.id.as_str()) || record.number > MAX_NUMBER {
+        return unreadable();
     }
     let at = match record.ended() {
-        Some(ended) => ended,
-        None => directory.written()?.into(),
+        Some(ended) => ended.min(now),
+        None => at()?,
     };
     record.shorten();
-    Ok(Entry { record, at, bytes: directory.size()? })
+    Ok(Left::Exec(Box::new(Entry { record, at, bytes: directory.size()? })))
 }

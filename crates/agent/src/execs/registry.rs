@@ -4,7 +4,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{ended::Limits, exec::Exec, idempotency::Keys, ledger::Ledger};
+use super::{
+    bookkeeping::Bookkeeping, directory::Directory, ended::Limits, exec::Exec, idempotency::Keys,
+};
 use crate::{output::SpoolLimit, process::Surroundings, state_dir::Keep};
 
 /// All execs of the agent.
@@ -17,13 +19,15 @@ pub(crate) struct Registry {
     keep: Keep,
     execs: Mutex<Execs>,
     keys: Keys,
-    ledger: Arc<Ledger>,
+    bookkeeping: Arc<Bookkeeping>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Execs {
     by_id: HashMap<String, Arc<Exec>>,
     pub(super) by_number: BTreeMap<u64, Arc<Exec>>,
+    /// What an earlier agent left and nobody can read, by a number as execs have.
+    unreadable: HashMap<u64, Directory>,
     /// How many there have ever been.
     count: u64,
     /// No more are taken.
@@ -45,13 +49,13 @@ impl Registry {
             keep,
             execs: Mutex::default(),
             keys: Keys::default(),
-            ledger: Arc::new(Ledger::new(Limits::NONE)),
+            bookkeeping: Arc::new(Bookkeeping::new(Limits::NONE)),
         }
     }
 
     /// The same, empty, that keeps no more of what has ended than this.
     pub(crate) fn keeping(self, limits: Limits) -> Self {
-        Self { ledger: Arc::new(Ledger::new(limits)), ..self }
+        Self { bookkeeping: Arc::new(Bookkeeping::new(limits)), ..self }
     }
 
     /// The exec of that id.
@@ -59,11 +63,28 @@ impl Registry {
         self.execs().by_id.get(id).cloned()
     }
 
-    /// Adds an exec that has its number already.
-    pub(super) fn put_back(&self, exec: Arc<Exec>) {
+    /// Adds an exec of an earlier agent, unless there is one of that number; gives whether it did.
+    pub(super) fn insert_recovered(&self, exec: Exec) -> bool {
         let mut execs = self.execs();
+        if execs.by_number.contains_key(&exec.number) {
+            return false;
+        }
         execs.count = execs.count.max(exec.number);
-        execs.put(exec);
+        execs.put(Arc::new(exec));
+        true
+    }
+
+    /// Adds what is no exec and is removed like one, when all are there that have a number; gives its number.
+    pub(super) fn insert_unreadable(&self, directory: Directory) -> u64 {
+        let mut execs = self.execs();
+        execs.count += 1;
+        let number = execs.count;
+        execs.unreadable.insert(number, directory);
+        number
+    }
+
+    pub(super) fn take_unreadable(&self, number: u64) -> Option<Directory> {
+        self.execs().unreadable.remove(&number)
     }
 
     /// Adds the exec that `make` makes of its number; `None` when no more are taken.
@@ -85,16 +106,14 @@ impl Registry {
         execs.by_id.remove(&exec.id);
         execs.by_number.remove(&exec.number);
         drop(execs);
-        self.ledger.changes.removed(&exec.id);
-        if let Some(place) = exec.ended_place() {
-            self.ledger.ends().remove(place);
-        }
+        self.bookkeeping.changes.removed(&exec.id);
+        self.bookkeeping.ended_execs().remove(exec.number);
     }
 
     /// Takes no more execs; gives those that there are.
     pub(super) fn refuse_new(&self) -> Vec<Arc<Exec>> {
         self.execs().stopping = true;
-        self.ledger.wake();
+        self.bookkeeping.wake();
         self.all()
     }
 
@@ -132,8 +151,8 @@ impl Registry {
         self.spool_limit
     }
 
-    pub(super) fn ledger(&self) -> &Arc<Ledger> {
-        &self.ledger
+    pub(super) fn bookkeeping(&self) -> &Arc<Bookkeeping> {
+        &self.bookkeeping
     }
 
     pub(super) fn execs(&self) -> MutexGuard<'_, Execs> {

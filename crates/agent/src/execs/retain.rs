@@ -1,94 +1,137 @@
-use std::{sync::Arc, time::Duration};
+//! Retention: what has ended goes when it is over the limits.
+
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use super::{
-    ended::Place,
+    ended::{Due, Hold},
     exec::{Exec, Lifecycle},
+    index_file::IndexFile,
+    index_line::Line,
     registry::Registry,
-    time::Time,
 };
 use crate::blocking::{self, Undone};
 
-/// How long an exec is left alone of which a process lives.
+/// How long an exec is left alone that can't be removed.
 const HOLD: Duration = Duration::from_mins(1);
 
-/// How many are removed before the index file is looked at.
-const BATCH: usize = 64;
-
 impl Registry {
-    /// Removes what has ended and is over the limits, until no more execs are taken: one after the other, and
-    /// what is on disk on a thread of its own, so that it holds up nothing else.
+    /// Removes what has ended and is over the limits, until no more execs are taken.
     pub(crate) async fn retain(self: Arc<Self>) {
-        loop {
-            let mut removed = 0;
-            while removed < BATCH
-                && let Some(place) = self.next_due()
-            {
-                removed += 1;
-                if let Err(error) = self.expire(place).await {
-                    tracing::error!(%error, "what is on disk of an exec could not be removed");
-                }
-            }
-            if self.is_stopping() {
-                return;
-            }
-            if removed == 0 {
-                self.ledger().wait().await;
-            } else {
-                self.tidy_index().await;
+        tokio::select! {
+            () = self.remove_ended() => {}
+            () = self.keep_index_short() => {}
+        }
+    }
+
+    /// One after the other. What is on disk is removed on a thread of its own, so that it holds up nothing else.
+    async fn remove_ended(&self) {
+        while !self.is_stopping() {
+            let due = self.bookkeeping().ended_execs().due(Instant::now());
+            match due {
+                Some(due) => self.expire(due).await,
+                None => self.bookkeeping().wait().await,
             }
         }
     }
 
-    fn next_due(&self) -> Option<Place> {
-        if self.is_stopping() { None } else { self.ledger().ends().due(Time::now()) }
-    }
-
-    /// Removes an exec that has ended, unless a process of it lives. Nothing is signalled.
-    async fn expire(&self, place: Place) -> Result<(), Undone> {
-        let Some(exec) = self.by_number(place.number) else {
-            self.ledger().ends().remove(place);
-            return Ok(());
+    /// Removes an exec, unless it is in use. Nothing is signalled.
+    async fn expire(&self, due: Due) {
+        let hold = match self.try_expire(due).await {
+            Ok(None) => return self.bookkeeping().ended_execs().remove(due.number),
+            Ok(Some(hold)) => hold,
+            Err(error) => {
+                tracing::error!(%error, "what has ended could not be removed");
+                Hold::Process
+            }
         };
-        let mut lifecycle = exec.lifecycle.lock().await;
-        if lives(&exec).await? {
-            self.ledger().ends().hold(place, Time::now().plus(HOLD));
-            return Ok(());
-        }
-        if *lifecycle != Lifecycle::Deleted {
-            // Its readers see an end without an exit code.
-            exec.spool().close();
-            *lifecycle = Lifecycle::Deleted;
-            self.remove(&exec);
-            let exec = Arc::clone(&exec);
-            blocking::remove(move || exec.remove_from_disk()).await?;
-        }
-        // It is in nobody's way if it was removed otherwise.
-        self.ledger().ends().remove(place);
-        Ok(())
+        self.bookkeeping().ended_execs().hold(due.number, hold, Instant::now() + HOLD);
     }
 
-    async fn tidy_index(self: &Arc<Self>) {
-        let registry = Arc::clone(self);
-        let tidied = blocking::run(move || {
-            let Some(index) = registry.ledger().index() else {
-                return Ok(());
-            };
-            let count = registry.ledger().ends().len();
-            index.tidy(count, |id| registry.get(id).is_some())
-        });
-        match tidied.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the index of execs can't be written anew"),
-            Err(error) => tracing::error!(%error, "the index of execs was not written anew"),
+    /// The same; gives why it can't go.
+    async fn try_expire(&self, due: Due) -> Result<Option<Hold>, Undone> {
+        let Some(exec) = self.by_number(due.number) else {
+            if let Some(directory) = self.take_unreadable(due.number) {
+                blocking::remove(move || directory.remove()).await?;
+            }
+            return Ok(None);
+        };
+        let Ok(mut lifecycle) = exec.lifecycle.try_lock() else {
+            // It is being deleted.
+            return Ok(Some(Hold::Process));
+        };
+        if *lifecycle == Lifecycle::Deleted {
+            return Ok(None);
         }
+        if !due.though_read && exec.spool().is_read() {
+            return Ok(Some(Hold::Reader));
+        }
+        if exec.lives().await? {
+            return Ok(Some(Hold::Process));
+        }
+        let candidate = Arc::clone(&exec);
+        // Its key is to be known before it is gone. Where that can't be written it stays.
+        if blocking::remove(move || candidate.write_removal()).await?.is_err() {
+            return Ok(Some(Hold::Process));
+        }
+        // Its readers see an end without an exit code.
+        exec.spool().close();
+        *lifecycle = Lifecycle::Deleted;
+        exec.set_deleted();
+        self.remove(&exec);
+        let removed = Arc::clone(&exec);
+        blocking::remove(move || removed.remove_directory()).await?;
+        Ok(None)
+    }
+
+    /// Writes the index anew each time that most of it is of execs that are gone.
+    async fn keep_index_short(self: &Arc<Self>) {
+        loop {
+            match self.bookkeeping().index() {
+                Some(index) => index.until_long().await,
+                None => return std::future::pending().await,
+            }
+            let registry = Arc::clone(self);
+            let compacted = blocking::run(move || match registry.bookkeeping().index() {
+                Some(index) => registry.compact(index),
+                None => Ok(()),
+            });
+            if let Err(error) = compacted.await.map_err(io::Error::from).flatten() {
+                tracing::warn!(%error, "the index of execs can't be written anew");
+            }
+        }
+    }
+
+    /// Of an exec that is gone its key alone is kept, as long as it is known.
+    fn compact(&self, index: &IndexFile) -> io::Result<()> {
+        index.compact(|line| {
+            let removal = match line {
+                Line::Ended(entry) if self.get(&entry.record.item.id).is_some() => {
+                    return Some(Line::Ended(entry));
+                }
+                Line::Ended(entry) => entry.removal()?,
+                Line::Removed(removal) => removal,
+            };
+            self.keys().holds(&removal.creation).then_some(Line::Removed(removal))
+        })
     }
 }
 
-/// Whether a process of its group is left. In a session that takes a look at all processes.
-async fn lives(exec: &Arc<Exec>) -> Result<bool, Undone> {
-    let group = exec.state().group.clone();
-    let Some(group) = group else {
-        return Ok(false);
-    };
-    group.with(|group| !group.is_gone()).await
+impl Exec {
+    /// Whether a process of its group is left, or one that may still write output. In a session that takes a look at
+    /// all processes.
+    async fn lives(&self) -> Result<bool, Undone> {
+        let (group, is_observed) = {
+            let state = self.state();
+            (state.group.clone(), state.waker.strong_count() > 0)
+        };
+        match group {
+            _ if is_observed => Ok(true),
+            Some(group) => group.with(|group| !group.is_gone()).await,
+            None => Ok(false),
+        }
+    }
 }

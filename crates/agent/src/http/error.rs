@@ -51,7 +51,10 @@ impl ApiError {
     }
 
     pub(super) fn no_exec(id: &str) -> Self {
-        let message = format!("there is no exec {id:?}: it was deleted, or is another agent's");
+        let message = format!(
+            "there is no exec {id:?}: it was deleted, has ended and made room for others (--keep-execs, --keep-for, \
+             --spool-total), or is another agent's"
+        );
         Self::new(StatusCode::NOT_FOUND, message)
     }
 

@@ -250,11 +250,11 @@ async fn status_line(answers: &mut BufReader<&mut TcpStream>) -> String {
 }
 
 /// A disk of its own, which is gone with it.
-struct Disk(tempfile::TempDir);
+pub(crate) struct Disk(tempfile::TempDir);
 
 impl Disk {
     /// One of that size, as `mount` takes it.
-    fn of(size: &str) -> Self {
+    pub(crate) fn of(size: &str) -> Self {
         assert!(
             geteuid().is_root(),
             "this test mounts a disk, which only root can: run it as root"
@@ -266,19 +266,19 @@ impl Disk {
         Self(directory)
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.0.path().join("state")
     }
 
     /// Writes a file until there is no room.
-    fn fill(&self) {
+    pub(crate) fn fill(&self) {
         use std::io::Write;
 
         let mut file = fs::File::create(self.0.path().join("filler")).unwrap();
         while file.write(&[0; 4096]).is_ok() {}
     }
 
-    fn empty(&self) {
+    pub(crate) fn empty(&self) {
         fs::remove_file(self.0.path().join("filler")).unwrap();
     }
 }

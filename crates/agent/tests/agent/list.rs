@@ -65,12 +65,12 @@ async fn a_reader_of_changes_gets_the_list_once_and_then_what_has_changed() {
 }
 
 #[tokio::test]
-async fn a_reader_that_does_not_read_misses_nothing_in_the_end() {
+async fn a_reader_that_reads_late_misses_nothing_in_the_end() {
     let agent = Agent::start();
     let mut known = Known::default();
     let mut events = changes(&agent).await;
     known.follow(&mut events, |known| known.lists == 1).await;
-    // More than there is room for on the way, and the reader does not look.
+    // The reader does not look meanwhile.
     let filler = "x".repeat(200);
     for round in 0..30 {
         for number in 0..30 {

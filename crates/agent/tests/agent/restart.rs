@@ -168,7 +168,7 @@ async fn output_that_had_been_dropped_is_still_told_of() {
 }
 
 #[tokio::test]
-async fn a_directory_that_makes_no_sense_is_left_alone() {
+async fn a_directory_that_makes_no_sense_costs_no_exec() {
     let mut agent = Agent::start();
     let exec = agent.sh("echo fine").await;
     agent.finish(&exec.id).await;
@@ -180,15 +180,17 @@ async fn a_directory_that_makes_no_sense_is_left_alone() {
     fs::create_dir(execs.join("another")).unwrap();
     fs::copy(execs.join(&exec.id).join("exec.json"), execs.join("another/exec.json")).unwrap();
     fs::write(execs.join("file"), "").unwrap();
-    // One that was being removed is not left alone.
+    // One that was being removed.
     fs::create_dir(execs.join("0123.removed")).unwrap();
     agent.restart();
     assert_eq!(agent.list().await.len(), 1);
     assert_eq!(agent.finish(&exec.id).await.output(), "fine\n");
-    for left in ["empty", "nonsense", "another", "file"] {
+    for left in ["nonsense", "another", "file"] {
         assert!(execs.join(left).exists(), "{left}");
     }
-    assert!(!execs.join("0123.removed").exists());
+    for gone in ["empty", "0123.removed"] {
+        assert!(!execs.join(gone).exists(), "{gone}");
+    }
 }
 
 #[tokio::test]

@@ -38,13 +38,17 @@ fn directories(agent: &Agent) -> usize {
     fs::read_dir(agent.state.join("execs")).unwrap().count()
 }
 
+/// How many times a limit is kept at most, where what is over it has just ended or is being read.
+const HARD: usize = 4;
+
 #[tokio::test]
 async fn of_those_that_have_ended_the_newest_are_kept_and_none_that_runs_goes() {
-    let mut agent = agent(&["--keep-execs", "3"]);
+    let mut agent = agent(&["--keep-execs", "1"]);
     let runs = agent.sh("exec sleep 300").await;
     let waits = agent.create(json!({ "command": "true", "args": [], "autostart": false })).await;
-    let ended = run_each(&agent, &["echo 1", "echo 2", "echo 3", "echo 4", "echo 5"]).await;
-    let kept = [&[runs.id.clone(), waits.id.clone()], &ended[2..]].concat();
+    let ended =
+        run_each(&agent, &["echo 1", "echo 2", "echo 3", "echo 4", "echo 5", "echo 6"]).await;
+    let kept = [&[runs.id.clone(), waits.id.clone()], &ended[6 - HARD..]].concat();
     until_list_is(&agent, &kept).await;
     let path = format!("/api/v1/execs/{}", ended[0]);
     let response = agent.request(reqwest::Method::GET, &path).send().await.unwrap();
@@ -53,23 +57,44 @@ async fn of_those_that_have_ended_the_newest_are_kept_and_none_that_runs_goes() 
     until("the files are gone", async || directories(&agent) == kept.len()).await;
     // What is recovered counts, too: the one that ran has ended by now, and so has the one that waited.
     agent.kill();
-    agent.restart_with(&["--keep-execs", "3"]);
-    until("the list is short", async || agent.list().await.len() == 3).await;
-    until("the files are gone", async || directories(&agent) == 3).await;
+    agent.restart_with(&["--keep-execs", "1"]);
+    until("the list is short", async || agent.list().await.len() == HARD).await;
+    until("the files are gone", async || directories(&agent) == HARD).await;
+    // Some time later each is over the limit but one.
+    agent.kill();
+    let index = agent.state.join("ended-execs.jsonl");
+    let text = fs::read_to_string(&index).unwrap();
+    fs::write(&index, earlier(&text, "\"at\":", 120_000)).unwrap();
+    agent.restart_with(&["--keep-execs", "1"]);
+    until("the list is short", async || agent.list().await.len() == 1).await;
+    until("the files are gone", async || directories(&agent) == 1).await;
+}
+
+/// The text with each number behind the name less by so much.
+fn earlier(text: &str, name: &str, by: u64) -> String {
+    let mut parts = text.split(name);
+    let mut new = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number: u64 = part[..part.len() - rest.len()].parse().unwrap();
+        new += &format!("{name}{}{rest}", number - by);
+    }
+    new
 }
 
 #[tokio::test]
 async fn what_has_ended_goes_when_its_time_is_over() {
     let agent = agent(&["--keep-for", "2s"]);
     let runs = agent.sh("exec sleep 300").await;
-    run_each(&agent, &["echo 1", "exit 2"]).await;
+    agent.sh("echo 1").await;
+    agent.sh("exit 2").await;
     until_list_is(&agent, &[runs.id]).await;
     until("the files are gone", async || directories(&agent) == 1).await;
 }
 
 #[tokio::test]
 async fn what_has_ended_takes_no_more_disk_than_it_may() {
-    let agent = agent(&["--spool-total", "1MiB"]);
+    let agent = agent(&["--spool-total", "256KiB"]);
     let large = "head -c 600000 /dev/zero | tr '\\0' x";
     let ended = run_each(&agent, &["echo small", large, large]).await;
     until_list_is(&agent, &ended[2..]).await;
@@ -81,31 +106,72 @@ async fn what_has_ended_takes_no_more_disk_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_read_ends_without_an_exit_code_when_its_exec_goes() {
+async fn what_has_just_ended_is_there_for_who_asks_for_its_end() {
+    let agent = agent(&["--keep-execs", "10"]);
+    let exec = agent.sh("exit 3").await;
+    run_each(&agent, &["true"; 30]).await;
+    assert_eq!(agent.finish(&exec.id).await.exit_code(), 3);
+}
+
+#[tokio::test]
+async fn an_output_that_is_read_is_there_up_to_its_end() {
+    // It is over all limits but those of what is being read.
+    let agent = agent(&["--keep-for", "1ms", "--spool-total", "20MiB"]);
+    // More than sockets hold: the reader has not seen the end when others have ended, and are gone.
+    let script = "head -c 50000000 /dev/zero | tr '\\0' x; exit 3";
+    let exec = agent.sh(script).await;
+    let mut stream = agent.stream(&exec.id, "").await;
+    let mut len = stream.next_output().await.unwrap().output.len();
+    until("it has ended", async || agent.get(&exec.id).await.exit_code == 3).await;
+    for _ in 0..3 {
+        let next = agent.sh("true").await;
+        until("the next is gone", async || {
+            agent.list().await.iter().all(|exec| exec.id != next.id)
+        })
+        .await;
+    }
+    let mut last = None;
+    while let Some(event) = stream.next_output().await {
+        len += event.output.len();
+        last = Some(event);
+    }
+    assert_eq!((last.and_then(|last| last.exit_code), len), (Some(3), 50_000_000));
+}
+
+#[tokio::test]
+async fn where_too_much_is_read_at_once_the_oldest_goes_all_the_same() {
     let agent = agent(&["--keep-execs", "1"]);
-    // More than sockets hold: the reader has not seen the end when the next one ends.
     let script = "head -c 50000000 /dev/zero | tr '\\0' x";
     let exec = agent.sh(script).await;
     let mut stream = agent.stream(&exec.id, "").await;
     stream.next_output().await.unwrap();
     until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
-    let next = run_each(&agent, &["true"]).await;
+    let next = run_each(&agent, &["true"; HARD]).await;
     until_list_is(&agent, &next).await;
-    let mut last = None;
+    let mut last = stream.next_output().await;
     while let Some(event) = stream.next_output().await {
         last = Some(event);
     }
-    assert_eq!(last.and_then(|last| last.exit_code), None);
+    assert_eq!(last.expect("it was read").exit_code, None);
 }
 
 #[tokio::test]
 async fn an_exec_that_a_process_outlives_stays_and_its_processes_live() {
     let agent = agent(&["--keep-execs", "1"]);
     let exec = agent.sh("sleep 300 & echo $!").await;
-    let survivor: u32 = agent.finish(&exec.id).await.output().trim().parse().unwrap();
-    let ended = run_each(&agent, &["true", "true", "true"]).await;
-    until_list_is(&agent, &[exec.id, ended[2].clone()]).await;
-    assert!(lives(survivor));
+    // It leaves the process group, and keeps the output open.
+    let escaped = agent.sh("setsid sleep 300 & echo $!").await;
+    let mut survivors: Vec<u32> = Vec::new();
+    for id in [&exec.id, &escaped.id] {
+        survivors.push(agent.finish(id).await.output().trim().parse().unwrap());
+    }
+    let ended = run_each(&agent, &["true"; 2 * HARD]).await;
+    until_list_is(&agent, &[&[exec.id, escaped.id], &ended[HARD..]].concat()).await;
+    assert!(survivors.iter().all(|pid| lives(*pid)));
+    for pid in survivors {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.cast_signed()), Signal::SIGKILL)
+            .unwrap();
+    }
 }
 
 #[tokio::test]
@@ -116,8 +182,8 @@ async fn a_command_whose_exec_is_gone_is_not_run_again() {
     let mut agent = agent(&["--keep-execs", "1"]);
     let exec: ExecItem = agent.create_with_key("key", &script).await.json().await.unwrap();
     agent.finish(&exec.id).await;
-    let last = run_each(&agent, &["true", "true"]).await;
-    until_list_is(&agent, &last[1..]).await;
+    let last = run_each(&agent, &["true"; HARD]).await;
+    until_list_is(&agent, &last).await;
     // One that ran when it was deleted has no end to remember it by.
     let running: ExecItem =
         agent.create_with_key("other", "exec sleep 300").await.json().await.unwrap();

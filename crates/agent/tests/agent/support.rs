@@ -227,8 +227,13 @@ pub(crate) fn agent_command(state: &Path) -> Command {
 
 /// Has a command run under a limit, as prlimit(1) takes it.
 pub(crate) fn under(command: &mut Command, limit: &str) {
-    let mut limited = Command::new("prlimit");
-    limited.arg(limit).arg("--").arg(command.get_program()).args(command.get_args());
+    run_by(command, "prlimit", limit);
+}
+
+/// Has a command run by another program with this option.
+pub(crate) fn run_by(command: &mut Command, program: &str, option: &str) {
+    let mut limited = Command::new(program);
+    limited.arg(option).arg("--").arg(command.get_program()).args(command.get_args());
     limited.stdin(Stdio::null());
     for (name, value) in command.get_envs() {
         match value {

@@ -50,7 +50,7 @@ use crate::{
             content((ExecItem = "application/json"), (ExecStdout = "text/event-stream"))
         ),
         (
-            status = 409, description = "It was created before with this key, and deleted since",
+            status = 409, description = "It was created before with this key, and is gone",
             body = ErrorBody
         ),
         (status = 422, description = "The key was used for another body", body = ErrorBody),

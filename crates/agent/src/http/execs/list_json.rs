@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::execs::{Page, Registry};
+use crate::execs::{Cursor, Registry};
 
 /// The JSON of the list of all execs (an `ExecListResponse`), made as it is sent: however many there are, no more
 /// than a page of it is in memory.
@@ -12,7 +12,7 @@ pub(super) struct ListJson {
 enum Stage {
     Begin,
     /// Items have been given.
-    Items(Page),
+    Items(Cursor),
     End,
 }
 
@@ -23,13 +23,13 @@ impl ListJson {
 
     /// The next bytes; None when all have been given.
     pub(super) fn next(&mut self) -> serde_json::Result<Option<Vec<u8>>> {
-        let (mut json, mut page) = match std::mem::replace(&mut self.stage, Stage::End) {
-            Stage::Begin => (b"{\"execs\":[".to_vec(), Page::first()),
-            Stage::Items(page) => (Vec::new(), page),
+        let (mut json, mut cursor) = match std::mem::replace(&mut self.stage, Stage::End) {
+            Stage::Begin => (b"{\"execs\":[".to_vec(), Cursor::first()),
+            Stage::Items(cursor) => (Vec::new(), cursor),
             Stage::End => return Ok(None),
         };
         let mut separated = !json.is_empty();
-        let execs = self.registry.next_page(&mut page);
+        let execs = self.registry.next_page(&mut cursor);
         for exec in &execs {
             if !separated {
                 json.push(b',');
@@ -37,10 +37,10 @@ impl ListJson {
             separated = false;
             serde_json::to_writer(&mut json, &exec.listed_item())?;
         }
-        if page.is_last() {
+        if cursor.is_last() {
             json.extend_from_slice(b"]}");
         } else {
-            self.stage = Stage::Items(page);
+            self.stage = Stage::Items(cursor);
         }
         Ok(Some(json))
     }

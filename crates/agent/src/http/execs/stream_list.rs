@@ -165,3 +165,102 @@ impl Lists {
         Ok(Some(event))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use sandpipe_protocol::{CreateExecRequest, ExecItem, sse::Decoder};
+
+    use super::*;
+    use crate::{
+        execs::{Created, Exec},
+        output::SpoolLimit,
+        process::{FileLimit, Surroundings},
+        state_dir::Keep,
+    };
+
+    async fn create(registry: &Arc<Registry>) -> Arc<Exec> {
+        let request = CreateExecRequest {
+            command: "true".into(),
+            autostart: Some(false),
+            ..CreateExecRequest::default()
+        };
+        let Created::New(exec) = registry.create(request, None).await.unwrap() else {
+            panic!("it has no key");
+        };
+        exec
+    }
+
+    /// The list as a reader has it after the next event, and whether that was the whole list.
+    async fn next(lists: &mut Lists, known: &mut BTreeMap<String, ExecItem>) -> bool {
+        let mut text = Vec::new();
+        while !text.ends_with(END) {
+            text.extend(lists.next().await.unwrap().expect("it goes on"));
+        }
+        let mut data = String::new();
+        Decoder::default().feed(&text, &mut |event| data = event.text().into_owned()).unwrap();
+        let by_id = |execs: Vec<ExecItem>| execs.into_iter().map(|exec| (exec.id.clone(), exec));
+        if let Ok(ExecListResponse { execs }) = serde_json::from_str(&data) {
+            *known = by_id(execs).collect();
+            return true;
+        }
+        let ExecListChanges { changed, removed } = serde_json::from_str(&data).unwrap();
+        known.extend(by_id(changed));
+        known.retain(|id, _| !removed.contains(id));
+        false
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_far_behind_gets_the_whole_list_anew() {
+        let surroundings = Surroundings {
+            workspace: "/".into(),
+            default_user: None,
+            env: [].into(),
+            file_limit: FileLimit::raise().unwrap(),
+        };
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        let registry = Registry::new(surroundings, "/nowhere".into(), limit, Keep::Nothing);
+        let registry = Arc::new(registry);
+        let mut execs = Vec::new();
+        // More than a page of the list.
+        for _ in 0..300 {
+            execs.push(create(&registry).await);
+        }
+        let (_over, over) = watch::channel(false);
+        let mut lists = Lists {
+            newest: registry.watch(),
+            registry: Arc::clone(&registry),
+            wants_changes: true,
+            sending: None,
+            known: None,
+            next: Instant::now(),
+            over,
+        };
+        let mut known = BTreeMap::new();
+        let list = || {
+            let mut cursor = crate::execs::Cursor::first();
+            let mut items = BTreeMap::new();
+            while !cursor.is_last() {
+                let page = registry.next_page(&mut cursor);
+                items.extend(page.iter().map(|exec| (exec.listed_item().id, exec.listed_item())));
+            }
+            items
+        };
+        assert!(next(&mut lists, &mut known).await);
+        assert_eq!((known.len(), &known), (300, &list()));
+        registry.delete(&execs[7]).await.unwrap();
+        assert!(!next(&mut lists, &mut known).await);
+        assert_eq!((known.len(), &known), (299, &list()));
+        registry.delete(&execs[8]).await.unwrap();
+        // More than is remembered.
+        for _ in 0..10_000 {
+            execs[9].changed();
+        }
+        assert!(next(&mut lists, &mut known).await);
+        assert_eq!((known.len(), &known), (298, &list()));
+        create(&registry).await;
+        assert!(!next(&mut lists, &mut known).await);
+        assert_eq!((known.len(), &known), (299, &list()));
+    }
+}

@@ -21,7 +21,7 @@ impl SpoolLimit {
     }
 
     /// The most bytes on disk. One segment may be larger by a part of one event.
-    pub(super) fn total(self) -> u64 {
+    pub(crate) fn total(self) -> u64 {
         self.0
     }
 

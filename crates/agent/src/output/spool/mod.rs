@@ -228,6 +228,11 @@ impl Spool {
         Ok(None)
     }
 
+    /// Whether anybody reads it.
+    pub(crate) fn is_read(&self) -> bool {
+        self.progress.receiver_count() > 0
+    }
+
     pub(super) fn watch(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
