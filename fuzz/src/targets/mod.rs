@@ -5,6 +5,7 @@ mod answers;
 mod background;
 mod bodies;
 mod client_frame;
+mod ended_index;
 mod json;
 mod json_array;
 mod json_string;
@@ -39,4 +40,5 @@ pub const TARGETS: &[Target] = &[
     utf_8::TARGET,
     spool::TARGET,
     record::TARGET,
+    ended_index::TARGET,
 ];
