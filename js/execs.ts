@@ -172,7 +172,7 @@ export class Execs {
   /**
    * Sends a signal to an exec's whole process group. It does not wait for what comes of it.
    *
-   * @param signal Its name. Default: `"SIGTERM"`.
+   * @param signal Its name, or `"0"` to ask only whether a process is left. Default: `"SIGTERM"`.
    * @throws {HttpError} With status 409: no process of the group is left.
    */
   kill(id: string, signal?: string): Promise<void> {

@@ -118,14 +118,14 @@ pub(crate) fn abort_signal(value: &JsValue, name: &str) -> Result<AbortSignal> {
     Err(wrong(name, "an AbortSignal", value))
 }
 
-/// The name of a signal; by default `SIGTERM`.
+/// The name of a signal, or `0` for the null signal; by default `SIGTERM`.
 pub(crate) fn signal_name(value: &JsValue) -> Result<String> {
     if value.is_undefined() {
         return Ok("SIGTERM".to_owned());
     }
     let name = string(value, "signal")?;
     let known = name.starts_with("SIG") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if known {
+    if known || name == "0" {
         Ok(name)
     } else {
         Err(wrong("signal", "the name of a signal such as \"SIGTERM\"", value))

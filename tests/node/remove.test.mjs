@@ -44,13 +44,13 @@ describe("remove", () => {
   it("leaves what has a process left, which a delete would kill", async () => {
     const script = "sleep 1000 & echo $!";
     const { id } = await execs.create({ command: "sh", args: ["-c", script] });
-    const { stdout } = await execs.wait(id);
+    const { output } = await execs.wait(id);
     const ended = await run(2);
     assert.deepEqual((await execs.remove()).sort(), ended.sort());
     assert.deepEqual(await ids(), [id]);
     // It is asked, and lives.
-    process.kill(Number(stdout), 0);
-    process.kill(Number(stdout), "SIGKILL");
+    process.kill(Number(output), 0);
+    process.kill(Number(output), "SIGKILL");
     while (!(await execs.remove()).includes(id));
   });
 

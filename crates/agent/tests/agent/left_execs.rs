@@ -69,8 +69,8 @@ async fn a_command_runs_once_also_where_its_key_can_not_be_written_down() {
     }
     let go_on = async || agent.list().await.len() <= 5;
     until("those without keys go", go_on).await;
-    let list = agent.list().await;
-    assert_eq!((&list[0].id, &list.last().unwrap().id), (&last, &exec.id));
+    let execs = agent.list().await;
+    assert_eq!((&execs[0].id, &execs.last().unwrap().id), (&last, &exec.id));
     agent.kill();
     agent.restart();
     let again = agent.create_with_key("key", &script).await;

@@ -64,22 +64,21 @@ async fn of_those_that_have_ended_the_newest_are_kept_and_none_that_runs_goes() 
     agent.kill();
     let index = agent.state.join("ended-execs.jsonl");
     let text = fs::read_to_string(&index).unwrap();
-    fs::write(&index, earlier(&text, "\"at\":", 120_000)).unwrap();
+    fs::write(&index, earlier(&text, 120_000)).unwrap();
     agent.restart_with(&["--keep-execs", "1"]);
     until("the list is short", async || agent.list().await.len() == 1).await;
     until("the files are gone", async || directories(&agent) == 1).await;
 }
 
-/// The text with each number behind the name less by so much.
-fn earlier(text: &str, name: &str, by: u64) -> String {
-    let mut parts = text.split(name);
-    let mut new = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
-        let number: u64 = part[..part.len() - rest.len()].parse().unwrap();
-        new += &format!("{name}{}{rest}", number - by);
-    }
-    new
+/// The index as if each exec had ended so many milliseconds earlier.
+fn earlier(index: &str, milliseconds: u64) -> String {
+    let lines = index.lines().map(|line| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let at = line["ended"]["at"].as_u64().unwrap();
+        line["ended"]["at"] = (at - milliseconds).into();
+        line.to_string() + "\n"
+    });
+    lines.collect()
 }
 
 #[tokio::test]
