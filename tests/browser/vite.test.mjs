@@ -76,6 +76,16 @@ test("no request of many commands fails", async () => {
   });
 });
 
+test("of a session's requests none fails but the streams that are left between two runs", async () => {
+  await inBuiltPage(async (agent, call, problems) => {
+    const expected = Array.from({ length: 20 }, (_, number) => number);
+    assert.deepEqual(await call("runInSession", { ...agent, count: 20 }), expected);
+    const failed = problems.splice(0).filter((problem) => problem.includes(": net::"));
+    const streams = failed.filter((problem) => problem.includes("/api/v1/stream/execs/"));
+    assert.deepEqual(failed, streams);
+  });
+});
+
 test("what is secret does not go to another origin", async () => {
   await inBuiltPage(async (_, call) => {
     /** @type {string[]} */
@@ -157,7 +167,7 @@ async function inBuiltPage(use) {
  * Opens a page that may use an agent, and has functions of the page's script called.
  *
  * @typedef {(name: string, request: object) => Promise<any>} Call
- * @typedef {(agent: { url: string, token: string }, call: Call) => Promise<void>} Use
+ * @typedef {(agent: { url: string, token: string }, call: Call, problems: string[]) => Promise<void>} Use
  *
  * @param {string | undefined} address
  * @param {Use} use
@@ -180,13 +190,14 @@ async function inPage(address, use) {
     await page.goto(address);
     await page.waitForFunction("globalThis.runCommand");
     const { url, token } = agent;
-    await use({ url, token }, (name, request) =>
+    /** @type {Call} */
+    const call = (name, request) =>
       page.evaluate(
         // @ts-expect-error The page's script defines it.
         ([name, request]) => globalThis[name](request),
         /** @type {const} */ ([name, request]),
-      ),
-    );
+      );
+    await use({ url, token }, call, problems);
     assert.deepEqual(problems, []);
   } finally {
     await page.close();

@@ -64,6 +64,18 @@ globalThis.runMany = async ({ url, token, count }) => {
   return exitCodes;
 };
 
+/** Runs many scripts in a session, one after another; gives their exit codes. */
+globalThis.runInSession = async ({ url, token, count }) => {
+  using sandbox = await connect({ url, token });
+  const session = await sandbox.sessions.create();
+  const exitCodes = [];
+  for (let number = 0; number < count; number++) {
+    exitCodes.push((await session.run(`(exit ${number})`)).exitCode);
+  }
+  await session.close();
+  return exitCodes;
+};
+
 /** Gives the error of a command that can't be run. */
 globalThis.failToRun = async ({ url, token }) => {
   const { execs } = await connect({ url, token });
