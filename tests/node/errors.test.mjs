@@ -15,6 +15,7 @@ import {
   SandpipeError,
 } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { until } from "../processes.mjs";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 
@@ -311,7 +312,7 @@ describe("errors", () => {
     const { execs } = await connect(agent);
     const { id } = await execs.create({ command: "sh", args: ["-c", "seq 1 100000; exit 5"] });
     await assert.rejects(execs.wait(id), { name: "OutputLostError" });
-    await execs.terminate(id);
+    await until(async () => (await execs.get(id)).status === "EXITED");
     await assert.rejects(execs.wait(id), (error) => {
       assert.ok(error instanceof OutputLostError, String(error));
       assert.deepEqual([error.from, error.output, error.exitCode], [1, "", 5]);

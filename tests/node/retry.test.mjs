@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 
 import { connect, CreateUnknownError, ExitCodeMissingError, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { until } from "../processes.mjs";
 
 /** @typedef {import("sandpipe").RetryContext} RetryContext */
 /** @typedef {(path: string, send: () => Promise<Response>) => Promise<Response>} Trouble */
@@ -294,6 +295,9 @@ for (const [kind, args] of /** @type {const} */ ([
         path.endsWith("/io") ? answer(502) : send(),
       );
       const { id } = await execs.create({ command: "true", args: [] });
+      // As long as it runs it is asked for.
+      await until(async () => (await execs.get(id)).status === "EXITED");
+      requests = {};
       await assert.rejects(execs.wait(id), (error) => {
         assert.ok(error instanceof ExitCodeMissingError);
         assert.ok(error.cause instanceof HttpError && error.cause.status === 502);
