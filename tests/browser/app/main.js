@@ -70,7 +70,7 @@ globalThis.runInSession = async ({ url, token, count }) => {
   const session = await sessions.create();
   const exitCodes = [];
   for (let number = 0; number < count; number++) {
-    exitCodes.push((await session.run(`(exit ${number})`)).exitCode);
+    exitCodes.push((await session.run(`seq 20000; (exit ${number})`)).exitCode);
   }
   return exitCodes;
 };
