@@ -80,7 +80,14 @@ export function OutputPanel({
   const [error, setError] = useState<unknown>();
   const [notice, setNotice] = useState("");
   const [attempt, setAttempt] = useState(0);
-  const name = lineOf(item);
+  const [whole, setWhole] = useState<ExecItem>();
+  const command = whole ?? item;
+  const name = lineOf(command);
+
+  useEffect(() => {
+    // A list has only the beginning of a long command line, which has to do where it is all there is.
+    if (item.argsTruncated === true) void execs.get(item.id).then(setWhole, () => undefined);
+  }, [execs, item.id, item.argsTruncated]);
 
   useEffect(() => {
     if (place.current === null) return;
@@ -162,7 +169,7 @@ export function OutputPanel({
     <section class="panel card" aria-label={`Output of ${name}`} data-output={item.id}>
       <div class="heading">
         <h2 class="code" title={name}>
-          <CommandText item={item} />
+          <CommandText item={command} />
         </h2>
         <span class={`status ${look(item)}`}>{item.status}</span>
         <span class="exit-code">{code === undefined ? "" : `exit code ${code}`}</span>
