@@ -197,10 +197,12 @@ describe("what only looks on or waits", () => {
         const invocation = await sandpipe.start(["bg", ...args, id], options);
         if (name === "logs") await invocation.says("ready");
         // A script that does not wait yet is none that could be left.
-        const waits = async () =>
-          (await execs.list()).some(
-            ({ status, args }) => status === "RUNNING" && args.join().includes("while_read"),
-          );
+        const waits = async () => {
+          // A list has only the beginning of a long script.
+          const running = (await execs.list()).filter(({ status }) => status === "RUNNING");
+          const whole = await Promise.all(running.map(({ id }) => execs.get(id)));
+          return whole.some(({ args }) => args.join().includes("while_read"));
+        };
         if (place === "an agent") await until(waits);
         invocation.child.kill("SIGINT");
         assert.equal((await invocation.end).signal, "SIGINT");
