@@ -48,6 +48,10 @@ pub(super) fn is_repeated(nonce: &Nonce, printed: &str) -> bool {
 /// first line says that the script begins, so not before it has arrived, and gives back the `$?` of
 /// the run before; where it can't say so, the script does not begin. Where the shell can't read it
 /// (`set -r`), only its result comes: dash takes that for the end of the whole line, but for `command`.
+///
+/// The script gets the streams opened anew: a program may leave its own non-blocking (`O_NONBLOCK` belongs
+/// to the open file description, POSIX, fcntl), and a marker that finds the pipe full would be
+/// lost. Where they can't be opened (`set -r`), the shell says so on its stderr of before.
 pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
     let begin = marker(nonce, "b", "", 1);
     let result = marker(nonce, "x%d", STATUS, 8);
@@ -59,7 +63,7 @@ pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
     };
     let delimiter = delimiter(script, nonce.as_str());
     format!(
-        "\\command . /dev/fd/7 </dev/null >&8 2>&9 8>&- 9>&- 7<<'{delimiter}'; \
+        "\\command . /dev/fd/7 </dev/null 2>&9 >/dev/fd/8 2>/dev/fd/9 8>&- 9>&- 7<<'{delimiter}'; \
          {{ {KEEP_STATUS}; {result}; }}\n\
          {{ {begin}; \\command exec 7<&-; }} 2>/dev/null || \\command return{last}\n\
          {script}\n\

@@ -95,4 +95,17 @@ testSessions("the output of sessions", (place) => {
       assert.equal(output, "in the file\n");
       assert.equal((await session.run("echo back")).output, "back\n");
     }));
+
+  it("loses no end to a program that left its output non-blocking, with the pipe full", () =>
+    place.inSession(async (session) => {
+      const perl = (/** @type {string} */ script) => `perl -MFcntl -e '${script}'`;
+      const fill = `${perl('fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY); 1 while defined syswrite(STDOUT, "x" x 4096)')}; (exit 7)`;
+      const isNonBlocking = perl(
+        'print "", (grep { fcntl($_, F_GETFL, 0) & O_NONBLOCK } *STDOUT, *STDERR) + 0',
+      );
+      for (let number = 0; number < 10; number += 1) {
+        assert.equal((await session.run(fill)).exitCode, 7);
+        assert.equal((await session.run(isNonBlocking)).output, "0");
+      }
+    }));
 });
