@@ -4,9 +4,11 @@ import { background } from "../../node.js";
 import { toolsWith } from "../../tools/tools.js";
 import { aborted } from "../ending/aborted.js";
 import { command } from "../command-line/command.js";
-import { Ending } from "../ending/ending.js";
+import { Ending, type Outcome } from "../ending/ending.js";
 import { Outlet } from "../screen/outlet.js";
-import { reachRuntime, RUNTIME } from "../target/runtime.js";
+import { UsageError } from "../command-line/usage-error.js";
+import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
+import { reachRuntime, RUNTIME, runtimeArguments } from "../target/runtime.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */
@@ -20,19 +22,26 @@ export const mcp = command({
     "Serves the tools bash, bash_background_list, bash_background_output and " +
     "bash_background_terminate over stdin and stdout, to the client that starts it. Background " +
     "processes outlive it, and the next server finds them.",
-  options: RUNTIME,
+  options: {
+    ...RUNTIME,
+    "print-config": {
+      value: "CLIENT",
+      help: `print what to paste into a client's configuration, with the other options: ${CLIENT_NAMES.join(", ")}`,
+    },
+  },
   notes: `
 It ends, with exit code 0, when stdin ends or on SIGTERM, SIGHUP or SIGQUIT; after Ctrl+C it dies of
 SIGINT. What runs in the foreground is stopped first: SIGTERM to its process group, SIGKILL after 10
 seconds. A second signal has it die of the first within a second: what it could not stop goes on up to
 its timeout.
-
-A client is told of it like this:
-  { "mcpServers": { "sandpipe": { "command": "npx", "args": ["sandpipe", "mcp"] } } }
 `,
-  examples: ["sandpipe mcp", "sandpipe mcp --ssh build.example.com"],
+  examples: [
+    "sandpipe mcp --print-config claude",
+    "sandpipe mcp --ssh build.example.com --print-config codex >> ~/.codex/config.toml",
+  ],
 
-  async run(values) {
+  async run({ "print-config": client, ...values }) {
+    if (client !== undefined) return printConfig(client, runtimeArguments(values));
     const ending = new Ending();
     ending.listenToSignals();
     const runtime = await reachRuntime(values);
@@ -58,3 +67,13 @@ A client is told of it like this:
     return ending.signal === "SIGINT" ? await ending.wait() : { exitCode: 0 };
   },
 });
+
+async function printConfig(client: string, options: readonly string[]): Promise<Outcome> {
+  const config = clientConfig(client, options);
+  if (config === undefined) {
+    const known = CLIENT_NAMES.join(", ");
+    throw new UsageError(`--print-config must be one of ${known}, but is "${client}"`);
+  }
+  await new Outlet(process.stdout).write(config.text);
+  return { exitCode: 0, message: `it belongs in ${config.file}` };
+}

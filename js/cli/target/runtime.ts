@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+
 import { localRuntime } from "../../node/local-runtime.js";
 import { sshRuntime } from "../../node/ssh-runtime.js";
 import { RUN_AND_FORGET, type Runtime } from "../../runtime.js";
@@ -32,6 +34,33 @@ export interface ReachedRuntime extends Runtime {
  * @throws {UsageError} They name several.
  */
 export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<ReachedRuntime> {
+  requireOneMachine(values);
+  const { local, ssh } = values;
+  if (ssh !== undefined) return sshRuntime({ host: ssh });
+  const sandbox = local ? undefined : await connectIfNamed(values);
+  if (sandbox === undefined) return closable(localRuntime());
+  return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, () => {
+    sandbox.close();
+  });
+}
+
+/**
+ * The options that were given, as another command line is to have them, from whatever directory.
+ *
+ * @throws {UsageError} They name several machines.
+ */
+export function runtimeArguments(values: Values<typeof RUNTIME>): string[] {
+  requireOneMachine(values);
+  const { local, ssh, url, "token-file": tokenFile } = values;
+  return [
+    ...(local ? ["--local"] : []),
+    ...(ssh === undefined ? [] : ["--ssh", ssh]),
+    ...(url === undefined ? [] : ["--url", url]),
+    ...(tokenFile === undefined ? [] : ["--token-file", resolve(tokenFile)]),
+  ];
+}
+
+function requireOneMachine(values: Values<typeof RUNTIME>): void {
   const { local, ssh, url, "token-file": tokenFile } = values;
   const named = [local && "--local", ssh !== undefined && "--ssh", url !== undefined && "--url"];
   const [first, second] = named.filter((option) => option !== false);
@@ -41,12 +70,6 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
   if (tokenFile !== undefined && (local || ssh !== undefined)) {
     throw new UsageError("--token-file is an agent's: give it with --url");
   }
-  if (ssh !== undefined) return sshRuntime({ host: ssh });
-  const sandbox = local ? undefined : await connectIfNamed(values);
-  if (sandbox === undefined) return closable(localRuntime());
-  return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, () => {
-    sandbox.close();
-  });
 }
 
 /** A runtime whose scripts that are under way are stopped when it is closed. */
