@@ -7,6 +7,7 @@ mod agent;
 mod blocking;
 mod execs;
 mod features;
+mod health_check;
 mod http;
 mod options;
 mod output;
@@ -28,6 +29,7 @@ pub mod fuzz {
 
 pub use agent::{Agent, AgentError, run};
 pub use features::{Feature, Without};
+pub use health_check::{HealthCheckError, check_health};
 pub use options::Options;
 pub use output::SpoolLimit;
 pub use owned_path::{OpenToOthers, OpenWay};

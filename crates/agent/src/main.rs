@@ -52,6 +52,9 @@ fn is_memory_limited() -> bool {
 
 fn serve() -> ExitCode {
     let options = Options::parse();
+    if options.health_check {
+        return exit_code(&sandpipe_agent::check_health(options.listen));
+    }
     let filter = match EnvFilter::try_new(&options.log) {
         Ok(filter) => filter,
         Err(error) => {
@@ -81,10 +84,14 @@ fn serve() -> ExitCode {
     let outcome = runtime.block_on(sandpipe_agent::run(&options));
     // A thread that the file system holds up is not waited for.
     runtime.shutdown_background();
+    exit_code(&outcome)
+}
+
+fn exit_code<E: std::error::Error>(outcome: &Result<(), E>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            report(&error);
+            report(error);
             ExitCode::FAILURE
         }
     }

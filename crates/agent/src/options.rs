@@ -90,6 +90,11 @@ pub struct Options {
     /// that holds the other end of the pipe.
     #[arg(long)]
     pub until_stdin_closes: bool,
+
+    /// Start no agent, but ask the one at `--listen` whether it is well, and end with 0 if it is, 1 if it is
+    /// not: a container's health check.
+    #[arg(long)]
+    pub health_check: bool,
 }
 
 impl Options {

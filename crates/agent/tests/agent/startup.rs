@@ -144,3 +144,40 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         refused(agent_command(&some.state).args(["--without", "nonsense"])).contains("stdin-eof")
     );
 }
+
+#[tokio::test]
+async fn a_health_check_tells_an_agent_that_is_well_from_one_that_is_not() {
+    let check = |address: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_sandpipe-agent"))
+            .args(["--listen", address, "--health-check"])
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let agent = Agent::with(|command| {
+        command.args(["--listen", "0.0.0.0:0"]);
+    });
+    let port = agent.url.rsplit(':').next().unwrap();
+    for address in [format!("0.0.0.0:{port}"), format!("127.0.0.1:{port}")] {
+        assert_eq!(check(&address), (Some(0), String::new()));
+    }
+    // It answers, but with an error: an agent that listens on one address is no other's.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        use std::io::{BufRead, BufReader, Write};
+        let (mut connection, _) = other.accept().unwrap();
+        let mut request = BufReader::new(connection.try_clone().unwrap()).lines();
+        assert_eq!(request.next().unwrap().unwrap(), "GET /health HTTP/1.1");
+        while !request.next().unwrap().unwrap().is_empty() {}
+        write!(connection, "HTTP/1.1 503 Service Unavailable\r\n\r\n").unwrap();
+    });
+    let (code, message) = check(&address);
+    server.join().unwrap();
+    assert_eq!(code, Some(1));
+    assert!(message.contains("503 Service Unavailable") && message.contains(&address), "{message}");
+    // Nobody listens any more.
+    let (code, message) = check(&address);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("does not answer") && message.contains("refused"), "{message}");
+}
