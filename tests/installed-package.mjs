@@ -38,8 +38,8 @@ export async function installInProject(source) {
   if (source !== undefined) await cp(source, project, { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true }));
   const { filename } = await pack(project);
-  // What it depends on is this workspace's too, and so in npm's cache mostly.
-  await execute("npm", ["install", "--prefer-offline", filename], { cwd: project });
+  // It depends on nothing but the agent's packages: tests/packaging/ has them, the others run the agent of the build.
+  await execute("npm", ["install", "--offline", "--omit=optional", filename], { cwd: project });
   return {
     path: project,
     remove: () => rm(project, { recursive: true, force: true }),

@@ -1,10 +1,15 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 
 import { AgentError } from "../errors.js";
+import {
+  type AgentCandidates,
+  type AgentProgram,
+  chooseAgent,
+  explainStartFailure,
+} from "./agent-program.js";
+import { findAgents } from "./find-agent.js";
 
 /** What an agent says when it is ready. */
 export interface AgentAddress {
@@ -24,32 +29,41 @@ export interface AgentProcess {
 }
 
 /**
- * Starts `sandpipe-agent`: the program that `SANDPIPE_AGENT` names, else the one built in the package's
- * workspace, else the one in `PATH`.
+ * Starts `sandpipe-agent`: the program that `SANDPIPE_AGENT` names, else the one in this platform's package, else
+ * the one that was built in this checkout, else the one in `PATH`.
+ *
+ * @throws {AgentError} The system refuses to start it.
  */
 export function spawnAgent(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): AgentProcess {
-  const program = findProgram();
-  // Its stdin ends when this process does, also when it is killed.
-  const child = spawn(program, ["--until-stdin-closes", ...args], {
-    // A group of its own: Ctrl+C in a terminal is for this process to act upon, not for both.
-    detached: true,
-    env,
-    stdio: ["pipe", "pipe", "pipe"],
-  });
+  const candidates = findAgents();
+  const program = chooseAgent(candidates);
+  const failed = (cause: unknown): AgentError => notStarted(program, candidates, cause);
+  const child = start(program, args, env, failed);
   const ended = waitForEnd(child);
-  return { child, listening: waitForAddress(child, program, ended), ended };
+  return { child, listening: waitForAddress(child, program, ended, failed), ended };
 }
 
-function findProgram(): string {
-  const named = process.env["SANDPIPE_AGENT"];
-  if (named !== undefined && named !== "") return named;
-  const built = fileURLToPath(new URL("../../target/release/sandpipe-agent", import.meta.url));
-  // In a checkout of the project, the agent that was built there.
-  const isCheckout = existsSync(new URL("../../crates/agent/Cargo.toml", import.meta.url));
-  return isCheckout && existsSync(built) ? built : "sandpipe-agent";
+/** Some of the system's errors are thrown, others come as an event. */
+function start(
+  { file }: AgentProgram,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  failed: (cause: unknown) => AgentError,
+): ChildProcessWithoutNullStreams {
+  try {
+    // Its stdin ends when this process does, also when it is killed.
+    return spawn(file, ["--until-stdin-closes", ...args], {
+      // A group of its own: Ctrl+C in a terminal is for this process to act upon, not for both.
+      detached: true,
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+  } catch (error) {
+    throw failed(error);
+  }
 }
 
 /** Resolves when the process is gone, also where it never came to be. */
@@ -59,26 +73,29 @@ async function waitForEnd(child: ChildProcess): Promise<void> {
 
 /** Reads the line that says where the agent listens. What it says later on stderr goes to this one's. */
 async function waitForAddress(
-  child: ChildProcess & { stdout: NodeJS.ReadableStream; stderr: NodeJS.ReadableStream },
-  program: string,
+  child: ChildProcessWithoutNullStreams,
+  { file }: AgentProgram,
   ended: Promise<void>,
+  failed: (cause: unknown) => AgentError,
 ): Promise<AgentAddress> {
+  const failure = once(child, "error").then(([error]: unknown[]) => failed(error));
+  // It was not started, and may not even have pipes.
+  if (child.pid === undefined) throw await failure;
   let said = "";
   const listen = (text: string): void => {
     said += text;
   };
   child.stderr.setEncoding("utf8").on("data", listen);
-  const failure = once(child, "error").then(([error]: unknown[]) => notStarted(program, error));
   const lines = createInterface({ input: child.stdout });
   const line = await Promise.race([
     once(lines, "line").then(([line]: unknown[]) => String(line)),
     failure,
-    ended.then(() => new AgentError(`${program} ended before it listened: ${said.trim()}`)),
+    ended.then(() => new AgentError(`${file} ended before it listened: ${said.trim()}`)),
   ]);
   lines.close();
   if (line instanceof AgentError) throw line;
   child.stderr.off("data", listen).pipe(process.stderr, { end: false });
-  return readAddress(line, program);
+  return readAddress(line, file);
 }
 
 function readAddress(line: string, program: string): AgentAddress {
@@ -89,9 +106,13 @@ function readAddress(line: string, program: string): AgentAddress {
   }
 }
 
-function notStarted(program: string, cause: unknown): AgentError {
-  const hint =
-    "Build it with `cargo build --release -p sandpipe-agent`, put it in PATH, or name it in SANDPIPE_AGENT.";
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new AgentError(`${program} could not be run: ${reason}. ${hint}`, { hint, cause });
+function notStarted(
+  program: AgentProgram,
+  candidates: AgentCandidates,
+  cause: unknown,
+): AgentError {
+  const error = cause instanceof Error ? cause : { message: String(cause) };
+  const { reason, hint } = explainStartFailure(program, candidates, error);
+  const message = hint === undefined ? reason : `${reason}. ${hint}`;
+  return new AgentError(message, { hint, cause });
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { InvalidArgumentError } from "../errors.js";
+import { AgentError, InvalidArgumentError } from "../errors.js";
 import { spawnAgent } from "./agent-process.js";
 import { environmentOfCommands } from "./environment.js";
 
@@ -68,13 +68,13 @@ export class EmbeddedAgent implements AsyncDisposable {
 }
 
 /**
- * Runs `sandpipe-agent` as a child of this process: the program that `SANDPIPE_AGENT` names, else
- * the one built in the package's workspace, else the one in `PATH`.
+ * Runs `sandpipe-agent` as a child of this process: the program that `SANDPIPE_AGENT` names, else the one that is
+ * installed with this package (on Linux, x64 and arm64), else the one in `PATH`.
  *
  * The agent ends with this process, however that ends, and does not keep it alive.
  *
  * @throws {InvalidArgumentError} An option is wrong.
- * @throws {AgentError} There is no such program, or it did not start.
+ * @throws {AgentError} There is no such program, or it did not start; the message says why, and what to do.
  */
 export async function startAgent(options: StartAgentOptions = {}): Promise<EmbeddedAgent> {
   checkText("options.workspace", options.workspace ?? "");
@@ -86,7 +86,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     [
       ...["--listen", "127.0.0.1:0"],
       ...["--state-dir", stateDir],
-      ...["--workspace", options.workspace ?? process.cwd()],
+      ...["--workspace", options.workspace ?? currentDirectory()],
       "--ephemeral",
       ...(options.args ?? []),
     ],
@@ -100,6 +100,16 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     child.kill("SIGTERM");
     await ended;
     throw error;
+  }
+}
+
+/** @throws {AgentError} There is none any more. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    const hint = "Change to a directory that is there, or name one in `options.workspace`.";
+    throw new AgentError(`the current directory has been removed. ${hint}`, { hint, cause });
   }
 }
 

@@ -54,7 +54,7 @@ async function assemble() {
 }
 
 /**
- * The package has the version of the workspace.
+ * The package has the version of the workspace, and so have the agent's, which it depends on.
  *
  * @param {string} path
  */
@@ -63,6 +63,9 @@ function setVersion(path) {
   const version = /^\[workspace\.package\]\nversion = "(.+)"$/m.exec(manifest)?.[1];
   if (version === undefined) throw new Error("Cargo.toml names no version of the workspace");
   const { name, ...rest } = JSON.parse(readFileSync(path, "utf8"));
+  for (const agent of Object.keys(rest.optionalDependencies)) {
+    rest.optionalDependencies[agent] = version;
+  }
   writeFileSync(path, `${JSON.stringify({ name, version, ...rest }, undefined, 2)}\n`);
 }
 

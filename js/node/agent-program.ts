@@ -1,0 +1,111 @@
+/** The platforms that the agent is published for, as Node.js names them: `process.platform`, `process.arch`. */
+export const AGENT_PLATFORMS: readonly string[] = ["linux-arm64", "linux-x64"];
+
+/** The npm package with the agent for a platform. */
+export function agentPackage(platform: string): string {
+  return `@sandpipe/agent-${platform}`;
+}
+
+/** What there is on this machine that could be run as the agent. */
+export interface AgentCandidates {
+  /** The platform of this process. */
+  platform: string;
+  /** `SANDPIPE_AGENT`. */
+  named: string | undefined;
+  /** The programs in packages that are installed, by the platform that they are for. */
+  packaged: ReadonlyMap<string, string>;
+  /** The one that was built in this checkout of the project. */
+  built: string | undefined;
+}
+
+/** The program to run as the agent. */
+export interface AgentProgram {
+  /** Its path, or a name that the system looks for in `PATH`. */
+  file: string;
+  origin: "SANDPIPE_AGENT" | "package" | "checkout" | "PATH";
+}
+
+/**
+ * Chooses the program of the agent: the one that `SANDPIPE_AGENT` names, else the one in this platform's package,
+ * else the one that was built in this checkout, else the one in `PATH`.
+ */
+export function chooseAgent(candidates: AgentCandidates): AgentProgram {
+  const { platform, named, packaged, built } = candidates;
+  if (named !== undefined && named !== "") return { file: named, origin: "SANDPIPE_AGENT" };
+  const ownPackage = packaged.get(platform);
+  if (ownPackage !== undefined) return { file: ownPackage, origin: "package" };
+  if (built !== undefined) return { file: built, origin: "checkout" };
+  return { file: "sandpipe-agent", origin: "PATH" };
+}
+
+/** Why the agent was not started, and what to do. */
+export interface StartFailure {
+  reason: string;
+  /** Undefined where the system's reason says all there is to say. */
+  hint?: string;
+}
+
+/**
+ * Says why a program could not be run as the agent.
+ *
+ * @param program What {@link chooseAgent} chose of the candidates.
+ * @param error What the attempt to run it failed with.
+ */
+export function explainStartFailure(
+  program: AgentProgram,
+  candidates: AgentCandidates,
+  error: { code?: string; message: string },
+): StartFailure {
+  const isMissing = error.code === "ENOENT";
+  if (isMissing && program.origin === "PATH") return noAgent(candidates);
+  const reason = `${program.file} could not be run: ${error.message}`;
+  // Of other errors, such as EAGAIN, the program is not the cause.
+  const isUnusable = isMissing || ["EACCES", "ENOEXEC", "ENOTDIR"].includes(error.code ?? "");
+  return isUnusable ? { reason, hint: repair(program, candidates.platform) } : { reason };
+}
+
+/** There is no program to run: neither a package nor anything in `PATH`. */
+function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
+  if (!AGENT_PLATFORMS.includes(platform)) {
+    return {
+      reason: `There is no sandpipe-agent for ${platform}, only for ${AGENT_PLATFORMS.join(" and ")}`,
+      hint:
+        "What works here: an agent on another machine (`connect({ url, token })`; `sandpipe run --url URL`), background " +
+        "processes on a machine over SSH (`sshRuntime({ host })`; `sandpipe bg start --ssh HOST`), and scripts on this " +
+        "machine without an agent (`localRuntime()` of sandpipe/node).",
+    };
+  }
+  const own = agentPackage(platform);
+  const [other] = packaged.keys();
+  if (other !== undefined) {
+    return {
+      reason:
+        `There is no sandpipe-agent for ${platform}: node_modules has ${agentPackage(other)}, not ${own}, so it was ` +
+        "installed on another platform, or for another one",
+      hint: "Remove node_modules and install it on this platform.",
+    };
+  }
+  return {
+    reason: `There is no sandpipe-agent: ${own}, an optional dependency of sandpipe, is not installed, and none is in PATH`,
+    hint:
+      "Install with optional dependencies (`npm install --include=optional`), keep sandpipe out of the bundle if " +
+      "your application is bundled, or name an agent in SANDPIPE_AGENT.",
+  };
+}
+
+/** What to do about a program that can't be run. */
+function repair({ file, origin }: AgentProgram, platform: string): string {
+  switch (origin) {
+    case "SANDPIPE_AGENT":
+      return "SANDPIPE_AGENT names it: name an agent for this platform there, or unset it.";
+    case "package":
+      return (
+        `It comes from the package ${agentPackage(platform)}: it has to be executable (\`chmod +x\`), on a file ` +
+        "system that allows that. Where it is missing, install the package again."
+      );
+    case "checkout":
+      return "Build it again with `npm run build`.";
+    case "PATH":
+      return `It is the first ${file} in PATH: replace it, or name another one in SANDPIPE_AGENT.`;
+  }
+}

@@ -1,0 +1,21 @@
+// @ts-check
+import { mkdirSync } from "node:fs";
+import { mustRun } from "../child-process.mjs";
+import { step } from "../progress.mjs";
+import { dist } from "../project.mjs";
+import { buildAgentPackage } from "./agent-package.mjs";
+import { AGENT_TARGETS } from "./agent-targets.mjs";
+
+/**
+ * Packs the root package, which has been built, and those of the agent, which are built as needed.
+ *
+ * @param {string} folder where the tarballs are put
+ */
+export async function packAll(folder) {
+  const packages = [dist];
+  for (const target of AGENT_TARGETS) packages.push(await buildAgentPackage(target));
+  mkdirSync(folder, { recursive: true });
+  await step("tarballs", () =>
+    mustRun("npm", ["pack", "--loglevel=error", "--pack-destination", folder, ...packages]),
+  );
+}
