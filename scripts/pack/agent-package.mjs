@@ -28,7 +28,10 @@ export async function buildAgentPackage({ os, cpu, rust }) {
   chmodSync(program, 0o755);
   for (const name of licenses) copyFileSync(join(root, name), join(folder, name));
   writeFileSync(join(folder, "README.md"), readme(os, cpu));
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(os, cpu), undefined, 2)}\n`);
+  writeFileSync(
+    join(folder, "package.json"),
+    `${JSON.stringify(manifest(os, cpu), undefined, 2)}\n`,
+  );
   return folder;
 }
 

@@ -1,0 +1,61 @@
+// @ts-check
+/**
+ * `npm run image [-- --cpu x64|arm64] [TAG]`: builds the container image of the agent, for the processor of this
+ * machine unless another is named, with podman. The tag is `sandpipe-agent` unless there is another.
+ */
+
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { buildConsole } from "./build/console.mjs";
+import { buildCore } from "./build/core.mjs";
+import { buildNpmPackage } from "./build/npm-package.mjs";
+import { buildWasmTools } from "./build/wasm-tools.mjs";
+import { mustRun } from "./child-process.mjs";
+import { command } from "./command.mjs";
+import { buildAgentPackage } from "./pack/agent-package.mjs";
+import { AGENT_TARGETS } from "./pack/agent-targets.mjs";
+import { root, target } from "./project.mjs";
+import { setUpMachine } from "./setup/machine.mjs";
+import { prepareMuslTargets } from "./setup/musl-targets.mjs";
+import { preparePodman } from "./setup/podman.mjs";
+
+const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+
+/** What containers call a processor, by Node.js's name for it. */
+const ARCHITECTURES = { arm64: "arm64", x64: "amd64" };
+
+await command(async () => {
+  const { values, positionals } = parseArgs({
+    options: { cpu: { type: "string", default: process.arch } },
+    allowPositionals: true,
+  });
+  const agentTarget = AGENT_TARGETS.find(({ cpu }) => cpu === values.cpu);
+  const [tag = "sandpipe-agent", ...others] = positionals;
+  if (agentTarget === undefined || others.length > 0) {
+    const known = AGENT_TARGETS.map(({ cpu }) => cpu).join("|");
+    console.error(`Usage: npm run image [-- --cpu ${known}] [TAG]`);
+    return 2;
+  }
+  await setUpMachine();
+  await prepareMuslTargets();
+  await preparePodman();
+  await buildWasmTools();
+  await buildCore();
+  await buildNpmPackage();
+  await buildConsole();
+  const agentPackage = await buildAgentPackage(agentTarget);
+
+  const context = join(target, "image");
+  rmSync(context, { recursive: true, force: true });
+  mkdirSync(join(context, "state"), { recursive: true, mode: 0o700 });
+  copyFileSync(join(agentPackage, "sandpipe-agent"), join(context, "sandpipe-agent"));
+  copyFileSync(CERTIFICATES, join(context, "ca-certificates.crt"));
+  const platform = `linux/${ARCHITECTURES[agentTarget.cpu]}`;
+  await mustRun("podman", [
+    // Images of the OCI's form have no health check.
+    ...["build", "--format", "docker", "--platform", platform, "--tag", tag],
+    ...["--file", join(root, "Containerfile"), context],
+  ]);
+  return 0;
+});

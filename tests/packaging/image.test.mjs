@@ -1,0 +1,135 @@
+// @ts-check
+// The container image of the agent, built and run by podman where there is one.
+import assert from "node:assert/strict";
+import { execFile, spawnSync } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+
+import { connect } from "sandpipe";
+
+import { root } from "../../scripts/project.mjs";
+import { temporaryFolder } from "../installed-package.mjs";
+
+const execute = promisify(execFile);
+
+const MB = 1_000_000;
+const IMAGE = "localhost/sandpipe-agent-test";
+const TOKEN = "a-token-of-the-tests-1234567890";
+
+const skip =
+  spawnSync("podman", ["--version"]).status === 0 ? false : "there is no podman on this machine";
+
+describe("the container image", { skip }, () => {
+  /** @type {string} */
+  let folder;
+  /** @type {NodeJS.ProcessEnv} */
+  let env;
+
+  before(async () => {
+    folder = await temporaryFolder();
+    // Settings of their own: they work without systemd and in a container, and nothing is left behind.
+    const [engine, storage] = [join(folder, "containers.conf"), join(folder, "storage.conf")];
+    await writeFile(
+      engine,
+      `[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+runtime = "runc"
+`,
+    );
+    const [graph, run] = [join(folder, "graph"), join(folder, "run")];
+    await writeFile(
+      storage,
+      `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${run}"\n`,
+    );
+    env = { ...process.env, CONTAINERS_CONF: engine, CONTAINERS_STORAGE_CONF: storage };
+    await execute("npm", ["run", "image", "--", IMAGE], { cwd: root, env, maxBuffer: Infinity });
+  });
+
+  after(async () => {
+    await podman("rm", "--all", "--force", "--volumes");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** @param {string[]} args */
+  const podman = async (...args) => (await execute("podman", args, { env })).stdout.trim();
+
+  /**
+   * Starts a container that may write nowhere but to its volume. It sees the programs of this machine, for the
+   * image has none.
+   *
+   * @param {string[]} options @param {string[]} flags the agent's
+   */
+  async function start(options, flags = []) {
+    const programs = ["/usr", "/bin", "/lib", "/lib64"].flatMap((path) => [
+      "--volume",
+      `${path}:${path}:ro`,
+    ]);
+    return podman(
+      ...["run", "--detach", "--read-only", "--env", `SANDPIPE_ADMIN_TOKEN=${TOKEN}`],
+      ...[...programs, ...options, IMAGE, ...flags],
+    );
+  }
+
+  /** The line of JSON that the agent prints when it is ready. @param {string} container */
+  async function ready(container) {
+    for (;;) {
+      const line = await podman("logs", container);
+      if (line !== "") return /** @type {{ url: string }} */ (JSON.parse(line));
+      assert.equal(await podman("inspect", "--format", "{{.State.Running}}", container), "true");
+    }
+  }
+
+  it("is under 12 MB", async (t) => {
+    const size = Number(await podman("image", "inspect", "--format", "{{.Size}}", IMAGE));
+    t.diagnostic(`${(size / MB).toFixed(1)} MB`);
+    assert.ok(size < 12 * MB, `${size} bytes`);
+  });
+
+  it("runs commands as a user that isn't root, with a root file system that is read-only", async () => {
+    const container = await start(["--network", "host"], ["--listen", "127.0.0.1:0"]);
+    const { url } = await ready(container);
+    const { execs, close } = await connect({ url, token: TOKEN });
+
+    const script = "id -u; touch /file 2>/dev/null || echo read-only; echo oops >&2; exit 7";
+    const { exitCode, output } = await execs.exec("sh", ["-c", script]);
+    assert.equal(exitCode, 7);
+    assert.deepEqual(output.split("\n").sort(), ["", "65532", "oops", "read-only"]);
+
+    const long = await execs.exec("sh", ["-c", "yes 0123456789 | head -c 20000000"]);
+    assert.deepEqual([long.exitCode, long.output.length], [0, 20_000_000]);
+
+    const stop = new AbortController();
+    const stopped = execs.exec("sh", ["-c", "echo ready; exec sleep 600"], {
+      signal: stop.signal,
+      onOutput: () => stop.abort(),
+    });
+    await assert.rejects(stopped, { code: "interrupted", exitCode: 130 });
+
+    const { id } = await execs.create({ command: "sh", args: ["-c", "echo one; exec sleep 600"] });
+    for await (const event of execs.streamOutput(id)) {
+      assert.equal(event.output, "one\n");
+      break;
+    }
+    assert.equal((await execs.get(id)).status, "RUNNING");
+    close();
+
+    // The agent stops what runs, and ends by itself.
+    await podman("stop", "--time", "60", container);
+    assert.equal(await podman("inspect", "--format", "{{.State.ExitCode}}", container), "0");
+  });
+
+  it("has a health check, which tells whether the agent answers", async () => {
+    const healthy = await start(["--network", "none"]);
+    await ready(healthy);
+    await podman("healthcheck", "run", healthy);
+
+    const elsewhere = await start(["--network", "none"], ["--listen", "127.0.0.1:57469"]);
+    await ready(elsewhere);
+    await assert.rejects(podman("healthcheck", "run", elsewhere), { code: 1 });
+  });
+});
