@@ -14,6 +14,7 @@ import { mustRun } from "../child-process.mjs";
 import { bindings, dist, root, target } from "../project.mjs";
 import { bundleMcpServer } from "./mcp-bundle.mjs";
 import { whenChanged } from "./when-changed.mjs";
+import { mcpName, workspace } from "./workspace.mjs";
 
 const source = join(root, "js");
 const template = join(root, "pkg-template");
@@ -25,7 +26,9 @@ export async function buildNpmPackage() {
   const inputs = [
     ...[source, template, ...licenses.map((name) => join(root, name))],
     ...["Cargo.toml", "package-lock.json", "tsconfig.base.json"].map((name) => join(root, name)),
-    ...["npm-package.mjs", "mcp-bundle.mjs"].map((name) => join(root, "scripts", "build", name)),
+    ...["npm-package.mjs", "mcp-bundle.mjs", "workspace.mjs"].map((name) =>
+      join(root, "scripts", "build", name),
+    ),
   ];
   await whenChanged("npm package", { inputs, outputs: [dist] }, assemble);
   linkAsDependency();
@@ -47,7 +50,7 @@ async function assemble() {
 
   cpSync(template, fresh, { recursive: true });
   for (const name of licenses) copyFileSync(join(root, name), join(fresh, name));
-  setVersion(join(fresh, "package.json"));
+  completeManifest(join(fresh, "package.json"));
 
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
@@ -58,15 +61,21 @@ async function assemble() {
  *
  * @param {string} path
  */
-function setVersion(path) {
-  const manifest = readFileSync(join(root, "Cargo.toml"), "utf8");
-  const version = /^\[workspace\.package\]\nversion = "(.+)"$/m.exec(manifest)?.[1];
-  if (version === undefined) throw new Error("Cargo.toml names no version of the workspace");
+function completeManifest(path) {
+  const { version, repository, slug } = workspace();
   const { name, ...rest } = JSON.parse(readFileSync(path, "utf8"));
   for (const agent of Object.keys(rest.optionalDependencies)) {
     rest.optionalDependencies[agent] = version;
   }
-  writeFileSync(path, `${JSON.stringify({ name, version, ...rest }, undefined, 2)}\n`);
+  const manifest = {
+    ...{ name, version, ...rest },
+    author: "The Sandpipe authors",
+    homepage: `${repository}#readme`,
+    repository: { type: "git", url: `git+${repository}.git` },
+    bugs: `${repository}/issues`,
+    mcpName: mcpName(slug),
+  };
+  writeFileSync(path, `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
 function linkAsDependency() {

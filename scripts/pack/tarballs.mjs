@@ -5,9 +5,11 @@ import { step } from "../progress.mjs";
 import { dist } from "../project.mjs";
 import { buildAgentPackage } from "./agent-package.mjs";
 import { AGENT_TARGETS } from "./agent-targets.mjs";
+import { writeServerJson } from "./server-json.mjs";
 
 /**
- * Packs the root package, which has been built, and those of the agent, which are built as needed.
+ * Packs the root package, which has been built, and those of the agent, which are built as needed. The MCP
+ * registry's server.json is put beside them.
  *
  * @param {string} folder where the tarballs are put
  */
@@ -18,4 +20,5 @@ export async function packAll(folder) {
   await step("tarballs", () =>
     mustRun("npm", ["pack", "--loglevel=error", "--pack-destination", folder, ...packages]),
   );
+  writeServerJson(folder);
 }
