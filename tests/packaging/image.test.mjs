@@ -93,7 +93,8 @@ runtime = "runc"
   it("runs commands as a user that isn't root, with a root file system that is read-only", async () => {
     const container = await start(["--network", "host"], ["--listen", "127.0.0.1:0"]);
     const { url } = await ready(container);
-    const { execs, close } = await connect({ url, token: TOKEN });
+    const sandbox = await connect({ url, token: TOKEN });
+    const { execs } = sandbox;
 
     const script = "id -u; touch /file 2>/dev/null || echo read-only; echo oops >&2; exit 7";
     const { exitCode, output } = await execs.exec("sh", ["-c", script]);
@@ -116,7 +117,7 @@ runtime = "runc"
       break;
     }
     assert.equal((await execs.get(id)).status, "RUNNING");
-    close();
+    sandbox.close();
 
     // The agent stops what runs, and ends by itself.
     await podman("stop", "--time", "60", container);
