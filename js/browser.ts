@@ -1,15 +1,22 @@
-// The entry for browsers and bundlers, which know `new URL(…, import.meta.url)` and ship the file.
+// The entry for browsers, and for bundlers. Those that know `new URL(…, import.meta.url)` ship the file.
 import { backgroundWith, type MakeBackground } from "./background.js";
 import { connectWith, type Connect } from "./connect.js";
 import { compile, compileResponse, type Loader } from "./load.js";
-import type { WasmSource } from "./types.js";
 
 export * from "./public.js";
 
-const loader: Loader = async (source: WasmSource | undefined) => {
-  const from = source ?? new URL("./sandpipe.wasm", import.meta.url);
-  if (typeof from !== "string" && !(from instanceof URL)) return compile(from);
-  return compileResponse(await fetch(from));
+const loader: Loader = {
+  named: async (source) =>
+    typeof source === "string" || source instanceof URL
+      ? compileResponse(await fetch(source))
+      : compile(source),
+  own: async () => compileResponse(await fetch(new URL("./sandpipe.wasm", import.meta.url))),
+  inline: async () => {
+    const { gzipBase64 } = await import("./inline-wasm.js");
+    const gzip = Uint8Array.from(atob(gzipBase64), (character) => character.charCodeAt(0));
+    const bytes = new Blob([gzip]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return WebAssembly.compile(await new Response(bytes).arrayBuffer());
+  },
 };
 
 /** {@inheritDoc Connect} */

@@ -4,17 +4,19 @@ import { connectWith, type Connect } from "./connect.js";
 import { InvalidArgumentError } from "./errors.js";
 import { compile, type Loader } from "./load.js";
 import module from "./sandpipe.wasm";
-import type { WasmSource } from "./types.js";
 
 export * from "./public.js";
 
-const loader: Loader = async (source: WasmSource | undefined) => {
-  if (typeof source === "string" || source instanceof URL) {
-    throw new InvalidArgumentError(
-      "`options.wasm` must be a WebAssembly.Module here, but is an address: a worker may load no code. Import the module statically, or leave the option out.",
-    );
-  }
-  return source === undefined ? module : compile(source);
+const loader: Loader = {
+  named: async (source) => {
+    if (typeof source === "string" || source instanceof URL) {
+      throw new InvalidArgumentError(
+        "`options.wasm` must be a WebAssembly.Module here, but is an address: a worker may load no code. Import the module statically, or leave the option out.",
+      );
+    }
+    return compile(source);
+  },
+  own: async () => module,
 };
 
 /** {@inheritDoc Connect} */

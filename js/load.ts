@@ -3,53 +3,107 @@ import { LoadError } from "./errors.js";
 import { makeEvents } from "./events.js";
 import type { WasmSource } from "./types.js";
 
-/** Gets the WebAssembly module where it was said to be, or the package's own. */
-export type Loader = (source: WasmSource | undefined) => Promise<WebAssembly.Module>;
+/** How a JavaScript runtime gets at the WebAssembly module. */
+export interface Loader {
+  /** Compiles the module that the caller names: the option `wasm`. */
+  readonly named: (source: WasmSource) => Promise<WebAssembly.Module>;
+  /** Compiles the package's own, from the file. */
+  readonly own: () => Promise<WebAssembly.Module>;
+  /**
+   * Compiles the package's own, from a copy inside a JavaScript module: for bundlers that leave the file
+   * behind. It is imported only then.
+   */
+  readonly inline?: () => Promise<WebAssembly.Module>;
+}
 
 let loading: Promise<void> | undefined;
 
 /** Loads the WebAssembly module, unless that has been done. */
 export function load(loader: Loader, source: WasmSource | undefined): Promise<void> {
-  loading ??= loader(source)
-    .then((module) => {
-      // Once begun with another module, initSync would not begin again.
-      const isOurs = WebAssembly.Module.exports(module).some(({ name }) => name === "sandbox_new");
-      if (!isOurs) throw new Error("this is another module than the package's");
-      initSync({ module });
-      makeEventsWith(makeEvents);
-    })
-    .catch((error: unknown) => {
+  loading ??= (source === undefined ? loadOwn(loader) : loader.named(source).then(start)).catch(
+    (error: unknown) => {
       // The next connect() may bring another.
       loading = undefined;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new LoadError(`the WebAssembly module could not be loaded: ${reason}`, {
-        cause: error,
-      });
-    });
+      const hint = hintFor(source);
+      const message = `the WebAssembly module could not be loaded: ${reasonOf(error)}. ${hint}`;
+      throw new LoadError(message, { hint, cause: error });
+    },
+  );
   return loading;
 }
 
-/** The module that something else than an address gives. */
-export function compile(
+async function loadOwn({ own, inline }: Loader): Promise<void> {
+  try {
+    start(await own());
+  } catch (error) {
+    if (inline === undefined || !canCompile()) throw error;
+    try {
+      start(await inline());
+    } catch (another) {
+      const reasons = `${reasonOf(error)}; its copy in JavaScript: ${reasonOf(another)}`;
+      throw new AggregateError([error, another], reasons);
+    }
+  }
+}
+
+function start(module: WebAssembly.Module): void {
+  // Once begun with another module, initSync would not begin again.
+  const isOurs = WebAssembly.Module.exports(module).some(({ name }) => name === "sandbox_new");
+  if (!isOurs) throw new Error("this is another module than the package's");
+  initSync({ module });
+  makeEventsWith(makeEvents);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function hintFor(source: WasmSource | undefined): string {
+  if (!canCompile()) {
+    return "Nothing may compile WebAssembly here. In a page, allow it by the Content-Security-Policy: script-src 'wasm-unsafe-eval'. In an edge worker, import sandpipe/sandpipe.wasm as your platform does, and hand the WebAssembly.Module over: connect({ wasm: module })";
+  }
+  const file =
+    "the package's file sandpipe.wasm, of the same version (import it as sandpipe/sandpipe.wasm)";
+  return source === undefined
+    ? `Name ${file} with connect({ wasm }): by its address, its bytes or a WebAssembly.Module`
+    : `The option wasm must be ${file}: its address, its bytes or a WebAssembly.Module. Most need not name it`;
+}
+
+/** A module with nothing in it. */
+const EMPTY = Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00);
+
+/** Whether this place lets a program compile WebAssembly. Some pages and edge workers don't. */
+function canCompile(): boolean {
+  try {
+    new WebAssembly.Module(EMPTY);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Compiles the module that something else than an address gives. */
+export async function compile(
   source: Exclude<WasmSource, URL | string>,
-): Promise<WebAssembly.Module> | WebAssembly.Module {
+): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (source instanceof Response) return compileResponse(source);
   return WebAssembly.compile(source);
 }
 
-/** The module that an answer has, compiled while it arrives if the server names its type. */
+/** Compiles the module that an answer has, while it arrives if the server names its type. */
 export async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  if (!response.ok) {
-    throw new Error(`${response.url} answered ${response.status}`);
-  }
-  const type = response.headers.get("content-type") ?? "";
-  if (type === "application/wasm") return WebAssembly.compileStreaming(response);
-  if (type.startsWith("text/html")) {
-    // A development server's answer to what it does not have.
-    throw new Error(
-      `${response.url} is a page. Keep the bundler from moving the package away from its module (in Vite: optimizeDeps.exclude: ["sandpipe"]), or name the module's address with connect({ wasm })`,
-    );
-  }
-  return WebAssembly.compile(await response.arrayBuffer());
+  const type = response.headers.get("content-type") ?? "unknown type";
+  if (response.ok && type === "application/wasm") return WebAssembly.compileStreaming(response);
+  const bytes = await response.arrayBuffer();
+  const from = response.url === "" ? "the response" : response.url;
+  if (!response.ok) throw new Error(`${from} has the status ${response.status}`);
+  // A development server answers with a page what it does not have.
+  if (!isWasm(bytes)) throw new Error(`${from} is not WebAssembly, but ${type}`);
+  return WebAssembly.compile(bytes);
+}
+
+function isWasm(bytes: ArrayBuffer): boolean {
+  const magic = new Uint8Array(bytes).subarray(0, 4);
+  return String.fromCharCode(...magic) === "\0asm";
 }

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { mustRun } from "../child-process.mjs";
 import { bindings, dist, root, target } from "../project.mjs";
 import { bundleMcpServer } from "./mcp-bundle.mjs";
@@ -45,7 +46,9 @@ async function assemble() {
   for (const name of ["sandpipe.js", "sandpipe.d.ts"]) {
     copyFileSync(join(bindings, name), join(fresh, "core", name));
   }
-  copyFileSync(join(bindings, "sandpipe_bg.wasm"), join(fresh, "sandpipe.wasm"));
+  const module = join(bindings, "sandpipe_bg.wasm");
+  copyFileSync(module, join(fresh, "sandpipe.wasm"));
+  writeFileSync(join(fresh, "inline-wasm.js"), inlined(readFileSync(module)));
   copyFileSync(join(source, "sandpipe.d.wasm.ts"), join(fresh, "sandpipe.wasm.d.ts"));
 
   cpSync(template, fresh, { recursive: true });
@@ -54,6 +57,17 @@ async function assemble() {
 
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
+}
+
+/**
+ * The module as JavaScript, for bundlers that leave the file behind. It takes as much to download as the file,
+ * and half as much on disk.
+ *
+ * @param {Buffer} module
+ */
+function inlined(module) {
+  const gzipBase64 = gzipSync(module, { level: 9 }).toString("base64");
+  return `export const gzipBase64 =\n  "${gzipBase64}";\n`;
 }
 
 /**
