@@ -10,10 +10,12 @@ use sandpipe_text::{Text, Units};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Node.js's: it copies units of a known width, where a `TextDecoder` looks at each.
+    /// Node.js's: it copies units of a known width, where a `TextDecoder` looks at each. Of a bare `Buffer` some
+    /// bundlers would make a dependency of pages.
+    #[wasm_bindgen(js_namespace = globalThis)]
     type Buffer;
 
-    #[wasm_bindgen(static_method_of = Buffer, catch)]
+    #[wasm_bindgen(static_method_of = Buffer, js_namespace = globalThis, catch)]
     fn from(memory: &JsValue, offset: usize, length: usize)
     -> std::result::Result<Buffer, JsValue>;
 
