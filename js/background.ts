@@ -1,6 +1,7 @@
 import { Background as Core } from "./core/sandpipe.js";
 import { call, settle } from "./failure.js";
 import { load, type Loader } from "./load.js";
+import type { AbortSignal } from "./platform.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 
 /** Where the processes have their directories: `{baseDir}/{workspace}/{id}` on the target. */
@@ -264,7 +265,11 @@ export class Background {
  */
 export type MakeBackground = (runtime: Runtime, options?: BackgroundOptions) => Background;
 
-/** `background` for a JavaScript runtime, which has its own way to get at the module. */
+/**
+ * `background` for a JavaScript runtime, which has its own way to get at the module.
+ *
+ * @internal
+ */
 export function backgroundWith(loader: Loader): MakeBackground {
   return (runtime, options) => new Background(runtime, options, () => load(loader, undefined));
 }

@@ -13,6 +13,8 @@ export type Connect = (options: ConnectOptions) => Promise<Sandbox>;
 /**
  * `connect` for a runtime, which has its own way to get at the module, and may have one to make requests in
  * place of the global `fetch`.
+ *
+ * @internal
  */
 export function connectWith(
   loader: Loader,

@@ -3,7 +3,11 @@ import { LoadError } from "./errors.js";
 import { makeEvents } from "./events.js";
 import type { WasmSource } from "./types.js";
 
-/** How a JavaScript runtime gets at the WebAssembly module. */
+/**
+ * How a JavaScript runtime gets at the WebAssembly module.
+ *
+ * @internal
+ */
 export interface Loader {
   /** Compiles the module that the caller names: the option `wasm`. */
   readonly named: (source: WasmSource) => Promise<WebAssembly.Module>;
@@ -18,7 +22,11 @@ export interface Loader {
 
 let loading: Promise<void> | undefined;
 
-/** Loads the WebAssembly module, unless that has been done. */
+/**
+ * Loads the WebAssembly module, unless that has been done.
+ *
+ * @internal
+ */
 export function load(loader: Loader, source: WasmSource | undefined): Promise<void> {
   loading ??= (source === undefined ? loadOwn(loader) : loader.named(source).then(start)).catch(
     (error: unknown) => {
@@ -82,7 +90,11 @@ function canCompile(): boolean {
   }
 }
 
-/** Compiles the module that something else than an address gives. */
+/**
+ * Compiles the module that something else than an address gives.
+ *
+ * @internal
+ */
 export async function compile(
   source: Exclude<WasmSource, URL | string>,
 ): Promise<WebAssembly.Module> {
@@ -91,7 +103,11 @@ export async function compile(
   return WebAssembly.compile(source);
 }
 
-/** Compiles the module that an answer has, while it arrives if the server names its type. */
+/**
+ * Compiles the module that an answer has, while it arrives if the server names its type.
+ *
+ * @internal
+ */
 export async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   const type = response.headers.get("content-type") ?? "unknown type";
   if (response.ok && type === "application/wasm") return WebAssembly.compileStreaming(response);

@@ -1,3 +1,4 @@
+import type { AbortSignal } from "./platform.js";
 import type { ExecResult } from "./types.js";
 
 /**

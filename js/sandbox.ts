@@ -5,6 +5,7 @@ import { Background } from "./background.js";
 import { Sandbox as Core } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import { call, explain, settle } from "./failure.js";
+import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 import { Sessions } from "./sessions.js";

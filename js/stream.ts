@@ -1,5 +1,6 @@
 import type { Batches } from "./core/sandpipe.js";
 import { call, settle } from "./failure.js";
+import type { AbortSignal } from "./platform.js";
 
 /**
  * A stream of the core's as JS iterates it: batch by batch from the core, one by one to the caller.

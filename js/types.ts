@@ -1,4 +1,5 @@
 import type { CreateExecRequest, ExecStdout } from "./core/sandpipe.js";
+import type { AbortSignal, BufferSource, Fetch, Response, URL, WasmModule } from "./platform.js";
 
 /** What to connect to, and how. */
 export interface ConnectOptions {
@@ -12,7 +13,7 @@ export interface ConnectOptions {
    * mocked: `(...args) => fetch(...args)`. How long that waits for an answer (undici: 300 s) is how long
    * a process may leave its input unread.
    */
-  fetch?: typeof fetch;
+  fetch?: Fetch;
   /** Headers that every request carries. */
   headers?: Record<string, string>;
   /** When a request is made again, and how a broken stream is resumed. */
@@ -76,7 +77,7 @@ export interface RetryContext {
 }
 
 /** Something that a WebAssembly module can be made from. */
-export type WasmSource = WebAssembly.Module | BufferSource | Response | URL | string;
+export type WasmSource = WasmModule | BufferSource | Response | URL | string;
 
 /** How to follow an exec to its end. */
 export interface WaitOptions {

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { ClosedError, type SshError } from "../errors.js";
+import type { AbortSignal as Signal } from "../platform.js";
 import type { Runtime } from "../runtime.js";
 import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
@@ -71,7 +72,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
    * @throws {ClosedError} This runtime has been closed.
    * @throws {InvalidArgumentError} The script or an option is wrong.
    */
-  async run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
+  async run(script: string, opts?: { signal?: Signal }): Promise<ExecResult> {
     checkScript(script);
     const signal = checkSignal(opts);
     if (this.#closed) throw new ClosedError("this SSH runtime is closed");

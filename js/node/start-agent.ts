@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { AgentError, InvalidArgumentError } from "../errors.js";
+import type { AbortSignal } from "../platform.js";
 import { spawnAgent } from "./agent-process.js";
 import { environmentOfCommands } from "./environment.js";
 

@@ -1,3 +1,4 @@
+import type { AbortSignal } from "../platform.js";
 import { checkSignal } from "../signal.js";
 import { failureOf } from "./failure.js";
 import { checkInput, type InputOf, type InputSchema, type Properties } from "./input.js";

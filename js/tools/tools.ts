@@ -52,6 +52,7 @@ const MOST_CHARS = 16_000_000;
  * `tools` for a JavaScript runtime, which has its own way to get at the WebAssembly module.
  *
  * @param matching How that runtime matches regular expressions.
+ * @internal
  */
 export function toolsWith(
   background: MakeBackground,

@@ -43,9 +43,8 @@ async function assemble() {
 
   await mustRun(process.execPath, [compiler, "--project", source, "--outDir", fresh]);
   await bundleMcpServer(fresh);
-  for (const name of ["sandpipe.js", "sandpipe.d.ts"]) {
-    copyFileSync(join(bindings, name), join(fresh, "core", name));
-  }
+  copyFileSync(join(bindings, "sandpipe.js"), join(fresh, "core", "sandpipe.js"));
+  writeFileSync(join(fresh, "core", "sandpipe.d.ts"), publicTypes());
   const module = join(bindings, "sandpipe_bg.wasm");
   copyFileSync(module, join(fresh, "sandpipe.wasm"));
   writeFileSync(join(fresh, "inline-wasm.js"), inlined(readFileSync(module)));
@@ -57,6 +56,14 @@ async function assemble() {
 
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
+}
+
+/** The types of the bindings, without what loads the module: it takes types of the DOM. */
+function publicTypes() {
+  const types = readFileSync(join(bindings, "sandpipe.d.ts"), "utf8");
+  const end = types.indexOf("export type InitInput");
+  if (end === -1) throw new Error("the types of the bindings have no InitInput");
+  return types.slice(0, end);
 }
 
 /**
