@@ -1,4 +1,4 @@
-import { initSync, makeEventsWith } from "./core/sandpipe.js";
+import initialize, { makeEventsWith } from "./core/sandpipe.js";
 import { LoadError } from "./errors.js";
 import { makeEvents } from "./events.js";
 import type { WasmSource } from "./types.js";
@@ -42,11 +42,11 @@ export function load(loader: Loader, source: WasmSource | undefined): Promise<vo
 
 async function loadOwn({ own, inline }: Loader): Promise<void> {
   try {
-    start(await own());
+    await start(await own());
   } catch (error) {
     if (inline === undefined || !canCompile()) throw error;
     try {
-      start(await inline());
+      await start(await inline());
     } catch (another) {
       const reasons = `${reasonOf(error)}; its copy in JavaScript: ${reasonOf(another)}`;
       throw new AggregateError([error, another], reasons);
@@ -54,11 +54,12 @@ async function loadOwn({ own, inline }: Loader): Promise<void> {
   }
 }
 
-function start(module: WebAssembly.Module): void {
-  // Once begun with another module, initSync would not begin again.
+async function start(module: WebAssembly.Module): Promise<void> {
+  // Once begun with another module, it would not begin again.
   const isOurs = WebAssembly.Module.exports(module).some(({ name }) => name === "sandbox_new");
   if (!isOurs) throw new Error("this is another module than the package's");
-  initSync({ module });
+  // Not initSync(), which takes no module of another realm: edge workers and tests are given such.
+  await initialize({ module_or_path: module });
   makeEventsWith(makeEvents);
 }
 
@@ -98,9 +99,14 @@ function canCompile(): boolean {
 export async function compile(
   source: Exclude<WasmSource, URL | string>,
 ): Promise<WebAssembly.Module> {
-  if (source instanceof WebAssembly.Module) return source;
+  if (isModule(source)) return source as WebAssembly.Module;
   if (source instanceof Response) return compileResponse(source);
   return WebAssembly.compile(source);
+}
+
+/** By its tag: another realm's is none of this one's class. */
+function isModule(source: unknown): boolean {
+  return Object.prototype.toString.call(source) === "[object WebAssembly.Module]";
 }
 
 /**

@@ -27,19 +27,25 @@ test("runs a command when required by CommonJS", () => runs("require.cjs"));
 
 for (const [module, moduleResolution] of [
   ["NodeNext", "NodeNext"],
+  ["Node16", "Node16"],
   ["ESNext", "Bundler"],
+  ["ESNext", "Node10"],
 ]) {
   test(`runs a command when compiled by TypeScript with moduleResolution ${moduleResolution}`, async () => {
-    const compilerOptions = {
-      ...{ module, moduleResolution, target: "ES2022", strict: true },
-      // Not Node's types: the package needs no others than its own.
-      types: [],
-      skipLibCheck: false,
-    };
-    const config = { compilerOptions, files: ["typed.mts"] };
-    await writeFile(join(project.path, "tsconfig.json"), JSON.stringify(config));
-    await node(compiler);
-    await runs("typed.mjs");
+    for (const lib of [["ES2022"], ["ES2022", "DOM"]]) {
+      const compilerOptions = {
+        ...{ module, moduleResolution, lib, target: "ES2022", strict: true },
+        // Not Node's types: the package needs no others than its own.
+        types: [],
+        skipLibCheck: false,
+        // TypeScript 6 says that it is the last to know Node10.
+        ...(moduleResolution === "Node10" ? { ignoreDeprecations: "6.0" } : {}),
+      };
+      const config = { compilerOptions, files: ["typed.mts"] };
+      await writeFile(join(project.path, "tsconfig.json"), JSON.stringify(config));
+      await node(compiler);
+      await runs("typed.mjs");
+    }
   });
 }
 

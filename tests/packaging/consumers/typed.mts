@@ -2,6 +2,9 @@ import { connect, type ExecResult, type ExecStdout } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 import { tools, type Tool } from "sandpipe/tools";
 
+// Of no type library.
+declare const console: { log(text: string): void };
+
 const agent = await startAgent();
 const sandbox = await connect({ url: agent.url, token: agent.token });
 const events: ExecStdout[] = [];
