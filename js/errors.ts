@@ -419,7 +419,7 @@ export class SshError extends SandpipeError {
   }
 }
 
-/** The package's WebAssembly module could not be loaded. `cause` is why. */
+/** The package's WebAssembly module could not be loaded. `cause` is why, `hint` what to configure. */
 export class LoadError extends SandpipeError {
   override readonly name = "LoadError";
   override readonly code = "load";

@@ -101,7 +101,7 @@ export async function compile(
 ): Promise<WebAssembly.Module> {
   if (isModule(source)) return source as WebAssembly.Module;
   if (source instanceof Response) return compileResponse(source);
-  return WebAssembly.compile(source);
+  return WebAssembly.compile(source as BufferSource);
 }
 
 /** By its tag: another realm's is none of this one's class. */
