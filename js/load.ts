@@ -99,7 +99,7 @@ function canCompile(): boolean {
 export async function compile(
   source: Exclude<WasmSource, URL | string>,
 ): Promise<WebAssembly.Module> {
-  if (isModule(source)) return source as WebAssembly.Module;
+  if (isModule(source)) return source;
   if (source instanceof Response) return compileResponse(source);
   return WebAssembly.compile(source as BufferSource);
 }
