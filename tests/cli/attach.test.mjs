@@ -1,30 +1,13 @@
 // @ts-check
 // `sandpipe attach`, in a real terminal and without one.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import { connect } from "sandpipe";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe, until } from "./command-line.mjs";
+import { after, describe, it } from "node:test";
+import { until } from "./command-line.mjs";
+import { installWithAgent } from "./with-agent.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
-let agent;
-/** @type {import("sandpipe").Execs} */
-let execs;
-/** @type {NodeJS.ProcessEnv} */
-let env;
+const { sandpipe, execs, env, remove } = await installWithAgent();
 
-before(async () => {
-  sandpipe = await installSandpipe();
-  agent = await startTestAgent();
-  ({ execs } = await connect(agent));
-  env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
-});
-after(async () => {
-  await agent.stop();
-  await sandpipe.remove();
-});
+after(remove);
 
 /**
  * Creates an exec and waits until it is ready.

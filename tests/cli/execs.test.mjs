@@ -3,34 +3,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe, until } from "./command-line.mjs";
+import { until } from "./command-line.mjs";
+import { installWithAgent } from "./with-agent.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
-let agent;
-/** @type {import("sandpipe").Execs} */
-let execs;
-/** @type {NodeJS.ProcessEnv} */
-let env;
+const { sandpipe, execs, env, run, remove } = await installWithAgent();
 
-before(async () => {
-  sandpipe = await installSandpipe();
-  agent = await startTestAgent();
-  ({ execs } = await connect(agent));
-  env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
-});
-after(async () => {
-  await agent.stop();
-  await sandpipe.remove();
-});
-
-/** Runs the program at the agent. @param {string[]} args */
-const run = (...args) => sandpipe.run(args, { env });
+after(remove);
 
 /** Creates an exec and waits until it has said so much. @param {string} script @param {string} [says] */
 async function create(script, says) {

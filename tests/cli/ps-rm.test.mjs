@@ -1,36 +1,15 @@
 // @ts-check
 // `sandpipe ps` with many commands, and `sandpipe rm`.
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, it } from "node:test";
-import { connect } from "sandpipe";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe } from "./command-line.mjs";
+import { after, afterEach, describe, it } from "node:test";
+import { installWithAgent } from "./with-agent.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
-let agent;
-/** @type {import("sandpipe").Execs} */
-let execs;
-/** @type {NodeJS.ProcessEnv} */
-let env;
+const { execs, run, remove } = await installWithAgent();
 
-before(async () => {
-  sandpipe = await installSandpipe();
-  agent = await startTestAgent();
-  ({ execs } = await connect(agent));
-  env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
-});
 afterEach(async () => {
   for (const { id } of await execs.list()) await execs.delete(id);
 });
-after(async () => {
-  await agent.stop();
-  await sandpipe.remove();
-});
-
-/** Runs the program at the agent. @param {string[]} args */
-const run = (...args) => sandpipe.run(args, { env });
+after(remove);
 
 /** Runs commands to their ends, and gives their ids, newest first. @param {number} count */
 async function end(count) {
