@@ -160,8 +160,8 @@ pub(super) mod tests {
             record::{Record, Records},
             registry::Registry,
         },
-        output::{Piece, Reader, SpoolLimit, StartAfter},
-        process::{FileLimit, Launch, Process, Spawned, Surroundings, spawn},
+        output::{Piece, Reader, StartAfter},
+        process::{Launch, Process, Spawned, spawn},
         state_dir::Keep,
     };
 
@@ -171,14 +171,7 @@ pub(super) mod tests {
         script: &str,
         pty: bool,
     ) -> (Registry, Arc<Exec>, Process) {
-        let surroundings = Surroundings {
-            workspace: "/".into(),
-            default_user: None,
-            env: [].into(),
-            file_limit: FileLimit::raise().unwrap(),
-        };
-        let limit = SpoolLimit::new(1 << 20).unwrap();
-        let registry = Registry::new(surroundings, directory.path().into(), limit, Keep::State);
+        let registry = Registry::for_test(directory.path(), Keep::State);
         let request = CreateExecRequest {
             command: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],

@@ -160,6 +160,15 @@ impl Registry {
     }
 }
 
+#[cfg(test)]
+impl Registry {
+    /// One that has its spools in that directory.
+    pub(crate) fn for_test(spools: &Path, keep: Keep) -> Self {
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        Self::new(Surroundings::for_test(), spools.into(), limit, keep)
+    }
+}
+
 impl Execs {
     fn put(&mut self, exec: Arc<Exec>) {
         self.by_number.insert(exec.number, Arc::clone(&exec));

@@ -155,22 +155,11 @@ mod tests {
     use sandpipe_protocol::CreateExecRequest;
 
     use super::*;
-    use crate::{
-        output::SpoolLimit,
-        process::{FileLimit, Launch, Surroundings},
-        state_dir::Keep,
-    };
+    use crate::{process::Launch, state_dir::Keep};
 
     #[tokio::test]
     async fn a_start_that_hangs_does_not_hold_up_the_end() {
-        let surroundings = Surroundings {
-            workspace: "/".into(),
-            default_user: None,
-            env: [].into(),
-            file_limit: FileLimit::raise().unwrap(),
-        };
-        let limit = SpoolLimit::new(1 << 20).unwrap();
-        let registry = Registry::new(surroundings, "/nowhere".into(), limit, Keep::Nothing);
+        let registry = Registry::for_test("/nowhere".as_ref(), Keep::Nothing);
         let [hanging, other] = ["hanging", "other"].map(|id| {
             let request =
                 CreateExecRequest { command: "true".into(), ..CreateExecRequest::default() };

@@ -29,6 +29,19 @@ pub(crate) struct Surroundings {
     pub(crate) file_limit: FileLimit,
 }
 
+#[cfg(test)]
+impl Surroundings {
+    /// The root directory, and nothing in the environment.
+    pub(crate) fn for_test() -> Self {
+        Self {
+            workspace: "/".into(),
+            default_user: None,
+            env: BTreeMap::new(),
+            file_limit: FileLimit::raise().unwrap(),
+        }
+    }
+}
+
 /// A command that was found fit to be started.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
@@ -185,12 +198,8 @@ mod tests {
     use super::*;
 
     fn surroundings() -> Surroundings {
-        Surroundings {
-            workspace: "/".into(),
-            default_user: None,
-            env: BTreeMap::from([("PATH".into(), "/bin".into())]),
-            file_limit: FileLimit::raise().unwrap(),
-        }
+        let env = BTreeMap::from([("PATH".into(), "/bin".into())]);
+        Surroundings { env, ..Surroundings::for_test() }
     }
 
     fn request() -> CreateExecRequest {

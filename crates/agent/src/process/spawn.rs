@@ -153,22 +153,14 @@ fn judge(launch: &Launch, failure: Failure) -> Result<Spawned, SpawnError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use sandpipe_protocol::CreateExecRequest;
 
     use super::*;
-    use crate::process::{FileLimit, Surroundings};
+    use crate::process::Surroundings;
 
     fn judged(failure: Failure) -> Option<i32> {
-        let surroundings = Surroundings {
-            workspace: "/".into(),
-            default_user: None,
-            env: BTreeMap::default(),
-            file_limit: FileLimit::raise().unwrap(),
-        };
         let request = CreateExecRequest { command: "/x".into(), ..CreateExecRequest::default() };
-        let launch = Launch::prepare(request, &surroundings).unwrap();
+        let launch = Launch::prepare(request, &Surroundings::for_test()).unwrap();
         match judge(&launch, failure) {
             Ok(Spawned::CannotRun { exit_code, .. }) => Some(exit_code),
             Ok(Spawned::Running(_)) => panic!("an error is not a process"),

@@ -175,8 +175,6 @@ mod tests {
     use super::*;
     use crate::{
         execs::{Created, Exec},
-        output::SpoolLimit,
-        process::{FileLimit, Surroundings},
         state_dir::Keep,
     };
 
@@ -213,15 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_is_far_behind_gets_the_whole_list_anew() {
-        let surroundings = Surroundings {
-            workspace: "/".into(),
-            default_user: None,
-            env: [].into(),
-            file_limit: FileLimit::raise().unwrap(),
-        };
-        let limit = SpoolLimit::new(1 << 20).unwrap();
-        let registry = Registry::new(surroundings, "/nowhere".into(), limit, Keep::Nothing);
-        let registry = Arc::new(registry);
+        let registry = Arc::new(Registry::for_test("/nowhere".as_ref(), Keep::Nothing));
         let mut execs = Vec::new();
         // More than a page of the list.
         for _ in 0..300 {
