@@ -5,6 +5,7 @@
 
 mod agent;
 mod blocking;
+mod descriptors;
 mod execs;
 mod features;
 mod health_check;

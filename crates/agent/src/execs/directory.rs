@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     thread::sleep,
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use nix::{
@@ -16,6 +16,7 @@ use nix::{
 };
 
 use super::record::Record;
+use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
 
 /// The file with what is known of an exec besides its output.
 const RECORD: &str = "exec.json";
@@ -25,8 +26,6 @@ const UNFINISHED: &str = "exec.json.new";
 const END: &str = "exec.json.end";
 /// How much longer than the record before that of the end may be.
 const END_GROWTH: usize = 1024;
-/// How long to wait where there is no descriptor for a file: another has to be closed first.
-const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(50);
 /// What the name of a directory ends with that is being removed.
 const REMOVED: &str = "removed";
 
@@ -159,11 +158,10 @@ impl Directory {
     fn open_end(&self) -> io::Result<Option<File>> {
         while !self.state().removed {
             let opened = OpenOptions::new().write(true).open(self.path.join(END));
-            let errno = opened.as_ref().err().and_then(io::Error::raw_os_error);
-            match errno.map(Errno::from_raw) {
-                Some(Errno::EMFILE | Errno::ENFILE) => sleep(DESCRIPTOR_PAUSE),
-                _ => return opened.map(Some),
+            if !opened.as_ref().is_err_and(lacks_descriptor) {
+                return opened.map(Some);
             }
+            sleep(DESCRIPTOR_PAUSE);
         }
         Ok(None)
     }

@@ -1,17 +1,16 @@
-use std::{fs::File, io, mem, sync::Arc, time::Duration};
+use std::{fs::File, io, mem, sync::Arc};
 
-use nix::errno::Errno;
 use sandpipe_protocol::Gap;
 use tokio::{sync::watch, time::sleep};
 
 use super::spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame};
-use crate::blocking;
+use crate::{
+    blocking,
+    descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor},
+};
 
 /// The most bytes of a segment that are read at once.
 const CHUNK: usize = 256 * 1024;
-
-/// How long to wait where there is no descriptor for a file: another has to be closed first.
-const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(50);
 
 /// Which events a reader gets: those after the one of this number; with a negative number -N, the
 /// last N of those that exist when it begins, and what follows. 0 gives all.
@@ -177,11 +176,10 @@ impl Reader {
         loop {
             let (spool, position) = (Arc::clone(&self.spool), self.position);
             let opened = blocking::run(move || spool.open_at(position)).await?;
-            let errno = opened.as_ref().err().and_then(io::Error::raw_os_error);
-            match errno.map(Errno::from_raw) {
-                Some(Errno::EMFILE | Errno::ENFILE) => sleep(DESCRIPTOR_PAUSE).await,
-                _ => return opened,
+            if !opened.as_ref().is_err_and(lacks_descriptor) {
+                return opened;
             }
+            sleep(DESCRIPTOR_PAUSE).await;
         }
     }
 

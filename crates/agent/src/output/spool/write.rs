@@ -5,16 +5,13 @@ use std::{
     path::Path,
     sync::{Arc, MutexGuard},
     thread::sleep,
-    time::Duration,
 };
 
 use nix::errno::Errno;
 use sandpipe_protocol::OutputType;
 
 use super::{Outcome, Spool, event, segment::Segment};
-
-/// How long to wait where there is no descriptor for a file: another has to be closed first.
-const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(50);
+use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
 
 /// What it takes to write events to the newest segment.
 #[derive(Debug, Default)]
@@ -51,7 +48,7 @@ impl Batch<'_> {
                 return;
             };
             match Errno::from_raw(error.raw_os_error().unwrap_or_default()) {
-                Errno::EMFILE | Errno::ENFILE => {
+                _ if lacks_descriptor(&error) => {
                     // What was written before is not to wait.
                     self.tell();
                     sleep(DESCRIPTOR_PAUSE);
