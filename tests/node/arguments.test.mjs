@@ -118,7 +118,7 @@ describe("wrong arguments", () => {
       ...options("timeoutMs", DURATIONS),
       ...options("cwd", TEXTS),
       ...options("env", ENVIRONMENTS),
-      ...options("name", [5, null]),
+      ...options("name", TEXTS),
     ],
     (value, { background }) => background.spawn("x", value),
   );
@@ -129,6 +129,10 @@ describe("wrong arguments", () => {
       ...options("maxOutputBytes", SIZES),
       ...options("outputFile", TEXTS),
       ...options("ignoreOutput", ["yes"]),
+      ...options("timeoutMs", DURATIONS),
+      ...options("cwd", TEXTS),
+      ...options("env", ENVIRONMENTS),
+      ...options("name", TEXTS),
     ],
     (value, { background }) => background.run("x", value),
   );

@@ -154,6 +154,7 @@ for (const [kind, args] of /** @type {const} */ ([
         await assert.rejects(running, (error) => {
           assert.ok(error instanceof InterruptedError);
           assert.deepEqual([error.execId, error.output, error.cause], [undefined, "", "no"]);
+          assert.equal(error.message, "interrupted");
           return true;
         });
       }

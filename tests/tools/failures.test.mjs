@@ -171,11 +171,11 @@ describe("the message of a tool that fails", () => {
     const agent = await startAgent();
     const refused = await connect({ url: agent.url, token: "wrong" });
     for (const call of [
-      tools(refused)[1].execute({}),
-      tools(refused)[0].execute({ script: "true" }),
-      tools(refused)[0].execute({ script: "true", run_in_background: true }),
+      () => tools(refused)[1].execute({}),
+      () => tools(refused)[0].execute({ script: "true" }),
+      () => tools(refused)[0].execute({ script: "true", run_in_background: true }),
     ]) {
-      const wrong = await refusal(call);
+      const wrong = await refusal(call());
       assert.match(wrong.message, /^create exec: the agent answered 401.* tell the user$/);
       assert.doesNotMatch(wrong.message, /still run|shows whether/);
     }
@@ -200,6 +200,9 @@ describe("the message of a tool that fails", () => {
     // What is refused then was not the start.
     const later = await message(() => Promise.reject(new HttpError("answered 401", details)));
     assert.match(later, /may still run .*answered 401.* tell the user$/);
+    const never = await message(() => Promise.reject(new InvalidArgumentError("a wrong argument")));
+    assert.match(never, /^a wrong argument/);
+    assert.doesNotMatch(never, /still run|shows whether/);
     const noShell = localRuntime({ shell: "/nonexistent/shell" });
     const absent = failure(tools(noShell)[0].execute({ script: "true" }));
     assert.match((await absent).message, /^spawn \/nonexistent\/shell ENOENT$/);
