@@ -160,6 +160,8 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::{cell::Cell, sync::mpsc, thread, time::Duration};
+
     use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus};
 
     use super::*;
@@ -285,6 +287,32 @@ mod tests {
         index.compact(keep).unwrap();
         index.removed(removal("d", now)).unwrap();
         assert_eq!(read(&path).1, ["b is gone", "c", "d is gone"]);
+    }
+
+    #[test]
+    fn what_is_appended_while_it_is_written_anew_is_there_and_does_not_wait() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index");
+        let (index, _) = read(&path);
+        let now = Time::now();
+        index.ended(entry("a", now)).unwrap();
+        index.ended(entry("b", now)).unwrap();
+        let is_first = Cell::new(true);
+        let (appended, is_appended) = mpsc::channel();
+        thread::scope(|scope| {
+            let append = || appended.send(index.ended(entry("c", now))).unwrap();
+            let keep = |line| {
+                if is_first.take() {
+                    scope.spawn(append);
+                    let done = is_appended.recv_timeout(Duration::from_mins(1));
+                    done.expect("it waits").unwrap();
+                }
+                Some(line)
+            };
+            index.compact(keep).unwrap();
+        });
+        index.ended(entry("d", now)).unwrap();
+        assert_eq!(read(&path).1, ["a", "b", "c", "d"]);
     }
 
     #[test]

@@ -216,6 +216,8 @@ async fn a_line_of_the_index_that_is_too_long_costs_no_other() {
     agent.run("exit 3").await;
     let list = agent.list().await;
     agent.kill();
+    // Nothing but the index has it.
+    fs::remove_file(agent.state.join("execs").join(&list[0].id).join("exec.json")).unwrap();
     let index = agent.state.join("ended-execs.jsonl");
     let mut text = "x".repeat(1_000_000) + "\n";
     text += &fs::read_to_string(&index).unwrap();
@@ -223,6 +225,56 @@ async fn a_line_of_the_index_that_is_too_long_costs_no_other() {
     fs::write(&index, text).unwrap();
     agent.restart();
     assert_eq!(agent.list().await, list);
+}
+
+#[tokio::test]
+async fn an_index_of_which_most_is_of_no_use_is_written_anew_and_no_exec_and_no_key_is_lost() {
+    let mut agent = Agent::start();
+    let mut ids = Vec::new();
+    for key in ["kept", "gone", "old"] {
+        let exec: ExecItem = agent.create_with_key(key, "exit 3").await.json().await.unwrap();
+        agent.finish(&exec.id).await;
+        ids.push(exec.id);
+    }
+    let keyless = agent.sh("true").await.id;
+    agent.finish(&keyless).await;
+    for id in [&ids[1], &ids[2], &keyless] {
+        assert_eq!(agent.delete(id).await.status(), 200);
+    }
+    let kept = agent.get(&ids[0]).await;
+    agent.kill();
+    change_index(&agent, |line| {
+        if line["record"]["item"]["id"] == ids[2] {
+            line["record"]["item"]["createdAt"] = LONG_AGO.into();
+        }
+    });
+    let index = agent.state.join("ended-execs.jsonl");
+    let lines = fs::read_to_string(&index).unwrap();
+    fs::write(&index, lines + &"no sense\n".repeat(10_000)).unwrap();
+    agent.restart();
+    let mut lines: Vec<Value> = Vec::new();
+    until("it is short", async || {
+        let text = fs::read_to_string(&index).unwrap();
+        lines = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect();
+        lines.len() < 10_000
+    })
+    .await;
+    let [ended, removed] = &lines[..] else { panic!("{lines:?}") };
+    assert_eq!(ended["ended"]["record"]["item"]["id"], ids[0]);
+    assert_eq!(removed["removed"]["id"], ids[1]);
+    // What ends from then on is in the new file.
+    let last = agent.sh("exit 4").await.id;
+    agent.finish(&last).await;
+    let last = agent.get(&last).await;
+    agent.kill();
+    for exec in [&kept, &last] {
+        fs::remove_file(agent.state.join("execs").join(&exec.id).join("exec.json")).unwrap();
+    }
+    agent.restart();
+    assert_eq!(agent.list().await, [last, kept.clone()]);
+    let again = agent.create_with_key("kept", "exit 3").await;
+    assert_eq!(again.json::<ExecItem>().await.unwrap().id, kept.id);
+    assert_eq!(agent.create_with_key("gone", "exit 3").await.status(), 409);
 }
 
 #[tokio::test]
