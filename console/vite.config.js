@@ -17,6 +17,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Vite finds the package's module: the copy of it is never loaded.
+    rolldownOptions: { external: /\/inline-wasm\.js$/ },
     // xterm.js is larger than what Vite warns of.
     chunkSizeWarningLimit: 1000,
   },
