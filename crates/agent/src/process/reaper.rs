@@ -119,7 +119,11 @@ impl Reaper {
     /// # Errors
     /// When the system refuses that, the signal handler or a thread.
     pub(crate) fn adopt_orphans() -> io::Result<Tools> {
-        nix::sys::prctl::set_child_subreaper(true)?;
+        // Process 1 of a namespace is theirs anyway; qemu-user, which runs an image of another machine, knows
+        // no subreaper.
+        if std::process::id() != 1 {
+            nix::sys::prctl::set_child_subreaper(true)?;
+        }
         session::open_processes();
         let (thread, rounds) = mpsc::channel::<oneshot::Sender<bool>>();
         thread::Builder::new()
