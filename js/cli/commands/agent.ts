@@ -15,8 +15,9 @@ export const agent = command({
   operands: { least: 0, most: Infinity },
   endsAtOperand: true,
   notes: `
-It is the program that $SANDPIPE_AGENT names, else the one in $PATH. Ctrl+C, SIGTERM, SIGHUP and
-SIGQUIT stop it with all that it runs: SIGTERM first, SIGKILL after 10 s or at a second signal.
+It is the program that $SANDPIPE_AGENT names, else the one that is installed with this package, else
+the one in $PATH. Ctrl+C, SIGTERM, SIGHUP and SIGQUIT stop it with all that it runs: SIGTERM first,
+SIGKILL after 10 s or at a second signal.
 
 Exit codes:
   0    SIGTERM, SIGHUP or SIGQUIT told it to stop, and nothing of it is left
