@@ -3,10 +3,13 @@
 
 import { buildEverything } from "./build/everything.mjs";
 import { command, explanation } from "./command.mjs";
+import { packAll, testedTarballs } from "./pack/tarballs.mjs";
 import { seconds } from "./progress.mjs";
 import { requireCurrentCargoLock } from "./setup/cargo-lock.mjs";
 import { prepareChromium } from "./setup/chromium.mjs";
+import { prepareEmulator } from "./setup/emulator.mjs";
 import { setUpMachine } from "./setup/machine.mjs";
+import { prepareMuslTargets } from "./setup/musl-targets.mjs";
 import { prepareTargets } from "./setup/targets.mjs";
 import { cargoTests } from "./suites/cargo.mjs";
 import { faultTests } from "./suites/faults.mjs";
@@ -75,6 +78,11 @@ async function prepare(suites) {
     await prepareTargets();
   await requireCurrentCargoLock();
   await buildEverything();
+  if (suites.some(({ name }) => name === "packaging")) {
+    await prepareMuslTargets();
+    await prepareEmulator();
+    await packAll(testedTarballs);
+  }
   return { passed: 0, failed: 0, skipped: 0 };
 }
 

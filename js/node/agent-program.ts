@@ -38,6 +38,9 @@ export function chooseAgent(candidates: AgentCandidates): AgentProgram {
   return { file: "sandpipe-agent", origin: "PATH" };
 }
 
+/** The system's errors where the path of a program is what is wrong. */
+const UNUSABLE = new Set(["EACCES", "ELOOP", "ENAMETOOLONG", "ENOENT", "ENOEXEC", "ENOTDIR"]);
+
 /** Why the agent was not started, and what to do. */
 export interface StartFailure {
   reason: string;
@@ -56,11 +59,10 @@ export function explainStartFailure(
   candidates: AgentCandidates,
   error: { code?: string; message: string },
 ): StartFailure {
-  const isMissing = error.code === "ENOENT";
-  if (isMissing && program.origin === "PATH") return noAgent(candidates);
+  if (error.code === "ENOENT" && program.origin === "PATH") return noAgent(candidates);
   const reason = `${program.file} could not be run: ${error.message}`;
   // Of other errors, such as EAGAIN, the program is not the cause.
-  const isUnusable = isMissing || ["EACCES", "ENOEXEC", "ENOTDIR"].includes(error.code ?? "");
+  const isUnusable = UNUSABLE.has(error.code ?? "");
   return isUnusable ? { reason, hint: repair(program, candidates.platform) } : { reason };
 }
 

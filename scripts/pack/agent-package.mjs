@@ -11,20 +11,32 @@ const PROGRAM = "sandpipe-agent";
 const licenses = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /**
- * Builds the agent for a platform and puts its npm package together, beside the root package in dist/, of which it
- * has the version. Resolves the package's folder.
+ * Builds the agent for a platform and puts its npm package together. Resolves the package's folder.
  *
  * @param {AgentTarget} agentTarget
  */
-export async function buildAgentPackage({ os, cpu, rust }) {
-  const args = ["build", "--package", PROGRAM, "--bin", PROGRAM, "--release", "--target", rust];
-  await step(`agent for ${os}-${cpu}`, () => mustRun("cargo", args));
+export async function buildAgentPackage(agentTarget) {
+  const { os, cpu, rust } = agentTarget;
+  // Without the names of functions it takes a fifth less.
+  const args = ["--release", "--target", rust, "--", "-C", "strip=symbols"];
+  await step(`agent for ${os}-${cpu}`, () =>
+    mustRun("cargo", ["rustc", "--package", PROGRAM, "--bin", PROGRAM, ...args]),
+  );
+  return assemble(agentTarget, join(target, rust, "release", PROGRAM));
+}
 
+/**
+ * Puts the package together beside the root package in dist/, of which it has the version.
+ *
+ * @param {AgentTarget} agentTarget
+ * @param {string} binary
+ */
+export function assemble({ os, cpu }, binary) {
   const folder = join(target, "agent-packages", `${os}-${cpu}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const program = join(folder, PROGRAM);
-  copyFileSync(join(target, rust, "release", PROGRAM), program);
+  copyFileSync(binary, program);
   chmodSync(program, 0o755);
   for (const name of licenses) copyFileSync(join(root, name), join(folder, name));
   writeFileSync(join(folder, "README.md"), readme(os, cpu));
@@ -49,6 +61,8 @@ function manifest(os, cpu) {
     version,
     description: `The agent of sandpipe for ${os} on ${cpu}: one static binary`,
     ...{ license, author, homepage, repository, bugs },
+    // There is no module in it; without this publint asks for it.
+    type: "module",
     os: [os],
     cpu: [cpu],
     // Yarn's Plug'n'Play leaves packages in archives, which nothing can be executed from.

@@ -1,11 +1,15 @@
 // @ts-check
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { mustRun } from "../child-process.mjs";
 import { step } from "../progress.mjs";
-import { dist } from "../project.mjs";
+import { dist, target } from "../project.mjs";
 import { buildAgentPackage } from "./agent-package.mjs";
 import { AGENT_TARGETS } from "./agent-targets.mjs";
 import { writeServerJson } from "./server-json.mjs";
+
+/** Where the tests of the packages have them. */
+export const testedTarballs = join(target, "tarballs");
 
 /**
  * Packs the root package, which has been built, and those of the agent, which are built as needed. The MCP

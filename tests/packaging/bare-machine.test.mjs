@@ -1,0 +1,70 @@
+// @ts-check
+// The packages where there is nothing but Node.js and a shell. The one for another machine runs in an emulator.
+import assert from "node:assert/strict";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { AGENT_TARGETS } from "../../scripts/pack/agent-targets.mjs";
+import { startServer } from "../tools/mcp-server.mjs";
+import { BareMachine } from "./bare-machine.mjs";
+import { tarballs } from "./tarballs.mjs";
+
+const MB = 1_000_000;
+
+for (const { os, cpu } of AGENT_TARGETS) {
+  describe(`installed where there is nothing but Node.js and a shell, ${cpu}`, () => {
+    /** @type {BareMachine} */
+    let machine;
+
+    before(async () => {
+      machine = await BareMachine.with(tarballs);
+      await machine.install("--ignore-scripts", `--os=${os}`, `--cpu=${cpu}`);
+      if (cpu !== process.arch) await machine.emulate();
+    });
+
+    after(() => machine.remove());
+
+    it("sandpipe run ends with the command's exit code", async () => {
+      const end = await machine.sandpipe("run", "--", "sh", "-c", "echo out; exit 7");
+      assert.deepEqual(end, { exitCode: 7, stdout: "out\n", stderr: "" });
+    });
+
+    it("startAgent() starts the agent of the platform's package", async () => {
+      const { exitCode, stdout, stderr } = await machine.node(`
+        import { connect } from "sandpipe";
+        import { startAgent } from "sandpipe/node";
+        const agent = await startAgent();
+        const { execs } = await connect(agent);
+        const { output } = await execs.exec("sh", ["-c", "read -r line </proc/$PPID/cmdline; echo $line"]);
+        await agent.stop();
+        console.log(output);`);
+      assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+      const name = `node_modules/@sandpipe/agent-${os}-${cpu}/sandpipe-agent`;
+      assert.ok(stdout.includes(name), stdout);
+    });
+
+    it("sandpipe mcp answers initialize", async () => {
+      const options = { command: [machine.program], cwd: machine.project };
+      const server = await startServer(machine.env, options);
+      assert.equal(server.client.getServerVersion()?.name, "sandpipe");
+      assert.equal((await server.client.listTools()).tools.length, 4);
+      assert.equal((await server.close()).exitCode, 0);
+    });
+
+    it("node_modules takes less than 12 MB", async () => {
+      const bytes = await sizeOf(join(machine.project, "node_modules"));
+      assert.ok(bytes < 12 * MB, `${bytes} bytes`);
+    });
+  });
+}
+
+/** What the files of a folder take, in bytes. @param {string} folder */
+async function sizeOf(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = files.map(
+    async ({ parentPath, name }) => (await stat(join(parentPath, name))).size,
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
