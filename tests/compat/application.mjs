@@ -1,0 +1,280 @@
+// @ts-check
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createReadStream } from "node:fs";
+import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { dirname, extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "../installed-package.mjs";
+import { marked, marker, until } from "../processes.mjs";
+import { root } from "../../scripts/project.mjs";
+import { npmSettings } from "./npm-settings.mjs";
+
+const inside = fileURLToPath(new URL("inside/", import.meta.url));
+
+/** What a server calls a file that ends so. */
+const TYPES = new Map([
+  [".html", "text/html"],
+  [".js", "text/javascript"],
+  [".mjs", "text/javascript"],
+  [".cjs", "text/javascript"],
+  [".wasm", "application/wasm"],
+  [".json", "application/json"],
+]);
+
+/**
+ * @typedef {object} ProgramOptions
+ * @property {string} [cwd] below the application's folder
+ * @property {Record<string, string>} [env] more environment variables
+ */
+
+/** A fresh application in a folder of its own, with the processes that it has started. */
+export class Application {
+  #mark = marker();
+  /** @type {import("node:http").Server[]} */
+  #servers = [];
+
+  /** @param {import("./row.mjs").Surroundings} surroundings */
+  static async create(surroundings) {
+    const app = new Application(await temporaryFolder(), surroundings);
+    await mkdir(join(app.folder, "home"));
+    await cp(inside, app.path, { recursive: true });
+    await app.write({ "package.json": JSON.stringify({ private: true, type: "module" }) });
+    return app;
+  }
+
+  /**
+   * @param {string} folder
+   * @param {import("./row.mjs").Surroundings} surroundings
+   */
+  constructor(folder, surroundings) {
+    this.folder = folder;
+    /** Where the application is; beside it are the home directory and what was moved elsewhere. */
+    this.path = join(folder, "app");
+    this.surroundings = surroundings;
+    this.agent = surroundings.agent;
+  }
+
+  /** @param {Record<string, string>} files */
+  async write(files) {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(this.path, path)), { recursive: true });
+      await writeFile(join(this.path, path), text);
+    }
+  }
+
+  /**
+   * @param {Record<string, string>} packages names and versions
+   * @param {{ bare: boolean }} options `bare`: without the package itself
+   */
+  async install(packages, { bare }) {
+    const { tarballs, tools } = this.surroundings;
+    const registry = tools === "registry" ? packages : {};
+    const wanted = [
+      ...(bare ? [] : tarballs),
+      ...Object.entries(registry).map(([name, version]) => `${name}@${version}`),
+    ];
+    const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+    if (wanted.length > 0) {
+      await this.run("npm", ["install", "--prefer-offline", ...quiet, ...wanted]);
+    }
+    if (tools === "workspace") {
+      for (const name of Object.keys(packages)) {
+        const link = join(this.path, "node_modules", name);
+        await mkdir(dirname(link), { recursive: true });
+        await symlink(join(root, "node_modules", name), link);
+      }
+    }
+  }
+
+  /**
+   * @param {string} name of an installed package
+   * @returns {Promise<string>} its version
+   */
+  async version(name) {
+    const file = join(this.path, "node_modules", name, "package.json");
+    return JSON.parse(await readFile(file, "utf8")).version;
+  }
+
+  /**
+   * @param {string} path in node_modules
+   * @returns {string} where it is
+   */
+  module(path) {
+    return join(this.path, "node_modules", path);
+  }
+
+  /**
+   * Runs a program to its end, which has to be good.
+   *
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {ProgramOptions} [options]
+   * @returns {Promise<string>} its stdout
+   */
+  async run(program, args, options) {
+    const child = this.#spawn(program, args, options);
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (text) => (stdout += text));
+    child.stderr.on("data", (text) => (stderr += text));
+    const [code, signal] = await once(child, "close");
+    if (code === 0) return stdout;
+    const said = `${stderr}\n${stdout}`.trim();
+    throw new Error(`${program} ${args.join(" ")} ended with ${code ?? signal}: ${said}`);
+  }
+
+  /**
+   * Runs a program that prints what the job found.
+   *
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {ProgramOptions} [options]
+   */
+  async runJob(program, args, options) {
+    return lastJson(await this.run(program, args, options));
+  }
+
+  /**
+   * Starts a program that goes on, such as a server.
+   *
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {RegExp} ready what it says when it is ready
+   * @param {ProgramOptions} [options]
+   * @returns {Promise<{ address: string, said: () => string }>} the first group that matched
+   */
+  async start(program, args, ready, options) {
+    const child = this.#spawn(program, args, options);
+    let said = "";
+    const address = await new Promise((resolve, reject) => {
+      const hear = (/** @type {string} */ text) => {
+        said += text;
+        const match = ready.exec(said);
+        if (match !== null) resolve(match[1] ?? match[0]);
+      };
+      child.stdout.on("data", hear);
+      child.stderr.on("data", hear);
+      child.once("error", reject);
+      child.once("close", (code) => reject(new Error(`${program} ended with ${code}: ${said}`)));
+    });
+    return { address, said: () => said };
+  }
+
+  /**
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {ProgramOptions} [options]
+   */
+  #spawn(program, args, { cwd = "", env = {} } = {}) {
+    const child = spawn(program, args, {
+      cwd: join(this.path, cwd),
+      env: { ...this.environment(), ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.setEncoding("utf8");
+    child.stderr.setEncoding("utf8");
+    return child;
+  }
+
+  /** What its programs see: a home directory of its own, and none of what this process was started with. */
+  environment() {
+    const home = join(this.folder, "home");
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !/^(npm_|NODE_(OPTIONS|ENV|PATH|TEST)|XDG_|SANDPIPE_|INIT_CWD)/.test(name),
+    );
+    return {
+      ...Object.fromEntries(inherited),
+      ...{ HOME: home, TMPDIR: home, CI: "true", NO_COLOR: "1" },
+      ...{ NEXT_TELEMETRY_DISABLED: "1", WRANGLER_SEND_METRICS: "false" },
+      ...{ YARN_ENABLE_TELEMETRY: "0", DENO_NO_UPDATE_CHECK: "1" },
+      ...npmSettings(),
+      ...{ COMPAT_URL: this.agent.url, COMPAT_TOKEN: this.agent.token },
+      ...this.#mark,
+    };
+  }
+
+  /**
+   * Moves a built folder to where nothing of the application is found.
+   *
+   * @param {string} path
+   * @returns {Promise<string>} where it is then
+   */
+  async elsewhere(path) {
+    const place = join(this.folder, "elsewhere", path);
+    await rm(place, { recursive: true, force: true });
+    await cp(join(this.path, path), place, { recursive: true });
+    return place;
+  }
+
+  /**
+   * Serves a folder as any web server does.
+   *
+   * @param {string} folder
+   * @returns {Promise<string>} its address
+   */
+  async serve(folder) {
+    const server = createServer((request, response) => {
+      const { pathname } = new URL(request.url ?? "/", "http://localhost");
+      const path = normalize(pathname.endsWith("/") ? `${pathname}index.html` : pathname);
+      const type = TYPES.get(extname(path)) ?? "application/octet-stream";
+      createReadStream(join(folder, decodeURIComponent(path)))
+        .once("open", () => response.writeHead(200, { "content-type": type }))
+        .once("error", () => response.writeHead(404).end("not found"))
+        .pipe(response);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    this.#servers.push(server);
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    return `http://127.0.0.1:${port}/`;
+  }
+
+  /**
+   * Opens a page in a browser.
+   *
+   * @param {string} address
+   * @param {import("./browsers/visits.mjs").Browser} [browser]
+   * @returns {Promise<unknown>} what the page's job found
+   */
+  visit(address, browser = "chromium") {
+    return this.surroundings.visits.visit(this, browser, address);
+  }
+
+  /** Ends all that it has started. */
+  async stopProcesses() {
+    for (const server of this.#servers.splice(0)) {
+      server.close();
+      server.closeAllConnections();
+    }
+    await until(() => {
+      const left = marked(this.#mark);
+      for (const pid of left) {
+        try {
+          process.kill(Number(pid), "SIGKILL");
+        } catch {
+          // It has ended meanwhile.
+        }
+      }
+      return left.length === 0;
+    });
+  }
+
+  async remove() {
+    await this.stopProcesses();
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/**
+ * The job's answer is the last line of JSON, whatever else a program prints.
+ *
+ * @param {string} text
+ */
+export function lastJson(text) {
+  const line = text.split("\n").findLast((line) => line.startsWith("{"));
+  if (line === undefined) throw new Error(`it printed no answer: ${text.trim()}`);
+  /** @type {unknown} */
+  const answer = JSON.parse(line);
+  return answer;
+}

@@ -1,0 +1,121 @@
+// @ts-check
+/**
+ * A row is one application: what it has installed, its files, and the ways in which it does the main job. Its
+ * parts are the lines of the table.
+ *
+ * @typedef {import("./application.mjs").Application} Application
+ *
+ * @typedef {object} Row
+ * @property {string} name such as `Vite 5`
+ * @property {string} family the heading that it is under
+ * @property {boolean} [quick] also part of `npm test`: the workspace has what it installs
+ * @property {Record<string, string>} [install] what it installs beside the package: names and versions
+ * @property {boolean} [bare] it installs the package by itself
+ * @property {Record<string, string>} [files] its own, beside those of `inside/`
+ * @property {(app: Application) => string | Promise<string>} version what the table names, with its version
+ * @property {(app: Application) => Promise<unknown>} [prepare] what comes before all parts, such as a build
+ * @property {Record<string, (app: Application) => Promise<unknown>>} parts each gives what the job found
+ * @property {Record<string, Line>} [lines] of parts that don't work by themselves
+ *
+ * @typedef {object} Line the one line of configuration that a part works with
+ * @property {string} text as the documentation has it
+ * @property {RegExp} named what the error without it says of it
+ * @property {Record<string, string>} files the files that have it
+ *
+ * @typedef {object} Result of a part
+ * @property {string} family
+ * @property {string} row
+ * @property {string} part
+ * @property {string} version
+ * @property {string} [line] that it needed
+ * @property {string} [failure]
+ * @property {number} ms
+ */
+
+import { Application } from "./application.mjs";
+import { differences } from "./truth.mjs";
+
+/** Longer than any step takes, also on a slow machine: what hangs fails. */
+const STEP_TIMEOUT_MS = 300_000;
+
+/**
+ * @typedef {object} Surroundings
+ * @property {import("./inside/job.mjs").Agent} agent
+ * @property {readonly string[]} tarballs
+ * @property {import("./truth.mjs").Found} truth
+ * @property {import("./browsers/visits.mjs").Visits} visits
+ * @property {"registry" | "workspace"} tools where what a row installs beside the package comes from
+ *
+ * @param {Row} row
+ * @param {Surroundings} surroundings
+ * @param {(result: Result) => void} onResult
+ */
+export async function runRow(row, surroundings, onResult) {
+  const app = await Application.create(surroundings);
+  let version = "";
+  try {
+    const prepared = await failureOf(app, async () => {
+      await app.write(row.files ?? {});
+      await app.install(row.install ?? {}, { bare: row.bare ?? false });
+      version = await row.version(app);
+      await row.prepare?.(app);
+    });
+    for (const [part, run] of Object.entries(row.parts)) {
+      const start = performance.now();
+      const attempt = () =>
+        failureOf(app, async () => {
+          const different = differences(await run(app), surroundings.truth);
+          if (different.length > 0) throw new Error(different.join("; "));
+        });
+      let failure = prepared ?? (await attempt());
+      const line = row.lines?.[part];
+      let used;
+      if (failure !== undefined && line !== undefined) {
+        const named = line.named.test(failure);
+        const second = await failureOf(app, async () => {
+          await app.write(line.files);
+          await row.prepare?.(app);
+        });
+        const withLine = second ?? (await attempt());
+        if (withLine === undefined) {
+          used = line.text;
+          failure = named ? undefined : `the error without the line does not name it: ${failure}`;
+        } else {
+          failure = withLine;
+        }
+      }
+      onResult({
+        ...{ family: row.family, row: row.name, part, version },
+        ...(used === undefined ? {} : { line: used }),
+        ...(failure === undefined ? {} : { failure }),
+        ms: performance.now() - start,
+      });
+    }
+  } finally {
+    await app.remove();
+  }
+}
+
+/**
+ * @param {Application} app
+ * @param {() => Promise<void>} work
+ * @returns {Promise<string | undefined>} why it failed
+ */
+async function failureOf(app, work) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const timeout = new Promise((_, reject) => {
+    const late = new Error(`nothing for ${STEP_TIMEOUT_MS / 1000} s`);
+    timer = setTimeout(() => reject(late), STEP_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([work(), timeout]);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    clearTimeout(timer);
+    // A part leaves nothing to the next one.
+    await app.stopProcesses();
+  }
+}

@@ -1,0 +1,79 @@
+// @ts-check
+/** Edge workers. */
+
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import { bundleWorker, startWorkerd } from "../../edge/workerd.mjs";
+
+/** @typedef {import("../row.mjs").Row} Row */
+
+const files = {
+  "worker.mjs": `
+    import { connect } from "sandpipe";
+    import { job } from "./job.mjs";
+    export default {
+      async fetch(request) {
+        return Response.json(await job(connect, await request.json()));
+      },
+    };
+  `,
+};
+
+/** @type {Row[]} */
+export const workerRows = [
+  {
+    name: "workerd",
+    family: "Edge workers",
+    quick: true,
+    install: { workerd: "1", vite: "8" },
+    files,
+    version: async (app) => `workerd ${await app.version("workerd")}`,
+    parts: {
+      "a worker that Vite built": async (app) => {
+        const folder = await bundleWorker(app.path, "worker.mjs");
+        const config = join(folder, "workerd.capnp");
+        await cp(new URL("../../edge/workerd.capnp", import.meta.url), config);
+        const worker = await startWorkerd(config);
+        try {
+          return await ask(worker.url, app);
+        } finally {
+          await worker.stop();
+        }
+      },
+    },
+  },
+  {
+    name: "wrangler",
+    family: "Edge workers",
+    // It needs a newer Node.js than this project.
+    install: { wrangler: "4", [`node-linux-${process.arch}`]: "24" },
+    files: {
+      ...files,
+      "wrangler.json": JSON.stringify({
+        name: "worker",
+        main: "worker.mjs",
+        compatibility_date: "2026-07-01",
+      }),
+    },
+    version: async (app) => `wrangler ${await app.version("wrangler")}`,
+    parts: {
+      "`wrangler dev`": async (app) => {
+        const program = app.module(`node-linux-${process.arch}/bin/node`);
+        const args = [app.module("wrangler/bin/wrangler.js"), "dev", "--ip=127.0.0.1", "--port=0"];
+        const { address } = await app.start(program, args, /Ready on (http:\S+)/);
+        return ask(address, app);
+      },
+    },
+  },
+];
+
+/**
+ * @param {string} address
+ * @param {import("../application.mjs").Application} app
+ */
+async function ask(address, app) {
+  const answer = await fetch(address, { method: "POST", body: JSON.stringify(app.agent) });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`the worker answered ${answer.status}: ${text}`);
+  return JSON.parse(text);
+}
