@@ -67,10 +67,10 @@ const files = {
 /**
  * @param {string} name
  * @param {import("../browsers/visits.mjs").Browser} browser
- * @param {string} program which tells its version
+ * @param {readonly string[]} version a program that tells its version, with its arguments
  * @returns {Row}
  */
-function browserRow(name, browser, program) {
+function browserRow(name, browser, [program = "", ...args]) {
   /** @param {string} path */
   const visit = (path) => async (/** @type {Application} */ app) =>
     app.visit((await app.serve(app.path)) + path, browser);
@@ -80,7 +80,7 @@ function browserRow(name, browser, program) {
     quick: browser === "chromium",
     files,
     version: async (app) => {
-      const said = await app.run(program, ["--version"]);
+      const said = await app.run(program, args);
       return `${name} ${/\d+(\.\d+)+/.exec(said)?.[0]}`;
     },
     parts: {
@@ -93,7 +93,7 @@ function browserRow(name, browser, program) {
 
 /** @type {Row[]} */
 export const pageRows = [
-  browserRow("Chromium", "chromium", "/usr/bin/chromium"),
-  browserRow("Firefox ESR", "firefox", "/usr/bin/firefox-esr"),
-  browserRow("WebKitGTK", "webkit", "/usr/bin/WebKitWebDriver"),
+  browserRow("Chromium", "chromium", ["/usr/bin/chromium", "--version"]),
+  browserRow("Firefox ESR", "firefox", ["/usr/bin/firefox-esr", "--version"]),
+  browserRow("WebKitGTK", "webkit", ["dpkg-query", "--show", "webkit2gtk-driver"]),
 ];
