@@ -46,7 +46,7 @@ export const workerRows = [
     name: "wrangler",
     family: "Edge workers",
     // It needs a newer Node.js than this project.
-    install: { wrangler: "4", [`node-linux-${process.arch}`]: "24" },
+    install: { wrangler: "4.164.0", [`node-linux-${process.arch}`]: "24" },
     files: {
       ...files,
       "wrangler.json": JSON.stringify({
