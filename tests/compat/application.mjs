@@ -10,6 +10,7 @@ import { temporaryFolder } from "../installed-package.mjs";
 import { marked, marker, until } from "../processes.mjs";
 import { root } from "../../scripts/project.mjs";
 import { npmSettings } from "./npm-settings.mjs";
+import { installable } from "./packages.mjs";
 
 const inside = fileURLToPath(new URL("inside/", import.meta.url));
 
@@ -72,7 +73,7 @@ export class Application {
     const { tarballs, tools } = this.surroundings;
     const registry = tools === "registry" ? packages : {};
     const wanted = [
-      ...(bare ? [] : tarballs),
+      ...(bare ? [] : installable(tarballs)),
       ...Object.entries(registry).map(([name, version]) => `${name}@${version}`),
     ];
     const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
@@ -239,6 +240,21 @@ export class Application {
    */
   visit(address, browser = "chromium") {
     return this.surroundings.visits.visit(this, browser, address);
+  }
+
+  /**
+   * Asks a server of the application to do the job.
+   *
+   * @param {string} address
+   * @returns {Promise<unknown>} what it found
+   */
+  async ask(address) {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify(this.agent);
+    const answer = await fetch(address, { method: "POST", headers, body });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${address} answered ${answer.status}: ${text}`);
+    return JSON.parse(text);
   }
 
   /** Ends all that it has started. */

@@ -31,7 +31,9 @@ await command(async () => {
       await runRow(row, surroundings, (result) => {
         results.push(result);
         const { row, part, failure, ms } = result;
-        console.log(`${failure === undefined ? "✔" : "✖"} ${row}, ${part}: ${verdict(result)} (${seconds(ms)})`);
+        console.log(
+          `${failure === undefined ? "✔" : "✖"} ${row}, ${part}: ${verdict(result)} (${seconds(ms)})`,
+        );
         if (failure !== undefined) console.log(failure.replaceAll(/^/gm, "    "));
       });
     }

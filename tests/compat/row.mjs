@@ -8,7 +8,8 @@
  * @typedef {object} Row
  * @property {string} name such as `Vite 5`
  * @property {string} family the heading that it is under
- * @property {boolean} [quick] also part of `npm test`: the workspace has what it installs
+ * @property {true | readonly string[]} [quick] all of its parts, or these, are part of `npm test` too: the workspace has
+ * what it installs
  * @property {Record<string, string>} [install] what it installs beside the package: names and versions
  * @property {boolean} [bare] it installs the package by itself
  * @property {Record<string, string>} [files] its own, beside those of `inside/`
@@ -41,7 +42,7 @@ const STEP_TIMEOUT_MS = 300_000;
 /**
  * @typedef {object} Surroundings
  * @property {import("./inside/job.mjs").Agent} agent
- * @property {readonly string[]} tarballs
+ * @property {Record<string, string>} tarballs the packed packages, by their names
  * @property {import("./truth.mjs").Found} truth
  * @property {import("./browsers/visits.mjs").Visits} visits
  * @property {"registry" | "workspace"} tools where what a row installs beside the package comes from

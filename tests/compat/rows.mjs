@@ -2,6 +2,7 @@
 import { bundlerRows } from "./rows/bundlers.mjs";
 import { nextRows } from "./rows/next.mjs";
 import { nodeRows } from "./rows/node.mjs";
+import { packageManagerRows } from "./rows/package-managers.mjs";
 import { pageRows } from "./rows/pages.mjs";
 import { runtimeRows } from "./rows/runtimes.mjs";
 import { svelteRows } from "./rows/sveltekit.mjs";
@@ -22,4 +23,5 @@ export const rows = [
   ...svelteRows,
   ...testRunnerRows,
   ...typescriptRows,
+  ...packageManagerRows,
 ];

@@ -1,9 +1,8 @@
 // @ts-check
-import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../free-port.mjs";
 
 export const xvfb = "/usr/bin/Xvfb";
 export const webkitDriver = "/usr/bin/WebKitWebDriver";
@@ -42,7 +41,9 @@ export async function openInWebKit(app, address) {
 
 /** The browser that WebKitGTK brings along: `/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser`, say. */
 function miniBrowser() {
-  for (const architecture of readdirSync("/usr/lib").filter((name) => name.endsWith("-linux-gnu"))) {
+  for (const architecture of readdirSync("/usr/lib").filter((name) =>
+    name.endsWith("-linux-gnu"),
+  )) {
     const folder = join("/usr/lib", architecture);
     const version = readdirSync(folder).find((name) => name.startsWith("webkit2gtk-4"));
     if (version !== undefined) return join(folder, version, "MiniBrowser");
@@ -68,13 +69,4 @@ async function post(address, body) {
   const { value } = /** @type {{ value: any }} */ (await answer.json());
   if (!answer.ok) throw new Error(`${webkitDriver}: ${value.message ?? JSON.stringify(value)}`);
   return value;
-}
-
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -3,6 +3,7 @@
 
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { freePort } from "../free-port.mjs";
 import { page, pageScript } from "../page.mjs";
 
 /**
@@ -113,7 +114,7 @@ function rollup(name, packages, program, args) {
   return {
     name,
     family: "Bundlers",
-    quick: name === "Rolldown",
+    ...(name === "Rolldown" ? { quick: true } : {}),
     install: packages,
     files,
     version: async (app) => `${name} ${await app.version(main)}`,
@@ -148,15 +149,10 @@ export const bundlerRows = [
     { "@rspack/core": "1", "@rspack/cli": "1" },
     "@rspack/cli/bin/rspack.js",
   ),
-  rollup(
-    "Rollup",
-    { rollup: "4", "@rollup/plugin-node-resolve": "16" },
-    "rollup/dist/bin/rollup",
-    {
-      page: ["--plugin=node-resolve={browser:true}"],
-      program: ["--plugin=node-resolve={exportConditions:['node']}"],
-    },
-  ),
+  rollup("Rollup", { rollup: "4", "@rollup/plugin-node-resolve": "16" }, "rollup/dist/bin/rollup", {
+    page: ["--plugin=node-resolve={browser:true}"],
+    program: ["--plugin=node-resolve={exportConditions:['node']}"],
+  }),
   rollup("Rolldown", { rolldown: "1" }, "rolldown/bin/cli.mjs", {
     page: ["--platform=browser"],
     program: ["--platform=node"],
@@ -196,10 +192,11 @@ export const bundlerRows = [
     version: async (app) => `Parcel ${await app.version("parcel")}`,
     parts: {
       development: async (app) => {
-        const args = [app.module("parcel/lib/bin.js"), "serve", "index.html", "--port=0"];
-        const ready = /running at (http:\S+)[^]*Built in/;
-        const { address } = await app.start(process.execPath, args, ready);
-        return app.visit(address.endsWith("/") ? address : `${address}/`);
+        const port = await freePort();
+        const program = app.module("parcel/lib/bin.js");
+        const args = [program, "serve", "index.html", `--port=${port}`];
+        await app.start(process.execPath, args, /Built in/);
+        return app.visit(`http://localhost:${port}/`);
       },
       build: async (app) => {
         await build(app, "parcel/lib/bin.js", ["build", "index.html", "--dist-dir=out"]);

@@ -35,10 +35,11 @@ function node(version, permission) {
   return {
     name: `Node.js ${major}`,
     family: "Runtimes",
-    quick: version === undefined,
+    ...(version === undefined ? { quick: true } : {}),
     install: version === undefined ? {} : { [packaged]: version },
     files,
-    version: async (app) => `Node.js ${(await app.run(program(app), ["--version"])).trim().slice(1)}`,
+    version: async (app) =>
+      `Node.js ${(await app.run(program(app), ["--version"])).trim().slice(1)}`,
     parts: {
       "`import`": (app) => app.runJob(program(app), ["import.mjs"]),
       "`require`": (app) => app.runJob(program(app), ["require.cjs"]),

@@ -1,12 +1,16 @@
 // @ts-check
-/** Package managers: each installs the packages in an application of its own, and runs program and command line. */
+/** Package managers: each installs the packages into an application, and runs a program and the command line. */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { agent } from "../../../scripts/project.mjs";
 
 /**
  * @typedef {import("../row.mjs").Row} Row
  * @typedef {import("../application.mjs").Application} Application
  */
 
-/** Where nothing of the manager itself is found. */
+/** The application's folder: beside it is the package manager itself. */
 const cwd = "project";
 
 const files = {
@@ -16,3 +20,113 @@ const files = {
     await runInProgram(connect);
   `,
 };
+
+/**
+ * The command line's exit code is the command's.
+ *
+ * @param {Application} app
+ * @param {string} program
+ * @param {readonly string[]} args
+ */
+async function runCommandLine(app, program, args) {
+  // Without a package of the agent, the one that was built.
+  const env = Object.keys(app.surroundings.tarballs).length > 1 ? {} : { SANDPIPE_AGENT: agent };
+  const command = [program, ...args, "sandpipe", "run", "--", "sh", "-c", "echo ran; exit 7"];
+  const script = `"$@"; echo "ended with $?"`;
+  const said = await app.run("sh", ["-c", script, "sh", ...command], { cwd, env });
+  if (!/^ran\n(.*\n)*ended with (7|1)\n$/m.test(said)) throw new Error(`sandpipe run: ${said}`);
+}
+
+/** @param {Application} app */
+function dependencies({ surroundings: { tarballs } }) {
+  const overrides = Object.fromEntries(
+    Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]),
+  );
+  return { sandpipe: overrides["sandpipe"] ?? "", overrides };
+}
+
+/**
+ * @param {Application} app
+ * @param {object} [more]
+ */
+async function writeManifest(app, more = {}) {
+  const { sandpipe } = dependencies(app);
+  const manifest = { name: "project", private: true, dependencies: { sandpipe }, ...more };
+  await writeFile(join(app.path, cwd, "package.json"), JSON.stringify(manifest));
+}
+
+const pnpm = "pnpm/bin/pnpm.mjs";
+const yarn = "@yarnpkg/cli-dist/bin/yarn.js";
+
+/** A newer Node.js than this project's, which pnpm needs. */
+const nodePackage = `node-linux-${process.arch}`;
+
+/**
+ * @param {string} linker
+ * @returns {(app: Application) => Promise<unknown>}
+ */
+const yarnPart = (linker) => async (app) => {
+  const { sandpipe: _, ...resolutions } = dependencies(app).overrides;
+  await writeManifest(app, { resolutions });
+  await app.write({
+    "project/yarn.lock": "",
+    "project/.yarnrc.yml": `nodeLinker: ${linker}\nenableImmutableInstalls: false\n`,
+  });
+  await app.run(process.execPath, [app.module(yarn), "install"], { cwd });
+  await runCommandLine(app, process.execPath, [app.module(yarn)]);
+  return app.runJob(process.execPath, [app.module(yarn), "node", "main.mjs"], { cwd });
+};
+
+/** @type {Row[]} */
+export const packageManagerRows = [
+  {
+    name: "npm",
+    family: "Package managers",
+    bare: true,
+    files,
+    version: async (app) => `npm ${(await app.run("npm", ["--version"])).trim()}`,
+    parts: {
+      "`npm install`": async (app) => {
+        const { sandpipe: _, ...overrides } = dependencies(app).overrides;
+        await writeManifest(app, { overrides });
+        await app.run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd });
+        await runCommandLine(app, "npx", []);
+        return app.runJob(process.execPath, ["main.mjs"], { cwd });
+      },
+    },
+  },
+  {
+    name: "pnpm",
+    family: "Package managers",
+    bare: true,
+    install: { pnpm: "12.21.0", [nodePackage]: "24" },
+    files,
+    version: async (app) => `pnpm ${await app.version("pnpm")}`,
+    parts: {
+      "`pnpm install`": async (app) => {
+        const { sandpipe: _, ...overrides } = dependencies(app).overrides;
+        await writeManifest(app);
+        await app.write({
+          "project/pnpm-workspace.yaml": `overrides: ${JSON.stringify(overrides)}\n`,
+        });
+        const node = app.module(`${nodePackage}/bin/node`);
+        const args = [app.module(pnpm), "install", "--no-frozen-lockfile"];
+        await app.run(node, args, { cwd });
+        await runCommandLine(app, node, [app.module(pnpm), "exec"]);
+        return app.runJob(node, ["main.mjs"], { cwd });
+      },
+    },
+  },
+  {
+    name: "Yarn",
+    family: "Package managers",
+    bare: true,
+    install: { "@yarnpkg/cli-dist": "4" },
+    files,
+    version: async (app) => `Yarn ${await app.version("@yarnpkg/cli-dist")}`,
+    parts: {
+      "node-modules": yarnPart("node-modules"),
+      "Plug'n'Play": yarnPart("pnp"),
+    },
+  },
+];

@@ -77,7 +77,7 @@ function browserRow(name, browser, [program = "", ...args]) {
   return {
     name,
     family: "Browsers, without a bundler",
-    quick: browser === "chromium",
+    ...(browser === "chromium" ? { quick: true } : {}),
     files,
     version: async (app) => {
       const said = await app.run(program, args);

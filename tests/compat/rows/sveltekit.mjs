@@ -25,18 +25,6 @@ async function start(app) {
   return (await app.start(node(app), ["build/index.js"], ready, { env })).address;
 }
 
-/**
- * @param {string} address
- * @param {Application} app
- */
-async function ask(address, app) {
-  const url = new URL("endpoint", address.endsWith("/") ? address : `${address}/`);
-  const answer = await fetch(url, { method: "POST", body: JSON.stringify(app.agent) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`the endpoint answered ${answer.status}: ${text}`);
-  return JSON.parse(text);
-}
-
 /** @type {Row[]} */
 export const svelteRows = [
   {
@@ -83,9 +71,9 @@ export const svelteRows = [
     prepare: (app) => app.run(node(app), [app.module("vite/bin/vite.js"), "build"]),
     parts: {
       "page, development": async (app) => app.visit(await develop(app)),
-      "endpoint, development": async (app) => ask(await develop(app), app),
+      "endpoint, development": async (app) => app.ask(new URL("endpoint", await develop(app)).href),
       "page, build": async (app) => app.visit(await start(app)),
-      "endpoint, build": async (app) => ask(await start(app), app),
+      "endpoint, build": async (app) => app.ask(new URL("endpoint", await start(app)).href),
     },
   },
 ];

@@ -43,6 +43,13 @@ const SURROUNDINGS = {
 /** @type {Record<string, string>} a resolution, and the modules that go with it */
 const RESOLUTIONS = { node10: "ES2022", node16: "Node16", nodenext: "NodeNext", bundler: "ES2022" };
 
+/** One of each kind. */
+const QUICK_PARTS = [
+  "node10, with the DOM library",
+  "nodenext, without it, with Node.js's types",
+  "bundler, without either",
+];
+
 /**
  * @param {string} version
  * @returns {Row}
@@ -68,7 +75,7 @@ function typescript(version) {
   return {
     name: `TypeScript ${version}`,
     family: "TypeScript, with `skipLibCheck: false`",
-    quick: version === "6",
+    ...(version === "6" ? { quick: QUICK_PARTS } : {}),
     install: { typescript: version, "@types/node": "20" },
     files,
     version: async (app) => `TypeScript ${await app.version("typescript")}`,

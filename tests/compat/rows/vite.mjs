@@ -13,7 +13,7 @@ function vite(version) {
   return {
     name: `Vite ${version}`,
     family: "Bundlers",
-    quick: version === "8",
+    ...(version === "8" ? { quick: true } : {}),
     install: { vite: version },
     files: { "index.html": page("./main.js"), "main.js": pageScript },
     version: async (app) => `Vite ${await app.version("vite")}`,

@@ -35,7 +35,7 @@ export const workerRows = [
         await cp(new URL("../../edge/workerd.capnp", import.meta.url), config);
         const worker = await startWorkerd(config);
         try {
-          return await ask(worker.url, app);
+          return await app.ask(worker.url);
         } finally {
           await worker.stop();
         }
@@ -61,19 +61,8 @@ export const workerRows = [
         const program = app.module(`node-linux-${process.arch}/bin/node`);
         const args = [app.module("wrangler/bin/wrangler.js"), "dev", "--ip=127.0.0.1", "--port=0"];
         const { address } = await app.start(program, args, /Ready on (http:\S+)/);
-        return ask(address, app);
+        return app.ask(address);
       },
     },
   },
 ];
-
-/**
- * @param {string} address
- * @param {import("../application.mjs").Application} app
- */
-async function ask(address, app) {
-  const answer = await fetch(address, { method: "POST", body: JSON.stringify(app.agent) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`the worker answered ${answer.status}: ${text}`);
-  return JSON.parse(text);
-}
