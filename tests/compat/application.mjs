@@ -24,6 +24,9 @@ const TYPES = new Map([
   [".json", "application/json"],
 ]);
 
+/** The most that an error has of what a server printed. */
+const MAX_SAID_LENGTH = 4000;
+
 /**
  * @typedef {object} ProgramOptions
  * @property {string} [cwd] below the application's folder
@@ -35,6 +38,8 @@ export class Application {
   #mark = marker();
   /** @type {import("node:http").Server[]} */
   #servers = [];
+  /** What the program that was started last has printed. */
+  #said = () => "";
 
   /** @param {import("./row.mjs").Surroundings} surroundings */
   static async create(surroundings) {
@@ -143,11 +148,12 @@ export class Application {
    * @param {readonly string[]} args
    * @param {RegExp} ready what it says when it is ready
    * @param {ProgramOptions} [options]
-   * @returns {Promise<{ address: string, said: () => string }>} the first group that matched
+   * @returns {Promise<{ address: string }>} the first group that matched
    */
   async start(program, args, ready, options) {
     const child = this.#spawn(program, args, options);
     let said = "";
+    this.#said = () => said;
     const address = await new Promise((resolve, reject) => {
       const hear = (/** @type {string} */ text) => {
         said += text;
@@ -159,7 +165,7 @@ export class Application {
       child.once("error", reject);
       child.once("close", (code) => reject(new Error(`${program} ended with ${code}: ${said}`)));
     });
-    return { address, said: () => said };
+    return { address };
   }
 
   /**
@@ -253,8 +259,9 @@ export class Application {
     const body = JSON.stringify(this.agent);
     const answer = await fetch(address, { method: "POST", headers, body });
     const text = await answer.text();
-    if (!answer.ok) throw new Error(`${address} answered ${answer.status}: ${text}`);
-    return JSON.parse(text);
+    if (answer.ok) return JSON.parse(text);
+    const said = this.#said().trim().slice(-MAX_SAID_LENGTH);
+    throw new Error(`${address} answered ${answer.status}: ${said || text}`);
   }
 
   /** Ends all that it has started. */

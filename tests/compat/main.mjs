@@ -15,6 +15,12 @@ import { rows } from "./rows.mjs";
 import { document, verdict } from "./table.mjs";
 import { withSurroundings } from "./surroundings.mjs";
 
+/** How many rows run at a time. */
+const LANES = 2;
+
+/** The most lines of an error that are shown. */
+const MAX_ERROR_LINES = 40;
+
 await command(async () => {
   const names = process.argv.slice(2).map((name) => name.toLowerCase());
   const chosen = rows.filter(
@@ -24,20 +30,21 @@ await command(async () => {
     console.error(`There is no such row, only: ${rows.map(({ name }) => name).join(", ")}.`);
     return 2;
   }
-  /** @type {import("./row.mjs").Result[]} */
-  const results = [];
+  const left = chosen.entries();
+  /** @type {import("./row.mjs").Result[][]} */
+  const ofRows = chosen.map(() => []);
   await withSurroundings("registry", async (surroundings) => {
-    for (const row of chosen) {
-      await runRow(row, surroundings, (result) => {
-        results.push(result);
-        const { row, part, failure, ms } = result;
-        console.log(
-          `${failure === undefined ? "✔" : "✖"} ${row}, ${part}: ${verdict(result)} (${seconds(ms)})`,
-        );
-        if (failure !== undefined) console.log(failure.replaceAll(/^/gm, "    "));
-      });
-    }
+    const lane = async () => {
+      for (const [index, row] of left) {
+        await runRow(row, surroundings, (result) => {
+          ofRows[index]?.push(result);
+          show(result);
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
   });
+  const results = ofRows.flat();
   const failed = results.filter(({ failure }) => failure !== undefined).length;
   console.log(`${results.length - failed} passed, ${failed} failed`);
   // A part of it is not the whole.
@@ -47,3 +54,12 @@ await command(async () => {
   }
   return failed === 0 ? 0 : 1;
 });
+
+/** @param {import("./row.mjs").Result} result */
+function show(result) {
+  const { row, part, failure, ms } = result;
+  const mark = failure === undefined ? "✔" : "✖";
+  console.log(`${mark} ${row}, ${part}: ${verdict(result)} (${seconds(ms)})`);
+  const lines = failure?.split("\n").slice(0, MAX_ERROR_LINES) ?? [];
+  for (const line of lines) console.log(`    ${line}`);
+}

@@ -18,6 +18,19 @@ const route = `
   }
 `;
 
+const edgeRoute = `
+  import { connect } from "sandpipe";
+  import { job } from "../../job.mjs";
+  export const config = { runtime: "edge" };
+  export default async function handler(request) {
+    return Response.json(await job(connect, { ...(await request.json()) }));
+  }
+`;
+
+const edgeRouteWithLine = edgeRoute
+  .replace('"sandpipe";', '"sandpipe";\n  import wasm from "sandpipe/sandpipe.wasm?module";')
+  .replace("...(await request.json())", "...(await request.json()), wasm");
+
 const client = {
   "app/layout.js": `
     export default function Layout({ children }) {
@@ -87,19 +100,19 @@ function nextEdge(bundler, flag) {
     install,
     files: {
       // Not in app/: there Next.js 16.4 builds no edge route at all with webpack.
-      "pages/api/edge.js": `
-        import { connect } from "sandpipe";
-        import { job } from "../../job.mjs";
-        export const config = { runtime: "edge" };
-        export default async function handler(request) {
-          return Response.json(await job(connect, await request.json()));
-        }
-      `,
+      "pages/api/edge.js": edgeRoute,
     },
     version: async (app) => `Next.js ${await app.version("next")}, ${bundler}`,
     prepare: (app) => app.run(process.execPath, [app.module(program), "build", flag]),
     parts: {
       "edge API route": async (app) => app.ask(`${await start(app)}/api/edge`),
+    },
+    lines: {
+      "edge API route": {
+        text: '`connect({ …, wasm })`, with `import wasm from "sandpipe/sandpipe.wasm?module"`',
+        named: /import it as sandpipe\/sandpipe\.wasm\) with connect\(\{ wasm \}\)/,
+        files: { "pages/api/edge.js": edgeRouteWithLine },
+      },
     },
   };
 }
