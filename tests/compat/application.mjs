@@ -83,7 +83,9 @@ export class Application {
     ];
     const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
     if (wanted.length > 0) {
-      await this.run("npm", ["install", "--prefer-offline", ...quiet, ...wanted]);
+      // The workspace has no package of the agent, and needs no registry.
+      const how = tools === "workspace" ? ["--offline", "--omit=optional"] : ["--prefer-offline"];
+      await this.run("npm", ["install", ...how, ...quiet, ...wanted]);
     }
     if (tools === "workspace") {
       for (const name of Object.keys(packages)) {

@@ -2,27 +2,35 @@
 /**
  * `npm run compat [-- NAME…]`: installs the packed packages into fresh applications, one a row, has each do the
  * main job, prints the table and writes docs/compatibility.md. With names: the rows whose name has one of them,
- * and nothing is written.
+ * and nothing is written. With `--packed DIR`: the packages that `npm run pack` has put there.
  */
 
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { command } from "../../scripts/command.mjs";
 import { seconds } from "../../scripts/progress.mjs";
 import { root } from "../../scripts/project.mjs";
+import { packAll, packed } from "./packages.mjs";
 import { runRow } from "./row.mjs";
 import { rows } from "./rows.mjs";
 import { document, verdict } from "./table.mjs";
 import { withSurroundings } from "./surroundings.mjs";
 
 /** How many rows run at a time. */
-const LANES = 2;
+const LANES = 3;
 
 /** The most lines of an error that are shown. */
 const MAX_ERROR_LINES = 40;
 
 await command(async () => {
-  const names = process.argv.slice(2).map((name) => name.toLowerCase());
+  const { values, positionals } = parseArgs({
+    options: { packed: { type: "string" } },
+    allowPositionals: true,
+  });
+  const names = positionals.map((name) => name.toLowerCase());
+  const folder = values.packed;
+  const pack = folder === undefined ? packAll : () => packed(resolve(folder));
   const chosen = rows.filter(
     ({ name }) => names.length === 0 || names.some((part) => name.toLowerCase().includes(part)),
   );
@@ -33,7 +41,7 @@ await command(async () => {
   const left = chosen.entries();
   /** @type {import("./row.mjs").Result[][]} */
   const ofRows = chosen.map(() => []);
-  await withSurroundings("registry", async (surroundings) => {
+  await withSurroundings("registry", pack, async (surroundings) => {
     const lane = async () => {
       for (const [index, row] of left) {
         await runRow(row, surroundings, (result) => {

@@ -42,7 +42,7 @@ const STEP_TIMEOUT_MS = 300_000;
 /**
  * @typedef {object} Surroundings
  * @property {import("./inside/job.mjs").Agent} agent
- * @property {Record<string, string>} tarballs the packed packages, by their names
+ * @property {import("./packages.mjs").Tarballs} tarballs
  * @property {import("./truth.mjs").Found} truth
  * @property {import("./browsers/visits.mjs").Visits} visits
  * @property {"registry" | "workspace"} tools where what a row installs beside the package comes from

@@ -28,7 +28,7 @@ const edgeRoute = `
 `;
 
 const edgeRouteWithLine = edgeRoute
-  .replace('"sandpipe";', '"sandpipe";\n  import wasm from "sandpipe/sandpipe.wasm?module";')
+  .replace('"sandpipe";', '"sandpipe";\n  import wasm from "../../node_modules/sandpipe/sandpipe.wasm?module";')
   .replace("...(await request.json())", "...(await request.json()), wasm");
 
 const client = {
@@ -109,7 +109,7 @@ function nextEdge(bundler, flag) {
     },
     lines: {
       "edge API route": {
-        text: '`connect({ …, wasm })`, with `import wasm from "sandpipe/sandpipe.wasm?module"`',
+        text: '`connect({ …, wasm })`, with `import wasm from "../../node_modules/sandpipe/sandpipe.wasm?module"`',
         named: /import it as sandpipe\/sandpipe\.wasm\) with connect\(\{ wasm \}\)/,
         files: { "pages/api/edge.js": edgeRouteWithLine },
       },
