@@ -11,6 +11,9 @@ import { parseArgs } from "node:util";
 import { command } from "../../scripts/command.mjs";
 import { seconds } from "../../scripts/progress.mjs";
 import { root } from "../../scripts/project.mjs";
+import { buildEverything } from "../../scripts/build/everything.mjs";
+import { prepareBrowsers } from "../../scripts/setup/browsers.mjs";
+import { setUpMachine } from "../../scripts/setup/machine.mjs";
 import { packAll, packed } from "./packages.mjs";
 import { runRow } from "./row.mjs";
 import { rows } from "./rows.mjs";
@@ -29,6 +32,9 @@ await command(async () => {
     allowPositionals: true,
   });
   const names = positionals.map((name) => name.toLowerCase());
+  await setUpMachine();
+  await prepareBrowsers();
+  await buildEverything();
   const folder = values.packed;
   const pack = folder === undefined ? packAll : () => packed(resolve(folder));
   const chosen = rows.filter(

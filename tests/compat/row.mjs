@@ -3,8 +3,6 @@
  * A row is one application: what it has installed, its files, and the ways in which it does the main job. Its
  * parts are the lines of the table.
  *
- * @typedef {import("./application.mjs").Application} Application
- *
  * @typedef {object} Row
  * @property {string} name such as `Vite 5`
  * @property {string} family the heading that it is under

@@ -1,4 +1,5 @@
 // @ts-check
+/* global location */
 /**
  * Does the main job in a page that is told of the agent by its address's fragment, which no server sees, and
  * reports what it found to whoever opened it.

@@ -28,7 +28,10 @@ const edgeRoute = `
 `;
 
 const edgeRouteWithLine = edgeRoute
-  .replace('"sandpipe";', '"sandpipe";\n  import wasm from "../../node_modules/sandpipe/sandpipe.wasm?module";')
+  .replace(
+    '"sandpipe";',
+    '"sandpipe";\n  import wasm from "../../node_modules/sandpipe/sandpipe.wasm?module";',
+  )
   .replace("...(await request.json())", "...(await request.json()), wasm");
 
 const client = {
