@@ -71,9 +71,9 @@ await command(async () => {
 
 /** @param {import("./row.mjs").Result} result */
 function show(result) {
-  const { row, part, failure, ms } = result;
+  const { version, part, failure, ms } = result;
   const mark = failure === undefined ? "✔" : "✖";
-  console.log(`${mark} ${row}, ${part}: ${verdict(result)} (${seconds(ms)})`);
+  console.log(`${mark} ${version}, ${part}: ${verdict(result)} (${seconds(ms)})`);
   const lines = failure?.split("\n").slice(0, MAX_ERROR_LINES) ?? [];
   for (const line of lines) console.log(`    ${line}`);
 }

@@ -51,7 +51,7 @@ const STEP_TIMEOUT_MS = 300_000;
  */
 export async function runRow(row, surroundings, onResult) {
   const app = await Application.create(surroundings);
-  let version = "";
+  let version = row.name;
   try {
     const prepared = await failureOf(app, async () => {
       await app.write(row.files ?? {});
