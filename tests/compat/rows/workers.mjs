@@ -2,10 +2,13 @@
 /** Edge workers. */
 
 import { cp } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { bundleWorker, startWorkerd } from "../../edge/workerd.mjs";
 
 /** @typedef {import("../row.mjs").Row} Row */
+
+const require = createRequire(import.meta.url);
 
 const files = {
   "worker.mjs": `
@@ -25,9 +28,9 @@ export const workerRows = [
     name: "workerd",
     family: "Edge workers",
     quick: true,
-    install: { workerd: "1", vite: "8" },
     files,
-    version: async (app) => `workerd ${await app.version("workerd")}`,
+    // The workspace's own, as is the Vite that builds for it.
+    version: () => `workerd ${require("workerd/package.json").version}`,
     parts: {
       "a worker that Vite built": async (app) => {
         const folder = await bundleWorker(app.path, "worker.mjs");
