@@ -9,6 +9,7 @@ use sandpipe_protocol::{CreateExecRequest, OutputType};
 use wasm_bindgen::prelude::*;
 
 use super::markers::{Markers, Nonce};
+use super::script::Streams;
 use super::shell::{Shell, State};
 use super::turns::Turns;
 use super::{Inner, Session, Sessions, script};
@@ -71,6 +72,7 @@ impl Sessions {
             pid,
             user: request.user,
             unread: Vec::new(),
+            streams: Streams::Shared,
             last_exit_code: 0,
         });
         let opened = match select(pin!(shell.open()), pin!(sleep(READY_TIMEOUT))).await {
@@ -134,6 +136,7 @@ impl Shell {
                 if markers.over() {
                     self.unread = events.collect();
                     self.reader.suspend();
+                    self.streams = Streams::of_opening(markers.exit_code());
                     return Ok(());
                 }
             }

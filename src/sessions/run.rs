@@ -88,7 +88,7 @@ impl Shell {
     ) -> (Result<JsValue>, Option<String>) {
         let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
         let nonce = Nonce::new();
-        let line = script::run(&nonce, script, self.last_exit_code);
+        let line = script::run(&nonce, script, self.last_exit_code, self.streams);
         let output = Output {
             id: self.id.clone(),
             markers: RefCell::new(Markers::new(&nonce)),

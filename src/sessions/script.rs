@@ -23,14 +23,39 @@ pub(super) fn arguments(shell: &str) -> Vec<String> {
     arguments.iter().map(|argument| (*argument).to_owned()).collect()
 }
 
+/// How a script gets the streams of the session's shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Streams {
+    /// Opened anew, as pipes can be: a program may leave its own non-blocking (`O_NONBLOCK` belongs to the open
+    /// file description, POSIX, fcntl), and a marker that finds the pipe full would be lost.
+    Reopened,
+    /// The shell's own. A socket, which an agent may use in place of a pipe, can't be opened.
+    Shared,
+}
+
+impl Streams {
+    /// What the exit code of the opening says.
+    pub(super) fn of_opening(exit_code: Option<i32>) -> Self {
+        if exit_code == Some(0) { Self::Reopened } else { Self::Shared }
+    }
+
+    /// The redirections. Where the streams can't be opened (`set -r`), the shell says so on its stderr of before.
+    fn redirections(self) -> &'static str {
+        match self {
+            Self::Reopened => "2>&9 >/dev/fd/8 2>/dev/fd/9",
+            Self::Shared => ">&8 2>&9",
+        }
+    }
+}
+
 /// Prepares the shell: no prompts, nothing that it says or does by itself (a session that is idle is
 /// not to end by `TMOUT`), and the descriptors: only scripts have the session's output, so that prompts
-/// which a script sets are not in it.
+/// which a script sets are not in it. Its exit code is 0 where the streams can be opened anew.
 pub(super) fn opening(nonce: &Nonce) -> String {
     let end = end(nonce, 0);
     format!(
         "PS1= PS2=; unset PROMPT_COMMAND ENV HISTFILE MAIL MAILPATH MAILCHECK TMOUT; \
-         exec 8>&1 9>&2 >/dev/null 2>&1{end}"
+         exec 8>&1 9>&2 >/dev/null 2>&1; \\command : >/dev/fd/8 2>/dev/fd/9{end}"
     )
 }
 
@@ -48,11 +73,8 @@ pub(super) fn is_repeated(nonce: &Nonce, printed: &str) -> bool {
 /// first line says that the script begins, so not before it has arrived, and gives back the `$?` of
 /// the run before; where it can't say so, the script does not begin. Where the shell can't read it
 /// (`set -r`), only its result comes: dash takes that for the end of the whole line, but for `command`.
-///
-/// The script gets the streams opened anew: a program may leave its own non-blocking (`O_NONBLOCK` belongs
-/// to the open file description, POSIX, fcntl), and a marker that finds the pipe full would be
-/// lost. Where they can't be opened (`set -r`), the shell says so on its stderr of before.
-pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
+pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32, streams: Streams) -> String {
+    let redirections = streams.redirections();
     let begin = marker(nonce, "b", "", 1);
     let result = marker(nonce, "x%d", STATUS, 8);
     let last = match last_exit_code {
@@ -63,7 +85,7 @@ pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32) -> String {
     };
     let delimiter = delimiter(script, nonce.as_str());
     format!(
-        "\\command . /dev/fd/7 </dev/null 2>&9 >/dev/fd/8 2>/dev/fd/9 8>&- 9>&- 7<<'{delimiter}'; \
+        "\\command . /dev/fd/7 </dev/null {redirections} 8>&- 9>&- 7<<'{delimiter}'; \
          {{ {KEEP_STATUS}; {result}; }}\n\
          {{ {begin}; \\command exec 7<&-; }} 2>/dev/null || \\command return{last}\n\
          {script}\n\
@@ -118,9 +140,14 @@ kill -CONT "-$1""#;
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
     use std::process::{Command, Stdio};
 
+    use sandpipe_protocol::OutputType;
+
+    use super::super::markers::Markers;
     use super::*;
 
     /// What a session's shell of this name prints when it is given some lines.
@@ -144,6 +171,44 @@ mod tests {
         assert!(is_repeated(&nonce, &format!("hello\n{}", opening(&nonce))));
         assert!(!is_repeated(&nonce, &opening(&Nonce::new())));
         assert!(!is_repeated(&nonce, &carried_out("sh", &nonce, "")));
+    }
+
+    #[test]
+    fn a_shell_whose_streams_are_sockets_runs_scripts_too() {
+        for shell in ["bash", "dash"] {
+            let nonce = Nonce::new();
+            let [(stdout, their_stdout), (stderr, their_stderr)] =
+                [(); 2].map(|()| UnixStream::pair().unwrap());
+            let mut shell = Command::new(shell)
+                .args(arguments(shell))
+                .stdin(Stdio::piped())
+                .stdout(OwnedFd::from(their_stdout))
+                .stderr(OwnedFd::from(their_stderr))
+                .spawn()
+                .unwrap();
+            let mut stdin = shell.stdin.take().unwrap();
+            let mut streams = [(OutputType::Stdout, stdout), (OutputType::Stderr, stderr)]
+                .map(|(kind, stream)| (kind, BufReader::new(stream).split(b'\x1e')));
+            let mut read_to_end = || {
+                let mut markers = Markers::new(&nonce);
+                for (kind, parts) in &mut streams {
+                    let mut said = String::new();
+                    while !said.contains(":e0,") {
+                        said = String::from_utf8(parts.next().unwrap().unwrap()).unwrap();
+                        let _output = markers.feed(*kind, &format!("{said}\x1e"));
+                    }
+                }
+                assert!(markers.over());
+                markers.exit_code()
+            };
+            write!(stdin, "{}", opening(&nonce)).unwrap();
+            let streams = Streams::of_opening(read_to_end());
+            assert_eq!(streams, Streams::Shared);
+            write!(stdin, "{}{}", run(&nonce, "(exit 7)", 0, streams), end(&nonce, 0)).unwrap();
+            assert_eq!(read_to_end(), Some(7));
+            drop(stdin);
+            shell.wait().unwrap();
+        }
     }
 
     #[test]

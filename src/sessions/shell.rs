@@ -4,6 +4,8 @@ use crate::execs::output_reader::OutputReader;
 use crate::request::ExecId;
 use crate::transport::Transport;
 
+use super::script::Streams;
+
 /// The shell of a session, as a run uses it.
 #[derive(Debug)]
 pub(super) struct Shell {
@@ -16,6 +18,8 @@ pub(super) struct Shell {
     pub(super) reader: OutputReader,
     /// What was read behind the end of the last run.
     pub(super) unread: Vec<ExecStdout>,
+    /// Whether it can open its streams anew.
+    pub(super) streams: Streams,
     /// `$?`.
     pub(super) last_exit_code: i32,
 }
