@@ -7,10 +7,7 @@
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { buildConsole } from "./build/console.mjs";
-import { buildCore } from "./build/core.mjs";
-import { buildNpmPackage } from "./build/npm-package.mjs";
-import { buildWasmTools } from "./build/wasm-tools.mjs";
+import { buildAllButAgent } from "./build/everything.mjs";
 import { mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
 import { buildAgentPackage } from "./pack/agent-package.mjs";
@@ -40,10 +37,7 @@ await command(async () => {
   await setUpMachine();
   await prepareMuslTargets();
   await preparePodman();
-  await buildWasmTools();
-  await buildCore();
-  await buildNpmPackage();
-  await buildConsole();
+  await buildAllButAgent();
   const agentPackage = await buildAgentPackage(agentTarget);
 
   const context = join(target, "image");

@@ -7,10 +7,7 @@
 
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
-import { buildConsole } from "./build/console.mjs";
-import { buildCore } from "./build/core.mjs";
-import { buildNpmPackage } from "./build/npm-package.mjs";
-import { buildWasmTools } from "./build/wasm-tools.mjs";
+import { buildAllButAgent } from "./build/everything.mjs";
 import { command } from "./command.mjs";
 import { packAll } from "./pack/tarballs.mjs";
 import { setUpMachine } from "./setup/machine.mjs";
@@ -25,10 +22,7 @@ await command(async () => {
   if (process.env["npm_config_loglevel"] === "silent") return packQuietly();
   await setUpMachine();
   await prepareMuslTargets();
-  await buildWasmTools();
-  await buildCore();
-  await buildNpmPackage();
-  await buildConsole();
+  await buildAllButAgent();
   // From where it was run: npm runs scripts in the project's root.
   await packAll(resolve(process.env["INIT_CWD"] ?? "", folder));
   return 0;

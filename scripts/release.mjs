@@ -4,7 +4,7 @@
  * each once it can be seen to be there. It can be run again: what is published stays as it is.
  */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { PLACEHOLDER, workspace } from "./build/workspace.mjs";
@@ -38,10 +38,19 @@ await command(async () => {
     console.error(`This can't be published:\n${reasons.map((line) => `  ${line}`).join("\n")}`);
     return 1;
   }
-  for (const { os, cpu } of AGENT_TARGETS) {
-    const tarball = join(folder, `sandpipe-agent-${os}-${cpu}-${version}.tgz`);
-    await publish({ name: `@sandpipe/agent-${os}-${cpu}`, version, tarball });
+  // What depends on the others comes last.
+  const releases = [
+    ...AGENT_TARGETS.map(({ os, cpu }) => ({
+      name: `@sandpipe/agent-${os}-${cpu}`,
+      tarball: join(folder, `sandpipe-agent-${os}-${cpu}-${version}.tgz`),
+    })),
+    { name: "sandpipe", tarball: join(folder, `sandpipe-${version}.tgz`) },
+  ];
+  const missing = releases.find(({ tarball }) => !existsSync(tarball));
+  if (missing !== undefined) {
+    console.error(`There is no ${missing.tarball}: run \`npm run pack -- DIR\` first.`);
+    return 1;
   }
-  await publish({ name: "sandpipe", version, tarball: join(folder, `sandpipe-${version}.tgz`) });
+  for (const release of releases) await publish({ ...release, version });
   return 0;
 });

@@ -38,7 +38,11 @@ const SUITES = [
   { name: "tools", browser: false, run: () => nodeTests("tools") },
   { name: "cli", browser: false, run: () => nodeTests("cli") },
   { name: "faults", browser: false, run: faultTests },
-  { name: "packaging", browser: true, run: () => nodeTests("packaging") },
+  {
+    name: "packaging",
+    browser: true,
+    run: () => nodeTests("packaging", { flags: ["--test-concurrency=1"] }),
+  },
   { name: "browser", browser: true, run: () => nodeTests("browser") },
   { name: "edge", browser: false, run: () => nodeTests("edge") },
 ];

@@ -90,8 +90,9 @@ function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
   return {
     reason: `There is no sandpipe-agent: ${own}, an optional dependency of sandpipe, is not installed, and none is in PATH`,
     hint:
-      "Install with optional dependencies (`npm install --include=optional`), keep sandpipe out of the bundle if " +
-      "your application is bundled, or name an agent in SANDPIPE_AGENT.",
+      "Install with optional dependencies (`npm install --include=optional`); if that changes nothing, remove node_modules " +
+      "and package-lock.json, and install again. Keep sandpipe out of the bundle if your application is bundled, or name " +
+      "an agent in SANDPIPE_AGENT.",
   };
 }
 

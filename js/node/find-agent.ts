@@ -32,8 +32,10 @@ function inPackage(platform: string): string | undefined {
 
 function inCheckout(): string | undefined {
   try {
-    const isCheckout = existsSync(new URL("../../crates/agent/Cargo.toml", import.meta.url));
-    const built = fileURLToPath(new URL("../../target/release/sandpipe-agent", import.meta.url));
+    // Bundlers take `new URL("…", import.meta.url)` for a file that has to be there.
+    const here = import.meta.url;
+    const isCheckout = existsSync(new URL("../../crates/agent/Cargo.toml", here));
+    const built = fileURLToPath(new URL("../../target/release/sandpipe-agent", here));
     return isCheckout && existsSync(built) ? built : undefined;
   } catch {
     // As above.

@@ -1,6 +1,5 @@
 // @ts-check
 import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -9,6 +8,7 @@ import { step } from "../progress.mjs";
 import { bindings, root, target } from "../project.mjs";
 import { wasmBindgen } from "./wasm-tools.mjs";
 import { whenChanged } from "./when-changed.mjs";
+import { withoutLocalPaths } from "./without-local-paths.mjs";
 
 const compiled = join(target, "wasm32-unknown-unknown", "wasm", "sandpipe.wasm");
 const wasmOpt = join(root, "node_modules", "binaryen", "bin", "wasm-opt");
@@ -30,17 +30,13 @@ const WASM_FEATURES = [
   "simd",
 ];
 
-/** Where the crates are on this machine; the module, which has the paths of sources, is not to tell. */
-const crates = join(process.env["CARGO_HOME"] ?? join(homedir(), ".cargo"), "registry", "src");
-const rustflags = JSON.stringify([`--remap-path-prefix=${crates}=crates`]);
-
 /** Compiles the core to WebAssembly, optimised, with its bindings: js/core. */
 export async function buildCore() {
   const optimised = ["--target", "wasm32-unknown-unknown", "--profile", "wasm"];
   await step("core", () =>
     mustRun("cargo", [
       ...["build", "--package", "sandpipe", "--lib", ...optimised],
-      ...["--config", `target.wasm32-unknown-unknown.rustflags=${rustflags}`],
+      ...withoutLocalPaths("wasm32-unknown-unknown"),
     ]),
   );
 

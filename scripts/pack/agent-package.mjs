@@ -2,6 +2,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustRun } from "../child-process.mjs";
+import { withoutLocalPaths } from "../build/without-local-paths.mjs";
 import { step } from "../progress.mjs";
 import { dist, root, target } from "../project.mjs";
 
@@ -11,32 +12,25 @@ const PROGRAM = "sandpipe-agent";
 const licenses = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /**
- * Builds the agent for a platform and puts its npm package together. Resolves the package's folder.
+ * Builds the agent for a platform and puts its npm package together, beside the root package in dist/, of which it
+ * has the version. Resolves the package's folder.
  *
  * @param {AgentTarget} agentTarget
  */
-export async function buildAgentPackage(agentTarget) {
-  const { os, cpu, rust } = agentTarget;
+export async function buildAgentPackage({ os, cpu, rust }) {
   // Without the names of functions it takes a fifth less.
-  const args = ["--release", "--target", rust, "--", "-C", "strip=symbols"];
+  const stripped = ["--", "-C", "strip=symbols"];
   await step(`agent for ${os}-${cpu}`, () =>
-    mustRun("cargo", ["rustc", "--package", PROGRAM, "--bin", PROGRAM, ...args]),
+    mustRun("cargo", [
+      ...["rustc", "--package", PROGRAM, "--bin", PROGRAM, "--release", "--target", rust],
+      ...[...withoutLocalPaths(rust), ...stripped],
+    ]),
   );
-  return assemble(agentTarget, join(target, rust, "release", PROGRAM));
-}
-
-/**
- * Puts the package together beside the root package in dist/, of which it has the version.
- *
- * @param {AgentTarget} agentTarget
- * @param {string} binary
- */
-export function assemble({ os, cpu }, binary) {
   const folder = join(target, "agent-packages", `${os}-${cpu}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const program = join(folder, PROGRAM);
-  copyFileSync(binary, program);
+  copyFileSync(join(target, rust, "release", PROGRAM), program);
   chmodSync(program, 0o755);
   for (const name of licenses) copyFileSync(join(root, name), join(folder, name));
   writeFileSync(join(folder, "README.md"), readme(os, cpu));

@@ -36,7 +36,8 @@ await command(async () => {
   await prepareBrowsers();
   await buildEverything();
   const folder = values.packed;
-  const pack = folder === undefined ? packAll : () => packed(resolve(folder));
+  const pack =
+    folder === undefined ? packAll : () => packed(resolve(process.env["INIT_CWD"] ?? "", folder));
   const chosen = rows.filter(
     ({ name }) => names.length === 0 || names.some((part) => name.toLowerCase().includes(part)),
   );
@@ -56,7 +57,9 @@ await command(async () => {
         });
       }
     };
-    await Promise.all(Array.from({ length: LANES }, lane));
+    // One that fails leaves the others what they run with.
+    const lanes = await Promise.allSettled(Array.from({ length: LANES }, lane));
+    for (const one of lanes) if (one.status === "rejected") throw one.reason;
   });
   const results = ofRows.flat();
   const failed = results.filter(({ failure }) => failure !== undefined).length;

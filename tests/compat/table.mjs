@@ -24,9 +24,10 @@ export function document(results, day) {
   });
   return `# Where it works
 
-\`npm run compat\` wrote this on ${day}. Each line is a fresh application with the packed packages installed, which runs
+\`npm run compat\` wrote this on ${day}. Each name is a fresh application with the packed packages installed. In each line it runs
 a command, aborts one, leaves the stream of one early, and reads 20 MB of output: exit codes, lengths and hashes are
-compared with what a shell says. "works" is: with no configuration at all.
+compared with what is right. "works" is: with no line of configuration for this package. What a tool needs for any package (a flag of
+Jest's for ES modules, a plugin of Rollup's) it has.
 
 ${tables.join("\n")}`;
 }

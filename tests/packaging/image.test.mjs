@@ -26,6 +26,8 @@ describe("the container image", { skip }, () => {
   let folder;
   /** @type {NodeJS.ProcessEnv} */
   let env;
+  /** @type {string[]} */
+  const containers = [];
 
   before(async () => {
     folder = await temporaryFolder();
@@ -47,11 +49,14 @@ runtime = "runc"
       `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${run}"\n`,
     );
     env = { ...process.env, CONTAINERS_CONF: engine, CONTAINERS_STORAGE_CONF: storage };
+    // Another machine's podman has storage of its own.
+    delete env["CONTAINER_HOST"];
+    delete env["CONTAINER_CONNECTION"];
     await execute("npm", ["run", "image", "--", IMAGE], { cwd: root, env, maxBuffer: Infinity });
   });
 
   after(async () => {
-    await podman("rm", "--all", "--force", "--volumes");
+    for (const container of containers) await podman("rm", "--force", "--volumes", container);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -69,10 +74,12 @@ runtime = "runc"
       "--volume",
       `${path}:${path}:ro`,
     ]);
-    return podman(
+    const container = await podman(
       ...["run", "--detach", "--read-only", "--env", `SANDPIPE_ADMIN_TOKEN=${TOKEN}`],
       ...[...programs, ...options, IMAGE, ...flags],
     );
+    containers.push(container);
+    return container;
   }
 
   /** The line of JSON that the agent prints when it is ready. @param {string} container */

@@ -25,11 +25,11 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 describe("npm run release", () => {
-  it("refuses to publish with the placeholder in the repository's address", async () => {
+  it("refuses to publish what is not the tag's version", async () => {
     const args = ["run", "release", "--", "--tag", "v0.0.0", folder];
     await assert.rejects(execute("npm", args, { cwd: root }), ({ code, stderr }) => {
       assert.equal(code, 1);
-      assert.match(stderr, /still has OWNER in it/);
+      assert.match(stderr, /The tag is v0\.0\.0/);
       return true;
     });
   });

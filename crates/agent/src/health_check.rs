@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-/// How long the agent may take to be connected to, and to answer.
+/// How long the agent may take to be connected to, and for each part of its answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How much of an answer is read: its first line is shorter.
@@ -36,7 +36,7 @@ pub enum HealthCheckError {
 /// the machine itself.
 ///
 /// # Errors
-/// The agent can't be reached, does not answer within 5 s, or answers with something else than 200.
+/// The agent can't be reached, is silent for 5 s, or answers with something else than 200.
 pub fn check_health(address: SocketAddr) -> Result<(), HealthCheckError> {
     let answer = ask(address).map_err(|source| HealthCheckError::NoAnswer { address, source })?;
     let mut words = answer.split(' ');

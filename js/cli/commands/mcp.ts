@@ -45,7 +45,7 @@ its timeout.
     const ending = new Ending();
     ending.listenToSignals();
     const runtime = await reachRuntime(values);
-    // No other command needs a dependency of the package.
+    // It is large, and no other command needs it.
     const { serve } = await import("../../mcp/serve.js");
     const log = new Outlet(process.stderr);
     const onError = ({ message }: Error): void => void log.write(`sandpipe: ${message}\n`);

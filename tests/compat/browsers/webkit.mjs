@@ -31,7 +31,8 @@ export async function openInWebKit(app, address) {
     (error) => Promise.reject(error),
   );
   ended.catch(() => undefined);
-  await Promise.race([listens(driver), ended]);
+  const over = new AbortController();
+  await Promise.race([listens(driver, over.signal), ended]).finally(() => over.abort());
 
   const options = { binary: miniBrowser(), args: ["--automation"] };
   const alwaysMatch = { browserName: "MiniBrowser", "webkitgtk:browserOptions": options };
@@ -51,9 +52,12 @@ function miniBrowser() {
   throw new Error("WebKitGTK's MiniBrowser is not there");
 }
 
-/** @param {string} address */
-async function listens(address) {
-  for (;;) {
+/**
+ * @param {string} address
+ * @param {AbortSignal} signal
+ */
+async function listens(address, signal) {
+  while (!signal.aborted) {
     const answer = await fetch(`${address}/status`).catch(() => undefined);
     if (answer?.ok) return;
     await pause(20);

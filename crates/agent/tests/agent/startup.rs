@@ -161,7 +161,7 @@ async fn a_health_check_tells_an_agent_that_is_well_from_one_that_is_not() {
     for address in [format!("0.0.0.0:{port}"), format!("127.0.0.1:{port}")] {
         assert_eq!(check(&address), (Some(0), String::new()));
     }
-    // It answers, but with an error: an agent that listens on one address is no other's.
+    // One that answers with an error.
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();
     let server = std::thread::spawn(move || {
