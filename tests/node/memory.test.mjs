@@ -23,19 +23,19 @@ describe("the core's linear memory", () => {
   let sandbox;
 
   before(async () => {
-    const { Instance } = WebAssembly;
-    WebAssembly.Instance = class extends Instance {
-      /** @param {ConstructorParameters<typeof Instance>} args */
-      constructor(...args) {
-        super(...args);
-        memory = /** @type {WebAssembly.Memory} */ (this.exports["memory"]);
-        handles = /** @type {WebAssembly.Table} */ (this.exports["__wbindgen_externrefs"]);
-        newHandle = /** @type {() => number} */ (this.exports["__externref_table_alloc"]);
-      }
+    const { instantiate } = WebAssembly;
+    const observed = async (/** @type {Parameters<typeof instantiate>} */ ...args) => {
+      const instance = /** @type {unknown} */ (await instantiate(...args));
+      const { exports } = /** @type {WebAssembly.Instance} */ (instance);
+      memory = /** @type {WebAssembly.Memory} */ (exports["memory"]);
+      handles = /** @type {WebAssembly.Table} */ (exports["__wbindgen_externrefs"]);
+      newHandle = /** @type {() => number} */ (exports["__externref_table_alloc"]);
+      return instance;
     };
+    WebAssembly.instantiate = /** @type {typeof instantiate} */ (observed);
     agent = await startTestAgent();
     sandbox = await connect(agent);
-    WebAssembly.Instance = Instance;
+    WebAssembly.instantiate = instantiate;
   });
   after(async () => {
     sandbox.close();
