@@ -23,7 +23,7 @@ pub(super) const NOT_CACHED: &str = "no-cache";
 pub(super) trait Source: Send + 'static {
     /// Gives the next bytes; `None` ends the stream. Nothing may be lost when the future is dropped
     /// before it is done.
-    fn next(&mut self) -> impl Future<Output = std::io::Result<Option<Vec<u8>>>> + Send;
+    fn next(&mut self) -> impl Future<Output = std::io::Result<Option<Bytes>>> + Send;
 }
 
 /// Answers with an event stream: a comment at once, so that the headers go out, then what the source
@@ -41,7 +41,7 @@ pub(super) fn respond_with(first: Bytes, source: impl Source) -> Response {
         let mut source = source?;
         match timeout(SILENCE, source.next()).await {
             Err(_) => Some((Ok(comment("ping")), Some(source))),
-            Ok(Ok(Some(bytes))) => Some((Ok(bytes.into()), Some(source))),
+            Ok(Ok(Some(bytes))) => Some((Ok(bytes), Some(source))),
             Ok(Ok(None)) => None,
             Ok(Err(error)) => {
                 tracing::error!(%error, "an event stream was cut");

@@ -51,7 +51,7 @@ impl Frames {
                 Piece::Gap(gap) => return Ok(Some(Next::Gap(gap))),
             };
             let mut events = mem::take(&mut self.unfinished);
-            events.extend(bytes);
+            events.extend_from_slice(&bytes);
             let end =
                 events.windows(2).rposition(|pair| pair == b"\n\n").map_or(0, |found| found + 2);
             self.unfinished = events.split_off(end);

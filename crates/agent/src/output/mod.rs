@@ -1,5 +1,6 @@
 //! What a process writes: decoded, numbered, spooled to disk, and read by any number of readers.
 
+mod blocks;
 mod collector;
 mod decoder;
 mod frames;

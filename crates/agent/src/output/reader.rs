@@ -1,9 +1,13 @@
 use std::{fs::File, io, mem, sync::Arc};
 
+use bytes::Bytes;
 use sandpipe_protocol::Gap;
 use tokio::{sync::watch, time::sleep};
 
-use super::spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame};
+use super::{
+    blocks::Blocks,
+    spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame},
+};
 use crate::{
     blocking,
     descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor},
@@ -28,7 +32,7 @@ impl StartAfter {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// Bytes of events, cut anywhere: all of them up to a gap or the end are whole events.
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     /// Events that the reader wants and that are not there any more. They lie between two whole ones.
     Gap(Gap),
 }
@@ -45,6 +49,7 @@ pub(crate) struct Reader {
     /// Whether an end before the last event that it is to give is an error.
     snapshot: bool,
     segment: Option<OpenSegment>,
+    blocks: Blocks,
     /// The way to the first event that is wanted.
     seek: Option<Seek>,
     after: u64,
@@ -77,6 +82,7 @@ impl Reader {
             until: None,
             snapshot: false,
             segment: None,
+            blocks: Blocks::default(),
             seek: (start.after > 0).then(Seek::default),
             after: start.after,
             next_sequence: start.after.saturating_add(1),
@@ -127,13 +133,15 @@ impl Reader {
                 }
                 self.done = true;
                 if last.sequence > self.after && self.until.is_none() {
-                    return Ok(Some(Piece::Bytes(last.frame.to_vec())));
+                    return Ok(Some(Piece::Bytes(last.frame.to_vec().into())));
                 }
-            } else if self.until.is_some()
-                || matches!(progress.outcome, Outcome::Interrupted)
-                || self.progress.changed().await.is_err()
-            {
+            } else if self.until.is_some() || matches!(progress.outcome, Outcome::Interrupted) {
                 break;
+            } else {
+                self.blocks.release();
+                if self.progress.changed().await.is_err() {
+                    break;
+                }
             }
         }
         self.done = true;
@@ -165,9 +173,15 @@ impl Reader {
             }
         };
         let position = self.position;
-        let read = move || open.segment.read(&open.file, position, until, CHUNK);
+        let available = open.segment.end().min(until).saturating_sub(position);
+        // What is less than a block may be all for long: it takes no more memory than it has bytes.
+        let is_block = available >= CHUNK as u64;
+        let len = if is_block { CHUNK } else { usize::try_from(available).unwrap_or(CHUNK) };
+        let mut bytes = if is_block { self.blocks.take(len) } else { vec![0; len] };
+        let read = move || open.segment.read(&open.file, position, &mut bytes).map(|()| bytes);
         let bytes = blocking::run(read).await??;
         self.position += bytes.len() as u64;
+        let bytes = if is_block { self.blocks.lend(bytes) } else { bytes.into() };
         Ok(Some(Piece::Bytes(bytes)))
     }
 
@@ -198,23 +212,23 @@ impl Reader {
     }
 
     /// Takes off the events that the reader knows already.
-    fn wanted(&mut self, bytes: Vec<u8>) -> Vec<u8> {
+    fn wanted(&mut self, bytes: Bytes) -> Bytes {
         let Some(seek) = &mut self.seek else {
             return bytes;
         };
         let mut found = mem::take(&mut seek.unfinished);
-        found.extend(bytes);
+        found.extend_from_slice(&bytes);
         let mut rest = &found[..];
         while let Some((frame, after)) = split_frame(rest) {
             if sequence_of(frame).is_none_or(|sequence| sequence > self.after) {
                 let wanted = rest.to_vec();
                 self.seek = None;
-                return wanted;
+                return wanted.into();
             }
             rest = after;
         }
         seek.unfinished = rest.to_vec();
-        Vec::new()
+        Bytes::new()
     }
 }
 

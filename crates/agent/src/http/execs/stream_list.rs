@@ -1,6 +1,6 @@
 use std::{io, sync::Arc, time::Duration};
 
-use axum::{extract::State, response::Response};
+use axum::{body::Bytes, extract::State, response::Response};
 use sandpipe_protocol::{ExecListChanges, ExecListResponse, sse::encode_event};
 use tokio::{
     sync::watch,
@@ -97,14 +97,14 @@ struct Lists {
 }
 
 impl Source for Lists {
-    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
         if let Some(list) = &mut self.sending {
             let mut bytes = list.next()?.unwrap_or_default();
             if list.is_done() {
                 self.sending = None;
                 bytes.extend_from_slice(END);
             }
-            return Ok(Some(bytes));
+            return Ok(Some(bytes.into()));
         }
         loop {
             let newest = *self.newest.borrow_and_update();
@@ -124,7 +124,7 @@ impl Source for Lists {
                 _ = self.over.wait_for(|over| *over) => {}
             }
             if let Some(bytes) = self.take_event()? {
-                return Ok(Some(bytes));
+                return Ok(Some(bytes.into()));
             }
         }
     }

@@ -1,6 +1,6 @@
 use std::io;
 
-use axum::{extract::State, response::Response};
+use axum::{body::Bytes, extract::State, response::Response};
 use sandpipe_protocol::{ExecStdout, sse::encode_event};
 
 use super::{
@@ -67,14 +67,14 @@ impl Output {
 
 impl Source for Output {
     /// The spool holds the events as they are sent.
-    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
         while let Some(piece) = self.reader.next().await? {
             match piece {
                 Piece::Bytes(bytes) => return Ok(Some(bytes)),
                 Piece::Gap(gap) if self.tells_gaps => {
                     let mut event = Vec::new();
                     encode_event(&mut event, "gap", &serde_json::to_string(&gap)?);
-                    return Ok(Some(event));
+                    return Ok(Some(event.into()));
                 }
                 // The jump in `sequence` tells it.
                 Piece::Gap(_) => {}

@@ -54,18 +54,13 @@ impl Segment {
         File::open(&self.path)
     }
 
-    /// Reads what is there from a position on, up to `limit` bytes and position `until`.
+    /// Reads what is there from a position on; all of it has to be before the segment's end.
     pub(in crate::output) fn read(
         &self,
         file: &File,
         position: u64,
-        until: u64,
-        limit: usize,
-    ) -> io::Result<Vec<u8>> {
-        let available = self.end().min(until).saturating_sub(position);
-        let len = usize::try_from(available).unwrap_or(limit).min(limit);
-        let mut bytes = vec![0; len];
-        file.read_exact_at(&mut bytes, position - self.start)?;
-        Ok(bytes)
+        bytes: &mut [u8],
+    ) -> io::Result<()> {
+        file.read_exact_at(bytes, position - self.start)
     }
 }
