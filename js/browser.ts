@@ -1,7 +1,8 @@
 // The entry for browsers, and for bundlers. Those that know `new URL(…, import.meta.url)` ship the file.
 import { backgroundWith, type MakeBackground } from "./background.js";
+import { compile, compileResponse } from "./compile.js";
 import { connectWith, type Connect } from "./connect.js";
-import { compile, compileResponse, type Loader } from "./load.js";
+import type { Loader } from "./load.js";
 
 export * from "./public.js";
 

@@ -2,8 +2,9 @@
 import { readFile } from "node:fs/promises";
 
 import { backgroundWith, type MakeBackground } from "./background.js";
+import { compile, compileResponse } from "./compile.js";
 import { connectWith, type Connect } from "./connect.js";
-import { compile, compileResponse, type Loader } from "./load.js";
+import type { Loader } from "./load.js";
 import { httpFetch } from "./node/http-fetch.js";
 
 export * from "./public.js";
