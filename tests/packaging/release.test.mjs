@@ -2,7 +2,7 @@
 // What publishes the packages, against a registry of the test's own.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -48,6 +48,25 @@ describe("npm run release", () => {
       assert.equal(lines.length, 1);
       assert.match(lines[0] ?? "", line);
     }
+  });
+});
+
+describe("the workflows", () => {
+  it("run commands of this project that exist, and actions at a commit", async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+    const workflows = join(root, ".github", "workflows");
+    let commands = 0;
+    for (const name of await readdir(workflows)) {
+      const workflow = await readFile(join(workflows, name), "utf8");
+      for (const [, script = ""] of workflow.matchAll(/\bnpm run ([\w-]+)/g)) {
+        assert.ok(script in scripts, `${name}: npm run ${script}`);
+        commands += 1;
+      }
+      for (const [line] of workflow.matchAll(/uses: .*/g)) {
+        assert.match(line, /@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+      }
+    }
+    assert.ok(commands > 0);
   });
 });
 
