@@ -74,6 +74,8 @@ describe("the agent's packages", () => {
       const { machine, interpreter } = elfOf(binary);
       assert.deepEqual({ machine, interpreter }, { machine: MACHINES[cpu], interpreter: false });
       assert.ok(binary.length <= 8 * MB, `${binary.length} bytes`);
+      // Nothing tells where it was built.
+      for (const path of [root, "/registry/src/"]) assert.ok(!binary.includes(path), path);
     });
   }
 });
