@@ -38,10 +38,11 @@ const SUITES = [
   { name: "tools", browser: false, run: () => nodeTests("tools") },
   { name: "cli", browser: false, run: () => nodeTests("cli") },
   { name: "faults", browser: false, run: faultTests },
+  // One file at a time: some rebuild what others read. Applications are built and installed, which takes minutes.
   {
     name: "packaging",
     browser: true,
-    run: () => nodeTests("packaging", { flags: ["--test-concurrency=1"] }),
+    run: () => nodeTests("packaging", { timeoutMs: 600_000, flags: ["--test-concurrency=1"] }),
   },
   { name: "browser", browser: true, run: () => nodeTests("browser") },
   { name: "edge", browser: false, run: () => nodeTests("edge") },
