@@ -1,23 +1,21 @@
 // @ts-check
 /**
- * `npm run sbom -- DIR`: writes into DIR what the packages are made of, in CycloneDX's form: the crates of the agent
- * and of the core, and the npm packages that the build takes.
+ * `npm run sbom -- DIR`: writes into DIR which crates the agent and the core are made of, in CycloneDX's form. What
+ * the npm package has of other packages is in its `third-party-licenses.txt`.
  */
 
-import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { ask, mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
 import { step } from "./progress.mjs";
-import { root, target } from "./project.mjs";
+import { target } from "./project.mjs";
 import { setUpMachine } from "./setup/machine.mjs";
 
 const VERSION = "0.5.9";
 const installed = join(target, "tools", "cyclonedx");
 
-/** The crates that are published as something else, by the folder of their manifest. */
-const CRATES = { "sandpipe-agent": "crates/agent", sandpipe: "." };
+const PUBLISHED = ["sandpipe", "sandpipe-agent"];
 
 await command(async () => {
   const [typed, ...others] = process.argv.slice(2);
@@ -32,17 +30,25 @@ await command(async () => {
     const args = ["install", "cargo-cyclonedx", "--version", VERSION, "--locked"];
     await step("cargo-cyclonedx", () => mustRun("cargo", [...args, "--root", installed]));
   }
+  const name = "bill-of-materials";
+  await mustRun(program, ["cyclonedx", "--format", "json", "--override-filename", name]);
+
   mkdirSync(folder, { recursive: true });
-  for (const [name, manifest] of Object.entries(CRATES)) {
-    const path = join(root, manifest, "Cargo.toml");
-    const form = ["--format", "json", "--override-filename", `${name}.cdx`];
-    await mustRun(program, ["cyclonedx", "--manifest-path", path, ...form]);
-    renameSync(join(root, manifest, `${name}.cdx.json`), join(folder, `${name}.cdx.json`));
+  for (const member of workspaceMembers()) {
+    // It writes one beside each manifest of the workspace.
+    const written = join(dirname(member.manifest_path), `${name}.json`);
+    if (PUBLISHED.includes(member.name)) {
+      renameSync(written, join(folder, `${member.name}.cdx.json`));
+    } else {
+      rmSync(written);
+    }
   }
-  const sbom = execFileSync("npm", ["sbom", "--sbom-format", "cyclonedx"], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  writeFileSync(join(folder, "npm.cdx.json"), sbom);
   return 0;
 });
+
+/** @returns {{ name: string, manifest_path: string }[]} */
+function workspaceMembers() {
+  const metadata = ask("cargo", ["metadata", "--no-deps", "--format-version=1"]);
+  if (metadata === undefined) throw new Error("cargo does not say which crates there are");
+  return JSON.parse(metadata).packages;
+}
