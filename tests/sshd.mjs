@@ -2,9 +2,10 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+
+import { freePort } from "./free-port.mjs";
 
 /** An SSH server of the tests' own on a loopback port, with its own keys, for this user. */
 export class Sshd {
@@ -103,16 +104,6 @@ async function* untilListens(said) {
     yield;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-/** A port that was free a moment ago: sshd can't choose one itself. */
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** @param {number | undefined} pid */

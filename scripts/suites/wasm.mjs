@@ -1,9 +1,9 @@
 // @ts-check
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { wasmBindgenTestRunner } from "../build/wasm-tools.mjs";
 import { root } from "../project.mjs";
 import { chromedriver } from "../setup/chromium.mjs";
+import { freePort } from "../../tests/free-port.mjs";
 import { cargoTest } from "./cargo.mjs";
 
 /**
@@ -37,16 +37,4 @@ export async function wasmTests(where) {
   } finally {
     await agent.stop();
   }
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }
