@@ -123,7 +123,7 @@ pub async fn run(options: &Options) -> Result<(), AgentError> {
     }
     let agent = Agent::open(options)?;
     let listen_error = |error| AgentError::Listen { address: options.listen, error };
-    let listener = server::listen(options.listen).await.map_err(listen_error)?;
+    let listener = server::listen(options.listen).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     // Before the first command, and after what can fail.
     Reaper::start_guardian().map_err(|error| refused("start the guardian process", error))?;

@@ -5,7 +5,11 @@ use std::{
 };
 
 use nix::{errno::Errno, libc};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
+
+/// How many connections the system keeps until they are accepted; it may keep fewer (`somaxconn`). One that finds
+/// no room is tried again by its client's system after seconds, and refused after some tries.
+const BACKLOG: u32 = 4096;
 
 /// How many seconds the system keeps a connection on which nothing comes.
 const DEFER: libc::c_int = 1;
@@ -15,8 +19,12 @@ const DEFER: libc::c_int = 1;
 ///
 /// # Errors
 /// Where the address can't be listened on.
-pub(crate) async fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address).await?;
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // So that an agent may be started again where connections of the one before are still closing.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
     if let Err(errno) = defer(&listener) {
         // It is the same, but for a client that sends late.
         tracing::debug!(%errno, "connections are handed over at once");

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::{
+    signal::Signal,
+    socket::{setsockopt, sockopt},
+};
 use reqwest::{Client, RequestBuilder};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sandpipe_protocol::ExecItem;
@@ -20,7 +23,7 @@ use tokio::{
     runtime,
     sync::oneshot,
     task::JoinSet,
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use crate::support::{ADMIN, Agent, READONLY, until, within};
@@ -266,4 +269,28 @@ async fn streams_with_the_read_only_token_leave_places_for_the_admin() {
     }
     streams.pop();
     until("there is a place again", async || open().await.unwrap().status() == 200).await;
+}
+
+#[tokio::test]
+async fn connections_that_come_all_at_once_wait_for_the_agent() {
+    let agent = Agent::start();
+    let address = address_of(&agent);
+    agent.signal(Signal::SIGSTOP);
+    // The system answers for the agent, as long as it has room for one more.
+    let connecting = async {
+        let mut clients = Vec::new();
+        for _ in 0..HOSTILE {
+            let mut stream = TcpStream::connect(address).await?;
+            stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
+            clients.push(stream);
+        }
+        Ok::<_, std::io::Error>(clients)
+    };
+    let clients = timeout(Duration::from_secs(30), connecting).await;
+    agent.signal(Signal::SIGCONT);
+    for mut stream in clients.expect("there is room for all").unwrap() {
+        let mut status = [0; 12];
+        within(stream.read_exact(&mut status)).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
 }
