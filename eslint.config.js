@@ -8,7 +8,7 @@ const nodeOnly =
   "Only js/node.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
 
 export default defineConfig(
-  { ignores: ["dist/", "console/dist/", "target/", "js/core/", "**/node_modules/"] },
+  { ignores: ["dist/", "console/dist/", ".wireit/", "target/", "js/core/", "**/node_modules/"] },
   {
     files: ["js/**/*.ts", "console/**/*.{ts,tsx}", "tests/**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],

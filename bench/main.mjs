@@ -7,9 +7,7 @@
  */
 
 import { writeFile } from "node:fs/promises";
-import { buildEverything } from "../scripts/build/everything.mjs";
 import { command } from "../scripts/command.mjs";
-import { setUpMachine } from "../scripts/setup/machine.mjs";
 import { prepareTargets } from "../scripts/setup/targets.mjs";
 import { agentRows } from "./rows/agent.mjs";
 import { browserRows } from "./rows/browser.mjs";
@@ -35,9 +33,7 @@ import { machine, markdown } from "./table.mjs";
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 
 await command(async () => {
-  await setUpMachine();
   await prepareTargets();
-  await buildEverything();
   const asked = process.argv.slice(2);
   const results = [];
   for (const row of [

@@ -10,11 +10,10 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { connect } from "sandpipe";
+import { agent as AGENT } from "../scripts/project.mjs";
 
 const TOKEN = "token-of-the-bench";
-const AGENT = fileURLToPath(new URL("../target/release/sandpipe-agent", import.meta.url));
 
 const [what, state, count] = /** @type {[string, string, string?]} */ (process.argv.slice(2));
 if (what === "fill") {

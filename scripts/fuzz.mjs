@@ -15,7 +15,6 @@ import { parseArgs } from "node:util";
 import { ask, mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
 import { root, target } from "./project.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
 
 /**
  * @typedef {object} Row
@@ -111,7 +110,6 @@ await command(async () => {
     console.error("--inputs and --seed are whole numbers.");
     return 2;
   }
-  await setUpMachine();
   await mustRun("cargo", [
     "build",
     "--profile=fuzz",

@@ -7,14 +7,10 @@
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { buildAllButAgent } from "./build/everything.mjs";
+import { AGENT_TARGETS } from "./build/agent-targets.mjs";
 import { mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
-import { buildAgentPackage } from "./pack/agent-package.mjs";
-import { AGENT_TARGETS } from "./pack/agent-targets.mjs";
-import { root, target } from "./project.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
-import { prepareMuslTargets } from "./setup/musl-targets.mjs";
+import { agentPackage, root, target } from "./project.mjs";
 import { preparePodman } from "./setup/podman.mjs";
 
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
@@ -34,16 +30,13 @@ await command(async () => {
     console.error(`Usage: npm run image [-- --cpu ${known}] [TAG]`);
     return 2;
   }
-  await setUpMachine();
-  await prepareMuslTargets();
   await preparePodman();
-  await buildAllButAgent();
-  const agentPackage = await buildAgentPackage(agentTarget);
+  await mustRun("npm", ["run", "--silent", "build:all"]);
 
   const context = join(target, "image");
   rmSync(context, { recursive: true, force: true });
   mkdirSync(join(context, "state"), { recursive: true, mode: 0o700 });
-  copyFileSync(join(agentPackage, "sandpipe-agent"), join(context, "sandpipe-agent"));
+  copyFileSync(join(agentPackage(agentTarget), "sandpipe-agent"), join(context, "sandpipe-agent"));
   copyFileSync(CERTIFICATES, join(context, "ca-certificates.crt"));
   const platform = `linux/${ARCHITECTURES[agentTarget.cpu]}`;
   await mustRun("podman", [

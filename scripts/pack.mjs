@@ -1,30 +1,34 @@
 // @ts-check
 /**
- * `npm run pack -- DIR`: builds what is needed, and packs every package for every platform into DIR.
+ * `npm run pack -- DIR`: builds what is needed, and packs every package for every platform into DIR. The MCP
+ * registry's server.json is put beside them.
  *
  * With `npm run --silent` it prints nothing, unless it fails: then it prints everything.
  */
 
 import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { buildAllButAgent } from "./build/everything.mjs";
+import { AGENT_TARGETS } from "./build/agent-targets.mjs";
+import { mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
-import { packAll } from "./pack/tarballs.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
-import { prepareMuslTargets } from "./setup/musl-targets.mjs";
+import { agentPackage, dist } from "./project.mjs";
+import { writeServerJson } from "./release/server-json.mjs";
 
 await command(async () => {
-  const [folder, ...others] = process.argv.slice(2);
-  if (folder === undefined || others.length > 0) {
+  const [typed, ...others] = process.argv.slice(2);
+  if (typed === undefined || others.length > 0) {
     console.error("Usage: npm run pack -- DIR");
     return 2;
   }
   if (process.env["npm_config_loglevel"] === "silent") return packQuietly();
-  await setUpMachine();
-  await prepareMuslTargets();
-  await buildAllButAgent();
   // From where it was run: npm runs scripts in the project's root.
-  await packAll(resolve(process.env["INIT_CWD"] ?? "", folder));
+  const folder = resolve(process.env["INIT_CWD"] ?? "", typed);
+  await mustRun("npm", ["run", "--silent", "build:all"]);
+  mkdirSync(folder, { recursive: true });
+  const packages = [dist, ...AGENT_TARGETS.map(agentPackage)];
+  await mustRun("npm", ["pack", "--loglevel=error", "--pack-destination", folder, ...packages]);
+  writeServerJson(folder);
   return 0;
 });
 

@@ -6,18 +6,32 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What cargo builds, and what the build remembers about its last run. */
+/** What cargo builds, and what is made of it. */
 export const target = join(root, "target");
 
-/** The bindings that wasm-bindgen generates for the core; js/ imports them. */
+/** The core as wasm-pack builds it: the module and its bindings, which js/ imports. */
 export const bindings = join(root, "js", "core");
 
 /** The npm package, ready for `npm pack`. */
 export const dist = join(root, "dist");
 
-/** The browser console, as it is written, and as Vite builds it. */
-export const consoleSource = join(root, "console");
-export const builtConsole = join(consoleSource, "dist");
+/** The licenses, which are in every package. */
+export const LICENSES = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/** The agent, as the build leaves it. */
-export const agent = join(target, "release", "sandpipe-agent");
+/**
+ * The agent's npm package for a platform, ready for `npm pack`.
+ *
+ * @param {{ os: string, cpu: string }} platform
+ */
+export function agentPackage({ os, cpu }) {
+  return join(target, "agent-packages", `${os}-${cpu}`);
+}
+
+/** The agent for this machine, as the build leaves it. */
+export const agent = join(
+  agentPackage({ os: process.platform, cpu: process.arch }),
+  "sandpipe-agent",
+);
+
+/** Where the tests of the packages have them packed. */
+export const testedTarballs = join(target, "tarballs");

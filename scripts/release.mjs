@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { PLACEHOLDER, workspace } from "./build/workspace.mjs";
 import { command } from "./command.mjs";
-import { AGENT_TARGETS } from "./pack/agent-targets.mjs";
+import { AGENT_TARGETS } from "./build/agent-targets.mjs";
 import { root } from "./project.mjs";
 import { obstacles } from "./release/obstacles.mjs";
 import { publish } from "./release/publish.mjs";

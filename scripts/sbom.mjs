@@ -10,7 +10,6 @@ import { ask, mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
 import { step } from "./progress.mjs";
 import { target } from "./project.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
 
 const VERSION = "0.5.9";
 const installed = join(target, "tools", "cyclonedx");
@@ -24,7 +23,6 @@ await command(async () => {
     return 2;
   }
   const folder = resolve(process.env["INIT_CWD"] ?? "", typed);
-  await setUpMachine();
   const program = join(installed, "bin", "cargo-cyclonedx");
   if (ask(program, ["cyclonedx", "--version"])?.endsWith(VERSION) !== true) {
     const args = ["install", "cargo-cyclonedx", "--version", VERSION, "--locked"];

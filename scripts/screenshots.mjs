@@ -4,18 +4,14 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { ConsoleRig, fillSignIn, connected, run, shows } from "../tests/browser/console.mjs";
-import { buildEverything } from "./build/everything.mjs";
 import { command } from "./command.mjs";
 import { root } from "./project.mjs";
 import { prepareChromium } from "./setup/chromium.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
 
 const folder = join(root, "docs", "img");
 
 await command(async () => {
-  await setUpMachine();
   await prepareChromium();
-  await buildEverything();
   mkdirSync(folder, { recursive: true });
   const rig = await ConsoleRig.start();
   try {

@@ -3,19 +3,24 @@
 
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { bind, buildCore, optimiser } from "./build/core.mjs";
-import { buildWasmTools } from "./build/wasm-tools.mjs";
+import { mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
-import { target } from "./project.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
+import { root, target } from "./project.mjs";
 
 await command(async () => {
-  await setUpMachine();
-  await buildWasmTools();
-  await buildCore();
-  const module = await bind(join(target, "size"));
-  const args = optimiser(module, ["--debuginfo", "--func-metrics", "--output", "/dev/null"]);
-  const metrics = execFileSync(process.execPath, args, { encoding: "utf8", maxBuffer: 1 << 26 });
+  // As the build leaves it, but with the names of functions.
+  const folder = join(target, "size");
+  const compiled = join(target, "wasm32-unknown-unknown", "wasm", "sandpipe.wasm");
+  const bindgen = join(target, "tools", "wasm-bindgen");
+  await mustRun(bindgen, ["--target", "web", "--out-dir", folder, compiled]);
+  const metrics = execFileSync(
+    join(root, "node_modules", ".bin", "wasm-opt"),
+    [
+      ...["-O3", "--all-features", "--debuginfo", "--func-metrics"],
+      ...[join(folder, "sandpipe_bg.wasm"), "--output", "/dev/null"],
+    ],
+    { encoding: "utf8", maxBuffer: 1 << 26 },
+  );
   const functions = [...metrics.matchAll(/^func: (.*)\n \[binary-bytes\] : (\d+)/gm)].map(
     ([, name = "", bytes]) => ({ name, bytes: Number(bytes) }),
   );

@@ -1,51 +1,55 @@
 // @ts-check
 /** `npm test [-- SUITE…]`: builds what is needed, runs the suites, all or those named. */
 
-import { buildEverything } from "./build/everything.mjs";
+import { mkdirSync } from "node:fs";
+import { mustRun } from "./child-process.mjs";
 import { command, explanation } from "./command.mjs";
-import { packAll, testedTarballs } from "./pack/tarballs.mjs";
 import { seconds } from "./progress.mjs";
-import { requireCurrentCargoLock } from "./setup/cargo-lock.mjs";
+import { testedTarballs } from "./project.mjs";
 import { prepareChromium } from "./setup/chromium.mjs";
 import { prepareEmulator } from "./setup/emulator.mjs";
-import { setUpMachine } from "./setup/machine.mjs";
-import { prepareMuslTargets } from "./setup/musl-targets.mjs";
+import { prepareGeckodriver } from "./setup/geckodriver.mjs";
 import { prepareTargets } from "./setup/targets.mjs";
 import { cargoTests } from "./suites/cargo.mjs";
-import { faultTests } from "./suites/faults.mjs";
 import { lint } from "./suites/lint.mjs";
 import { nodeTests } from "./suites/node.mjs";
 import { wasmTests } from "./suites/wasm.mjs";
 
 /**
  * @typedef {{ passed: number, failed: number, skipped: number }} Counts
- * @typedef {{ name: string, browser: boolean, run: () => Promise<Counts> }} Suite
+ *
+ * @typedef {object} Suite
+ * @property {string} name
+ * @property {boolean} [onlyNamed] it is run when it is named, not with all
+ * @property {(() => Promise<void>)[]} needs
+ * @property {() => Promise<Counts>} run
  */
 
 /** @type {Suite[]} */
 const SUITES = [
-  { name: "lint", browser: false, run: lint },
-  { name: "cargo", browser: false, run: cargoTests },
-  { name: "wasm-node", browser: false, run: () => wasmTests("node") },
-  { name: "wasm-browser", browser: true, run: () => wasmTests("browser") },
-  // Node.js 20 has WebSockets when asked.
+  { name: "lint", needs: [], run: lint },
+  { name: "cargo", needs: [], run: cargoTests },
+  { name: "wasm-node", needs: [], run: () => wasmTests("node") },
+  { name: "wasm-chrome", needs: [prepareChromium], run: () => wasmTests("chrome") },
   {
-    name: "node",
-    browser: false,
-    run: () => nodeTests("node", { flags: ["--experimental-websocket"] }),
+    name: "wasm-firefox",
+    onlyNamed: true,
+    needs: [prepareGeckodriver],
+    run: () => wasmTests("firefox"),
   },
-  { name: "background", browser: false, run: () => nodeTests("background") },
-  { name: "tools", browser: false, run: () => nodeTests("tools") },
-  { name: "cli", browser: false, run: () => nodeTests("cli") },
-  { name: "faults", browser: false, run: faultTests },
-  // One file at a time: some rebuild what others read. Applications are built and installed, which takes minutes.
+  { name: "node", needs: [prepareTargets], run: () => nodeTests("node") },
+  { name: "background", needs: [prepareTargets], run: () => nodeTests("background") },
+  { name: "tools", needs: [prepareTargets], run: () => nodeTests("tools") },
+  { name: "cli", needs: [prepareTargets], run: () => nodeTests("cli") },
+  { name: "faults", needs: [], run: () => nodeTests("faults") },
   {
     name: "packaging",
-    browser: true,
-    run: () => nodeTests("packaging", { timeoutMs: 600_000, flags: ["--test-concurrency=1"] }),
+    needs: [prepareChromium, prepareEmulator, packPackages],
+    // Some rebuild what others read. Applications are built and installed, which takes minutes.
+    run: () => nodeTests("packaging", { concurrency: 1, timeoutMs: 600_000 }),
   },
-  { name: "browser", browser: true, run: () => nodeTests("browser") },
-  { name: "edge", browser: false, run: () => nodeTests("edge") },
+  { name: "browser", needs: [prepareChromium], run: () => nodeTests("browser") },
+  { name: "edge", needs: [], run: () => nodeTests("edge") },
 ];
 
 await command(async () => {
@@ -57,7 +61,9 @@ await command(async () => {
     return 2;
   }
   leaveOutOwnSettings();
-  const suites = SUITES.filter(({ name }) => names.length === 0 || names.includes(name));
+  const suites = SUITES.filter(({ name, onlyNamed = false }) =>
+    names.length === 0 ? !onlyNamed : names.includes(name),
+  );
   const results = [await timed("build", () => prepare(suites))];
   if (results[0]?.failed === 0) {
     for (const suite of suites) {
@@ -77,18 +83,14 @@ function leaveOutOwnSettings() {
 
 /** @param {readonly Suite[]} suites */
 async function prepare(suites) {
-  await setUpMachine();
-  if (suites.some((suite) => suite.browser)) await prepareChromium();
-  if (suites.some(({ name }) => ["node", "background", "tools", "cli"].includes(name)))
-    await prepareTargets();
-  await requireCurrentCargoLock();
-  await buildEverything();
-  if (suites.some(({ name }) => name === "packaging")) {
-    await prepareMuslTargets();
-    await prepareEmulator();
-    await packAll(testedTarballs);
-  }
+  await mustRun("npm", ["run", "--silent", "build"]);
+  for (const need of new Set(suites.flatMap(({ needs }) => needs))) await need();
   return { passed: 0, failed: 0, skipped: 0 };
+}
+
+async function packPackages() {
+  mkdirSync(testedTarballs, { recursive: true });
+  await mustRun("npm", ["run", "--silent", "pack", "--", testedTarballs]);
 }
 
 /**

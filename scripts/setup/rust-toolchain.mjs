@@ -1,5 +1,6 @@
 // @ts-check
 import { existsSync } from "node:fs";
+import { AGENT_TARGETS } from "../build/agent-targets.mjs";
 import { ask, mustRun } from "../child-process.mjs";
 import { step } from "../progress.mjs";
 import { RequirementMissing } from "./requirement.mjs";
@@ -14,11 +15,16 @@ export async function prepareRustToolchain() {
 }
 
 function isReady() {
-  const wasm = ask("rustc", ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"]);
+  const targets = ["wasm32-unknown-unknown", ...AGENT_TARGETS.map(({ rust }) => rust)];
   return (
-    wasm !== undefined &&
-    existsSync(wasm) &&
+    targets.every(hasStandardLibrary) &&
     ask("cargo", ["fmt", "--version"]) !== undefined &&
     ask("cargo", ["clippy", "--version"]) !== undefined
   );
+}
+
+/** @param {string} target */
+function hasStandardLibrary(target) {
+  const folder = ask("rustc", ["--print", "target-libdir", "--target", target]);
+  return folder !== undefined && existsSync(folder);
 }

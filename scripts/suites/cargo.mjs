@@ -3,15 +3,19 @@ import { run } from "../child-process.mjs";
 
 /** The native tests of the core, the protocol and the agent. */
 export async function cargoTests() {
-  return cargoTest(["--no-fail-fast"]);
+  return countRustTests("cargo", ["test", "--locked", "--no-fail-fast"]);
 }
 
 /**
+ * Runs a program that runs Rust's test programs, and counts their tests: only the lines that they end with say how
+ * many there were.
+ *
+ * @param {string} command
  * @param {readonly string[]} args
  * @param {NodeJS.ProcessEnv} [env] instead of this process's
  */
-export async function cargoTest(args, env = process.env) {
-  const { exitCode, output } = await run("cargo", ["test", ...args], { env, keepOutput: true });
+export async function countRustTests(command, args, env = process.env) {
+  const { exitCode, output } = await run(command, args, { env, keepOutput: true });
 
   const counts = { passed: 0, failed: 0, skipped: 0 };
   const summaries = output.matchAll(

@@ -11,9 +11,7 @@ import { parseArgs } from "node:util";
 import { command } from "../../scripts/command.mjs";
 import { seconds } from "../../scripts/progress.mjs";
 import { root } from "../../scripts/project.mjs";
-import { buildEverything } from "../../scripts/build/everything.mjs";
 import { prepareBrowsers } from "../../scripts/setup/browsers.mjs";
-import { setUpMachine } from "../../scripts/setup/machine.mjs";
 import { packAll, packed } from "./packages.mjs";
 import { runRow } from "./row.mjs";
 import { rows } from "./rows.mjs";
@@ -32,9 +30,7 @@ await command(async () => {
     allowPositionals: true,
   });
   const names = positionals.map((name) => name.toLowerCase());
-  await setUpMachine();
   await prepareBrowsers();
-  await buildEverything();
   const folder = values.packed;
   const pack =
     folder === undefined ? packAll : () => packed(resolve(process.env["INIT_CWD"] ?? "", folder));

@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { AGENT_TARGETS } from "../../scripts/pack/agent-targets.mjs";
+import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
 import { root } from "../../scripts/project.mjs";
 import { pack } from "../installed-package.mjs";
 

@@ -11,6 +11,8 @@ import { describe, it } from "node:test";
 import { AgentError, connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { agent as program } from "../../scripts/project.mjs";
+
 /** @param {() => boolean} condition */
 const until = async (condition) => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -57,19 +59,17 @@ describe("startAgent", () => {
 
   it("holds its parent until it is gone, also where its pipes end later", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
-    const program = join(folder, "agent");
-    const agent =
-      process.env["SANDPIPE_AGENT"] ??
-      join(import.meta.dirname, "../../target/release/sandpipe-agent");
+    const wrapper = join(folder, "agent");
+    const agent = process.env["SANDPIPE_AGENT"] ?? program;
     // Its stdout and stderr are still held a while after its end.
-    await writeFile(program, `#!/bin/sh\nsleep 1 &\nexec '${agent}' "$@"\n`, { mode: 0o755 });
+    await writeFile(wrapper, `#!/bin/sh\nsleep 1 &\nexec '${agent}' "$@"\n`, { mode: 0o755 });
     const script = `
       import { startAgent } from "sandpipe/node";
       await (await startAgent()).stop();
       console.log("stopped");`;
     const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
       cwd: import.meta.dirname,
-      env: { ...process.env, SANDPIPE_AGENT: program },
+      env: { ...process.env, SANDPIPE_AGENT: wrapper },
       stdio: ["ignore", "pipe", "inherit"],
     });
     let said = "";

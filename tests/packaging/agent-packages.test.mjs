@@ -10,7 +10,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 
-import { AGENT_TARGETS } from "../../scripts/pack/agent-targets.mjs";
+import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
 import { dist, root } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../installed-package.mjs";
 import { elfOf } from "./elf.mjs";

@@ -5,7 +5,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { AGENT_TARGETS } from "../../scripts/pack/agent-targets.mjs";
+import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
 import { startServer } from "../tools/mcp-server.mjs";
 import { BareMachine } from "./bare-machine.mjs";
 import { tarballs } from "./tarballs.mjs";

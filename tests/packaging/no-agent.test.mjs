@@ -5,7 +5,7 @@ import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
-import { AGENT_TARGETS } from "../../scripts/pack/agent-targets.mjs";
+import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
 import { BareMachine } from "./bare-machine.mjs";
 import { tarballs } from "./tarballs.mjs";
 

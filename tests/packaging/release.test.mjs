@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 
-import { writeServerJson } from "../../scripts/pack/server-json.mjs";
+import { writeServerJson } from "../../scripts/release/server-json.mjs";
 import { dist, root } from "../../scripts/project.mjs";
 import { obstacles } from "../../scripts/release/obstacles.mjs";
 import { publish } from "../../scripts/release/publish.mjs";

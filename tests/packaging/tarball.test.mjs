@@ -3,11 +3,15 @@ import assert from "node:assert/strict";
 import { readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { dist, root } from "../../scripts/project.mjs";
 import { pack, temporaryFolder } from "../installed-package.mjs";
+
+/** In bytes, with gzip. To be lowered when the core gets smaller. */
+const MAX_DOWNLOAD = 195_000;
 
 /** @type {string} */
 let folder;
@@ -71,6 +75,15 @@ test("the module does not tell where it was built", async () => {
     places.filter((place) => place.startsWith("/")),
     [],
   );
+});
+
+test("what a page downloads of the core is small: `npm run size` tells what takes the space", async () => {
+  const files = ["sandpipe.wasm", "core/sandpipe.js"];
+  const sizes = await Promise.all(
+    files.map(async (name) => gzipSync(await readFile(join(dist, name)), { level: 9 }).length),
+  );
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  assert.ok(total <= MAX_DOWNLOAD, `${total} bytes with gzip`);
 });
 
 test("publint finds nothing", async () => {

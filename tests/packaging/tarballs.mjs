@@ -2,9 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { AGENT_TARGETS } from "../../scripts/pack/agent-targets.mjs";
-import { testedTarballs } from "../../scripts/pack/tarballs.mjs";
-import { dist } from "../../scripts/project.mjs";
+import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
+import { dist, testedTarballs } from "../../scripts/project.mjs";
 
 const { version } = JSON.parse(readFileSync(join(dist, "package.json"), "utf8"));
 

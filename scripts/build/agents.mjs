@@ -1,44 +1,68 @@
 // @ts-check
+/**
+ * `agents.mjs [--all]`: builds the agent for this machine, or for every platform, and puts its npm packages together,
+ * beside the root package in dist/, of which they have the version.
+ */
+
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { mustRun } from "../child-process.mjs";
-import { withoutLocalPaths } from "../build/without-local-paths.mjs";
-import { step } from "../progress.mjs";
-import { dist, root, target } from "../project.mjs";
+import { command } from "../command.mjs";
+import { LICENSES, agentPackage, dist, root, target } from "../project.mjs";
+import { AGENT_TARGETS } from "./agent-targets.mjs";
 
 /** @import { AgentTarget } from "./agent-targets.mjs" */
 
 const PROGRAM = "sandpipe-agent";
-const licenses = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
+
+await command(async () => {
+  const isChosen = process.argv.includes("--all") ? () => true : isOwn;
+  const chosen = AGENT_TARGETS.filter(isChosen);
+  if (chosen.length === 0) {
+    console.error(`There is no agent for ${process.platform} on ${process.arch}, only for Linux.`);
+    return 1;
+  }
+  const targets = chosen.flatMap(({ rust }) => ["--target", rust, ...withoutLocalPaths(rust)]);
+  await mustRun("cargo", [
+    ...["build", "--locked", "--package", PROGRAM, "--bin", PROGRAM, "--release"],
+    ...targets,
+  ]);
+  chosen.forEach(assemble);
+  return 0;
+});
+
+/** @param {AgentTarget} agentTarget */
+function isOwn({ os, cpu }) {
+  return os === process.platform && cpu === process.arch;
+}
 
 /**
- * Builds the agent for a platform and puts its npm package together, beside the root package in dist/, of which it
- * has the version. Resolves the package's folder.
+ * What cargo is to be given so that what it builds for a target has no path of this machine in it: panics name their
+ * sources.
  *
- * @param {AgentTarget} agentTarget
+ * @param {string} rustTarget
  */
-export async function buildAgentPackage({ os, cpu, rust }) {
-  // Without the names of functions it takes a fifth less.
-  const stripped = ["--", "-C", "strip=symbols"];
-  await step(`agent for ${os}-${cpu}`, () =>
-    mustRun("cargo", [
-      ...["rustc", "--package", PROGRAM, "--bin", PROGRAM, "--release", "--target", rust],
-      ...[...withoutLocalPaths(rust), ...stripped],
-    ]),
-  );
-  const folder = join(target, "agent-packages", `${os}-${cpu}`);
+function withoutLocalPaths(rustTarget) {
+  const cargo = process.env["CARGO_HOME"] ?? join(homedir(), ".cargo");
+  const rustflags = JSON.stringify([`--remap-path-prefix=${cargo}=cargo`]);
+  return ["--config", `target.${rustTarget}.rustflags=${rustflags}`];
+}
+
+/** @param {AgentTarget} agentTarget */
+function assemble({ os, cpu, rust }) {
+  const folder = agentPackage({ os, cpu });
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const program = join(folder, PROGRAM);
   copyFileSync(join(target, rust, "release", PROGRAM), program);
   chmodSync(program, 0o755);
-  for (const name of licenses) copyFileSync(join(root, name), join(folder, name));
+  for (const name of LICENSES) copyFileSync(join(root, name), join(folder, name));
   writeFileSync(join(folder, "README.md"), readme(os, cpu));
   writeFileSync(
     join(folder, "package.json"),
     `${JSON.stringify(manifest(os, cpu), undefined, 2)}\n`,
   );
-  return folder;
 }
 
 /**

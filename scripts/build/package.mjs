@@ -1,0 +1,65 @@
+// @ts-check
+/**
+ * Puts into dist/, where tsc has compiled js/, what else the npm package has: the core, the MCP server's dependencies,
+ * what is in pkg-template/. Tests and examples import it as `sandpipe`.
+ */
+
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { LICENSES, bindings, dist, root } from "../project.mjs";
+import { bundleMcpServer } from "./mcp-bundle.mjs";
+import { mcpName, workspace } from "./workspace.mjs";
+
+await bundleMcpServer(dist);
+mkdirSync(join(dist, "core"), { recursive: true });
+copyFileSync(join(bindings, "sandpipe.js"), join(dist, "core", "sandpipe.js"));
+writeFileSync(join(dist, "core", "sandpipe.d.ts"), publicTypes());
+const module = join(bindings, "sandpipe_bg.wasm");
+copyFileSync(module, join(dist, "sandpipe.wasm"));
+writeFileSync(join(dist, "inline-wasm.js"), inlined(readFileSync(module)));
+copyFileSync(join(root, "js", "sandpipe.d.wasm.ts"), join(dist, "sandpipe.wasm.d.ts"));
+cpSync(join(root, "pkg-template"), dist, { recursive: true });
+for (const name of LICENSES) copyFileSync(join(root, name), join(dist, name));
+completeManifest(join(dist, "package.json"));
+
+/** The types of the bindings, without what loads the module: it takes types of the DOM. */
+function publicTypes() {
+  const types = readFileSync(join(bindings, "sandpipe.d.ts"), "utf8");
+  const end = types.indexOf("export type InitInput");
+  if (end === -1) throw new Error("the types of the bindings have no InitInput");
+  return types.slice(0, end);
+}
+
+/**
+ * The module as JavaScript, for bundlers that leave the file behind. It takes as much to download as the file,
+ * and half as much on disk.
+ *
+ * @param {Buffer} module
+ */
+function inlined(module) {
+  const gzipBase64 = gzipSync(module, { level: 9 }).toString("base64");
+  return `export const gzipBase64 =\n  "${gzipBase64}";\n`;
+}
+
+/**
+ * The package has the version of the workspace, and so have the agent's, which it depends on.
+ *
+ * @param {string} path
+ */
+function completeManifest(path) {
+  const { version, repository, slug } = workspace();
+  const { name, ...rest } = JSON.parse(readFileSync(path, "utf8"));
+  for (const agent of Object.keys(rest.optionalDependencies)) {
+    rest.optionalDependencies[agent] = version;
+  }
+  const manifest = {
+    ...{ name, version, ...rest },
+    author: "The Sandpipe authors",
+    homepage: `${repository}#readme`,
+    repository: { type: "git", url: `git+${repository}.git` },
+    bugs: `${repository}/issues`,
+    mcpName: mcpName(slug),
+  };
+  writeFileSync(path, `${JSON.stringify(manifest, undefined, 2)}\n`);
+}
