@@ -7,7 +7,10 @@ import {
   type AgentCandidates,
   type AgentProgram,
   chooseAgent,
+  explainEarlyEnd,
   explainStartFailure,
+  explainWrongLine,
+  type StartFailure,
 } from "./agent-program.js";
 import { findAgents } from "./find-agent.js";
 
@@ -43,7 +46,8 @@ export function spawnAgent(
   const failed = (cause: unknown): AgentError => notStarted(program, candidates, cause);
   const child = start(program, args, env, failed);
   const ended = waitForEnd(child);
-  return { child, listening: waitForAddress(child, program, ended, failed), ended };
+  const listening = waitForAddress(child, program, candidates.platform, ended, failed);
+  return { child, listening, ended };
 }
 
 /** Some of the system's errors are thrown, others come as an event. */
@@ -74,35 +78,43 @@ async function waitForEnd(child: ChildProcess): Promise<void> {
 /** Reads the line that says where the agent listens. What it says later on stderr goes to this one's. */
 async function waitForAddress(
   child: ChildProcessWithoutNullStreams,
-  { file }: AgentProgram,
+  program: AgentProgram,
+  platform: string,
   ended: Promise<void>,
   failed: (cause: unknown) => AgentError,
 ): Promise<AgentAddress> {
   const failure = once(child, "error").then(([error]: unknown[]) => failed(error));
   // It was not started, and may not even have pipes.
   if (child.pid === undefined) throw await failure;
-  let said = "";
-  const listen = (text: string): void => {
-    said += text;
+  let stderr = "";
+  const collect = (text: string): void => {
+    stderr += text;
   };
-  child.stderr.setEncoding("utf8").on("data", listen);
+  child.stderr.setEncoding("utf8").on("data", collect);
   const lines = createInterface({ input: child.stdout });
   const line = await Promise.race([
     once(lines, "line").then(([line]: unknown[]) => String(line)),
     failure,
-    ended.then(() => new AgentError(`${file} ended before it listened: ${said.trim()}`)),
+    ended.then(() => {
+      const { exitCode, signalCode: signal } = child;
+      return agentError(explainEarlyEnd(program, platform, { exitCode, signal, stderr }));
+    }),
   ]);
   lines.close();
   if (line instanceof AgentError) throw line;
-  child.stderr.off("data", listen).pipe(process.stderr, { end: false });
-  return readAddress(line, file);
+  const address = readAddress(line);
+  if (address === undefined) throw agentError(explainWrongLine(program, platform, line));
+  child.stderr.off("data", collect).pipe(process.stderr, { end: false });
+  return address;
 }
 
-function readAddress(line: string, program: string): AgentAddress {
+/** Undefined where the line is no agent's. */
+function readAddress(line: string): AgentAddress | undefined {
   try {
-    return JSON.parse(line) as AgentAddress;
-  } catch (cause) {
-    throw new AgentError(`${program} did not say where it listens, but: ${line}`, { cause });
+    const said = JSON.parse(line) as Partial<AgentAddress> | null;
+    return typeof said?.url === "string" ? (said as AgentAddress) : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -112,7 +124,10 @@ function notStarted(
   cause: unknown,
 ): AgentError {
   const error = cause instanceof Error ? cause : { message: String(cause) };
-  const { reason, hint } = explainStartFailure(program, candidates, error);
+  return agentError(explainStartFailure(program, candidates, error), { cause });
+}
+
+function agentError({ reason, hint }: StartFailure, details?: { cause: unknown }): AgentError {
   const message = hint === undefined ? reason : `${reason}. ${hint}`;
-  return new AgentError(message, { hint, cause });
+  return new AgentError(message, { hint, ...details });
 }

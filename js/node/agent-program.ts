@@ -74,7 +74,7 @@ function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
       hint:
         "What works here: an agent on another machine (`connect({ url, token })`; `sandpipe run --url URL`), background " +
         "processes on a machine over SSH (`sshRuntime({ host })`; `sandpipe bg start --ssh HOST`), and scripts on this " +
-        "machine without an agent (`localRuntime()` of sandpipe/node).",
+        `machine without an agent (\`localRuntime()\` of sandpipe/node${shellNeeded(platform)}).`,
     };
   }
   const own = agentPackage(platform);
@@ -94,6 +94,68 @@ function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
       "and package-lock.json, and install again. Keep sandpipe out of the bundle if your application is bundled, or name " +
       "an agent in SANDPIPE_AGENT.",
   };
+}
+
+/** What localRuntime() needs that may not be there. */
+function shellNeeded(platform: string): string {
+  return platform.startsWith("win32-")
+    ? ", which needs a POSIX shell: Git Bash's `sh` in PATH"
+    : "";
+}
+
+/** How a program ended that was run as the agent. */
+export interface EarlyEnd {
+  exitCode: number | null;
+  signal: string | null;
+  /** What it wrote to stderr. */
+  stderr: string;
+}
+
+/** What an agent's own errors begin with. */
+const AGENT_ERROR = "sandpipe-agent: ";
+
+/**
+ * Says why a program that was run as the agent is not one that listens: it has ended. So does what has no format that the
+ * system knows: it is run as a shell script (`execvp` of POSIX).
+ *
+ * @param program What {@link chooseAgent} chose.
+ * @param platform The platform of this process.
+ */
+export function explainEarlyEnd(
+  program: AgentProgram,
+  platform: string,
+  { exitCode, signal, stderr }: EarlyEnd,
+): StartFailure {
+  const how = signal === null ? `with exit code ${exitCode}` : `by ${signal}`;
+  const reason = `${program.file} ended before it listened, ${how}: ${stderr.trim() || "it said nothing"}`;
+  // Then it is an agent, and has said what is wrong.
+  if (stderr.startsWith(AGENT_ERROR)) return { reason };
+  return { reason, hint: replacement(program, platform) };
+}
+
+/**
+ * Says that a program that was run as the agent is none, by what it wrote.
+ *
+ * @param program What {@link chooseAgent} chose.
+ * @param platform The platform of this process.
+ * @param line The first line that it wrote to stdout.
+ */
+export function explainWrongLine(
+  program: AgentProgram,
+  platform: string,
+  line: string,
+): StartFailure {
+  return {
+    reason: `${program.file} did not say where it listens, but: ${line}`,
+    hint: replacement(program, platform),
+  };
+}
+
+/** What to do about a program that runs, and is no agent for this platform. */
+function replacement(program: AgentProgram, platform: string): string {
+  return program.origin === "package"
+    ? `It comes from the package ${agentPackage(platform)}: install that again.`
+    : repair(program, platform);
 }
 
 /** What to do about a program that can't be run. */

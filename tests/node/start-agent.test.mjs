@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { afterEach, beforeEach, describe, it } from "node:test";
 
 import { AgentError, connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
@@ -125,23 +125,72 @@ describe("startAgent", () => {
     assert.deepEqual(await once(parent, "exit"), [0, null]);
   });
 
-  it("says what is wrong when there is no agent to run, or it does not start", async () => {
-    const before = process.env["SANDPIPE_AGENT"];
-    process.env["SANDPIPE_AGENT"] = "/no/such/agent";
-    try {
-      await assert.rejects(startAgent(), (error) => {
-        assert.ok(error instanceof AgentError);
-        assert.match(error.message, /\/no\/such\/agent could not be run: .*ENOENT.*SANDPIPE_AGENT/);
-        return true;
-      });
-    } finally {
-      if (before === undefined) delete process.env["SANDPIPE_AGENT"];
-      else process.env["SANDPIPE_AGENT"] = before;
-    }
+  it("lets the agent say what is wrong with its options", async () => {
     await assert.rejects(startAgent({ workspace: "/no/such/directory" }), (error) => {
       assert.ok(error instanceof AgentError);
-      assert.match(error.message, /ended before it listened: .*\/no\/such\/directory/s);
+      assert.match(error.message, /ended before it listened, .*: .*\/no\/such\/directory/s);
+      assert.equal(error.hint, undefined);
       return true;
     });
   });
+});
+
+describe("startAgent, of a program that is no agent, says which it is and what to do", () => {
+  /** @type {string} */
+  let folder;
+  const before = process.env["SANDPIPE_AGENT"];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
+  });
+
+  afterEach(async () => {
+    if (before === undefined) delete process.env["SANDPIPE_AGENT"];
+    else process.env["SANDPIPE_AGENT"] = before;
+    await rm(folder, { recursive: true });
+  });
+
+  /**
+   * @param {string} name @param {string} content
+   * @returns {Promise<string>} its path
+   */
+  async function program(name, content) {
+    const file = join(folder, name);
+    await writeFile(file, content, { mode: 0o755 });
+    return file;
+  }
+
+  /** @param {string} file @param {RegExp} says */
+  async function assertRejected(file, says) {
+    process.env["SANDPIPE_AGENT"] = file;
+    await assert.rejects(startAgent(), (error) => {
+      assert.ok(error instanceof AgentError);
+      assert.ok(error.message.startsWith(`${file} `), error.message);
+      assert.match(error.message, says);
+      assert.match(error.hint ?? "", /SANDPIPE_AGENT names it/);
+      assert.ok(error.message.endsWith(`. ${error.hint}`), error.message);
+      return true;
+    });
+  }
+
+  it("it is missing", () => assertRejected("/no/such/agent", /could not be run: .*ENOENT/));
+
+  // The system's loader refuses it, and a shell is given it.
+  it("it is of another format", async () =>
+    assertRejected(
+      await program("foreign", "\x7fELF\x02\x01\x01\n)\n"),
+      /ended before it listened, with exit code [1-9]\d*: .*foreign: /,
+    ));
+
+  it("it ends without a word", () =>
+    assertRejected("/bin/false", /ended before it listened, with exit code 1: it said nothing/));
+
+  it("it prints something else", () =>
+    assertRejected("/bin/echo", /did not say where it listens, but: --until-stdin-closes/));
+
+  it("it prints JSON that has no address", async () =>
+    assertRejected(
+      await program("number", "#!/bin/sh\necho null\nexec cat\n"),
+      /did not say where it listens, but: null/,
+    ));
 });
