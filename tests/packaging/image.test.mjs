@@ -85,9 +85,10 @@ runtime = "runc"
   /** The line of JSON that the agent prints when it is ready. @param {string} container */
   async function ready(container) {
     for (;;) {
-      const line = await podman("logs", container);
-      if (line !== "") return /** @type {{ url: string }} */ (JSON.parse(line));
-      assert.equal(await podman("inspect", "--format", "{{.State.Running}}", container), "true");
+      const { stdout, stderr } = await execute("podman", ["logs", container], { env });
+      if (stdout !== "") return /** @type {{ url: string }} */ (JSON.parse(stdout));
+      const running = await podman("inspect", "--format", "{{.State.Running}}", container);
+      assert.equal(running, "true", `it has ended: ${stderr}`);
     }
   }
 
