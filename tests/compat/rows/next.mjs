@@ -23,16 +23,9 @@ const edgeRoute = `
   import { job } from "../../job.mjs";
   export const config = { runtime: "edge" };
   export default async function handler(request) {
-    return Response.json(await job(connect, { ...(await request.json()) }));
+    return Response.json(await job(connect, await request.json()));
   }
 `;
-
-const edgeRouteWithLine = edgeRoute
-  .replace(
-    '"sandpipe";',
-    '"sandpipe";\n  import wasm from "../../node_modules/sandpipe/sandpipe.wasm?module";',
-  )
-  .replace("...(await request.json())", "...(await request.json()), wasm");
 
 const client = {
   "app/layout.js": `
@@ -80,7 +73,7 @@ function next(bundler, flag) {
     version: async (app) => `Next.js ${await app.version("next")}, ${bundler}`,
     prepare: (app) => app.run(process.execPath, [app.module(program), "build", flag]),
     parts: {
-      // Beside `standalone`, `next start` complains and works.
+      // Beside `standalone`, `next start` warns and works.
       "client component": async (app) => app.visit(`${await start(app)}/`),
       route: async (app) => app.ask(`${await start(app)}/route`),
       "standalone: client component": async (app) => app.visit(`${await standalone(app)}/`),
@@ -109,13 +102,6 @@ function nextEdge(bundler, flag) {
     prepare: (app) => app.run(process.execPath, [app.module(program), "build", flag]),
     parts: {
       "edge API route": async (app) => app.ask(`${await start(app)}/api/edge`),
-    },
-    lines: {
-      "edge API route": {
-        text: '`connect({ …, wasm })`, with `import wasm from "../../node_modules/sandpipe/sandpipe.wasm?module"`',
-        named: /import it as sandpipe\/sandpipe\.wasm\) with connect\(\{ wasm \}\)/,
-        files: { "pages/api/edge.js": edgeRouteWithLine },
-      },
     },
   };
 }
