@@ -25,7 +25,7 @@ const TYPES = new Map([
 ]);
 
 /** The most that an error has of what a server printed. */
-const MAX_SAID_LENGTH = 4000;
+const MAX_OUTPUT_LENGTH = 4000;
 
 /**
  * @typedef {object} ProgramOptions
@@ -39,11 +39,11 @@ export class Application {
   /** @type {import("node:http").Server[]} */
   #servers = [];
   /** What the program that was started last has printed. */
-  #said = () => "";
+  #output = () => "";
 
-  /** @param {import("./row.mjs").Surroundings} surroundings */
-  static async create(surroundings) {
-    const app = new Application(await temporaryFolder(), surroundings);
+  /** @param {import("./row.mjs").RowContext} context */
+  static async create(context) {
+    const app = new Application(await temporaryFolder(), context);
     await mkdir(join(app.folder, "home"));
     await cp(inside, app.path, { recursive: true });
     await app.write({ "package.json": JSON.stringify({ private: true, type: "module" }) });
@@ -52,14 +52,14 @@ export class Application {
 
   /**
    * @param {string} folder
-   * @param {import("./row.mjs").Surroundings} surroundings
+   * @param {import("./row.mjs").RowContext} context
    */
-  constructor(folder, surroundings) {
+  constructor(folder, context) {
     this.folder = folder;
     /** Where the application is; beside it are the home directory and what was moved elsewhere. */
     this.path = join(folder, "app");
-    this.surroundings = surroundings;
-    this.agent = surroundings.agent;
+    this.context = context;
+    this.agent = context.agent;
   }
 
   /** @param {Record<string, string>} files */
@@ -75,7 +75,7 @@ export class Application {
    * @param {{ bare: boolean }} options `bare`: without the package itself
    */
   async install(packages, { bare }) {
-    const { tarballs, tools } = this.surroundings;
+    const { tarballs, tools } = this.context;
     const registry = tools === "registry" ? packages : {};
     const wanted = [
       ...(bare ? [] : installable(tarballs)),
@@ -128,8 +128,8 @@ export class Application {
     child.stderr.on("data", (text) => (stderr += text));
     const [code, signal] = await once(child, "close");
     if (code === 0) return stdout;
-    const said = `${stderr}\n${stdout}`.trim();
-    throw new Error(`${program} ${args.join(" ")} ended with ${code ?? signal}: ${said}`);
+    const output = `${stderr}\n${stdout}`.trim();
+    throw new Error(`${program} ${args.join(" ")} ended with ${code ?? signal}: ${output}`);
   }
 
   /**
@@ -154,18 +154,18 @@ export class Application {
    */
   async start(program, args, ready, options) {
     const child = this.#spawn(program, args, options);
-    let said = "";
-    this.#said = () => said;
+    let output = "";
+    this.#output = () => output;
     const address = await new Promise((resolve, reject) => {
-      const hear = (/** @type {string} */ text) => {
-        said += text;
-        const match = ready.exec(said);
+      const collect = (/** @type {string} */ text) => {
+        output += text;
+        const match = ready.exec(output);
         if (match !== null) resolve(match[1] ?? match[0]);
       };
-      child.stdout.on("data", hear);
-      child.stderr.on("data", hear);
+      child.stdout.on("data", collect);
+      child.stderr.on("data", collect);
       child.once("error", reject);
-      child.once("close", (code) => reject(new Error(`${program} ended with ${code}: ${said}`)));
+      child.once("close", (code) => reject(new Error(`${program} ended with ${code}: ${output}`)));
     });
     return { address };
   }
@@ -247,7 +247,7 @@ export class Application {
    * @returns {Promise<unknown>} what the page's job found
    */
   visit(address, browser = "chromium") {
-    return this.surroundings.visits.visit(this, browser, address);
+    return this.context.visits.visit(this, browser, address);
   }
 
   /**
@@ -262,8 +262,8 @@ export class Application {
     const answer = await fetch(address, { method: "POST", headers, body });
     const text = await answer.text();
     if (answer.ok) return JSON.parse(text);
-    const said = this.#said().trim().slice(-MAX_SAID_LENGTH);
-    throw new Error(`${address} answered ${answer.status}: ${said || text}`);
+    const output = this.#output().trim().slice(-MAX_OUTPUT_LENGTH);
+    throw new Error(`${address} answered ${answer.status}: ${output || text}`);
   }
 
   /** Ends all that it has started. */

@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * `npm run compat [-- NAME…]`: installs the packed packages into fresh applications, one a row, has each do the
- * main job, prints the table and writes docs/compatibility.md. With names: the rows whose name has one of them,
- * and nothing is written. With `--packed DIR`: the packages that `npm run pack` has put there.
+ * main job, prints the results and writes docs/compatibility.md, if all of it worked. With names: only the rows whose
+ * name has one of them, and nothing is written. With `--packed DIR`: the packages that `npm run pack` has put there.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -15,11 +15,11 @@ import { prepareBrowsers } from "../../scripts/setup/browsers.mjs";
 import { packAll, packed } from "./packages.mjs";
 import { runRow } from "./row.mjs";
 import { rows } from "./rows.mjs";
-import { document, verdict } from "./table.mjs";
-import { withSurroundings } from "./surroundings.mjs";
+import { document, isComplete, verdict } from "./table.mjs";
+import { withRowContext } from "./row-context.mjs";
 
-/** How many rows run at a time. */
-const LANES = 3;
+/** How many rows are run at a time. */
+const MAX_CONCURRENT_ROWS = 3;
 
 /** The most lines of an error that are shown. */
 const MAX_ERROR_LINES = 40;
@@ -43,25 +43,26 @@ await command(async () => {
   }
   const left = chosen.entries();
   /** @type {import("./row.mjs").Result[][]} */
-  const ofRows = chosen.map(() => []);
-  await withSurroundings("registry", pack, async (surroundings) => {
-    const lane = async () => {
+  const resultsOfRows = chosen.map(() => []);
+  await withRowContext("registry", pack, async (context) => {
+    const runRows = async () => {
       for (const [index, row] of left) {
-        await runRow(row, surroundings, (result) => {
-          ofRows[index]?.push(result);
+        await runRow(row, context, (result) => {
+          resultsOfRows[index]?.push(result);
           show(result);
         });
       }
     };
     // One that fails leaves the others what they run with.
-    const lanes = await Promise.allSettled(Array.from({ length: LANES }, lane));
-    for (const one of lanes) if (one.status === "rejected") throw one.reason;
+    const runs = Array.from({ length: MAX_CONCURRENT_ROWS }, runRows);
+    for (const end of await Promise.allSettled(runs)) {
+      if (end.status === "rejected") throw end.reason;
+    }
   });
-  const results = ofRows.flat();
+  const results = resultsOfRows.flat();
   const failed = results.filter(({ failure }) => failure !== undefined).length;
   console.log(`${results.length - failed} passed, ${failed} failed`);
-  // A part of it is not the whole.
-  if (names.length === 0) {
+  if (isComplete(results, rows)) {
     const day = new Date().toISOString().slice(0, 10);
     await writeFile(join(root, "docs", "compatibility.md"), document(results, day));
   }

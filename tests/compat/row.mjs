@@ -14,43 +14,43 @@
  * @property {(app: Application) => string | Promise<string>} version what the table names, with its version
  * @property {(app: Application) => Promise<unknown>} [prepare] what comes before all parts, such as a build
  * @property {Record<string, (app: Application) => Promise<unknown>>} parts each gives what the job found
- * @property {Record<string, Line>} [lines] of parts that don't work by themselves
+ * @property {Record<string, Workaround>} [workarounds] of parts that don't work by themselves
  *
- * @typedef {object} Line the one line of configuration that a part works with
- * @property {string} text as the documentation has it
- * @property {RegExp} named what the error without it says of it
- * @property {Record<string, string>} files the files that have it
+ * @typedef {object} Workaround the one line that a part works with
+ * @property {string} text the line, as the documentation has it
+ * @property {RegExp} error what the error without the line says: it leads to the line
+ * @property {Record<string, string>} files the files that have the line
  *
  * @typedef {object} Result of a part
  * @property {string} family
  * @property {string} row
  * @property {string} part
  * @property {string} version
- * @property {string} [line] that it needed
+ * @property {string} [workaround] the line that it needed
  * @property {string} [failure]
  * @property {number} ms
  */
 
 import { Application } from "./application.mjs";
-import { differences } from "./truth.mjs";
+import { differences } from "./expected.mjs";
 
 /** Longer than any step takes, also on a slow machine: what hangs fails. */
 const STEP_TIMEOUT_MS = 300_000;
 
 /**
- * @typedef {object} Surroundings
+ * @typedef {object} RowContext
  * @property {import("./inside/job.mjs").Agent} agent
  * @property {import("./packages.mjs").Tarballs} tarballs
- * @property {import("./truth.mjs").Found} truth
+ * @property {import("./expected.mjs").Found} expected
  * @property {import("./browsers/visits.mjs").Visits} visits
  * @property {"registry" | "workspace"} tools where what a row installs beside the package comes from
  *
  * @param {Row} row
- * @param {Surroundings} surroundings
+ * @param {RowContext} context
  * @param {(result: Result) => void} onResult
  */
-export async function runRow(row, surroundings, onResult) {
-  const app = await Application.create(surroundings);
+export async function runRow(row, context, onResult) {
+  const app = await Application.create(context);
   let version = row.name;
   try {
     const prepared = await failureOf(app, async () => {
@@ -63,29 +63,29 @@ export async function runRow(row, surroundings, onResult) {
       const start = performance.now();
       const attempt = () =>
         failureOf(app, async () => {
-          const different = differences(await run(app), surroundings.truth);
+          const different = differences(await run(app), context.expected);
           if (different.length > 0) throw new Error(different.join("; "));
         });
       let failure = prepared ?? (await attempt());
-      const line = row.lines?.[part];
+      const workaround = row.workarounds?.[part];
       let used;
-      if (failure !== undefined && line !== undefined) {
-        const named = line.named.test(failure);
+      if (failure !== undefined && workaround !== undefined) {
+        const isExpected = workaround.error.test(failure);
         const second = await failureOf(app, async () => {
-          await app.write(line.files);
+          await app.write(workaround.files);
           await row.prepare?.(app);
         });
-        const withLine = second ?? (await attempt());
-        if (withLine === undefined) {
-          used = line.text;
-          failure = named ? undefined : `the error without the line does not name it: ${failure}`;
+        const withWorkaround = second ?? (await attempt());
+        if (withWorkaround === undefined) {
+          used = workaround.text;
+          failure = isExpected ? undefined : `the error without the line is another: ${failure}`;
         } else {
-          failure = withLine;
+          failure = withWorkaround;
         }
       }
       onResult({
         ...{ family: row.family, row: row.name, part, version },
-        ...(used === undefined ? {} : { line: used }),
+        ...(used === undefined ? {} : { workaround: used }),
         ...(failure === undefined ? {} : { failure }),
         ms: performance.now() - start,
       });
@@ -98,7 +98,7 @@ export async function runRow(row, surroundings, onResult) {
 /**
  * @param {Application} app
  * @param {() => Promise<void>} work
- * @returns {Promise<string | undefined>} why it failed
+ * @returns {Promise<string | undefined>} why it failed, with paths from the application's folder
  */
 async function failureOf(app, work) {
   /** @type {NodeJS.Timeout | undefined} */
@@ -111,7 +111,8 @@ async function failureOf(app, work) {
     await Promise.race([work(), timeout]);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    const text = error instanceof Error ? error.message : String(error);
+    return text.replaceAll(`${app.path}/`, "").replaceAll(`${app.folder}/`, "");
   } finally {
     clearTimeout(timer);
     // A part leaves nothing to the next one.

@@ -3,17 +3,30 @@
 
 /** @typedef {import("./row.mjs").Result} Result */
 
-/** The most of an error that the table has. */
-const MAX_ERROR_LENGTH = 200;
-
 /** @param {Result} result */
-export function verdict({ line, failure }) {
+export function verdict({ workaround, failure }) {
   if (failure !== undefined) return "fails";
-  return line === undefined ? "works" : `works with: ${line}`;
+  return workaround === undefined ? "works" : `works with: ${workaround}`;
 }
 
 /**
+ * Whether every part of every row worked: the documentation has no table of less.
+ *
  * @param {readonly Result[]} results
+ * @param {readonly import("./row.mjs").Row[]} rows all there are
+ */
+export function isComplete(results, rows) {
+  return rows.every(({ name, parts }) =>
+    Object.keys(parts).every((part) =>
+      results.some(
+        (result) => result.row === name && result.part === part && result.failure === undefined,
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {readonly Result[]} results of a run that is complete
  * @param {string} day of the run
  */
 export function document(results, day) {
@@ -26,25 +39,14 @@ export function document(results, day) {
 
 \`npm run compat\` wrote this on ${day}. Each name is a fresh application with the packed packages installed. In each line it runs
 a command, aborts one, leaves the stream of one early, and reads 20 MB of output: exit codes, lengths and hashes are
-compared with what is right. "works" is: with no line of configuration for this package. What a tool needs for any package (a flag of
-Jest's for ES modules, a plugin of Rollup's) it has.
+compared with what is right. "works" is: with no line of configuration for this package; "works with" has the one line that
+it takes, and the error without it leads to that line. What a tool needs for any package (a flag of Jest's for ES modules, a plugin
+of Rollup's) it has.
 
 ${tables.join("\n")}`;
 }
 
 /** @param {Result} result */
 function tableLine(result) {
-  const { version, part, failure } = result;
-  const said = failure === undefined ? verdict(result) : `fails: ${cell(failure)}`;
-  return `| ${version} | ${part} | ${said} |`;
-}
-
-/**
- * The beginning of an error, as a cell of a table.
- *
- * @param {string} text
- */
-function cell(text) {
-  const line = text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("`", "'");
-  return `\`${line.length > MAX_ERROR_LENGTH ? `${line.slice(0, MAX_ERROR_LENGTH)}…` : line}\``;
+  return `| ${result.version} | ${result.part} | ${verdict(result)} |`;
 }

@@ -9,7 +9,7 @@ export class ChromiumVisits {
   /**
    * @param {string} address
    * @param {Promise<{ found?: unknown, error?: string }>} reported
-   * @returns {Promise<{ found?: unknown, error?: string }>} also what the page had to complain of
+   * @returns {Promise<{ found?: unknown, error?: string }>} also what the page wrote to its console as errors
    */
   async open(address, reported) {
     const browser = await (this.#browser ??= launchChromium());
@@ -17,9 +17,9 @@ export class ChromiumVisits {
     try {
       const page = await context.newPage();
       /** @type {string[]} */
-      const complaints = [];
+      const consoleErrors = [];
       page.on("console", (message) => {
-        if (message.type() === "error") complaints.push(message.text());
+        if (message.type() === "error") consoleErrors.push(message.text());
       });
       /** @type {Promise<{ error: string }>} */
       const broken = new Promise((resolve) => {
@@ -27,8 +27,8 @@ export class ChromiumVisits {
       });
       await page.goto(address);
       const answer = await Promise.race([reported, broken]);
-      if (answer.error === undefined || complaints.length === 0) return answer;
-      return { error: `${answer.error}\nthe page's console: ${complaints.join("\n")}` };
+      if (answer.error === undefined || consoleErrors.length === 0) return answer;
+      return { error: `${answer.error}\nthe page's console: ${consoleErrors.join("\n")}` };
     } finally {
       await context.close();
     }

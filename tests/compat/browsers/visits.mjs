@@ -11,7 +11,7 @@ import { openInWebKit } from "./webkit.mjs";
 /** A page that has not reported by then has not begun. */
 const REPORT_TIMEOUT_MS = 120_000;
 
-/** Opens pages in browsers, and hears what they report. */
+/** Opens pages in browsers, and receives what they report. */
 export class Visits {
   /** @type {Map<string, (answer: { found?: unknown, error?: string }) => void>} */
   #waiting = new Map();

@@ -30,7 +30,7 @@ export async function job(connect, options) {
       () => undefined,
       (error) => error,
     );
-  if (aborted?.code !== "interrupted") throw aborted ?? new Error("the abort was not heard");
+  if (aborted?.code !== "interrupted") throw aborted ?? new Error("the command was not aborted");
   const stopped = await execs.get(aborted.execId);
 
   const { id } = await execs.create({ command: "sh", args: ["-c", scripts.leave] });

@@ -30,15 +30,15 @@ const files = {
  */
 async function runCommandLine(app, program, args) {
   // Without a package of the agent, the one that was built.
-  const env = Object.keys(app.surroundings.tarballs).length > 1 ? {} : { SANDPIPE_AGENT: agent };
+  const env = Object.keys(app.context.tarballs).length > 1 ? {} : { SANDPIPE_AGENT: agent };
   const command = [program, ...args, "sandpipe", "run", "--", "sh", "-c", "echo ran; exit 7"];
   const script = `"$@"; echo "ended with $?"`;
-  const said = await app.run("sh", ["-c", script, "sh", ...command], { cwd, env });
-  if (!/^ran\n(.*\n)*ended with 7\n$/m.test(said)) throw new Error(`sandpipe run: ${said}`);
+  const output = await app.run("sh", ["-c", script, "sh", ...command], { cwd, env });
+  if (!/^ran\n(.*\n)*ended with 7\n$/m.test(output)) throw new Error(`sandpipe run: ${output}`);
 }
 
 /** @param {Application} app */
-function dependencies({ surroundings: { tarballs } }) {
+function dependencies({ context: { tarballs } }) {
   const overrides = Object.fromEntries(
     Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]),
   );

@@ -80,8 +80,8 @@ function browserRow(name, browser, [program = "", ...args]) {
     ...(browser === "chromium" ? { quick: true } : {}),
     files,
     version: async (app) => {
-      const said = await app.run(program, args);
-      return `${name} ${/\d+(\.\d+)+/.exec(said)?.[0]}`;
+      const output = await app.run(program, args);
+      return `${name} ${/\d+(\.\d+)+/.exec(output)?.[0]}`;
     },
     parts: {
       "a page with an import map": visit("index.html"),

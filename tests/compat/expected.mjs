@@ -7,7 +7,7 @@ import { hash, scripts } from "./inside/job.mjs";
 /** @typedef {import("./inside/job.mjs").Found} Found */
 
 /** @returns {Found} */
-export function findTruth() {
+export function findExpected() {
   const large = run(scripts.large);
   return {
     exec: run(scripts.exec.replace("echo oops >&2", "echo oops")),
@@ -31,21 +31,21 @@ function run(script) {
 }
 
 /**
- * Where what was found differs from the truth; pure.
+ * Where what was found differs from what is expected; pure.
  *
  * @param {unknown} found
- * @param {unknown} truth
+ * @param {unknown} expected
  * @param {string} [place]
  * @returns {string[]}
  */
-export function differences(found, truth, place = "") {
-  if (typeof truth === "object" && truth !== null) {
+export function differences(found, expected, place = "") {
+  if (typeof expected === "object" && expected !== null) {
     if (typeof found !== "object" || found === null) return [`${place || "it"} is missing`];
     const fields = /** @type {Record<string, unknown>} */ (found);
-    return Object.entries(truth).flatMap(([name, value]) =>
+    return Object.entries(expected).flatMap(([name, value]) =>
       differences(fields[name], value, place === "" ? name : `${place}.${name}`),
     );
   }
-  if (found === truth) return [];
-  return [`${place} is ${JSON.stringify(found)}, not ${JSON.stringify(truth)}`];
+  if (found === expected) return [];
+  return [`${place} is ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`];
 }
