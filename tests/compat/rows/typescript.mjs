@@ -27,6 +27,10 @@ const files = {
 
     runInProgram(connect);
   `,
+  "common.cts": `
+    import { connect } from "sandpipe";
+    void import("./in-program.mjs").then(({ runInProgram }) => runInProgram(connect));
+  `,
   "in-program.d.mts": `
     import type { Connect } from "sandpipe";
     export function runInProgram(connect: Connect): Promise<void>;
@@ -34,7 +38,7 @@ const files = {
 };
 
 /** The libraries and types beside the package's own. */
-const SURROUNDINGS = {
+const LIBRARIES = {
   "with the DOM library": { lib: ["ES2022", "DOM"], types: [] },
   "without it, with Node.js's types": { lib: ["ES2022"], types: ["node"] },
   "without either": { lib: ["ES2022"], types: [] },
@@ -43,12 +47,41 @@ const SURROUNDINGS = {
 /** @type {Record<string, string>} a resolution, and the modules that go with it */
 const RESOLUTIONS = { node10: "ES2022", node16: "Node16", nodenext: "NodeNext", bundler: "ES2022" };
 
+/** What TypeScript takes for a module that can't be required, as before Node.js 20.19, is imported dynamically. */
+const DYNAMIC_IMPORT = {
+  text: '`const { connect } = await import("sandpipe")`, or `"module": "nodenext"`',
+  error: /TS1479: .*dynamic 'import\("sandpipe"\)'/,
+  files: {
+    "common.cts": `
+      async function main(): Promise<void> {
+        const { connect } = await import("sandpipe");
+        const { runInProgram } = await import("./in-program.mjs");
+        await runInProgram(connect);
+      }
+      void main();
+    `,
+  },
+};
+
 /** One of each kind. */
 const QUICK_PARTS = [
   "node10, with the DOM library",
   "nodenext, without it, with Node.js's types",
   "bundler, without either",
+  "CommonJS, nodenext",
 ];
+
+/**
+ * @param {Application} app
+ * @param {object} options the compiler's
+ * @param {string} file
+ */
+async function compile(app, options, file) {
+  const strict = { target: "ES2022", strict: true, skipLibCheck: false };
+  const config = { compilerOptions: { ...options, ...strict }, files: [file] };
+  await app.write({ "tsconfig.json": JSON.stringify(config) });
+  await app.run(process.execPath, [app.module("typescript/bin/tsc")]);
+}
 
 /**
  * @param {string} version
@@ -58,19 +91,22 @@ function typescript(version) {
   /** @type {Row["parts"]} */
   const parts = {};
   for (const [moduleResolution, module] of Object.entries(RESOLUTIONS)) {
-    for (const [name, { lib, types }] of Object.entries(SURROUNDINGS)) {
+    for (const [name, { lib, types }] of Object.entries(LIBRARIES)) {
       // TypeScript 6 still has it, when asked.
       const ignored =
         moduleResolution === "node10" && version === "6" ? { ignoreDeprecations: "6.0" } : {};
-      const strict = { target: "ES2022", strict: true, skipLibCheck: false };
-      const compilerOptions = { module, moduleResolution, lib, types, ...strict, ...ignored };
-      const config = JSON.stringify({ compilerOptions, files: ["main.ts"] });
       parts[`${moduleResolution}, ${name}`] = async (app) => {
-        await app.write({ "tsconfig.json": config });
-        await app.run(process.execPath, [app.module("typescript/bin/tsc")]);
+        await compile(app, { module, moduleResolution, lib, types, ...ignored }, "main.ts");
         return app.runJob(process.execPath, ["main.js"]);
       };
     }
+  }
+  for (const moduleResolution of ["node16", "nodenext"]) {
+    parts[`CommonJS, ${moduleResolution}`] = async (app) => {
+      const lib = ["ES2022"];
+      await compile(app, { module: RESOLUTIONS[moduleResolution], lib, types: [] }, "common.cts");
+      return app.runJob(process.execPath, ["common.cjs"]);
+    };
   }
   return {
     name: `TypeScript ${version}`,
@@ -78,6 +114,7 @@ function typescript(version) {
     ...(version === "6" ? { quick: QUICK_PARTS } : {}),
     install: { typescript: version, "@types/node": "20" },
     files,
+    workarounds: { "CommonJS, node16": DYNAMIC_IMPORT },
     version: async (app) => `TypeScript ${await app.version("typescript")}`,
     parts,
   };
