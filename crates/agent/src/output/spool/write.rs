@@ -47,28 +47,27 @@ impl Batch<'_> {
             let Err(error) = self.write(sequence) else {
                 return;
             };
-            match Errno::from_raw(error.raw_os_error().unwrap_or_default()) {
-                _ if lacks_descriptor(&error) => {
-                    // What was written before is not to wait.
-                    self.tell();
-                    sleep(DESCRIPTOR_PAUSE);
-                }
-                // What is new is worth more than what is old.
-                Errno::ENOSPC | Errno::EDQUOT if self.drop_oldest() => {}
-                _ => {
-                    // Once: the log may be on the same disk.
-                    if !mem::replace(&mut self.writer.has_told_loss, true) {
-                        tracing::warn!(
-                            %error,
-                            directory = %self.spool.directory.display(),
-                            sequence,
-                            "an event could not be written and is lost, as others of this exec may be from now on"
-                        );
-                    }
-                    self.spool.state().sequence = sequence;
-                    return;
-                }
+            if lacks_descriptor(&error) {
+                // What was written before is not to wait.
+                self.tell();
+                sleep(DESCRIPTOR_PAUSE);
+                continue;
             }
+            // What is new is worth more than what is old.
+            if lacks_space(&error) && self.drop_oldest() {
+                continue;
+            }
+            // Once: the log may be on the same disk.
+            if !mem::replace(&mut self.writer.has_told_loss, true) {
+                tracing::warn!(
+                    %error,
+                    directory = %self.spool.directory.display(),
+                    sequence,
+                    "an event could not be written and is lost, as others of this exec may be from now on"
+                );
+            }
+            self.spool.state().sequence = sequence;
+            return;
         }
     }
 
@@ -132,6 +131,12 @@ impl Drop for Batch<'_> {
     fn drop(&mut self) {
         self.tell();
     }
+}
+
+/// Whether the disk, or what the user may have of it, is full.
+fn lacks_space(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::ENOSPC | Errno::EDQUOT))
 }
 
 fn unlink(segment: &Segment) {
