@@ -1,7 +1,7 @@
 // @ts-check
 // The packages where there is nothing but Node.js and a shell. The one for another machine runs in an emulator.
 import assert from "node:assert/strict";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
@@ -42,6 +42,16 @@ for (const { os, cpu } of AGENT_TARGETS) {
       assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
       const name = `node_modules/@sandpipe/agent-${os}-${cpu}/sandpipe-agent`;
       assert.ok(stdout.includes(name), stdout);
+    });
+
+    it("runs the first program of the package's README as it is", async () => {
+      const readme = await readFile(
+        join(machine.project, "node_modules/sandpipe/README.md"),
+        "utf8",
+      );
+      const [, program = ""] = /```js\n([^]*?)```/.exec(readme) ?? [];
+      const end = await machine.node(program);
+      assert.deepEqual(end, { exitCode: 0, stdout: "3 hello\n\n", stderr: "" });
     });
 
     it("sandpipe mcp answers initialize", async () => {
