@@ -145,10 +145,10 @@ export function explainWrongLine(
   platform: string,
   line: string,
 ): StartFailure {
-  return {
-    reason: `${program.file} did not say where it listens, but: ${line}`,
-    hint: replacement(program, platform),
-  };
+  const reason = `${program.file} did not say where it listens, but: ${line}`;
+  // This project's own is an agent, whatever it was told to print, as by `--help`.
+  const isOwn = program.origin === "package" || program.origin === "checkout";
+  return isOwn ? { reason } : { reason, hint: replacement(program, platform) };
 }
 
 /** What to do about a program that runs, and is no agent for this platform. */

@@ -89,7 +89,10 @@ describe("the program of the agent", () => {
     for (const [index, pattern] of says.entries()) {
       const program = chooseAgent(candidates[index] ?? all);
       assert.match(explainEarlyEnd(program, all.platform, end).hint ?? "", pattern);
-      assert.match(explainWrongLine(program, all.platform, "hello").hint ?? "", pattern);
+      const { hint } = explainWrongLine(program, all.platform, "hello");
+      // The project's own agents print something else where their flags say so.
+      if (["package", "checkout"].includes(program.origin)) assert.equal(hint, undefined);
+      else assert.match(hint ?? "", pattern);
     }
   });
 
