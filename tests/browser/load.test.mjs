@@ -15,7 +15,7 @@ const PAGE = `<!doctype html>
   import { connect } from "sandpipe";
   globalThis.result = connect({ url: "http://127.0.0.1:1" }).then(
     ({ execs }) => typeof execs.exec,
-    ({ name, hint }) => name + ": " + hint,
+    ({ name, message }) => name + ": " + message,
   );
 </script>`;
 
@@ -46,6 +46,17 @@ test("takes the copy where the server does not have the file", async () => {
   assert.equal(result, "function");
 });
 
+test("says what the server answered where it has neither the file nor its copy", async () => {
+  for (const [status, says] of /** @type {const} */ ([
+    [404, /\/sandpipe\.wasm has the status 404;/],
+    [200, /\/sandpipe\.wasm is not WebAssembly, but text\/html;/],
+  ])) {
+    const { result } = await openPage({ wasm: { status, type: "text/html" }, copy: false });
+    assert.match(result, /^LoadError: /);
+    assert.match(result, says);
+  }
+});
+
 test("says what to allow where the page's policy forbids WebAssembly", async () => {
   const policy = "script-src 'self' 'unsafe-inline'";
   const { result, paths } = await openPage({ policy });
@@ -58,9 +69,10 @@ test("says what to allow where the page's policy forbids WebAssembly", async () 
  *
  * @param {object} server
  * @param {{ status: number, type: string }} [server.wasm] how it answers in place of the module
+ * @param {boolean} [server.copy] whether it has the copy of the module in JavaScript
  * @param {string} [server.policy] the page's Content-Security-Policy
  */
-async function openPage({ wasm, policy }) {
+async function openPage({ wasm, copy = true, policy }) {
   /** @type {string[]} */
   const paths = [];
   const types = { ".js": "text/javascript", ".wasm": "application/wasm" };
@@ -76,6 +88,7 @@ async function openPage({ wasm, policy }) {
     if (wasm !== undefined && path === "/sandpipe.wasm") {
       return void response.writeHead(wasm.status, { "content-type": wasm.type }).end(PAGE);
     }
+    if (!copy && path === "/inline-wasm.js") return void response.writeHead(404).end();
     response.setHeader("content-type", type);
     response.end(await readFile(join(dist, path)));
   });
