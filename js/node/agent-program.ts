@@ -91,8 +91,8 @@ function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
     reason: `There is no sandpipe-agent: ${own}, an optional dependency of sandpipe, is not installed, and none is in PATH`,
     hint:
       "Install with optional dependencies (`npm install --include=optional`); if that changes nothing, remove node_modules " +
-      "and package-lock.json, and install again. Keep sandpipe out of the bundle if your application is bundled, or name " +
-      "an agent in SANDPIPE_AGENT.",
+      "and package-lock.json, and install again. If your application is bundled, keep sandpipe out of the bundle (in Next.js: " +
+      '`serverExternalPackages: ["sandpipe"]`), or name an agent in SANDPIPE_AGENT.',
   };
 }
 
