@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
-import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -204,16 +204,33 @@ export class Application {
   }
 
   /**
-   * Moves a built folder to where nothing of the application is found.
+   * Copies a built folder to where nothing of the application is found.
    *
    * @param {string} path
-   * @returns {Promise<string>} where it is then
+   * @returns {Promise<string>} where the copy is
    */
   async elsewhere(path) {
     const place = join(this.folder, "elsewhere", path);
     await rm(place, { recursive: true, force: true });
-    await cp(join(this.path, path), place, { recursive: true });
+    await cp(join(this.path, path), place, { recursive: true, verbatimSymlinks: true });
     return place;
+  }
+
+  /**
+   * Does something while the application's packages are not there: what it built may have kept where they were.
+   *
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<T>}
+   */
+  async withoutPackages(work) {
+    const [packages, hidden] = [join(this.path, "node_modules"), join(this.folder, "hidden")];
+    await rename(packages, hidden);
+    try {
+      return await work();
+    } finally {
+      await rename(hidden, packages);
+    }
   }
 
   /**

@@ -3,6 +3,7 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import { freePort } from "../../free-port.mjs";
 
 /**
  * @typedef {import("../row.mjs").Row} Row
@@ -15,6 +16,22 @@ const route = `
   export const dynamic = "force-dynamic";
   export async function POST(request) {
     return Response.json(await job(connect, await request.json()));
+  }
+`;
+
+/** The job with an agent of its own, which is a program in a package. */
+const agentRoute = `
+  import { connect } from "sandpipe";
+  import { startAgent } from "sandpipe/node";
+  import { job } from "../../job.mjs";
+  export const dynamic = "force-dynamic";
+  export async function POST() {
+    const agent = await startAgent();
+    try {
+      return Response.json(await job(connect, agent));
+    } finally {
+      await agent.stop();
+    }
   }
 `;
 
@@ -76,8 +93,10 @@ function next(bundler, flag) {
       // Beside `standalone`, `next start` warns and works.
       "client component": async (app) => app.visit(`${await start(app)}/`),
       route: async (app) => app.ask(`${await start(app)}/route`),
-      "standalone: client component": async (app) => app.visit(`${await standalone(app)}/`),
-      "standalone: route": async (app) => app.ask(`${await standalone(app)}/route`),
+      "standalone: client component": (app) =>
+        app.withoutPackages(async () => app.visit(`${await standalone(app)}/`)),
+      "standalone: route": (app) =>
+        app.withoutPackages(async () => app.ask(`${await standalone(app)}/route`)),
     },
   };
 }
@@ -106,13 +125,57 @@ function nextEdge(bundler, flag) {
   };
 }
 
+/**
+ * Next.js builds `sandpipe/node` into the route: Turbopack leaves it no way to the agent's package, webpack the folder where
+ * it was built.
+ *
+ * @param {string} bundler
+ * @param {string} flag
+ * @param {{ output?: "standalone", line?: string }} options `line`: of the configuration, that it needs
+ * @returns {Row}
+ */
+function nextAgent(bundler, flag, { output, line }) {
+  const part = `${output === undefined ? "" : `${output}: `}route that calls \`startAgent()\``;
+  /** @type {Row["parts"][string]} */
+  const run =
+    output === undefined
+      ? async (app) => app.ask(`${await start(app)}/agent`)
+      : (app) => app.withoutPackages(async () => app.ask(`${await standalone(app)}/agent`));
+  const config = (/** @type {string} */ more) =>
+    `export default { output: ${JSON.stringify(output)}, ${more} };`;
+  const workaround = (/** @type {string} */ line) => ({
+    text: `\`${line}\` in next.config`,
+    error: /in Next\.js: `serverExternalPackages: \["sandpipe"\]`/,
+    files: { "next.config.mjs": config(line) },
+  });
+  return {
+    name: `Next.js ${output ?? "start"} agent, ${bundler}`,
+    family: "Frameworks",
+    install,
+    files: { ...client, "next.config.mjs": config(""), "app/agent/route.js": agentRoute },
+    version: async (app) => `Next.js ${await app.version("next")}, ${bundler}`,
+    prepare: (app) => app.run(process.execPath, [app.module(program), "build", flag]),
+    parts: { [part]: run },
+    ...(line === undefined ? {} : { workarounds: { [part]: workaround(line) } }),
+  };
+}
+
+const external = 'serverExternalPackages: ["sandpipe"]';
+/** What Next.js copies of a package by itself are its modules. */
+const copied = 'outputFileTracingIncludes: { "/agent": ["node_modules/@sandpipe/**"] }';
+const standaloneAgent = /** @type {const} */ ({
+  output: "standalone",
+  line: `${external}, ${copied}`,
+});
+
 /** @param {Application} app */
 async function standalone(app) {
   await cp(join(app.path, ".next/static"), join(app.path, ".next/standalone/.next/static"), {
     recursive: true,
   });
   const folder = await app.elsewhere(".next/standalone");
-  const env = { PORT: "0", HOSTNAME: "127.0.0.1" };
+  // It takes 0 for 3000.
+  const env = { PORT: String(await freePort()), HOSTNAME: "127.0.0.1" };
   const args = [join(folder, "server.js")];
   const { address } = await app.start(process.execPath, args, /Local:\s+(http:\S+)[^]*Ready/, {
     env,
@@ -124,6 +187,10 @@ async function standalone(app) {
 export const nextRows = [
   next("Turbopack", "--turbopack"),
   nextEdge("Turbopack", "--turbopack"),
+  nextAgent("Turbopack", "--turbopack", { line: external }),
+  nextAgent("Turbopack", "--turbopack", standaloneAgent),
   next("webpack", "--webpack"),
   nextEdge("webpack", "--webpack"),
+  nextAgent("webpack", "--webpack", {}),
+  nextAgent("webpack", "--webpack", standaloneAgent),
 ];
