@@ -27,10 +27,12 @@ await command(async () => {
   const folder = resolve(process.env["INIT_CWD"] ?? "", typed);
   const { version, slug } = workspace();
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+  const readme = readFileSync(join(root, "README.md"), "utf8");
   const reasons = obstacles({
     version,
     slug,
     changelog,
+    readme,
     placeholder: PLACEHOLDER,
     tag: values.tag,
   });

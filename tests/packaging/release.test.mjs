@@ -36,13 +36,15 @@ describe("npm run release", () => {
 
   it("publishes a version that is the tag's, and that the changelog tells of", () => {
     const changelog = "# Changelog\n\n## Unreleased\n\n## 1.2.3 (2026-11-23)\n";
-    const right = { version: "1.2.3", slug: "a/b", placeholder: "OWNER", changelog, tag: "v1.2.3" };
+    const about = { slug: "a/b", placeholder: "OWNER", changelog, readme: "# Sandpipe" };
+    const right = { ...about, version: "1.2.3", tag: "v1.2.3" };
     assert.deepEqual(obstacles(right), []);
     for (const [wrong, line] of /** @type {const} */ ([
       [{ slug: "OWNER/b" }, /OWNER/],
       [{ tag: "v1.2.4" }, /tag is v1\.2\.4.*: v1\.2\.3/],
       [{ tag: "1.2.3" }, /tag is 1\.2\.3/],
       [{ changelog: "## 1.2.30 (2026-11-23)" }, /CHANGELOG\.md/],
+      [{ readme: "No version is on npm yet: …" }, /README\.md/],
     ])) {
       const lines = obstacles({ ...right, ...wrong });
       assert.equal(lines.length, 1);
