@@ -33,7 +33,7 @@ export interface AgentProcess {
 
 /**
  * Starts `sandpipe-agent`: the program that `SANDPIPE_AGENT` names, else the one in this platform's package, else
- * the one that was built in this checkout, else the one in `PATH`.
+ * the one in `PATH`.
  *
  * @throws {AgentError} The system refuses to start it.
  */

@@ -14,27 +14,24 @@ export interface AgentCandidates {
   named: string | undefined;
   /** The programs in packages that are installed, by the platform that they are for. */
   packaged: ReadonlyMap<string, string>;
-  /** The one that was built in this checkout of the project. */
-  built: string | undefined;
 }
 
 /** The program to run as the agent. */
 export interface AgentProgram {
   /** Its path, or a name that the system looks for in `PATH`. */
   file: string;
-  origin: "SANDPIPE_AGENT" | "package" | "checkout" | "PATH";
+  origin: "SANDPIPE_AGENT" | "package" | "PATH";
 }
 
 /**
  * Chooses the program of the agent: the one that `SANDPIPE_AGENT` names, else the one in this platform's package,
- * else the one that was built in this checkout, else the one in `PATH`.
+ * else the one in `PATH`.
  */
 export function chooseAgent(candidates: AgentCandidates): AgentProgram {
-  const { platform, named, packaged, built } = candidates;
+  const { platform, named, packaged } = candidates;
   if (named !== undefined && named !== "") return { file: named, origin: "SANDPIPE_AGENT" };
   const ownPackage = packaged.get(platform);
   if (ownPackage !== undefined) return { file: ownPackage, origin: "package" };
-  if (built !== undefined) return { file: built, origin: "checkout" };
   return { file: "sandpipe-agent", origin: "PATH" };
 }
 
@@ -147,7 +144,7 @@ export function explainWrongLine(
 ): StartFailure {
   const reason = `${program.file} did not say where it listens, but: ${line}`;
   // This project's own is an agent, whatever it was told to print, as by `--help`.
-  const isOwn = program.origin === "package" || program.origin === "checkout";
+  const isOwn = program.origin === "package";
   return isOwn ? { reason } : { reason, hint: replacement(program, platform) };
 }
 
@@ -168,8 +165,6 @@ function repair({ file, origin }: AgentProgram, platform: string): string {
         `It comes from the package ${agentPackage(platform)}: it has to be executable (\`chmod +x\`), on a file ` +
         "system that allows that. Where it is missing, install the package again."
       );
-    case "checkout":
-      return "Build it again with `npm run build`.";
     case "PATH":
       return `It is the first ${file} in PATH: replace it, or name another one in SANDPIPE_AGENT.`;
   }

@@ -1,7 +1,5 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { AGENT_PLATFORMS, type AgentCandidates, agentPackage } from "./agent-program.js";
 
@@ -16,7 +14,6 @@ export function findAgents(): AgentCandidates {
         return file === undefined ? [] : [[platform, file]];
       }),
     ),
-    built: inCheckout(),
   };
 }
 
@@ -26,19 +23,6 @@ function inPackage(platform: string): string | undefined {
     return join(dirname(createRequire(import.meta.url).resolve(manifest)), "sandpipe-agent");
   } catch {
     // It is not installed; or a bundler has put this file where it is not, or has left it no `import.meta.url`.
-    return undefined;
-  }
-}
-
-function inCheckout(): string | undefined {
-  try {
-    // Bundlers take `new URL("…", import.meta.url)` for a file that has to be there.
-    const here = import.meta.url;
-    const isCheckout = existsSync(new URL("../../crates/agent/Cargo.toml", here));
-    const built = fileURLToPath(new URL("../../target/release/sandpipe-agent", here));
-    return isCheckout && existsSync(built) ? built : undefined;
-  } catch {
-    // As above.
     return undefined;
   }
 }

@@ -4,11 +4,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect } from "sandpipe";
-import { agent as program } from "../../scripts/project.mjs";
 import { startTestAgent } from "../agent.mjs";
 import { installSandpipe, until } from "./command-line.mjs";
 
@@ -135,17 +134,6 @@ describe("sandpipe agent", () => {
       assert.match(stderr, /^sandpipe: .*\n$/);
       assert.match(stderr, says);
     }
-  });
-});
-
-describe("the program of an agent", () => {
-  it("is not taken from another package's folder", async () => {
-    const other = join(sandpipe.path, "node_modules", "target", "release");
-    await mkdir(other, { recursive: true });
-    await writeFile(join(other, "sandpipe-agent"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
-    const env = { SANDPIPE_AGENT: "", PATH: `${dirname(program)}:${process.env["PATH"]}` };
-    const { exitCode, stdout, stderr } = await sandpipe.run(["run", "echo", "there"], { env });
-    assert.deepEqual([exitCode, stdout, stderr], [0, "there\n", ""]);
   });
 });
 

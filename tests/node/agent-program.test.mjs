@@ -14,23 +14,21 @@ const packaged = new Map([
   ["linux-x64", "/m/@sandpipe/agent-linux-x64/sandpipe-agent"],
   ["linux-arm64", "/m/@sandpipe/agent-linux-arm64/sandpipe-agent"],
 ]);
-const all = { platform: "linux-arm64", named: "/named", packaged, built: "/built" };
+const all = { platform: "linux-arm64", named: "/named", packaged };
 
 describe("the program of the agent", () => {
-  it("is SANDPIPE_AGENT's, the package's, the checkout's or the one in PATH, in this order", () => {
+  it("is SANDPIPE_AGENT's, the package's or the one in PATH, in this order", () => {
     const onlyOther = new Map([["linux-x64", "/x64"]]);
     const origins = [
       all,
       { ...all, named: undefined },
       { ...all, named: "" },
       { ...all, named: undefined, packaged: onlyOther },
-      { ...all, named: undefined, packaged: onlyOther, built: undefined },
     ].map((candidates) => chooseAgent(candidates));
     assert.deepEqual(origins, [
       { file: "/named", origin: "SANDPIPE_AGENT" },
       { file: "/m/@sandpipe/agent-linux-arm64/sandpipe-agent", origin: "package" },
       { file: "/m/@sandpipe/agent-linux-arm64/sandpipe-agent", origin: "package" },
-      { file: "/built", origin: "checkout" },
       { file: "sandpipe-agent", origin: "PATH" },
     ]);
   });
@@ -48,19 +46,15 @@ describe("the program of the agent", () => {
       all,
       { ...all, named: undefined },
       { ...all, named: undefined, packaged: new Map() },
-      { ...all, named: undefined, packaged: new Map(), built: undefined },
     ].map((candidates) => explainStartFailure(chooseAgent(candidates), candidates, error).hint);
-    [
-      /SANDPIPE_AGENT names it/,
-      /chmod \+x/,
-      /npm run build/,
-      /first sandpipe-agent in PATH/,
-    ].forEach((says, i) => assert.match(hints[i] ?? "", says));
+    [/SANDPIPE_AGENT names it/, /chmod \+x/, /first sandpipe-agent in PATH/].forEach((says, i) =>
+      assert.match(hints[i] ?? "", says),
+    );
   });
 
   it("is not there: what works on the platform is named, on Windows with what it needs", () => {
     const error = { code: "ENOENT", message: "ENOENT" };
-    const none = { named: undefined, packaged: new Map(), built: undefined };
+    const none = { named: undefined, packaged: new Map() };
     const hint = (/** @type {string} */ platform) => {
       const candidates = { ...none, platform };
       return explainStartFailure(chooseAgent(candidates), candidates, error).hint ?? "";
@@ -78,20 +72,18 @@ describe("the program of the agent", () => {
       all,
       { ...all, named: undefined },
       { ...all, named: undefined, packaged: new Map() },
-      { ...all, named: undefined, packaged: new Map(), built: undefined },
     ];
     const says = [
       /SANDPIPE_AGENT names it/,
       /comes from the package @sandpipe\/agent-linux-arm64: install that again/,
-      /npm run build/,
       /first sandpipe-agent in PATH/,
     ];
     for (const [index, pattern] of says.entries()) {
       const program = chooseAgent(candidates[index] ?? all);
       assert.match(explainEarlyEnd(program, all.platform, end).hint ?? "", pattern);
       const { hint } = explainWrongLine(program, all.platform, "hello");
-      // The project's own agents print something else where their flags say so.
-      if (["package", "checkout"].includes(program.origin)) assert.equal(hint, undefined);
+      // The project's own agent prints something else where their flags say so.
+      if (program.origin === "package") assert.equal(hint, undefined);
       else assert.match(hint ?? "", pattern);
     }
   });
