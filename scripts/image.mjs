@@ -31,7 +31,8 @@ await command(async () => {
     return 2;
   }
   await preparePodman();
-  await mustRun("npm", ["run", "--silent", "build:all"]);
+  await mustRun("npm", ["run", "--silent", "setup"]);
+  await mustRun("npm", ["run", "--silent", "build:all-platforms"]);
 
   const context = join(target, "image");
   rmSync(context, { recursive: true, force: true });

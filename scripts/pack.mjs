@@ -24,7 +24,8 @@ await command(async () => {
   if (process.env["npm_config_loglevel"] === "silent") return packQuietly();
   // From where it was run: npm runs scripts in the project's root.
   const folder = resolve(process.env["INIT_CWD"] ?? "", typed);
-  await mustRun("npm", ["run", "--silent", "build:all"]);
+  await mustRun("npm", ["run", "--silent", "setup"]);
+  await mustRun("npm", ["run", "--silent", "build:all-platforms"]);
   mkdirSync(folder, { recursive: true });
   const packages = [dist, ...AGENT_TARGETS.map(agentPackage)];
   await mustRun("npm", ["pack", "--loglevel=error", "--pack-destination", folder, ...packages]);
