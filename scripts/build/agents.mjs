@@ -2,6 +2,8 @@
 /**
  * `agents.mjs [--all]`: builds the agent for this machine, or for every platform, and puts its npm packages together,
  * beside the root package in dist/, of which they have the version.
+ *
+ * `agents.mjs --library`: what takes long of that for this machine, and needs no console: the agent's library.
  */
 
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,14 +25,25 @@ await command(async () => {
     console.error(`There is no agent for ${process.platform} on ${process.arch}, only for Linux.`);
     return 1;
   }
-  const targets = chosen.flatMap(({ rust }) => ["--target", rust, ...withoutLocalPaths(rust)]);
-  await mustRun("cargo", [
-    ...["build", "--locked", "--package", PROGRAM, "--bin", PROGRAM, "--release"],
-    ...targets,
-  ]);
-  chosen.forEach(assemble);
+  for (const agentTarget of chosen) {
+    if (process.argv.includes("--library")) {
+      await compile(agentTarget, ["--lib"]);
+    } else {
+      await compile(agentTarget, ["--bin", PROGRAM, "--", "--cfg", "console"]);
+      assemble(agentTarget);
+    }
+  }
   return 0;
 });
+
+/**
+ * @param {AgentTarget} agentTarget
+ * @param {readonly string[]} args what of it, and more for rustc
+ */
+async function compile({ rust }, args) {
+  const flags = ["--locked", "--package", PROGRAM, "--release", "--target", rust];
+  await mustRun("cargo", ["rustc", ...flags, ...withoutLocalPaths(rust), ...args]);
+}
 
 /** @param {AgentTarget} agentTarget */
 function isOwn({ os, cpu }) {

@@ -11,7 +11,6 @@ use std::{
 };
 
 use axum::{Router, http::HeaderValue};
-use rust_embed::RustEmbed;
 use serde::Serialize;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -19,7 +18,7 @@ use crate::{
     blocking,
     execs::{Registry, Unstoppable},
     features::Features,
-    http::{self, HostPolicy},
+    http::{self, Console, HostPolicy},
     options::Options,
     process::{FileLimit, Identity, Reaper, Surroundings, open_statm},
     server::{self, Connections},
@@ -115,7 +114,7 @@ struct Ready<'a> {
 ///
 /// # Errors
 /// See [`AgentError`].
-pub async fn run(options: &Options) -> Result<(), AgentError> {
+pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> {
     let mut stops = StopRequests::listen(options.until_stdin_closes)
         .map_err(|error| refused("listen to signals", error))?;
     if !options.listen.ip().is_loopback() && !token::is_given(options.admin_token_file.as_deref()) {
@@ -128,7 +127,7 @@ pub async fn run(options: &Options) -> Result<(), AgentError> {
     // Before the first command, and after what can fail.
     Reaper::start_guardian().map_err(|error| refused("start the guardian process", error))?;
     agent.announce(address)?;
-    let outcome = agent.serve(listener, &mut stops).await;
+    let outcome = agent.serve(listener, console, &mut stops).await;
     // It sleeps only if something holds the guardian up.
     Reaper::end_guardian();
     outcome
@@ -194,21 +193,17 @@ impl Agent {
         })
     }
 
-    /// The HTTP interface, with the console that the agent was built with.
-    pub fn app(&self) -> Router {
-        self.app_with::<http::BuiltConsole>()
-    }
-
-    /// The HTTP interface, with these files as the console.
-    pub fn app_with<Console: RustEmbed>(&self) -> Router {
-        http::router::<Console>(http::App {
+    /// The HTTP interface, with this console.
+    pub fn app(&self, console: Console) -> Router {
+        let app = http::App {
             registry: Arc::clone(&self.registry),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),
             hosts: Arc::clone(&self.hosts),
             allow_origin: self.allow_origin.clone(),
             over: self.over.subscribe(),
-        })
+        };
+        http::router(app, console)
     }
 
     /// Says on standard output that the agent is ready, and where.
@@ -230,12 +225,13 @@ impl Agent {
     async fn serve(
         self,
         listener: TcpListener,
+        console: Console,
         stops: &mut StopRequests,
     ) -> Result<(), AgentError> {
         let (closing, closed) = watch::channel(false);
         let connections = Connections::new(self.most_connections);
         let retaining = tokio::spawn(Arc::clone(&self.registry).retain());
-        tokio::spawn(server::serve(listener, self.app(), connections.clone(), closed));
+        tokio::spawn(server::serve(listener, self.app(console), connections.clone(), closed));
 
         stops.stop().await;
         tracing::info!("stopping");

@@ -31,6 +31,7 @@ pub mod fuzz {
 pub use agent::{Agent, AgentError, run};
 pub use features::{Feature, Without};
 pub use health_check::{HealthCheckError, check_health};
+pub use http::Console;
 pub use options::Options;
 pub use output::SpoolLimit;
 pub use owned_path::{OpenToOthers, OpenWay};

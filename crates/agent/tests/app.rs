@@ -10,20 +10,14 @@ use axum::{
 };
 use clap::Parser;
 use rust_embed::RustEmbed;
-use sandpipe_agent::{Agent, Options};
+use sandpipe_agent::{Agent, Console, Options};
 use serde_json::Value;
 use tower::ServiceExt;
 
 /// A console of few bytes.
 #[derive(RustEmbed)]
 #[folder = "tests/console"]
-struct Console;
-
-/// No console, as when it was not built.
-#[derive(RustEmbed)]
-#[folder = "tests/no-console"]
-#[allow_missing = true]
-struct NoConsole;
+struct Files;
 
 fn open(state: &tempfile::TempDir) -> Agent {
     let path = state.path().to_str().unwrap();
@@ -54,7 +48,7 @@ async fn the_interface_works_without_a_socket() {
         let request = request(method, path)
             .header("authorization", format!("Bearer {}", token.trim()))
             .header("content-type", "application/json");
-        answer(agent.app(), request, body).await
+        answer(agent.app(Console::default()), request, body).await
     };
     let body = r#"{"command":"sh","args":["-c","echo hello; exit 3"]}"#;
     let created = send("POST", "/api/v1/execs", body).await;
@@ -71,7 +65,7 @@ async fn the_interface_works_without_a_socket() {
 async fn the_console_is_served_without_a_token_and_nothing_else_is() {
     let state = tempfile::tempdir().unwrap();
     let agent = open(&state);
-    let send = async |request| answer(agent.app_with::<Console>(), request, "").await;
+    let send = async |request| answer(agent.app(Console::embedded::<Files>()), request, "").await;
     for (path, file, content_type, cache_control) in [
         ("/", "index.html", "text/html; charset=utf-8", "no-cache"),
         ("/icon.svg", "icon.svg", "image/svg+xml", "no-cache"),
@@ -88,7 +82,7 @@ async fn the_console_is_served_without_a_token_and_nothing_else_is() {
             "public, max-age=31536000, immutable",
         ),
     ] {
-        let content = Console::get(file).unwrap().data;
+        let content = Files::get(file).unwrap().data;
         let check_headers = |headers: &HeaderMap| {
             assert_eq!(headers["cache-control"], cache_control);
             assert_eq!(headers["x-content-type-options"], "nosniff");
@@ -142,7 +136,7 @@ async fn the_console_is_served_without_a_token_and_nothing_else_is() {
 #[tokio::test]
 async fn an_agent_without_the_console_says_how_to_get_one() {
     let state = tempfile::tempdir().unwrap();
-    let app = open(&state).app_with::<NoConsole>();
+    let app = open(&state).app(Console::default());
     let response = answer(app, request("GET", "/"), "").await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     assert!(json(&response)["message"].as_str().unwrap().contains("npm run build"));

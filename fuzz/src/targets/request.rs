@@ -77,7 +77,12 @@ impl Place {
         ];
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let agent = runtime.block_on(async { Agent::open(&Options::parse_from(options)).unwrap() });
-        Self { app: agent.app(), runtime, _agent: agent, _state: state }
+        Self {
+            app: agent.app(sandpipe_agent::Console::default()),
+            runtime,
+            _agent: agent,
+            _state: state,
+        }
     }
 }
 

@@ -15,11 +15,9 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::{App, error::ApiError};
 
-/// The browser console, as it was built when the agent was compiled.
-#[derive(RustEmbed)]
-#[folder = "../../console/dist"]
-#[allow_missing = true]
-pub(crate) struct BuiltConsole;
+/// The files of the browser console. By default there are none, and its page says so.
+#[derive(Clone, Debug, Default)]
+pub struct Console(Vec<(String, File)>);
 
 /// The page.
 const INDEX: &str = "index.html";
@@ -41,17 +39,26 @@ const RESTRICTIONS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// A route for each file, the page's at `/`. They need no token: there is no secret in them.
-pub(super) fn routes<Console: RustEmbed>() -> Router<App> {
-    let files = Console::iter().filter_map(|path| {
-        let file = File::new(&path, Console::get(&path)?);
-        Some((path, file))
-    });
-    let router = files.fold(Router::new(), |router, (path, file)| {
-        let address = if path == INDEX { "/" } else { &format!("/{path}") };
-        router.route(address, get(async move |headers: HeaderMap| file.answer(&headers)))
-    });
-    if Console::get(INDEX).is_some() { router } else { router.route("/", get(not_built)) }
+impl Console {
+    /// Those that a program has embedded.
+    #[must_use]
+    pub fn embedded<Files: RustEmbed>() -> Self {
+        let files = Files::iter().filter_map(|path| {
+            let file = File::new(&path, Files::get(&path)?);
+            Some((path.into_owned(), file))
+        });
+        Self(files.collect())
+    }
+
+    /// A route for each file, the page's at `/`. They need no token: there is no secret in them.
+    pub(super) fn routes(self) -> Router<App> {
+        let is_built = self.0.iter().any(|(path, _)| path == INDEX);
+        let router = self.0.into_iter().fold(Router::new(), |router, (path, file)| {
+            let address = if path == INDEX { "/" } else { &format!("/{path}") };
+            router.route(address, get(async move |headers: HeaderMap| file.answer(&headers)))
+        });
+        if is_built { router } else { router.route("/", get(not_built)) }
+    }
 }
 
 async fn not_built() -> ApiError {
@@ -63,7 +70,7 @@ async fn not_built() -> ApiError {
 }
 
 /// A file and what is said of it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct File {
     content: Bytes,
     content_type: String,

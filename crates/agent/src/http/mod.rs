@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 use crate::{execs::Registry, features::Features, token::Tokens};
 
-pub(crate) use console::BuiltConsole;
+pub use console::Console;
 pub(crate) use host::HostPolicy;
 pub(crate) use router::router;
 

@@ -6,16 +6,15 @@ use axum::{
     middleware::{from_fn_with_state, map_request},
     routing::get,
 };
-use rust_embed::RustEmbed;
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, auth, console, cors, error::ApiError, execs, health, host, openapi::Document};
+use super::{App, Console, auth, cors, error::ApiError, execs, health, host, openapi::Document};
 use crate::features::Feature;
 
 /// The whole interface, with these files as the console. A request passes the host check, then CORS,
 /// then the token's check.
-pub(crate) fn router<Console: RustEmbed>(app: App) -> Router {
+pub(crate) fn router(app: App, console: Console) -> Router {
     let mut api = OpenApiRouter::new()
         .routes(routes!(execs::create::create_exec, execs::list::list_execs))
         .routes(routes!(execs::get::get_exec, execs::delete::delete_exec))
@@ -42,7 +41,7 @@ pub(crate) fn router<Console: RustEmbed>(app: App) -> Router {
             "/openapi.json",
             get(async move || ([(CONTENT_TYPE, "application/json")], document.to_string())),
         )
-        .merge(console::routes::<Console>())
+        .merge(console.routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(cors::layer(&app.allow_origin))
