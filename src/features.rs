@@ -68,6 +68,19 @@ impl Features {
     /// # Errors
     /// It could not be asked. The next call asks again.
     pub(crate) async fn offers(&self, feature: Feature, transport: &Transport) -> Result<bool> {
+        loop {
+            let answer = self.answer(transport).await;
+            match &*answer {
+                Ok(offer) => return Ok(offer.features.iter().any(|name| name == feature.name())),
+                // What asked has been closed meanwhile, and this has not.
+                Err(error) if matches!(**error, Error::Closed) && !transport.is_closed() => {}
+                Err(error) => return Err(error.clone()),
+            }
+        }
+    }
+
+    /// Asks the agent, unless it is being asked or has answered for good.
+    async fn answer(&self, transport: &Transport) -> Rc<Result<Offer>> {
         let answer = self
             .answer
             .borrow_mut()
@@ -82,10 +95,7 @@ impl Features {
         }
         self.answered
             .set(self.answered.get() || answer.as_ref().as_ref().is_ok_and(|offer| offer.told));
-        match &*answer {
-            Ok(offer) => Ok(offer.features.iter().any(|name| name == feature.name())),
-            Err(error) => Err(error.clone()),
-        }
+        answer
     }
 }
 

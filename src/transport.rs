@@ -91,6 +91,11 @@ impl Transport {
         Self { agent: self.agent.clone(), in_flight: InFlight::default() }
     }
 
+    /// Whether this, or what it is a part of, has been closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.in_flight.is_closed()
+    }
+
     pub(crate) fn retry(&self) -> &RetryPolicy {
         &self.agent.retry
     }

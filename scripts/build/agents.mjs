@@ -57,8 +57,8 @@ function isOwn({ os, cpu }) {
  * @param {string} rustTarget
  */
 function withoutLocalPaths(rustTarget) {
-  const cargo = process.env["CARGO_HOME"] ?? join(homedir(), ".cargo");
-  const rustflags = JSON.stringify([`--remap-path-prefix=${cargo}=cargo`]);
+  const sources = join(process.env["CARGO_HOME"] ?? join(homedir(), ".cargo"), "registry", "src");
+  const rustflags = JSON.stringify([`--remap-path-prefix=${sources}=crates`]);
   return ["--config", `target.${rustTarget}.rustflags=${rustflags}`];
 }
 
