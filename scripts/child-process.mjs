@@ -113,7 +113,7 @@ export function ask(command, args) {
 }
 
 /**
- * The package looks for the agent in target/, wherever else this machine's cargo may build.
+ * What is built is looked for in target/, wherever else this machine's cargo may build.
  *
  * @param {NodeJS.ProcessEnv} env
  * @returns {NodeJS.ProcessEnv}

@@ -79,6 +79,12 @@ impl Features {
         }
     }
 
+    /// Whether it is known that an agent is there: then a page where its answer should be is trouble
+    /// on the way, and not a wrong address.
+    pub(crate) fn answered(&self) -> bool {
+        self.answered.get()
+    }
+
     /// Asks the agent, unless it is being asked or has answered for good.
     async fn answer(&self, transport: &Transport) -> Rc<Result<Offer>> {
         let answer = self
@@ -90,20 +96,17 @@ impl Features {
             })
             .clone();
         let answer = answer.await;
-        if !answer.as_ref().as_ref().is_ok_and(|offer| offer.lasting) {
-            self.answer.borrow_mut().take();
+        let lasts = answer.as_ref().as_ref().is_ok_and(|offer| offer.lasting);
+        let mut last = self.answer.borrow_mut();
+        // It may have been asked anew meanwhile.
+        let is_last =
+            last.as_ref().and_then(Shared::peek).is_some_and(|it| Rc::ptr_eq(it, &answer));
+        if is_last && !lasts {
+            last.take();
         }
         self.answered
             .set(self.answered.get() || answer.as_ref().as_ref().is_ok_and(|offer| offer.told));
         answer
-    }
-}
-
-impl Features {
-    /// Whether it is known that an agent is there: then a page where its answer should be is trouble
-    /// on the way, and not a wrong address.
-    pub(crate) fn answered(&self) -> bool {
-        self.answered.get()
     }
 }
 

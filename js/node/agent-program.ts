@@ -108,8 +108,8 @@ export interface EarlyEnd {
   stderr: string;
 }
 
-/** What an agent's own errors begin with. */
-const AGENT_ERROR = "sandpipe-agent: ";
+/** How a line begins by which an agent says what is wrong: its own errors, and those of its flags. */
+const AGENT_ERROR = /^(sandpipe-agent|error): /m;
 
 /**
  * Says why a program that was run as the agent is not one that listens: it has ended. So does what has no format that the
@@ -126,7 +126,7 @@ export function explainEarlyEnd(
   const how = signal === null ? `with exit code ${exitCode}` : `by ${signal}`;
   const reason = `${program.file} ended before it listened, ${how}: ${stderr.trim() || "it said nothing"}`;
   // Then it is an agent, and has said what is wrong.
-  if (stderr.startsWith(AGENT_ERROR)) return { reason };
+  if (AGENT_ERROR.test(stderr)) return { reason };
   return { reason, hint: replacement(program, platform) };
 }
 

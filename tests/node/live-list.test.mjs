@@ -182,12 +182,12 @@ describe("streamList over changes", () => {
     const lists = sandbox.execs.streamList();
     const list = lists.next();
     await once(server, "asked");
-    const creating = assert.rejects(sandbox.execs.create({ command: "true", args: [] }), {
-      status: 400,
-    });
-    await lists.return();
+    const creates = [1, 2, 3].map(() =>
+      assert.rejects(sandbox.execs.create({ command: "true", args: [] }), { status: 400 }),
+    );
+    await lists.return?.();
     assert.deepEqual(await list, { done: true, value: undefined });
-    await creating;
+    await Promise.all(creates);
     assert.equal(asked, 2);
     sandbox.close();
     server.closeAllConnections();

@@ -132,6 +132,12 @@ describe("startAgent", () => {
       assert.equal(error.hint, undefined);
       return true;
     });
+    await assert.rejects(startAgent({ args: ["--walk"] }), (error) => {
+      assert.ok(error instanceof AgentError);
+      assert.match(error.message, /ended before it listened, .*--walk/s);
+      assert.equal(error.hint, undefined);
+      return true;
+    });
   });
 });
 

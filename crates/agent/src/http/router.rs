@@ -12,7 +12,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{App, Console, auth, cors, error::ApiError, execs, health, host, openapi::Document};
 use crate::features::Feature;
 
-/// The whole interface, with these files as the console. A request passes the host check, then CORS,
+/// The whole interface, with this console. A request passes the host check, then CORS,
 /// then the token's check.
 pub(crate) fn router(app: App, console: Console) -> Router {
     let mut api = OpenApiRouter::new()

@@ -6,8 +6,9 @@ use crate::token::Role;
 
 /// How long a client may take for the head of a request, from its connection or its first byte on.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client has in any case for the rest of its request to come, however many others want the place. Of most
-/// requests there is no rest: the system hands over a connection when something has come on it.
+/// How long a client has in any case for the rest of its request to come, and for the first of its answer to be taken,
+/// however many others want the place. Of most requests there is no rest: the system hands over a connection when something
+/// has come on it.
 const GRACE: Duration = Duration::from_millis(50);
 /// How long a connection may wait for its next request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
