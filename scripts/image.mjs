@@ -32,7 +32,9 @@ await command(async () => {
   }
   await preparePodman();
   await mustRun("npm", ["run", "--silent", "setup"]);
-  await mustRun("npm", ["run", "--silent", "build:all-platforms"]);
+  const platforms =
+    agentTarget.cpu === process.arch ? "build:this-platform" : "build:all-platforms";
+  await mustRun("npm", ["run", "--silent", platforms]);
 
   const context = join(target, "image");
   rmSync(context, { recursive: true, force: true });

@@ -7,9 +7,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { AGENT_TARGETS } from "./build/agent-targets.mjs";
 import { PLACEHOLDER, workspace } from "./build/workspace.mjs";
 import { command } from "./command.mjs";
-import { AGENT_TARGETS } from "./build/agent-targets.mjs";
 import { root } from "./project.mjs";
 import { obstacles } from "./release/obstacles.mjs";
 import { publish } from "./release/publish.mjs";

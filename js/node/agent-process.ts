@@ -1,4 +1,9 @@
-import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
+import {
+  spawn,
+  spawnSync,
+  type ChildProcess,
+  type ChildProcessWithoutNullStreams,
+} from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
@@ -8,11 +13,17 @@ import {
   type AgentProgram,
   chooseAgent,
   explainEarlyEnd,
+  explainSilence,
   explainStartFailure,
   explainWrongLine,
   type StartFailure,
 } from "./agent-program.js";
 import { findAgents } from "./find-agent.js";
+
+/** How long an agent may take until it says where it listens, in milliseconds. It takes one second for 50,000 execs. */
+const START_TIMEOUT = 60_000;
+/** How long a program that does not listen has to end after SIGTERM, in milliseconds: it runs no commands. */
+const KILL_AFTER = 2_000;
 
 /** What an agent says when it is ready. */
 export interface AgentAddress {
@@ -25,7 +36,10 @@ export interface AgentAddress {
 /** A `sandpipe-agent` that is a child of this process, and ends with it, however that ends. */
 export interface AgentProcess {
   child: ChildProcess;
-  /** Resolves when it listens; rejects with an {@link AgentError} if there is no such program, or it ends before. */
+  /**
+   * Resolves when it listens; rejects with an {@link AgentError} if there is no such program, or it ends before, says
+   * something else or nothing for 60 s.
+   */
   listening: Promise<AgentAddress>;
   /** Resolves when it is gone. */
   ended: Promise<void>;
@@ -48,6 +62,61 @@ export function spawnAgent(
   const ended = waitForEnd(child);
   const listening = waitForAddress(child, program, candidates.platform, ended, failed);
   return { child, listening, ended };
+}
+
+/**
+ * Runs `sandpipe-agent` for what it prints, such as `--help`, with this process's stdout and stderr.
+ *
+ * @returns Its exit code; null where a signal ended it.
+ * @throws {AgentError} There is no such program.
+ */
+export function printFromAgent(args: readonly string[]): number | null {
+  const candidates = findAgents();
+  const program = chooseAgent(candidates);
+  const { status, error } = spawnSync(program.file, args, {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (error !== undefined) throw notStarted(program, candidates, error);
+  return status;
+}
+
+/**
+ * Ends a program that was run as the agent and does not listen, with what it has started: SIGTERM, and SIGKILL after 2 s.
+ * Resolves when it is gone.
+ *
+ * @param force Aborted: SIGKILL at once.
+ */
+export async function endUnready(
+  { child, ended }: AgentProcess,
+  force?: AbortSignal,
+): Promise<void> {
+  const { pid } = child;
+  if (pid === undefined) return ended;
+  const kill = (): void => {
+    killGroup(pid);
+    // What has left the group may hold them open.
+    for (const stream of child.stdio) stream?.destroy();
+  };
+  child.kill("SIGTERM");
+  const timer = setTimeout(kill, KILL_AFTER);
+  if (force?.aborted === true) kill();
+  force?.addEventListener("abort", kill, { once: true });
+  try {
+    await ended;
+  } finally {
+    clearTimeout(timer);
+    force?.removeEventListener("abort", kill);
+  }
+}
+
+/** The agent leads a group of its own. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // Nothing is left of it.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** Some of the system's errors are thrown, others come as an event. */
@@ -92,6 +161,7 @@ async function waitForAddress(
   };
   child.stderr.setEncoding("utf8").on("data", collect);
   const lines = createInterface({ input: child.stdout });
+  let timer: NodeJS.Timeout | undefined;
   const line = await Promise.race([
     once(lines, "line").then(([line]: unknown[]) => String(line)),
     failure,
@@ -99,7 +169,14 @@ async function waitForAddress(
       const { exitCode, signalCode: signal } = child;
       return agentError(explainEarlyEnd(program, platform, { exitCode, signal, stderr }));
     }),
+    new Promise<AgentError>((resolve) => {
+      const explain = (): void => {
+        resolve(agentError(explainSilence(program, platform, START_TIMEOUT, stderr)));
+      };
+      timer = setTimeout(explain, START_TIMEOUT);
+    }),
   ]);
+  clearTimeout(timer);
   lines.close();
   if (line instanceof AgentError) throw line;
   const address = readAddress(line);

@@ -148,6 +148,26 @@ export function explainWrongLine(
   return isOwn ? { reason } : { reason, hint: replacement(program, platform) };
 }
 
+/**
+ * Says that a program that was run as the agent has not said where it listens.
+ *
+ * @param program What {@link chooseAgent} chose.
+ * @param platform The platform of this process.
+ * @param waited How long that was waited for, in milliseconds.
+ * @param stderr What it wrote to stderr.
+ */
+export function explainSilence(
+  program: AgentProgram,
+  platform: string,
+  waited: number,
+  stderr: string,
+): StartFailure {
+  const said = stderr.trim() || "it said nothing";
+  const reason = `${program.file} did not say where it listens within ${waited / 1000} s: ${said}`;
+  const isOwn = program.origin === "package";
+  return isOwn ? { reason } : { reason, hint: replacement(program, platform) };
+}
+
 /** What to do about a program that runs, and is no agent for this platform. */
 function replacement(program: AgentProgram, platform: string): string {
   return program.origin === "package"

@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 import { AgentError, InvalidArgumentError } from "../errors.js";
 import type { AbortSignal } from "../platform.js";
-import { spawnAgent } from "./agent-process.js";
+import { endUnready, spawnAgent } from "./agent-process.js";
 import { environmentOfCommands } from "./environment.js";
 
 /** How to run the embedded agent. */
@@ -83,7 +83,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
   const token = randomBytes(32).toString("base64url");
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
-  const { child, listening, ended } = spawnAgent(
+  const agent = spawnAgent(
     [
       ...["--listen", "127.0.0.1:0"],
       ...["--state-dir", stateDir],
@@ -94,12 +94,11 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     { ...environmentOfCommands(), SANDPIPE_ADMIN_TOKEN: token },
   );
   try {
-    const { url } = await listening;
-    release(child);
-    return new EmbeddedAgent(url, token, child, ended);
+    const { url } = await agent.listening;
+    release(agent.child);
+    return new EmbeddedAgent(url, token, agent.child, agent.ended);
   } catch (error) {
-    child.kill("SIGTERM");
-    await ended;
+    await endUnready(agent);
     throw error;
   }
 }

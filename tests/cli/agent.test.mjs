@@ -114,6 +114,17 @@ describe("sandpipe agent", () => {
     });
   }
 
+  it("lets the agent list its flags and tell its version", async () => {
+    for (const [flag, says] of /** @type {const} */ ([
+      ["--help", /^Usage: sandpipe-agent .*^ +--workspace /ms],
+      ["--version", /^sandpipe-agent \d+\.\d+\.\d+\n$/],
+    ])) {
+      const { exitCode, stdout, stderr } = await sandpipe.run(["agent", "--", flag]);
+      assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+      assert.match(stdout, says);
+    }
+  });
+
   it("ends with 125 and one line where it can't be started", async () => {
     const taken = await startTestAgent();
     const noAddress = await sandpipe.run([

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -193,6 +193,30 @@ describe("startAgent, of a program that is no agent, says which it is and what t
 
   it("it prints something else", () =>
     assertRejected("/bin/echo", /did not say where it listens, but: --until-stdin-closes/));
+
+  it("it takes no notice of SIGTERM, and what it has started holds its pipes", async () => {
+    const pids = join(folder, "pids");
+    await assertRejected(
+      await program(
+        "stubborn",
+        `#!/bin/sh\ntrap "" TERM\nsetsid sleep 1000 &\necho $$ $! > '${pids}'\necho hello\n` +
+          "while :; do sleep 0.1; done\n",
+      ),
+      /did not say where it listens, but: hello/,
+    );
+    const [own, other] = readFileSync(pids, "utf8").trim().split(" ").map(Number);
+    process.kill(other, "SIGKILL");
+    assert.ok(!existsSync(`/proc/${own}`));
+  });
+
+  it("it says nothing", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const silent = await program("silent", "#!/bin/sh\necho starting >&2\nexec cat\n");
+    const rejected = assertRejected(silent, /did not say where it listens within 60 s: /);
+    t.mock.timers.tick(59_999);
+    t.mock.timers.tick(1);
+    await rejected;
+  });
 
   it("it prints JSON that has no address", async () =>
     assertRejected(

@@ -4,18 +4,24 @@ use std::{io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 use nix::sys::signal::SigSet;
-use rust_embed::RustEmbed;
 use sandpipe_agent::{Console, Options};
 use tokio::runtime::Runtime;
 use tracing_subscriber::EnvFilter;
 
-/// The browser console, where this is compiled with `--cfg console`, as `npm run build` does. It is embedded here, and not
-/// in the library, so that the library is compiled while the console is being built.
-#[derive(RustEmbed)]
-#[cfg_attr(console, folder = "../../console/dist")]
-#[cfg_attr(not(console), folder = "no-console")]
-#[cfg_attr(not(console), allow_missing = true)]
+/// The browser console that was built before. It is embedded here, and not in the library, so that the library is compiled
+/// while the console is being built.
+#[cfg(console)]
+#[derive(rust_embed::RustEmbed)]
+#[folder = "../../console/dist"]
 struct BuiltConsole;
+
+/// The console, where this is compiled with `--cfg console`, as `npm run build` does.
+fn console() -> Console {
+    #[cfg(console)]
+    return Console::embedded::<BuiltConsole>();
+    #[cfg(not(console))]
+    Console::default()
+}
 
 fn main() -> ExitCode {
     if sandpipe_agent::is_guardian() {
@@ -90,8 +96,7 @@ fn serve() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome =
-        runtime.block_on(sandpipe_agent::run(&options, Console::embedded::<BuiltConsole>()));
+    let outcome = runtime.block_on(sandpipe_agent::run(&options, console()));
     // A thread that the file system holds up is not waited for.
     runtime.shutdown_background();
     exit_code(&outcome)

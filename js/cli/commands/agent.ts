@@ -1,5 +1,6 @@
-import type { AgentAddress } from "../../node/agent-process.js";
+import { printFromAgent, type AgentAddress } from "../../node/agent-process.js";
 import { command } from "../command-line/command.js";
+import { OWN_FAILURE } from "../ending/ending.js";
 import { serveAgent } from "../target/serve-agent.js";
 import { jsonLine } from "../screen/json.js";
 import { shellQuote } from "../screen/shell-quote.js";
@@ -10,7 +11,7 @@ export const agent = command({
   usage: "[OPTIONS] [-- FLAGS...]",
   about:
     "Runs an agent until Ctrl+C, and prints its address, the file with its token, and how to use it from " +
-    "another terminal. FLAGS are those of sandpipe-agent; `sandpipe-agent --help` lists them.",
+    "another terminal. FLAGS are those of sandpipe-agent; `sandpipe agent -- --help` lists them.",
   options: { json: { help: "one line of JSON instead: url, adminTokenFile" } },
   operands: { least: 0, most: Infinity },
   endsAtOperand: true,
@@ -31,11 +32,17 @@ Exit codes:
   examples: ["sandpipe agent", "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app"],
 
   async run(values, flags) {
+    if (flags.some((flag) => INFORMATION.has(flag))) {
+      return { exitCode: printFromAgent(flags) ?? OWN_FAILURE };
+    }
     return await serveAgent(flags, async (address, { stdout }) => {
       await stdout.write(values.json ? jsonLine(address) : directions(address));
     });
   },
 });
+
+/** The agent's flags that make it say something and end. */
+const INFORMATION = new Set(["--help", "-h", "--version", "-V"]);
 
 /** What a person needs to know to use an agent. */
 function directions({ url, adminTokenFile }: AgentAddress): string {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-import { spawnAgent, type AgentAddress } from "../../node/agent-process.js";
+import { endUnready, spawnAgent, type AgentAddress } from "../../node/agent-process.js";
 import { aborted } from "../ending/aborted.js";
 import { Ending, type Outcome, OWN_FAILURE, type StandardOutput } from "../ending/ending.js";
 import { withProgress } from "../screen/progress.js";
@@ -18,7 +18,8 @@ export async function serveAgent(
 ): Promise<Outcome> {
   const ending = new Ending();
   ending.stopAtSignals();
-  const { child, listening, ended } = spawnAgent(args);
+  const agent = spawnAgent(args);
+  const { child, listening, ended } = agent;
   const told = aborted(ending.decided).then(() => undefined);
   let address: AgentAddress | undefined;
   try {
@@ -44,11 +45,10 @@ export async function serveAgent(
   return { exitCode: exitCode ?? OWN_FAILURE, message: "the agent did not end as it should." };
 
   async function stop(): Promise<void> {
+    if (address === undefined) return endUnready(agent, ending.forced);
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
-    // The agent takes a second one for "now"; of two that are the same one may be lost in the other. What is
-    // no agent may take no notice.
-    const force = address === undefined ? "SIGKILL" : "SIGINT";
-    void aborted(ending.forced).then(() => child.kill(force));
+    // The agent takes a second one for "now"; of two that are the same one may be lost in the other.
+    void aborted(ending.forced).then(() => child.kill("SIGINT"));
     await ended;
   }
 }

@@ -65,10 +65,10 @@ impl Limits {
     /// Decides about one more connection, which has shown no token yet.
     ///
     /// Where those that have shown none have all their places, one of them goes that waits for its
-    /// client: one that is at no request, or else the one whose request began first, and has had its moment.
-    /// So a client always gets to show its token, however many others come. Where all places are taken, it is any connection that is at no request,
-    /// or else one as before, or one whose last token was read-only and whose next request has not come; a
-    /// request that is authenticated is never cut short.
+    /// client: one that is at no request, or else the one whose time is over first. So a client always gets to show its
+    /// token, however many others come. Where all places are taken, it is any connection that is at no request, or else
+    /// one as before, or one whose last token was read-only and whose next request has not come; a request that is
+    /// authenticated is never cut short.
     pub(super) fn admit(
         self,
         connections: impl Iterator<Item = (u64, Progress)>,
@@ -92,8 +92,8 @@ impl Limits {
         match group.first {
             // One that goes already makes room.
             _ if group.count - group.evicted < limit => Admission::Wait(None),
-            Some((_, waiting)) if waiting.may_go_from() > now => {
-                Admission::Wait(Some(waiting.may_go_from()))
+            Some((_, waiting)) if waiting.may_go_from > now => {
+                Admission::Wait(Some(waiting.may_go_from))
             }
             Some((id, _)) => Admission::Evict(id),
             None => Admission::Wait(None),
@@ -117,7 +117,7 @@ impl Group {
             self.evicted += 1;
             return;
         }
-        let order = |waiting: &Waiting| (!waiting.idle, waiting.since);
+        let order = |waiting: &Waiting| (!waiting.idle, waiting.may_go_from);
         if let Some(waiting) = progress.waiting()
             && self.first.as_ref().is_none_or(|(_, first)| order(&waiting) < order(first))
         {

@@ -6,10 +6,13 @@ use crate::token::Role;
 
 /// How long a client may take for the head of a request, from its connection or its first byte on.
 pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client has in any case for the rest of its request to come, and for the first of its answer to be taken,
-/// however many others want the place. Of most requests there is no rest: the system hands over a connection when something
-/// has come on it.
-const GRACE: Duration = Duration::from_millis(50);
+/// How long a client has for the rest of a request's head, however many others want the place. Of most requests there is
+/// no rest: the system hands over a connection when something has come on it.
+const HEAD_GRACE: Duration = Duration::from_millis(50);
+/// How long a client may take nothing of its answer, however many others want the place: more than a round trip.
+const ANSWER_GRACE: Duration = Duration::from_millis(200);
+/// How long its whole request may take then, for a client that takes its answer in drops.
+const EXCHANGE_GRACE: Duration = Duration::from_secs(1);
 /// How long a connection may wait for its next request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take nothing of what is to be written to it.
@@ -76,15 +79,8 @@ pub(super) enum Stay {
 pub(super) struct Waiting {
     /// It is at no request.
     pub(super) idle: bool,
-    /// When it was accepted, or its request began, or the last answer ended.
-    pub(super) since: Instant,
-}
-
-impl Waiting {
     /// From when on its place may be given to another.
-    pub(super) fn may_go_from(&self) -> Instant {
-        if self.idle { self.since } else { self.since + GRACE }
-    }
+    pub(super) may_go_from: Instant,
 }
 
 impl Progress {
@@ -226,15 +222,16 @@ impl Progress {
 
     /// Whether its client is what it waits for, so that its place may be given to another.
     pub(super) fn waiting(&self) -> Option<Waiting> {
-        let waiting = |idle| Waiting { idle, since: self.since };
+        let idle = Waiting { idle: true, may_go_from: self.since };
+        let busy = |may_go_from| Waiting { idle: false, may_go_from };
         match self.phase {
-            Phase::Idle | Phase::Closing => Some(waiting(true)),
+            Phase::Idle | Phase::Closing => Some(idle),
             Phase::New | Phase::Head if self.role != Some(Role::Admin) => {
-                self.starved.then(|| waiting(false))
+                self.starved.then(|| busy(self.since + HEAD_GRACE))
             }
-            Phase::Answering | Phase::Answered if self.role.is_none() => {
-                self.stall.map(|_| waiting(false))
-            }
+            Phase::Answering | Phase::Answered if self.role.is_none() => self
+                .stall
+                .map(|stall| busy((stall.since + ANSWER_GRACE).min(self.since + EXCHANGE_GRACE))),
             Phase::New | Phase::Head | Phase::Answering | Phase::Answered => None,
         }
     }
@@ -369,6 +366,27 @@ mod tests {
             assert!(progress.flushed(now));
         };
         assert!(at(idle).waiting().unwrap().idle);
+    }
+
+    #[test]
+    fn a_distant_client_has_time_for_its_answer_but_not_without_end() {
+        let start = Instant::now();
+        let millis = |millis| start + Duration::from_millis(millis);
+        let mut progress = Progress::accepted(start);
+        progress.received(start);
+        progress.starved();
+        assert_eq!(progress.waiting().unwrap().may_go_from, millis(50));
+        progress.begin(millis(10));
+        // What it takes comes in steps, a round trip apart.
+        for step in [20, 170, 320] {
+            progress.written();
+            assert!(progress.waiting().is_none());
+            progress.blocked(|| 1000, millis(step));
+            assert_eq!(progress.waiting().unwrap().may_go_from, millis(step + 200));
+        }
+        progress.written();
+        progress.blocked(|| 1000, millis(990));
+        assert_eq!(progress.waiting().unwrap().may_go_from, millis(1000));
     }
 
     #[test]
