@@ -5,7 +5,7 @@ import {
   type ChildProcessWithoutNullStreams,
 } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 
 import { AgentError } from "../errors.js";
 import {
@@ -19,11 +19,14 @@ import {
   type StartFailure,
 } from "./agent-program.js";
 import { findAgents } from "./find-agent.js";
+import { signalGroup } from "./process-group.js";
 
 /** How long an agent may take until it says where it listens, in milliseconds. It takes one second for 50,000 execs. */
 const START_TIMEOUT = 60_000;
 /** How long a program that does not listen has to end after SIGTERM, in milliseconds: it runs no commands. */
 const KILL_AFTER = 2_000;
+/** How much is kept of what a program says before it listens, in UTF-16 code units. */
+const MAX_SAID = 65_536;
 
 /** What an agent says when it is ready. */
 export interface AgentAddress {
@@ -82,7 +85,7 @@ export function printFromAgent(args: readonly string[]): number | null {
 
 /**
  * Ends a program that was run as the agent and does not listen, with what it has started: SIGTERM, and SIGKILL after 2 s.
- * Resolves when it is gone.
+ * Resolves when it is gone, or is another user's and can't be ended.
  *
  * @param force Aborted: SIGKILL at once.
  */
@@ -90,14 +93,13 @@ export async function endUnready(
   { child, ended }: AgentProcess,
   force?: AbortSignal,
 ): Promise<void> {
-  const { pid } = child;
-  if (pid === undefined) return ended;
   const kill = (): void => {
-    killGroup(pid);
+    // Later the number may be another group's.
+    if (isAlive(child)) signalGroup(child.pid, "SIGKILL");
     // What has left the group may hold them open.
     for (const stream of child.stdio) stream?.destroy();
   };
-  child.kill("SIGTERM");
+  if (isAlive(child)) signalGroup(child.pid, "SIGTERM");
   const timer = setTimeout(kill, KILL_AFTER);
   if (force?.aborted === true) kill();
   force?.addEventListener("abort", kill, { once: true });
@@ -109,14 +111,8 @@ export async function endUnready(
   }
 }
 
-/** The agent leads a group of its own. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    // Nothing is left of it.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
+function isAlive(child: ChildProcess): child is ChildProcess & { pid: number } {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
 /** Some of the system's errors are thrown, others come as an event. */
@@ -154,35 +150,60 @@ async function waitForAddress(
 ): Promise<AgentAddress> {
   const failure = once(child, "error").then(([error]: unknown[]) => failed(error));
   // It was not started, and may not even have pipes.
-  if (child.pid === undefined) throw await failure;
+  const { pid } = child;
+  if (pid === undefined) throw await failure;
   let stderr = "";
   const collect = (text: string): void => {
-    stderr += text;
+    stderr = (stderr + text).slice(-MAX_SAID);
   };
   child.stderr.setEncoding("utf8").on("data", collect);
-  const lines = createInterface({ input: child.stdout });
-  let timer: NodeJS.Timeout | undefined;
-  const line = await Promise.race([
-    once(lines, "line").then(([line]: unknown[]) => String(line)),
-    failure,
-    ended.then(() => {
-      const { exitCode, signalCode: signal } = child;
-      return agentError(explainEarlyEnd(program, platform, { exitCode, signal, stderr }));
-    }),
-    new Promise<AgentError>((resolve) => {
-      const explain = (): void => {
-        resolve(agentError(explainSilence(program, platform, START_TIMEOUT, stderr)));
-      };
-      timer = setTimeout(explain, START_TIMEOUT);
-    }),
-  ]);
-  clearTimeout(timer);
-  lines.close();
-  if (line instanceof AgentError) throw line;
-  const address = readAddress(line);
-  if (address === undefined) throw agentError(explainWrongLine(program, platform, line));
-  child.stderr.off("data", collect).pipe(process.stderr, { end: false });
-  return address;
+  // What it has started is no agent's either, and may hold its pipes.
+  const endGroup = (): void => void signalGroup(pid, "SIGKILL");
+  child.once("exit", endGroup);
+  const timeout = new AbortController();
+  try {
+    const line = await Promise.race([
+      firstLine(child.stdout),
+      failure,
+      ended.then(() => {
+        const { exitCode, signalCode: signal } = child;
+        return agentError(explainEarlyEnd(program, platform, { exitCode, signal, stderr }));
+      }),
+      passed(START_TIMEOUT, timeout.signal).then(() =>
+        agentError(explainSilence(program, platform, START_TIMEOUT, stderr)),
+      ),
+    ]);
+    if (line instanceof AgentError) throw line;
+    const address = readAddress(line);
+    if (address === undefined) throw agentError(explainWrongLine(program, platform, line));
+    child.off("exit", endGroup);
+    child.stderr.off("data", collect).pipe(process.stderr, { end: false });
+    return address;
+  } finally {
+    timeout.abort();
+  }
+}
+
+/** The first line that comes, without its end. */
+function firstLine(stream: Readable): Promise<string> {
+  return new Promise((resolve) => {
+    let said = "";
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      if (said.length >= MAX_SAID || said.includes("\n")) return;
+      said += text;
+      if (said.length >= MAX_SAID || said.includes("\n")) resolve(said.replace(/\r?\n[^]*/, ""));
+    });
+  });
+}
+
+/** Resolves after so many milliseconds, and not before what came meanwhile has been read; never once it is aborted. */
+function passed(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => setImmediate(resolve), milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+    });
+  });
 }
 
 /** Undefined where the line is no agent's. */

@@ -27,8 +27,8 @@ export async function stopProcessGroup(group: number): Promise<boolean> {
   return !there;
 }
 
-/** Says whether there is anything left of it, also where that is another user's. */
-function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+/** Signals a process group. Says whether there is anything left of it, also where that is another user's. */
+export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);
     return true;

@@ -11,12 +11,15 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { AgentError, connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { agent as program } from "../../scripts/project.mjs";
+import { agent as builtAgent } from "../../scripts/project.mjs";
 
 /** @param {() => boolean} condition */
 const until = async (condition) => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 };
+
+/** The turn of this process's event loop. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("startAgent", () => {
   it("runs an agent and stops it with its commands, once", async () => {
@@ -60,7 +63,7 @@ describe("startAgent", () => {
   it("holds its parent until it is gone, also where its pipes end later", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
     const wrapper = join(folder, "agent");
-    const agent = process.env["SANDPIPE_AGENT"] ?? program;
+    const agent = process.env["SANDPIPE_AGENT"] ?? builtAgent;
     // Its stdout and stderr are still held a while after its end.
     await writeFile(wrapper, `#!/bin/sh\nsleep 1 &\nexec '${agent}' "$@"\n`, { mode: 0o755 });
     const script = `
@@ -141,7 +144,7 @@ describe("startAgent", () => {
   });
 });
 
-describe("startAgent, of a program that is no agent, says which it is and what to do", () => {
+describe("startAgent, of another program, says which it is and what to do where it is no agent", () => {
   /** @type {string} */
   let folder;
   const before = process.env["SANDPIPE_AGENT"];
@@ -204,16 +207,37 @@ describe("startAgent, of a program that is no agent, says which it is and what t
       ),
       /did not say where it listens, but: hello/,
     );
-    const [own, other] = readFileSync(pids, "utf8").trim().split(" ").map(Number);
+    const [own = 0, other = 0] = readFileSync(pids, "utf8").trim().split(" ").map(Number);
     process.kill(other, "SIGKILL");
     assert.ok(!existsSync(`/proc/${own}`));
   });
 
+  it("it has ended, and what it has started holds its pipes", async () => {
+    const pid = join(folder, "pid");
+    await assertRejected(
+      await program(
+        "parent",
+        `#!/bin/sh\nsleep 1000 &\necho $! > '${pid}'\necho oops >&2\nexit 3\n`,
+      ),
+      /ended before it listened, with exit code 3: oops/,
+    );
+    await until(() => !existsSync(`/proc/${readFileSync(pid, "utf8").trim()}`));
+  });
+
   it("it says nothing", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
-    const silent = await program("silent", "#!/bin/sh\necho starting >&2\nexec cat\n");
-    const rejected = assertRejected(silent, /did not say where it listens within 60 s: /);
+    const ready = join(folder, "ready");
+    const silent = await program(
+      "silent",
+      `#!/bin/sh\necho starting >&2\n: > '${ready}'\nexec cat\n`,
+    );
+    let isOver = false;
+    const rejected = assertRejected(silent, /did not say where it listens within 60 s: starting/);
+    void rejected.finally(() => (isOver = true));
+    while (!existsSync(ready)) await turn();
     t.mock.timers.tick(59_999);
+    await turn();
+    assert.ok(!isOver);
     t.mock.timers.tick(1);
     await rejected;
   });
@@ -223,4 +247,26 @@ describe("startAgent, of a program that is no agent, says which it is and what t
       await program("number", "#!/bin/sh\necho null\nexec cat\n"),
       /did not say where it listens, but: null/,
     ));
+
+  it("listens, where this process was too busy to see it", async (t) => {
+    const listening = join(folder, "listening");
+    const agent = before ?? builtAgent;
+    process.env["SANDPIPE_AGENT"] = await program(
+      "slow",
+      `#!/bin/bash\nexec '${agent}' "$@" > >(while read -r line; do echo "$line"; : > '${listening}'; done)\n`,
+    );
+    const wait = setTimeout;
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const starting = startAgent({ workspace: folder });
+    // All in a timer's turn, as it is where a timer is due as soon as the process has time again.
+    await new Promise((resolve) => {
+      wait(() => {
+        const word = new Int32Array(new SharedArrayBuffer(4));
+        while (!existsSync(listening)) Atomics.wait(word, 0, 0, 10);
+        t.mock.timers.tick(60_000);
+        resolve(undefined);
+      });
+    });
+    await (await starting).stop();
+  });
 });

@@ -1,6 +1,5 @@
-import { printFromAgent, type AgentAddress } from "../../node/agent-process.js";
+import type { AgentAddress } from "../../node/agent-process.js";
 import { command } from "../command-line/command.js";
-import { OWN_FAILURE } from "../ending/ending.js";
 import { serveAgent } from "../target/serve-agent.js";
 import { jsonLine } from "../screen/json.js";
 import { shellQuote } from "../screen/shell-quote.js";
@@ -18,7 +17,7 @@ export const agent = command({
   notes: `
 It is the program that $SANDPIPE_AGENT names, else the one that is installed with this package, else
 the one in $PATH. Ctrl+C, SIGTERM, SIGHUP and SIGQUIT stop it with all that it runs: SIGTERM first,
-SIGKILL after 10 s or at a second signal.
+SIGKILL after 10 s (2 s where it does not listen yet) or at a second signal.
 
 Exit codes:
   0    SIGTERM, SIGHUP or SIGQUIT told it to stop, and nothing of it is left
@@ -32,17 +31,11 @@ Exit codes:
   examples: ["sandpipe agent", "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app"],
 
   async run(values, flags) {
-    if (flags.some((flag) => INFORMATION.has(flag))) {
-      return { exitCode: printFromAgent(flags) ?? OWN_FAILURE };
-    }
     return await serveAgent(flags, async (address, { stdout }) => {
       await stdout.write(values.json ? jsonLine(address) : directions(address));
     });
   },
 });
-
-/** The agent's flags that make it say something and end. */
-const INFORMATION = new Set(["--help", "-h", "--version", "-V"]);
 
 /** What a person needs to know to use an agent. */
 function directions({ url, adminTokenFile }: AgentAddress): string {

@@ -1,13 +1,21 @@
 import { readFile } from "node:fs/promises";
 
-import { endUnready, spawnAgent, type AgentAddress } from "../../node/agent-process.js";
+import {
+  endUnready,
+  printFromAgent,
+  spawnAgent,
+  type AgentAddress,
+} from "../../node/agent-process.js";
 import { aborted } from "../ending/aborted.js";
 import { Ending, type Outcome, OWN_FAILURE, type StandardOutput } from "../ending/ending.js";
 import { withProgress } from "../screen/progress.js";
 
+/** The agent's flags with which it does something else than listen, and ends. */
+const ONE_SHOT_FLAGS = new Set(["--help", "-h", "--version", "-V", "--health-check"]);
+
 /**
  * Runs an agent in the foreground: a signal stops it with all that it runs, a second one kills that. One that
- * does not come to listen is stopped in the same way.
+ * does not come to listen has 2 s to end.
  *
  * @param args Flags for `sandpipe-agent`.
  * @param announce Called when it listens.
@@ -16,6 +24,11 @@ export async function serveAgent(
   args: readonly string[],
   announce: (address: AgentAddress, output: StandardOutput) => Promise<void>,
 ): Promise<Outcome> {
+  if (args.some((arg) => ONE_SHOT_FLAGS.has(arg))) {
+    const exitCode = printFromAgent(args);
+    if (exitCode !== null) return { exitCode };
+    return { exitCode: OWN_FAILURE, message: "the agent was ended by a signal." };
+  }
   const ending = new Ending();
   ending.stopAtSignals();
   const agent = spawnAgent(args);

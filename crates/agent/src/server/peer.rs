@@ -46,7 +46,7 @@ impl Peer {
 
     /// Has the connection end where it waits for its client.
     pub(super) fn evict(&self) {
-        self.progress().evict();
+        self.progress().evict(Instant::now());
         self.waker.wake();
     }
 

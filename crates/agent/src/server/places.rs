@@ -241,11 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_no_request_goes_first_then_what_began_first() {
+    fn what_is_at_no_request_goes_first_then_whose_time_is_over_first() {
         let order = [(Unread, 3), (Head, 9), (Silent, 7), (Idle, 1)];
         assert_eq!(admit(16, &order), Admission::Evict(3));
         let order = [(Unread, 3), (Head, 9), (Silent, 7), (Busy, 100)];
         assert_eq!(admit(16, &order), Admission::Evict(1));
+        // One that came later has less time.
+        let now = Instant::now();
+        let millis = Duration::from_millis;
+        let connections =
+            [(0, progress(Unread, now - millis(150))), (1, progress(Head, now - millis(100)))];
+        assert_eq!(Limits::of(8).admit(connections.into_iter(), now), Admission::Evict(1));
     }
 
     #[test]
@@ -275,7 +281,7 @@ mod tests {
     fn one_that_is_going_is_waited_for() {
         let now = Instant::now();
         let mut going = progress(Head, now);
-        going.evict();
+        going.evict(now + SECOND);
         let other = progress(Head, now);
         let connections = [(1, going), (2, other)];
         let admission = Limits::of(8).admit(connections.into_iter(), now + SECOND);

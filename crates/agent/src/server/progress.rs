@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use tokio::time::Instant;
 
@@ -9,9 +9,10 @@ pub(super) const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client has for the rest of a request's head, however many others want the place. Of most requests there is
 /// no rest: the system hands over a connection when something has come on it.
 const HEAD_GRACE: Duration = Duration::from_millis(50);
-/// How long a client may take nothing of its answer, however many others want the place: more than a round trip.
-const ANSWER_GRACE: Duration = Duration::from_millis(200);
-/// How long its whole request may take then, for a client that takes its answer in drops.
+/// How long the socket may have no room for more of an answer, however many others want the place.
+const STALL_GRACE: Duration = Duration::from_millis(200);
+/// How long a client may take then in all, from the beginning of its request on, however it takes the answer. Requests that
+/// come without a pause count as one.
 const EXCHANGE_GRACE: Duration = Duration::from_secs(1);
 /// How long a connection may wait for its next request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,7 +30,9 @@ pub(super) struct Progress {
     phase: Phase,
     /// When the phase began.
     since: Instant,
-    /// The client has sent nothing that has not been read.
+    /// When the first request began of those that came without a pause.
+    exchange_since: Instant,
+    /// The client has sent nothing that has not been read, in this phase.
     starved: bool,
     stall: Option<Stall>,
     /// What the token is good for that its last request has shown.
@@ -88,6 +91,7 @@ impl Progress {
         Self {
             phase: Phase::New,
             since: now,
+            exchange_since: now,
             starved: false,
             stall: None,
             role: None,
@@ -101,11 +105,18 @@ impl Progress {
 
     /// Bytes have come from the client.
     pub(super) fn received(&mut self, now: Instant) {
-        self.starved = false;
+        let had_paused = mem::take(&mut self.starved) || self.phase == Phase::New;
         match self.phase {
-            // The time for the head goes on: a client may be silent for as long as it may be slow.
-            Phase::New => self.phase = Phase::Head,
-            Phase::Idle => self.enter(Phase::Head, now),
+            Phase::New | Phase::Idle => {
+                if had_paused {
+                    self.exchange_since = now;
+                }
+                // The first head's time goes on: a client may be silent for as long as it may be slow.
+                if self.phase == Phase::Idle {
+                    self.since = now;
+                }
+                self.phase = Phase::Head;
+            }
             Phase::Head | Phase::Answering | Phase::Answered | Phase::Closing => {}
         }
     }
@@ -137,6 +148,7 @@ impl Progress {
         let is_idle = self.phase == Phase::Answered;
         if is_idle {
             self.enter(Phase::Idle, now);
+            self.starved = false;
         }
         is_idle
     }
@@ -161,8 +173,8 @@ impl Progress {
     }
 
     /// Its place is wanted. Where it has stopped to wait for its client meanwhile, it keeps it.
-    pub(super) fn evict(&mut self) {
-        self.evicted = self.waiting().is_some();
+    pub(super) fn evict(&mut self, now: Instant) {
+        self.evicted = self.waiting().is_some_and(|waiting| waiting.may_go_from <= now);
     }
 
     /// Bytes have come from the client that are still to be read: it did not keep the agent waiting.
@@ -229,9 +241,9 @@ impl Progress {
             Phase::New | Phase::Head if self.role != Some(Role::Admin) => {
                 self.starved.then(|| busy(self.since + HEAD_GRACE))
             }
-            Phase::Answering | Phase::Answered if self.role.is_none() => self
-                .stall
-                .map(|stall| busy((stall.since + ANSWER_GRACE).min(self.since + EXCHANGE_GRACE))),
+            Phase::Answering | Phase::Answered if self.role.is_none() => self.stall.map(|stall| {
+                busy((stall.since + STALL_GRACE).min(self.exchange_since + EXCHANGE_GRACE))
+            }),
             Phase::New | Phase::Head | Phase::Answering | Phase::Answered => None,
         }
     }
@@ -387,6 +399,40 @@ mod tests {
         progress.written();
         progress.blocked(|| 1000, millis(990));
         assert_eq!(progress.waiting().unwrap().may_go_from, millis(1000));
+        // The next requests were there before it was at its end: it has no more time for them.
+        for _ in 0..3 {
+            progress.written();
+            progress.answered();
+            assert!(progress.flushed(millis(995)));
+            progress.begin(millis(995));
+            progress.blocked(|| 1000, millis(996));
+            assert_eq!(progress.waiting().unwrap().may_go_from, millis(1000));
+        }
+        // It was seen to wait for the next one: its place could be had.
+        progress.written();
+        progress.answered();
+        assert!(progress.flushed(millis(1100)));
+        progress.starved();
+        progress.received(millis(1500));
+        progress.begin(millis(1500));
+        progress.blocked(|| 1000, millis(1500));
+        assert_eq!(progress.waiting().unwrap().may_go_from, millis(1700));
+    }
+
+    #[test]
+    fn who_goes_on_in_the_last_moment_is_not_evicted() {
+        let start = Instant::now();
+        let mut progress = Progress::accepted(start);
+        progress.received(start);
+        progress.begin(start);
+        progress.blocked(|| 1000, start);
+        let decided = start + STALL_GRACE;
+        progress.written();
+        progress.blocked(|| 1000, decided);
+        progress.evict(decided);
+        assert!(!progress.is_evicted());
+        progress.evict(decided + STALL_GRACE);
+        assert!(progress.is_evicted());
     }
 
     #[test]
@@ -394,13 +440,13 @@ mod tests {
         let now = Instant::now();
         let mut progress = Progress::accepted(now);
         progress.starved();
-        progress.evict();
+        progress.evict(now + SECOND);
         assert_eq!(progress.stay(|| 0, now), Stay::Over);
         progress.received(now);
         assert_eq!(progress.stay(|| 0, now), Stay::Over);
         progress.begin(now);
         assert_eq!(progress.stay(|| 0, now), Stay::Unlimited);
-        progress.evict();
+        progress.evict(now + SECOND);
         assert_eq!(progress.stay(|| 0, now), Stay::Unlimited);
     }
 

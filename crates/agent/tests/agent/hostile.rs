@@ -65,16 +65,24 @@ enum Attack {
     Large,
     /// Asks for files and reads none.
     Unread,
+    /// Asks for files without a pause, and takes them in drops.
+    Dripping,
 }
 
-const ATTACKS: [Attack; 5] =
-    [Attack::Silent, Attack::Unfinished, Attack::Slow, Attack::Large, Attack::Unread];
+const ATTACKS: [Attack; 6] = [
+    Attack::Silent,
+    Attack::Unfinished,
+    Attack::Slow,
+    Attack::Large,
+    Attack::Unread,
+    Attack::Dripping,
+];
 
 impl Attack {
     async fn run(self, address: SocketAddr) -> std::io::Result<()> {
         let head = format!("GET /openapi.json HTTP/1.1\r\nHost: {address}\r\n");
         let socket = TcpSocket::new_v4()?;
-        if matches!(self, Attack::Unread) {
+        if matches!(self, Attack::Unread | Attack::Dripping) {
             // So that it is not the system's buffers that fill the memory.
             socket.set_recv_buffer_size(4096)?;
             setsockopt(&socket, sockopt::TcpMaxSeg, &536)?;
@@ -97,6 +105,13 @@ impl Attack {
             Attack::Unread => {
                 stream.write_all((head + "\r\n").repeat(100).as_bytes()).await?;
                 return until_closed_unread(&stream).await;
+            }
+            Attack::Dripping => {
+                stream.write_all((head + "\r\n").repeat(100).as_bytes()).await?;
+                let mut drop = [0; 4096];
+                while stream.read(&mut drop).await? > 0 {
+                    sleep(Duration::from_millis(20)).await;
+                }
             }
         }
         stream.read_to_end(&mut Vec::new()).await?;
