@@ -13,7 +13,7 @@ const HEAD_GRACE: Duration = Duration::from_millis(50);
 const STALL_GRACE: Duration = Duration::from_millis(200);
 /// How long a client may take then in all, from the beginning of its request on, however it takes the answer. Requests that
 /// come without a pause count as one.
-const EXCHANGE_GRACE: Duration = Duration::from_secs(1);
+const EXCHANGE_GRACE: Duration = Duration::from_millis(400);
 /// How long a connection may wait for its next request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take nothing of what is to be written to it.
@@ -390,28 +390,28 @@ mod tests {
         assert_eq!(progress.waiting().unwrap().may_go_from, millis(50));
         progress.begin(millis(10));
         // What it takes comes in steps, a round trip apart.
-        for step in [20, 170, 320] {
+        for step in [20, 170] {
             progress.written();
             assert!(progress.waiting().is_none());
             progress.blocked(|| 1000, millis(step));
             assert_eq!(progress.waiting().unwrap().may_go_from, millis(step + 200));
         }
         progress.written();
-        progress.blocked(|| 1000, millis(990));
-        assert_eq!(progress.waiting().unwrap().may_go_from, millis(1000));
+        progress.blocked(|| 1000, millis(390));
+        assert_eq!(progress.waiting().unwrap().may_go_from, millis(400));
         // The next requests were there before it was at its end: it has no more time for them.
         for _ in 0..3 {
             progress.written();
             progress.answered();
-            assert!(progress.flushed(millis(995)));
-            progress.begin(millis(995));
-            progress.blocked(|| 1000, millis(996));
-            assert_eq!(progress.waiting().unwrap().may_go_from, millis(1000));
+            assert!(progress.flushed(millis(395)));
+            progress.begin(millis(395));
+            progress.blocked(|| 1000, millis(396));
+            assert_eq!(progress.waiting().unwrap().may_go_from, millis(400));
         }
         // It was seen to wait for the next one: its place could be had.
         progress.written();
         progress.answered();
-        assert!(progress.flushed(millis(1100)));
+        assert!(progress.flushed(millis(500)));
         progress.starved();
         progress.received(millis(1500));
         progress.begin(millis(1500));
