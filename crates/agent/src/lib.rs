@@ -25,7 +25,6 @@ pub mod fuzz {
     pub use crate::execs::fuzz::*;
     pub use crate::http::fuzz::*;
     pub use crate::output::fuzz::*;
-    pub use crate::server::fuzz::*;
 }
 
 pub use agent::{Agent, AgentError, run};

@@ -13,7 +13,6 @@ mod markers;
 mod output;
 mod output_event;
 mod record;
-mod refusal;
 mod request;
 mod spool;
 mod sse;
@@ -36,7 +35,6 @@ pub const TARGETS: &[Target] = &[
     request::TARGET,
     bodies::TARGET,
     client_frame::TARGET,
-    refusal::TARGET,
     utf_8::TARGET,
     spool::TARGET,
     record::TARGET,

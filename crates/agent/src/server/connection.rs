@@ -17,7 +17,6 @@ use super::{
     peer::Peer,
     progress::{HEAD_TIMEOUT, Stay},
     queued::queued,
-    refusal::refusal,
 };
 
 /// A connection that is counted as long as it is open, and that ends when its client keeps it waiting for
@@ -29,8 +28,6 @@ pub(super) struct Connection {
     peer: Arc<Peer>,
     /// Wakes it when it is to be asked how long it may stay.
     timer: Pin<Box<Sleep>>,
-    /// What is still to be written of the answer to a request that the HTTP server can't read.
-    refusal: Option<Vec<u8>>,
     /// Nothing more is written. It no longer counts as open then: it has had all there was for it.
     closing: bool,
     /// It has been in its client's hands for too long, or its place is wanted.
@@ -40,7 +37,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(stream: TcpStream, shared: Arc<Shared>, peer: Arc<Peer>) -> Self {
         let timer = Box::pin(sleep(HEAD_TIMEOUT));
-        Self { stream, shared, peer, timer, refusal: None, closing: false, over: false }
+        Self { stream, shared, peer, timer, closing: false, over: false }
     }
 
     /// Whether it may stay, where it waits for its client.
@@ -105,31 +102,6 @@ impl Connection {
             }
         }
     }
-
-    /// Writes a body to an answer that the HTTP server gives by itself. `None` where `bytes` are no
-    /// such answer.
-    fn poll_refusal(
-        &mut self,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Option<Poll<io::Result<usize>>> {
-        if self.refusal.is_none() && !self.peer.progress().is_exchange() {
-            self.refusal = refusal(bytes);
-        }
-        let mut rest = self.refusal.take()?;
-        while !rest.is_empty() {
-            let written = Pin::new(&mut self.stream).poll_write(context, &rest);
-            match self.poll_written(context, written) {
-                Poll::Ready(Ok(written)) => drop(rest.drain(..written)),
-                Poll::Ready(Err(error)) => return Some(Poll::Ready(Err(error))),
-                Poll::Pending => {
-                    self.refusal = Some(rest);
-                    return Some(Poll::Pending);
-                }
-            }
-        }
-        Some(Poll::Ready(Ok(bytes.len())))
-    }
 }
 
 fn timed_out() -> io::Error {
@@ -172,9 +144,6 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if let Some(refused) = self.poll_refusal(context, bytes) {
-            return refused;
-        }
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.poll_written(context, written)
     }
@@ -184,12 +153,6 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // Such an answer is always in one piece.
-        if let [bytes] = parts
-            && let Some(refused) = self.poll_refusal(context, bytes)
-        {
-            return refused;
-        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
         self.poll_written(context, written)
     }

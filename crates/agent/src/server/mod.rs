@@ -6,14 +6,11 @@
 
 mod connection;
 mod connections;
-#[cfg(feature = "fuzz")]
-pub(crate) mod fuzz;
 mod listen;
 mod peer;
 mod places;
 mod progress;
 mod queued;
-mod refusal;
 mod serve;
 
 pub(crate) use connections::Connections;

@@ -193,7 +193,8 @@ impl Progress {
 
     /// Whether a request with a read-only token is under way.
     pub(super) fn is_read_only_request(&self) -> bool {
-        self.role == Some(Role::ReadOnly) && self.is_exchange()
+        self.role == Some(Role::ReadOnly)
+            && matches!(self.phase, Phase::Answering | Phase::Answered)
     }
 
     pub(super) fn is_evicted(&self) -> bool {
@@ -202,11 +203,6 @@ impl Progress {
 
     pub(super) fn is_stalled(&self) -> bool {
         self.stall.is_some()
-    }
-
-    /// Whether the application has a request. What is written while it has none is the HTTP server's own.
-    pub(super) fn is_exchange(&self) -> bool {
-        matches!(self.phase, Phase::Answering | Phase::Answered)
     }
 
     /// Decides how long it may stay as it is. `queued` is asked where that depends on what the client

@@ -84,7 +84,7 @@ fn read_answer(stream: &mut impl BufRead) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_request_that_cant_be_read_is_told_so_in_json() {
+async fn a_request_that_cant_be_read_is_answered_with_its_status() {
     let agent = Agent::start();
     let address = agent.url.trim_start_matches("http://");
     let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(70_000));
@@ -102,13 +102,9 @@ async fn a_request_that_cant_be_read_is_told_so_in_json() {
                 assert!(read_answer(&mut stream).1.contains("sandpipe-agent"));
             }
             write!(stream.get_mut(), "{head}Host: {address}\r\n\r\n").unwrap();
-            let (head, body) = read_answer(&mut stream);
+            let (head, _) = read_answer(&mut stream);
             assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
-            assert!(head.contains("content-type: application/json\r\n"), "{head}");
             assert!(head.contains("connection: close\r\n"), "{head}");
-            let body: Value = serde_json::from_str(&body).unwrap();
-            assert_eq!(body["code"], status);
-            assert!(body["message"].as_str().unwrap().starts_with("the request"));
         }
     }
 }

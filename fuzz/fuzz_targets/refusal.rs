@@ -1,5 +1,0 @@
-//! A target of `cargo fuzz`.
-
-#![cfg_attr(fuzzing, no_main)]
-
-sandpipe_fuzz::libfuzzer_target!("refusal");
