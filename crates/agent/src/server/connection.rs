@@ -13,7 +13,6 @@ use tokio::{
 };
 
 use super::{
-    connections::Shared,
     peer::Peer,
     progress::{HEAD_TIMEOUT, Stay},
     queued::queued,
@@ -24,7 +23,6 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    shared: Arc<Shared>,
     peer: Arc<Peer>,
     /// Wakes it when it is to be asked how long it may stay.
     timer: Pin<Box<Sleep>>,
@@ -35,15 +33,15 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, shared: Arc<Shared>, peer: Arc<Peer>) -> Self {
+    pub(super) fn new(stream: TcpStream, peer: Arc<Peer>) -> Self {
         let timer = Box::pin(sleep(HEAD_TIMEOUT));
-        Self { stream, shared, peer, timer, closing: false, over: false }
+        Self { stream, peer, timer, closing: false, over: false }
     }
 
     /// Whether it may stay, where it waits for its client.
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // Before it is asked: what comes between wakes it.
-        self.peer.waker.register(context.waker());
+        self.peer.state.waker.register(context.waker());
         self.spare_if_unread();
         loop {
             let stay = self.peer.progress().stay(|| queued(&self.stream), Instant::now());
@@ -77,7 +75,7 @@ impl Connection {
         if progress.is_evicted() && progress.awaits_request() && is_unread() {
             progress.spare();
             drop(progress);
-            self.peer.changed();
+            self.peer.connections.changed();
         }
     }
 
@@ -90,13 +88,13 @@ impl Connection {
         match written {
             Poll::Ready(Ok(bytes)) => {
                 self.peer.progress().written();
-                self.shared.count_written(bytes);
+                self.peer.connections.count_written(bytes);
                 written
             }
             Poll::Ready(Err(_)) => written,
             Poll::Pending => {
                 self.peer.progress().blocked(|| queued(&self.stream), Instant::now());
-                self.peer.changed();
+                self.peer.connections.changed();
                 ready!(self.poll_over(context));
                 Poll::Ready(Err(timed_out()))
             }
@@ -111,9 +109,9 @@ fn timed_out() -> io::Error {
 impl Drop for Connection {
     fn drop(&mut self) {
         if !self.closing {
-            self.shared.close_one();
+            self.peer.connections.close_one();
         }
-        self.shared.leave(&self.peer);
+        self.peer.connections.leave(&self.peer.state);
     }
 }
 
@@ -127,7 +125,7 @@ impl AsyncRead for Connection {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_pending() {
             self.peer.progress().starved();
-            self.peer.changed();
+            self.peer.connections.changed();
             ready!(self.poll_over(context));
             return Poll::Ready(Err(timed_out()));
         }
@@ -164,7 +162,7 @@ impl AsyncWrite for Connection {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let is_idle = self.peer.progress().flushed(Instant::now());
         if is_idle {
-            self.peer.changed();
+            self.peer.connections.changed();
             // It may be read only when something comes.
             if self.poll_over(context).is_ready() {
                 return Poll::Ready(Err(timed_out()));
@@ -183,9 +181,9 @@ impl AsyncWrite for Connection {
         if !self.closing {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
             self.closing = true;
-            self.shared.close_one();
+            self.peer.connections.close_one();
             self.peer.progress().closing(Instant::now());
-            self.peer.changed();
+            self.peer.connections.changed();
         }
         let mut unread = [0; 8192];
         loop {

@@ -8,15 +8,13 @@ use std::{
 };
 
 use tokio::{
-    net::TcpStream,
     sync::{Notify, watch},
     time::{Instant, sleep, timeout_at},
 };
 
 use super::{
-    connection::Connection,
-    peer::Peer,
     places::{Admission, Limits, NoReadOnlyPlace},
+    state::ConnectionState,
 };
 use crate::token::Role;
 
@@ -26,7 +24,7 @@ use crate::token::Role;
 pub(crate) struct Connections(Arc<Shared>);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+struct Shared {
     limits: Limits,
     /// Those that have not had all there is for them.
     open: watch::Sender<usize>,
@@ -34,54 +32,21 @@ pub(super) struct Shared {
     written: AtomicU64,
     places: Mutex<Places>,
     /// There may be a place, or a connection that could make room.
-    pub(super) changed: Notify,
+    changed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Places {
-    taken: HashMap<u64, Arc<Peer>>,
+    taken: HashMap<u64, Arc<ConnectionState>>,
     /// How many connections there ever were.
     count: u64,
 }
 
-impl Shared {
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn count_written(&self, bytes: usize) {
-        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// A request of this client has shown a token that is good for this.
-    pub(super) fn authenticate(&self, peer: &Peer, role: Role) -> Result<(), NoReadOnlyPlace> {
-        // No other gets in between.
-        let places = self.places();
-        if role == Role::ReadOnly {
-            let others = places.taken.values().filter(|other| other.id != peer.id);
-            self.limits.admit_read_only(others.map(|other| *other.progress()))?;
-        }
-        peer.progress().authenticated(role);
-        Ok(())
-    }
-
-    /// One has had all there is for it.
-    pub(super) fn close_one(&self) {
-        self.open.send_modify(|open| *open -= 1);
-    }
-
-    /// One is gone.
-    pub(super) fn leave(&self, peer: &Peer) {
-        self.places().taken.remove(&peer.id);
-        self.changed.notify_one();
-    }
-}
-
 impl Connections {
-    /// There may be at most `most`; where there are more, [`Limits`] says who makes room.
-    pub(crate) fn new(most: usize) -> Self {
+    /// There may be at most `max`; where there are more, [`Limits`] says who makes room.
+    pub(crate) fn new(max: usize) -> Self {
         Self(Arc::new(Shared {
-            limits: Limits::of(most),
+            limits: Limits::of(max),
             open: watch::Sender::default(),
             written: AtomicU64::default(),
             places: Mutex::default(),
@@ -90,14 +55,49 @@ impl Connections {
     }
 
     /// Counts one more.
-    pub(super) fn open(&self, stream: TcpStream) -> (Connection, Arc<Peer>) {
-        let shared = &self.0;
-        shared.open.send_modify(|open| *open += 1);
-        let mut places = shared.places();
+    pub(super) fn open(&self) -> Arc<ConnectionState> {
+        self.0.open.send_modify(|open| *open += 1);
+        let mut places = self.places();
         places.count += 1;
-        let peer = Arc::new(Peer::new(places.count, Arc::downgrade(shared)));
-        places.taken.insert(peer.id, Arc::clone(&peer));
-        (Connection::new(stream, Arc::clone(shared), Arc::clone(&peer)), peer)
+        let state = Arc::new(ConnectionState::new(places.count));
+        places.taken.insert(state.id, Arc::clone(&state));
+        state
+    }
+
+    pub(super) fn count_written(&self, bytes: usize) {
+        self.0.written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// A request on this connection has shown a token that is good for this.
+    pub(super) fn authenticate(
+        &self,
+        state: &ConnectionState,
+        role: Role,
+    ) -> Result<(), NoReadOnlyPlace> {
+        // No other gets in between.
+        let places = self.places();
+        if role == Role::ReadOnly {
+            let others = places.taken.values().filter(|other| other.id != state.id);
+            self.0.limits.admit_read_only(others.map(|other| *other.progress()))?;
+        }
+        state.progress().authenticated(role);
+        Ok(())
+    }
+
+    /// There may be a place, or a connection that could make room.
+    pub(super) fn changed(&self) {
+        self.0.changed.notify_one();
+    }
+
+    /// One has had all there is for it.
+    pub(super) fn close_one(&self) {
+        self.0.open.send_modify(|open| *open -= 1);
+    }
+
+    /// One is gone.
+    pub(super) fn leave(&self, state: &ConnectionState) {
+        self.places().taken.remove(&state.id);
+        self.changed();
     }
 
     /// Waits until there is a place for one more; where others have to make room, they do.
@@ -108,8 +108,8 @@ impl Connections {
                 Admission::Admit => return,
                 Admission::Evict(id) => {
                     tracing::debug!(id, "a connection makes room for another");
-                    if let Some(peer) = self.0.places().taken.get(&id) {
-                        peer.evict();
+                    if let Some(state) = self.places().taken.get(&id) {
+                        state.evict();
                     }
                 }
                 Admission::Wait(None) => changed.await,
@@ -122,11 +122,11 @@ impl Connections {
     }
 
     fn admit(&self) -> Admission {
-        let (limits, places) = (self.0.limits, self.0.places());
+        let (limits, places) = (self.0.limits, self.places());
         if limits.leave_room(places.taken.len()) {
             return Admission::Admit;
         }
-        let taken = places.taken.iter().map(|(id, peer)| (*id, *peer.progress()));
+        let taken = places.taken.iter().map(|(id, state)| (*id, *state.progress()));
         limits.admit(taken, Instant::now())
     }
 
@@ -149,5 +149,9 @@ impl Connections {
             () = stalled => false,
             () = sleep(most) => false,
         }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.0.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,6 +12,7 @@ mod places;
 mod progress;
 mod queued;
 mod serve;
+mod state;
 
 pub(crate) use connections::Connections;
 pub(crate) use listen::listen;

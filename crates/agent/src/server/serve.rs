@@ -50,7 +50,9 @@ pub(crate) async fn serve(
         if let Err(error) = set_options(&stream) {
             tracing::debug!(%error, "the options of a connection");
         }
-        let (connection, peer) = connections.open(stream);
+        let (state, connections) = (connections.open(), connections.clone());
+        let peer = Arc::new(Peer { state, connections });
+        let connection = Connection::new(stream, Arc::clone(&peer));
         tokio::spawn(attend(connection, peer, app.clone(), closing.clone()));
     }
 }
