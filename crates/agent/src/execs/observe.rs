@@ -180,7 +180,7 @@ pub(super) mod tests {
         };
         let launch = Launch::prepare(request, registry.surroundings()).unwrap();
         let size = TerminalSize { cols: 80, rows: 24 };
-        let descriptors = DescriptorPermit::acquire(&launch).unwrap();
+        let descriptors = launch.acquire_descriptors().unwrap();
         let Ok(Spawned::Running(process)) = spawn(&launch, size, descriptors) else {
             panic!("it does not run")
         };

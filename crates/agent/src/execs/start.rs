@@ -165,7 +165,7 @@ fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartError> {
 }
 
 fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartError> {
-    let descriptors = DescriptorPermit::acquire(launch).map_err(SpawnError::from)?;
+    let descriptors = launch.acquire_descriptors().map_err(SpawnError::from)?;
     // Before there is a process, whose end must not need what may not be there any more.
     exec.reserve_end();
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);

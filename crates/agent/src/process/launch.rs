@@ -12,7 +12,7 @@ use nix::{
 use sandpipe_protocol::CreateExecRequest;
 
 use super::{
-    limits::FileLimit,
+    limits::{DescriptorPermit, FileLimit, TooManyDescriptors},
     user::{Identity, UserError},
 };
 
@@ -127,6 +127,11 @@ impl Launch {
         let env = self.env.iter();
         let env = env.map(|(name, value)| name.len() + value.len() + 2 * size_of::<OsString>());
         self.command.len() + args.chain(env).sum::<usize>()
+    }
+
+    /// Takes the descriptors that its process needs.
+    pub(crate) fn acquire_descriptors(&self) -> Result<DescriptorPermit, TooManyDescriptors> {
+        DescriptorPermit::acquire(self.file_limit, self.interactive)
     }
 
     /// Whether there is a file that the command stands for: by its path, or in a directory of `PATH`

@@ -2,8 +2,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
-use super::launch::Launch;
-
 /// How many descriptors a process takes as long as it runs: two pipes, or the two of a terminal, what waits
 /// for them, and the file for output, which is closed when that for the record of its end is opened.
 const PER_PROCESS: usize = 4;
@@ -68,11 +66,10 @@ pub(crate) struct TooManyDescriptors {
 }
 
 impl DescriptorPermit {
-    /// Takes the descriptors of one more.
-    pub(crate) fn acquire(launch: &Launch) -> Result<Self, TooManyDescriptors> {
-        let limit = launch.file_limit;
+    /// Takes the descriptors of one more, whose standard input stays open or doesn't.
+    pub(super) fn acquire(limit: FileLimit, has_input: bool) -> Result<Self, TooManyDescriptors> {
         let most = limit.of_processes();
-        let descriptors = PER_PROCESS + if launch.interactive { INPUT } else { 0 };
+        let descriptors = PER_PROCESS + if has_input { INPUT } else { 0 };
         let more = |taken: usize| Some(taken + descriptors).filter(|taken| *taken <= most);
         TAKEN
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
