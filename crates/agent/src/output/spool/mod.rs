@@ -9,6 +9,7 @@ mod limit;
 mod recover;
 mod segment;
 mod write;
+mod writer;
 
 use std::{
     fs::File,
@@ -20,7 +21,7 @@ use std::{
 use sandpipe_protocol::{ExecStdout, Gap};
 use tokio::sync::watch;
 
-use self::{index::Index, write::Writer};
+use self::{index::Index, writer::Writer};
 
 pub(super) use event::{sequence_of, split_frame, strip_frame};
 pub(super) use segment::Segment;

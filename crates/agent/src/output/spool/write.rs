@@ -1,5 +1,5 @@
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, OpenOptions},
     io, mem,
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::Path,
@@ -10,18 +10,8 @@ use std::{
 use nix::errno::Errno;
 use sandpipe_protocol::OutputType;
 
-use super::{Outcome, Spool, event, segment::Segment};
+use super::{Outcome, Spool, event, segment::Segment, writer::Writer};
 use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
-
-/// What it takes to write events to the newest segment.
-#[derive(Debug, Default)]
-pub(super) struct Writer {
-    file: Option<File>,
-    /// The encoded event, kept for its memory.
-    frame: Vec<u8>,
-    /// An event could not be written, and the agent's log has it.
-    has_told_loss: bool,
-}
 
 /// Several events that readers are told of together, when it is dropped.
 pub(crate) struct Batch<'spool> {

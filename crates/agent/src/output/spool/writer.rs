@@ -1,0 +1,11 @@
+use std::fs::File;
+
+/// What it takes to write events to the newest segment.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    pub(super) file: Option<File>,
+    /// The encoded event, kept for its memory.
+    pub(super) frame: Vec<u8>,
+    /// An event could not be written, and the agent's log has it.
+    pub(super) has_told_loss: bool,
+}
