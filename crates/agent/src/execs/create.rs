@@ -139,7 +139,7 @@ impl Registry {
         let id = new_id().map_err(CreateError::Id)?;
         let records = (self.keep() == Keep::State).then_some(Records { creation });
         let exec = self
-            .insert(|number| Exec::new(id, number, launch, records, self))
+            .insert(|number| Exec::new(id, number, launch, records, self.context()))
             .ok_or(CreateError::Stopping)?;
         // Before it is started: an agent that dies at any later moment has it written down.
         exec.write_record();

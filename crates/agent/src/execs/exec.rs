@@ -14,11 +14,11 @@ use tokio::sync::watch;
 
 use super::{
     bookkeeping::Bookkeeping,
+    context::ExecContext,
     description::{CommandLine, Description},
     directory::Directory,
     input::Input,
     record::{Record, Records},
-    registry::Registry,
     time::Time,
 };
 use crate::{
@@ -96,10 +96,10 @@ impl Exec {
         number: u64,
         launch: Launch,
         records: Option<Records>,
-        registry: &Registry,
+        context: &ExecContext,
     ) -> Self {
-        let path = registry.spools().join(&id);
-        let spool = Spool::new(path.clone(), registry.spool_limit());
+        let path = context.spools.join(&id);
+        let spool = Spool::new(path.clone(), context.spool_limit);
         let (description, whole) = Description::of(&launch);
         // What is too long to be kept in memory is read from disk.
         let records = records.or_else(|| whole.is_some().then_some(Records { creation: None }));
@@ -109,17 +109,17 @@ impl Exec {
         Self {
             records,
             created_at: Some(Time::now()),
-            ..Self::with(id, number, description, Directory::new(path), spool, state, registry)
+            ..Self::with(id, number, description, Directory::new(path), spool, state, context)
         }
     }
 
     /// An exec of an earlier agent, whose record is short; the index may have it already. If that agent died before the exec had ended, the exec
     /// was stopped and nobody knows its exit code.
-    pub(super) fn recovered(record: Record, is_indexed: bool, registry: &Registry) -> Self {
-        let directory = Directory::new(registry.spools().join(&record.item.id));
+    pub(super) fn recovered(record: Record, is_indexed: bool, context: &ExecContext) -> Self {
+        let directory = Directory::new(context.spools.join(&record.item.id));
         let spool = Spool::left(
             directory.path().to_path_buf(),
-            registry.spool_limit(),
+            context.spool_limit,
             record.last_event.as_ref(),
         );
         let (created_at, ended_at) = (record.created(), record.ended());
@@ -142,7 +142,7 @@ impl Exec {
                 .filter(|_| !is_indexed)
                 .map(|creation| Records { creation: Some(creation) }),
             is_indexed: is_indexed.into(),
-            ..Self::with(id, number, description, directory, spool, state, registry)
+            ..Self::with(id, number, description, directory, spool, state, context)
         }
     }
 
@@ -153,7 +153,7 @@ impl Exec {
         directory: Directory,
         spool: Spool,
         state: State,
-        registry: &Registry,
+        context: &ExecContext,
     ) -> Self {
         Self {
             id,
@@ -166,7 +166,7 @@ impl Exec {
             state: Mutex::new(state),
             input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
-            bookkeeping: Arc::clone(registry.bookkeeping()),
+            bookkeeping: Arc::clone(&context.bookkeeping),
             is_indexed: AtomicBool::default(),
             deleted: AtomicBool::default(),
         }

@@ -8,17 +8,15 @@ use std::{
 };
 
 use nix::{errno::Errno, unistd::write};
-use sandpipe_protocol::{ExecStatus, TerminalSize};
 use tokio::{
     io::{Interest, unix::AsyncFd},
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
 };
 
-use super::exec::Exec;
 use crate::process::{EndOfInput, watch};
 
 /// The most bytes that wait for a process to read them: no request is larger.
-const MOST_WAITING: usize = 16 * 1024 * 1024;
+pub(super) const MAX_WAITING: usize = 16 * 1024 * 1024;
 /// What each request takes beside its bytes, more or less.
 const REQUEST: usize = 1024;
 
@@ -36,18 +34,19 @@ pub(super) struct Input {
 
 #[derive(Debug)]
 struct Request {
-    what: What,
+    input: StdinInput,
     done: oneshot::Sender<Result<(), Closed>>,
     _room: Arc<OwnedSemaphorePermit>,
 }
 
+/// What standard input gets.
 #[derive(Debug)]
-enum What {
+pub(super) enum StdinInput {
     Bytes(Vec<u8>),
     End,
 }
 
-impl What {
+impl StdinInput {
     /// The room that it takes.
     fn size(&self) -> u32 {
         let bytes = match self {
@@ -58,155 +57,29 @@ impl What {
     }
 }
 
-/// Input that has its place: it is written, whether or not anybody waits for that.
+/// Input that has its place in the queue: it is written, whether or not anybody waits for that.
 #[derive(Debug)]
-#[must_use]
-pub(crate) struct Queued {
-    exec: Arc<Exec>,
+pub(super) struct PendingInput {
     done: oneshot::Receiver<Result<(), Closed>>,
     _room: Arc<OwnedSemaphorePermit>,
 }
 
-impl Queued {
+impl PendingInput {
     /// Waits until the process's pipe or terminal has all of it: as long as the process does not read.
-    pub(crate) async fn taken(self) -> Result<(), InputError> {
-        match self.done.await {
-            Ok(Ok(())) => Ok(()),
-            _ => Err(self.exec.no_input()),
-        }
+    pub(super) async fn taken(self) -> Result<(), Closed> {
+        self.done.await.unwrap_or(Err(Closed))
     }
 }
 
 /// Nobody reads standard input any more.
 #[derive(Debug)]
-struct Closed;
+pub(super) struct Closed;
 
-/// Why input did not reach a process.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InputError {
-    #[error("exec {0} has not been started: start it before sending input")]
-    NotStarted(String),
-    #[error("exec {id} has ended with exit code {exit_code}: it takes no input")]
-    Ended { id: String, exit_code: i32 },
-    #[error(
-        "the standard input of exec {0} was not left open: create it with \"interactive\": true"
-    )]
-    NotInteractive(String),
-    #[error("exec {0} has closed its standard input")]
-    Closed(String),
-    #[error("exec {0} was stopped when the agent lost sight of it: it takes no input")]
-    Lost(String),
-    #[error("the standard input of exec {0} has been ended by an \"eof\"")]
-    AtEnd(String),
-    #[error(
-        "exec {0} reads too slowly: {MOST_WAITING} bytes of input may wait for it, and this is more; \
-         send it again when what was sent before has been taken"
-    )]
-    Full(String),
-    #[error("exec {0} has no terminal: create it with \"pty\": true to resize it")]
-    NoTerminal(String),
-    #[error("{0:?} is no terminal size: it is like {{\"cols\":80,\"rows\":24}}, both at least 1")]
-    Size(String),
-    #[error("the terminal of exec {id} can't be resized: {error}")]
-    Resize { id: String, error: io::Error },
-}
-
-impl Exec {
-    /// Gives bytes for standard input their place, after all that was sent before. Where there is no
-    /// room for them they are refused.
-    pub(crate) fn write(self: &Arc<Self>, bytes: Vec<u8>) -> Result<Queued, InputError> {
-        self.queue_input(What::Bytes(bytes))
-    }
-
-    /// The same, but waits for room.
-    pub(crate) async fn write_when_there_is_room(
-        self: &Arc<Self>,
-        bytes: Vec<u8>,
-    ) -> Result<Queued, InputError> {
-        let what = What::Bytes(bytes);
-        let Input { requests, room } = self.input()?;
-        let room = room.acquire_many_owned(what.size()).await;
-        self.put(&requests, what, room.map_err(|_| self.no_input())?)
-    }
-
-    /// Ends standard input after all that was sent before. To end it once more changes nothing.
-    pub(crate) async fn end_input(self: &Arc<Self>) -> Result<(), InputError> {
-        let ended = match self.queue_input(What::End) {
-            Ok(queued) => queued.taken().await,
-            Err(error) => Err(error),
-        };
-        match ended {
-            Err(error @ InputError::Full(_)) => Err(error),
-            Err(_) if self.input_ended.load(Ordering::Acquire) => Ok(()),
-            ended => ended,
-        }
-    }
-
-    fn queue_input(self: &Arc<Self>, what: What) -> Result<Queued, InputError> {
-        let Input { requests, room } = self.input()?;
-        let room = room.try_acquire_many_owned(what.size());
-        self.put(&requests, what, room.map_err(|_| InputError::Full(self.id.clone()))?)
-    }
-
-    fn input(&self) -> Result<Input, InputError> {
-        let input = self.state().input.clone();
-        input.ok_or_else(|| self.no_input())
-    }
-
-    fn put(
-        self: &Arc<Self>,
-        requests: &mpsc::UnboundedSender<Request>,
-        what: What,
-        room: OwnedSemaphorePermit,
-    ) -> Result<Queued, InputError> {
-        let room = Arc::new(room);
-        let (done, answer) = oneshot::channel();
-        let request = Request { what, done, _room: Arc::clone(&room) };
-        requests.send(request).map_err(|_| self.no_input())?;
-        Ok(Queued { exec: Arc::clone(self), done: answer, _room: room })
-    }
-
-    /// Sets the size of the terminal; `size` is the JSON of a [`TerminalSize`].
-    pub(crate) fn resize_as(&self, size: &str) -> Result<(), InputError> {
-        let size = serde_json::from_str(size).map_err(|_| InputError::Size(size.into()))?;
-        self.resize(size)
-    }
-
-    /// Sets the size of the terminal; before the start, the size that the process finds.
-    pub(crate) fn resize(&self, size: TerminalSize) -> Result<(), InputError> {
-        if size.cols == 0 || size.rows == 0 {
-            let size = format!("{{\"cols\":{},\"rows\":{}}}", size.cols, size.rows);
-            return Err(InputError::Size(size));
-        }
-        if !self.description.pty {
-            return Err(InputError::NoTerminal(self.id.clone()));
-        }
-        let mut state = self.state();
-        if state.status == ExecStatus::Created {
-            state.size = Some(size);
-            return Ok(());
-        }
-        let terminal = state.terminal.clone();
-        drop(state);
-        let Some(terminal) = terminal else {
-            return Err(self.no_input());
-        };
-        terminal.resize(size).map_err(|error| InputError::Resize { id: self.id.clone(), error })
-    }
-
-    /// Why there is no input to write to.
-    fn no_input(&self) -> InputError {
-        let state = self.state();
-        let id = self.id.clone();
-        match (state.status.clone(), state.exit_code) {
-            (ExecStatus::Created, _) => InputError::NotStarted(id),
-            (_, Some(exit_code)) => InputError::Ended { id, exit_code },
-            (ExecStatus::Stopped, None) => InputError::Lost(id),
-            _ if !self.description.interactive => InputError::NotInteractive(id),
-            _ if self.input_ended.load(Ordering::Acquire) => InputError::AtEnd(id),
-            _ => InputError::Closed(id),
-        }
-    }
+/// Why input has no place in the queue.
+#[derive(Debug)]
+pub(super) enum NotQueued {
+    Full,
+    Closed,
 }
 
 impl Input {
@@ -226,7 +99,31 @@ impl Input {
                 () = serve(fd, queue, &at_end) => {}
             }
         });
-        Ok(Self { requests, room: Arc::new(Semaphore::new(MOST_WAITING + REQUEST)) })
+        Ok(Self { requests, room: Arc::new(Semaphore::new(MAX_WAITING + REQUEST)) })
+    }
+
+    /// Gives input its place, after all that was sent before.
+    pub(super) fn queue(self, input: StdinInput) -> Result<PendingInput, NotQueued> {
+        let room = Arc::clone(&self.room).try_acquire_many_owned(input.size());
+        let room = room.map_err(|_| NotQueued::Full)?;
+        self.put(input, room).map_err(|Closed| NotQueued::Closed)
+    }
+
+    /// The same, but waits for room.
+    pub(super) async fn queue_when_there_is_room(
+        self,
+        input: StdinInput,
+    ) -> Result<PendingInput, Closed> {
+        let room = Arc::clone(&self.room).acquire_many_owned(input.size()).await;
+        self.put(input, room.map_err(|_| Closed)?)
+    }
+
+    fn put(self, input: StdinInput, room: OwnedSemaphorePermit) -> Result<PendingInput, Closed> {
+        let room = Arc::new(room);
+        let (done, answer) = oneshot::channel();
+        let request = Request { input, done, _room: Arc::clone(&room) };
+        self.requests.send(request).map_err(|_| Closed)?;
+        Ok(PendingInput { done: answer, _room: room })
     }
 }
 
@@ -236,13 +133,13 @@ async fn serve(
     at_end: &AtomicBool,
 ) {
     let mut end = EndOfInput::default();
-    while let Some(Request { what, done, _room }) = queue.recv().await {
-        let result = match what {
-            What::Bytes(bytes) => {
+    while let Some(Request { input, done, _room }) = queue.recv().await {
+        let result = match input {
+            StdinInput::Bytes(bytes) => {
                 end.follows(&bytes);
                 write_all(&fd, &bytes).await
             }
-            What::End => {
+            StdinInput::End => {
                 // A process that reads no more is at the end all the same.
                 let _closed = write_all(&fd, &end.bytes_for(fd.get_ref())).await;
                 at_end.store(true, Ordering::Release);

@@ -2,6 +2,7 @@
 
 mod bookkeeping;
 mod changes;
+mod context;
 mod create;
 mod delete;
 mod description;
@@ -23,17 +24,19 @@ mod registry;
 mod retain;
 mod signal;
 mod start;
+mod stdin;
 mod stop;
 mod time;
+mod write_record;
 
 pub(crate) use create::{CreateError, Created};
 pub(crate) use delete::DeleteError;
 pub(crate) use ended::Limits;
 pub(crate) use exec::Exec;
 pub(crate) use idempotency::IdempotencyKey;
-pub(crate) use input::{InputError, Queued};
 pub(crate) use list::{Cursor, Update};
 pub(crate) use registry::Registry;
 pub(crate) use signal::SignalError;
 pub(crate) use start::{StartError, start};
+pub(crate) use stdin::{InputError, Queued};
 pub(crate) use stop::Unstoppable;

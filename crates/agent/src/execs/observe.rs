@@ -185,8 +185,8 @@ pub(super) mod tests {
             panic!("it does not run")
         };
         let records = Some(Records { creation: None });
-        let exec =
-            registry.insert(|number| Exec::new("id".into(), number, launch, records, &registry));
+        let exec = registry
+            .insert(|number| Exec::new("id".into(), number, launch, records, registry.context()));
         let exec = exec.unwrap();
         exec.write_record();
         exec.state().status = ExecStatus::Running;

@@ -49,7 +49,7 @@ impl Registry {
 
     /// The names of the directories of execs. What was being removed is removed.
     fn left_execs(&self) -> io::Result<HashSet<OsString>> {
-        let entries = match fs::read_dir(self.spools()) {
+        let entries = match fs::read_dir(&self.context().spools) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashSet::new()),
             entries => entries?,
         };
@@ -108,7 +108,7 @@ impl Recovery<'_> {
 
     /// A line that was changed by something else than an agent is not believed.
     fn is_possible(&self, Entry { record, bytes, .. }: &Entry) -> bool {
-        let max_bytes = self.registry.spool_limit().total().saturating_add(MAX_RECORD);
+        let max_bytes = self.registry.context().spool_limit.total().saturating_add(MAX_RECORD);
         record.number <= MAX_NUMBER && *bytes <= max_bytes
     }
 
@@ -130,7 +130,7 @@ impl Recovery<'_> {
         let removal = entry.removal();
         let Entry { record, at, bytes } = entry;
         let number = record.number;
-        let exec = Exec::recovered(record, is_indexed, self.registry);
+        let exec = Exec::recovered(record, is_indexed, self.registry.context());
         let taken = self.registry.insert_recovered(exec);
         if taken {
             if let Some(removal) = removal {
@@ -145,7 +145,7 @@ impl Recovery<'_> {
     fn read_directories(&mut self, index: &IndexFile) {
         let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
         for name in std::mem::take(&mut self.left) {
-            let directory = Directory::new(self.registry.spools().join(&name));
+            let directory = Directory::new(self.registry.context().spools.join(&name));
             match read_left(&directory, self.now) {
                 Ok(Left::Exec(entry)) => entries.push(*entry),
                 Ok(Left::Unused) => directory.remove(),

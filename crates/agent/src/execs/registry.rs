@@ -1,11 +1,12 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
-    bookkeeping::Bookkeeping, directory::Directory, ended::Limits, exec::Exec, idempotency::Keys,
+    bookkeeping::Bookkeeping, context::ExecContext, directory::Directory, ended::Limits,
+    exec::Exec, idempotency::Keys,
 };
 use crate::{output::SpoolLimit, process::Surroundings, state_dir::Keep};
 
@@ -13,13 +14,10 @@ use crate::{output::SpoolLimit, process::Surroundings, state_dir::Keep};
 #[derive(Debug)]
 pub(crate) struct Registry {
     surroundings: Surroundings,
-    /// The directory with a spool for each exec.
-    spools: PathBuf,
-    spool_limit: SpoolLimit,
+    context: ExecContext,
     keep: Keep,
     execs: Mutex<Execs>,
     keys: Keys,
-    bookkeeping: Arc<Bookkeeping>,
 }
 
 #[derive(Debug, Default)]
@@ -42,20 +40,20 @@ impl Registry {
         spool_limit: SpoolLimit,
         keep: Keep,
     ) -> Self {
+        let bookkeeping = Arc::new(Bookkeeping::new(Limits::NONE));
         Self {
             surroundings,
-            spools,
-            spool_limit,
+            context: ExecContext { spools, spool_limit, bookkeeping },
             keep,
             execs: Mutex::default(),
             keys: Keys::default(),
-            bookkeeping: Arc::new(Bookkeeping::new(Limits::NONE)),
         }
     }
 
     /// The same, empty, that keeps no more of what has ended than this.
     pub(crate) fn keeping(self, limits: Limits) -> Self {
-        Self { bookkeeping: Arc::new(Bookkeeping::new(limits)), ..self }
+        let bookkeeping = Arc::new(Bookkeeping::new(limits));
+        Self { context: ExecContext { bookkeeping, ..self.context }, ..self }
     }
 
     /// The exec of that id.
@@ -106,14 +104,14 @@ impl Registry {
         execs.by_id.remove(&exec.id);
         execs.by_number.remove(&exec.number);
         drop(execs);
-        self.bookkeeping.changes.removed(&exec.id);
-        self.bookkeeping.ended_execs().remove(exec.number);
+        self.bookkeeping().changes.removed(&exec.id);
+        self.bookkeeping().ended_execs().remove(exec.number);
     }
 
     /// Takes no more execs; gives those that there are.
     pub(super) fn refuse_new(&self) -> Vec<Arc<Exec>> {
         self.execs().stopping = true;
-        self.bookkeeping.wake();
+        self.bookkeeping().wake();
         self.all()
     }
 
@@ -143,16 +141,12 @@ impl Registry {
         self.keep
     }
 
-    pub(super) fn spools(&self) -> &Path {
-        &self.spools
+    pub(super) fn context(&self) -> &ExecContext {
+        &self.context
     }
 
-    pub(super) fn spool_limit(&self) -> SpoolLimit {
-        self.spool_limit
-    }
-
-    pub(super) fn bookkeeping(&self) -> &Arc<Bookkeeping> {
-        &self.bookkeeping
+    pub(super) fn bookkeeping(&self) -> &Bookkeeping {
+        &self.context.bookkeeping
     }
 
     pub(super) fn execs(&self) -> MutexGuard<'_, Execs> {
@@ -163,7 +157,7 @@ impl Registry {
 #[cfg(test)]
 impl Registry {
     /// One that has its spools in that directory.
-    pub(crate) fn for_test(spools: &Path, keep: Keep) -> Self {
+    pub(crate) fn for_test(spools: &std::path::Path, keep: Keep) -> Self {
         let limit = SpoolLimit::new(1 << 20).unwrap();
         Self::new(Surroundings::for_test(), spools.into(), limit, keep)
     }

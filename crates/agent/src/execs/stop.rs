@@ -164,7 +164,9 @@ mod tests {
             let request =
                 CreateExecRequest { command: "true".into(), ..CreateExecRequest::default() };
             let launch = Launch::prepare(request, registry.surroundings()).unwrap();
-            registry.insert(|number| Exec::new(id.into(), number, launch, None, &registry)).unwrap()
+            registry
+                .insert(|number| Exec::new(id.into(), number, launch, None, registry.context()))
+                .unwrap()
         });
         // As a start that is under way holds it.
         let held = hanging.lifecycle.lock().await;

@@ -1,0 +1,13 @@
+use std::{path::PathBuf, sync::Arc};
+
+use super::bookkeeping::Bookkeeping;
+use crate::output::SpoolLimit;
+
+/// What every exec of an agent needs of it.
+#[derive(Debug)]
+pub(super) struct ExecContext {
+    /// The directory with a spool for each exec.
+    pub(super) spools: PathBuf,
+    pub(super) spool_limit: SpoolLimit,
+    pub(super) bookkeeping: Arc<Bookkeeping>,
+}
