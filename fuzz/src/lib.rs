@@ -13,6 +13,7 @@ mod bytes;
 mod inputs;
 pub mod memory;
 mod run;
+mod target;
 mod targets;
 
 #[cfg(fuzzing)]
@@ -20,26 +21,8 @@ pub use libfuzzer_sys;
 
 pub use inputs::Inputs;
 pub use run::{Failure, Outcome, run};
-pub use targets::TARGETS;
-
-/// Something that is fed with bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    /// Its name, also as `cargo fuzz` has it.
-    pub name: &'static str,
-    /// Takes any bytes; panics where something is wrong.
-    pub check: fn(&[u8]),
-    /// Inputs that other inputs are made from.
-    pub seeds: &'static [&'static [u8]],
-    /// What inputs are likely to have in them.
-    pub words: &'static [&'static [u8]],
-}
-
-/// The target of that name.
-#[must_use]
-pub fn target(name: &str) -> Option<&'static Target> {
-    TARGETS.iter().find(|target| target.name == name)
-}
+pub use target::Target;
+pub use targets::{TARGETS, target};
 
 /// The program of one target for `cargo fuzz`.
 #[macro_export]

@@ -40,3 +40,9 @@ pub const TARGETS: &[Target] = &[
     record::TARGET,
     ended_index::TARGET,
 ];
+
+/// The target of that name.
+#[must_use]
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
