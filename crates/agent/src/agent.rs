@@ -20,7 +20,7 @@ use crate::{
     features::Features,
     http::{self, Console, HostPolicy},
     options::Options,
-    process::{FileLimit, Identity, Reaper, Surroundings, open_statm},
+    process::{FileLimit, Identity, Reaper, SpawnDefaults, open_statm},
     server::{self, Connections},
     shutdown::StopRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
@@ -169,13 +169,13 @@ impl Agent {
         tokio::spawn(Reaper::run(tools));
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
 
-        let surroundings = Surroundings {
+        let spawn_defaults = SpawnDefaults {
             workspace,
             default_user: options.default_user.clone(),
             env: environment_of_commands(env::vars_os()),
             file_limit,
         };
-        let registry = Registry::new(surroundings, state_dir.spools(), options.spool_limit, keep)
+        let registry = Registry::new(spawn_defaults, state_dir.spools(), options.spool_limit, keep)
             .keeping(options.limits());
         if let Some(index) = state_dir.index() {
             registry.recover(index).map_err(|error| refused("read the execs of before", error))?;

@@ -132,7 +132,7 @@ impl Registry {
         creation: Option<Creation>,
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
-        let launch = Launch::prepare(request, self.surroundings())?;
+        let launch = Launch::prepare(request, self.spawn_defaults())?;
         if !autostart && launch.size() > MAX_WAITING {
             return Err(CreateError::TooLargeToWait(launch.size()));
         }

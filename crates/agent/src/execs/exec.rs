@@ -24,7 +24,7 @@ use super::{
 use crate::{
     blocking,
     output::Spool,
-    process::{Group, Launch, Terminal, Waker},
+    process::{Group, Launch, PtyMaster, Waker},
 };
 
 /// A command that was asked for, and what has become of it.
@@ -85,7 +85,7 @@ pub(super) struct State {
     /// Standard input, while it is open.
     pub(super) input: Option<Input>,
     /// The terminal, while the process runs in one.
-    pub(super) terminal: Option<Terminal>,
+    pub(super) terminal: Option<PtyMaster>,
     /// The size that the terminal is to have, if a client has said it before there is one.
     pub(super) size: Option<TerminalSize>,
 }

@@ -178,7 +178,7 @@ pub(super) mod tests {
             pty: Some(pty),
             ..CreateExecRequest::default()
         };
-        let launch = Launch::prepare(request, registry.surroundings()).unwrap();
+        let launch = Launch::prepare(request, registry.spawn_defaults()).unwrap();
         let size = TerminalSize { cols: 80, rows: 24 };
         let descriptors = launch.acquire_descriptors().unwrap();
         let Ok(Spawned::Running(process)) = spawn(&launch, size, descriptors) else {

@@ -8,12 +8,12 @@ use super::{
     bookkeeping::Bookkeeping, context::ExecContext, directory::Directory, ended::Limits,
     exec::Exec, idempotency::Keys,
 };
-use crate::{output::SpoolLimit, process::Surroundings, state_dir::Keep};
+use crate::{output::SpoolLimit, process::SpawnDefaults, state_dir::Keep};
 
 /// All execs of the agent.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    surroundings: Surroundings,
+    spawn_defaults: SpawnDefaults,
     context: ExecContext,
     keep: Keep,
     execs: Mutex<Execs>,
@@ -35,14 +35,14 @@ pub(super) struct Execs {
 impl Registry {
     /// One that keeps whatever has ended.
     pub(crate) fn new(
-        surroundings: Surroundings,
+        spawn_defaults: SpawnDefaults,
         spools: PathBuf,
         spool_limit: SpoolLimit,
         keep: Keep,
     ) -> Self {
         let bookkeeping = Arc::new(Bookkeeping::new(Limits::NONE));
         Self {
-            surroundings,
+            spawn_defaults,
             context: ExecContext { spools, spool_limit, bookkeeping },
             keep,
             execs: Mutex::default(),
@@ -128,8 +128,8 @@ impl Registry {
         self.execs().stopping
     }
 
-    pub(super) fn surroundings(&self) -> &Surroundings {
-        &self.surroundings
+    pub(super) fn spawn_defaults(&self) -> &SpawnDefaults {
+        &self.spawn_defaults
     }
 
     pub(super) fn keys(&self) -> &Keys {
@@ -159,7 +159,7 @@ impl Registry {
     /// One that has its spools in that directory.
     pub(crate) fn for_test(spools: &std::path::Path, keep: Keep) -> Self {
         let limit = SpoolLimit::new(1 << 20).unwrap();
-        Self::new(Surroundings::for_test(), spools.into(), limit, keep)
+        Self::new(SpawnDefaults::for_test(), spools.into(), limit, keep)
     }
 }
 

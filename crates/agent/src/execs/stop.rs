@@ -163,7 +163,7 @@ mod tests {
         let [hanging, other] = ["hanging", "other"].map(|id| {
             let request =
                 CreateExecRequest { command: "true".into(), ..CreateExecRequest::default() };
-            let launch = Launch::prepare(request, registry.surroundings()).unwrap();
+            let launch = Launch::prepare(request, registry.spawn_defaults()).unwrap();
             registry
                 .insert(|number| Exec::new(id.into(), number, launch, None, registry.context()))
                 .unwrap()

@@ -18,7 +18,7 @@ use super::{
 
 /// What every command gets from the agent, unless its request says otherwise.
 #[derive(Clone, Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct SpawnDefaults {
     /// The default working directory.
     pub(crate) workspace: PathBuf,
     /// The default user, `user[:group]`.
@@ -30,7 +30,7 @@ pub(crate) struct Surroundings {
 }
 
 #[cfg(test)]
-impl Surroundings {
+impl SpawnDefaults {
     /// The root directory, and nothing in the environment.
     pub(crate) fn for_test() -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Launch {
     /// at the user database.
     pub(crate) fn prepare(
         request: CreateExecRequest,
-        surroundings: &Surroundings,
+        spawn_defaults: &SpawnDefaults,
     ) -> Result<Self, InvalidLaunch> {
         let CreateExecRequest { command, args, autostart: _, interactive, pty, cwd, env, user } =
             request;
@@ -89,19 +89,19 @@ impl Launch {
             // A relative one is relative to the workspace.
             Some(cwd) => {
                 check_nul("\"cwd\"", &cwd)?;
-                surroundings.workspace.join(cwd)
+                spawn_defaults.workspace.join(cwd)
             }
-            None => surroundings.workspace.clone(),
+            None => spawn_defaults.workspace.clone(),
         };
         check_cwd(&cwd)?;
 
         let identity = user
             .as_ref()
-            .or(surroundings.default_user.as_ref())
+            .or(spawn_defaults.default_user.as_ref())
             .map(|user| Identity::look_up(user))
             .transpose()?;
 
-        let mut env = surroundings.env.clone();
+        let mut env = spawn_defaults.env.clone();
         if pty {
             env.insert("TERM".into(), "xterm-256color".into());
         }
@@ -117,7 +117,7 @@ impl Launch {
             identity,
             cwd,
             env,
-            file_limit: surroundings.file_limit,
+            file_limit: spawn_defaults.file_limit,
         })
     }
 
@@ -202,9 +202,9 @@ fn check_cwd(path: &Path) -> Result<(), InvalidLaunch> {
 mod tests {
     use super::*;
 
-    fn surroundings() -> Surroundings {
+    fn spawn_defaults() -> SpawnDefaults {
         let env = BTreeMap::from([("PATH".into(), "/bin".into())]);
-        Surroundings { env, ..Surroundings::for_test() }
+        SpawnDefaults { env, ..SpawnDefaults::for_test() }
     }
 
     fn request() -> CreateExecRequest {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn error(request: CreateExecRequest) -> String {
-        Launch::prepare(request, &surroundings()).unwrap_err().to_string()
+        Launch::prepare(request, &spawn_defaults()).unwrap_err().to_string()
     }
 
     #[test]
@@ -234,10 +234,10 @@ mod tests {
     }
 
     #[test]
-    fn the_request_decides_over_the_surroundings() {
-        let env = |request| Launch::prepare(request, &surroundings()).unwrap().env;
+    fn the_request_decides_over_the_defaults() {
+        let env = |request| Launch::prepare(request, &spawn_defaults()).unwrap().env;
         let plain = env(request());
-        assert_eq!(plain, surroundings().env);
+        assert_eq!(plain, spawn_defaults().env);
         let pty = env(CreateExecRequest { pty: Some(true), ..request() });
         assert_eq!(pty.get(&OsString::from("TERM")), Some(&"xterm-256color".into()));
         let own = env(CreateExecRequest {

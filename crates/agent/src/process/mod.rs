@@ -24,7 +24,7 @@ mod waker;
 pub(crate) use end_of_input::EndOfInput;
 pub(crate) use group::{Group, Reached, stops};
 pub use guardian::{guard, is_guardian};
-pub(crate) use launch::{InvalidLaunch, Launch, Surroundings};
+pub(crate) use launch::{InvalidLaunch, Launch, SpawnDefaults};
 pub(crate) use limits::{DescriptorPermit, FileLimit};
 pub(crate) use memory::{Memory, open_statm};
 pub(crate) use output_pipes::{OutputPipes, PipeChunk};
@@ -33,6 +33,6 @@ pub(crate) use reaper::Reaper;
 #[cfg(test)]
 pub(crate) use session::open_processes;
 pub(crate) use spawn::{Process, SpawnError, Spawned, spawn};
-pub(crate) use stdio::Terminal;
+pub(crate) use stdio::PtyMaster;
 pub(crate) use user::Identity;
 pub(crate) use waker::Waker;

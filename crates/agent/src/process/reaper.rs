@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     exit::Exited,
     group::{Group, Scope},
-    guardian::{Guardian, News, Ticket, report},
+    guardian::{GroupId, Guardian, Message, report},
     session,
     wait::{next_ended, reap},
     waker::Waker,
@@ -59,8 +59,8 @@ struct Table {
     leaders: HashMap<Pid, Leader>,
     /// Groups that outlived their leader.
     orphaned: Vec<Guarded>,
-    /// The number of the next ticket.
-    ticket: u64,
+    /// The number of the last group's id.
+    last_group_id: u64,
     /// How many processes are being started.
     starting: usize,
     /// When orphans were last looked for in all groups.
@@ -72,7 +72,7 @@ struct Table {
 #[derive(Debug)]
 struct Guarded {
     group: Arc<Group>,
-    ticket: Ticket,
+    group_id: GroupId,
 }
 
 /// Who kills the groups when the agent is dead.
@@ -96,7 +96,7 @@ struct Leader {
 #[derive(Clone, Debug)]
 pub(super) struct Registration {
     pipe: Arc<OwnedFd>,
-    ticket: Ticket,
+    group_id: GroupId,
     scope: Scope,
 }
 
@@ -105,7 +105,7 @@ impl Registration {
     ///
     /// A guardian that is dead is no reason not to start: the agent tells the next one.
     pub(super) fn register(&self) {
-        let _dead = report(&self.pipe, News::Led(self.ticket, Pid::this(), self.scope));
+        let _dead = report(&self.pipe, Message::Led(self.group_id, Pid::this(), self.scope));
     }
 }
 
@@ -159,12 +159,12 @@ impl Reaper {
         waker: Arc<Waker>,
         start: impl FnOnce(Option<Registration>) -> Result<Pid, E>,
     ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
-        let (ticket, registration) = lock().get_or_insert_default().begin_start(scope);
-        let mut under_way = UnderWay { ended: false };
+        let (group_id, registration) = lock().get_or_insert_default().begin_start(scope);
+        let mut under_way = StartInProgress { ended: false };
         let started = start(registration.clone());
         let mut table = lock();
         under_way.ended = true;
-        table.get_or_insert_default().end_start(scope, waker, ticket, registration, started)
+        table.get_or_insert_default().end_start(scope, waker, group_id, registration, started)
     }
 
     /// Starts a guardian, which kills every group when this process dies.
@@ -194,12 +194,12 @@ impl Reaper {
 
 /// A start that is under way. Its end is told in any case, also where it panics: as long as there is one
 /// not all that have ended are reaped.
-struct UnderWay {
+struct StartInProgress {
     /// The table knows of its end.
     ended: bool,
 }
 
-impl Drop for UnderWay {
+impl Drop for StartInProgress {
     fn drop(&mut self) {
         if !self.ended {
             lock().get_or_insert_default().starting -= 1;
@@ -209,10 +209,10 @@ impl Drop for UnderWay {
 }
 
 impl Guard {
-    fn forget(&self, ticket: Ticket) {
+    fn forget(&self, group_id: GroupId) {
         if let Self::On(guardian) = self {
             // A dead one is replaced when it is reaped.
-            let _dead = report(guardian.pipe(), News::Gone(ticket));
+            let _dead = report(guardian.pipe(), Message::Gone(group_id));
         }
     }
 
@@ -223,31 +223,31 @@ impl Guard {
 
 impl Table {
     /// From now on only members of known groups are reaped. Gives what the new process is known by.
-    fn begin_start(&mut self, scope: Scope) -> (Ticket, Option<Registration>) {
+    fn begin_start(&mut self, scope: Scope) -> (GroupId, Option<Registration>) {
         self.replace_dead_guardian();
         self.starting += 1;
-        self.ticket += 1;
-        let ticket = Ticket::new(self.ticket);
+        self.last_group_id += 1;
+        let group_id = GroupId::new(self.last_group_id);
         let registration = match &self.guardian {
             Guard::On(guardian) => {
-                Some(Registration { pipe: Arc::clone(guardian.pipe()), ticket, scope })
+                Some(Registration { pipe: Arc::clone(guardian.pipe()), group_id, scope })
             }
             Guard::Off | Guard::Dead => None,
         };
-        (ticket, registration)
+        (group_id, registration)
     }
 
     fn end_start<E>(
         &mut self,
         scope: Scope,
         waker: Arc<Waker>,
-        ticket: Ticket,
+        group_id: GroupId,
         registration: Option<Registration>,
         started: Result<Pid, E>,
     ) -> Result<(Arc<Group>, oneshot::Receiver<i32>), E> {
         self.starting -= 1;
         // What could not be executed may have registered itself before.
-        let pid = started.inspect_err(|_| self.guardian.forget(ticket))?;
+        let pid = started.inspect_err(|_| self.guardian.forget(group_id))?;
         // The number is new: an old group that had it can't have a member any more.
         self.forget_orphaned(|group| {
             let reused = group.id() == pid;
@@ -260,11 +260,11 @@ impl Table {
             && registration.is_none_or(|known| !Arc::ptr_eq(&known.pipe, guardian.pipe()))
         {
             // It has taken the place of the one to which the process made itself known.
-            let _dead = report(guardian.pipe(), News::Led(ticket, pid, scope));
+            let _dead = report(guardian.pipe(), Message::Led(group_id, pid, scope));
         }
         let group = Arc::new(Group::led_by(pid, scope));
         let (exited, exit) = Exited::new(waker);
-        let guarded = Guarded { group: Arc::clone(&group), ticket };
+        let guarded = Guarded { group: Arc::clone(&group), group_id };
         self.leaders.insert(pid, Leader { guarded, exited });
         Ok((group, exit))
     }
@@ -280,12 +280,12 @@ impl Table {
             }
             return;
         };
-        let Guarded { group, ticket } = leader.guarded;
+        let Guarded { group, group_id } = leader.guarded;
         let code = group.reap_leader(|| reap(pid));
         if group.is_gone() {
-            self.guardian.forget(ticket);
+            self.guardian.forget(group_id);
         } else {
-            self.orphaned.push(Guarded { group, ticket });
+            self.orphaned.push(Guarded { group, group_id });
         }
         if let Some(code) = code {
             leader.exited.tell(code);
@@ -337,7 +337,7 @@ impl Table {
         self.orphaned.retain(|guarded| {
             let gone = is_gone(&guarded.group);
             if gone {
-                guardian.forget(guarded.ticket);
+                guardian.forget(guarded.group_id);
             }
             !gone
         });
@@ -359,9 +359,9 @@ impl Table {
             }
         };
         let led = self.leaders.values().map(|leader| &leader.guarded);
-        for Guarded { group, ticket } in led.chain(&self.orphaned) {
-            let news = News::Led(*ticket, group.id(), group.scope());
-            let _dead = report(guardian.pipe(), news);
+        for Guarded { group, group_id } in led.chain(&self.orphaned) {
+            let message = Message::Led(*group_id, group.id(), group.scope());
+            let _dead = report(guardian.pipe(), message);
         }
         self.guardian = Guard::On(guardian);
     }
@@ -426,7 +426,7 @@ mod tests {
         let (mut leader, pid) = ended(0);
         let guarded = || Guarded {
             group: Arc::new(Group::led_by(pid, Scope::Group)),
-            ticket: Ticket::new(1),
+            group_id: GroupId::new(1),
         };
         // As it is before it is known.
         assert_eq!(table.ended(true), []);

@@ -17,7 +17,7 @@ use super::{
     output_pipes::OutputPipes,
     program::Program,
     reaper::Reaper,
-    stdio::{Streams, Terminal},
+    stdio::{PtyMaster, Streams},
     user::{Identity, may_switch},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Process {
     pub(crate) output: OutputPipes,
     /// The other end of standard input, non-blocking; none where it was not to stay open.
     pub(crate) input: Option<OwnedFd>,
-    pub(crate) terminal: Option<Terminal>,
+    pub(crate) terminal: Option<PtyMaster>,
     /// The descriptors that it takes.
     pub(crate) descriptors: DescriptorPermit,
 }
@@ -156,11 +156,11 @@ mod tests {
     use sandpipe_protocol::CreateExecRequest;
 
     use super::*;
-    use crate::process::Surroundings;
+    use crate::process::SpawnDefaults;
 
     fn judged(failure: Failure) -> Option<i32> {
         let request = CreateExecRequest { command: "/x".into(), ..CreateExecRequest::default() };
-        let launch = Launch::prepare(request, &Surroundings::for_test()).unwrap();
+        let launch = Launch::prepare(request, &SpawnDefaults::for_test()).unwrap();
         match judge(&launch, failure) {
             Ok(Spawned::CannotRun { exit_code, .. }) => Some(exit_code),
             Ok(Spawned::Running(_)) => panic!("an error is not a process"),

@@ -24,14 +24,14 @@ pub(super) struct Streams {
     pub(super) sources: Vec<(Source, OwnedFd)>,
     /// Where the agent writes, while standard input is open.
     pub(super) input: Option<OwnedFd>,
-    pub(super) terminal: Option<Terminal>,
+    pub(super) terminal: Option<PtyMaster>,
 }
 
 /// The agent's end of a process's pseudo-terminal.
 #[derive(Clone, Debug)]
-pub(crate) struct Terminal(Arc<OwnedFd>);
+pub(crate) struct PtyMaster(Arc<OwnedFd>);
 
-impl Terminal {
+impl PtyMaster {
     /// Sets the size, which the system tells the foreground process group by SIGWINCH.
     pub(crate) fn resize(&self, size: TerminalSize) -> io::Result<()> {
         set_size(self.0.as_fd(), size)
@@ -93,7 +93,7 @@ impl Streams {
         Ok(Self {
             theirs: [slave.try_clone()?, slave.try_clone()?, slave],
             input,
-            terminal: Some(Terminal(Arc::new(master.try_clone()?))),
+            terminal: Some(PtyMaster(Arc::new(master.try_clone()?))),
             sources: vec![(Source::Terminal, master)],
         })
     }

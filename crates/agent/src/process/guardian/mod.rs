@@ -6,10 +6,10 @@
 //! is dead, and that every command which was just being started is executed or dead: those hold the
 //! pipe open until then.
 
-mod news;
+mod messages;
 mod start;
 mod watch;
 
-pub(super) use news::{News, Ticket, report};
+pub(super) use messages::{GroupId, Message, report};
 pub(super) use start::Guardian;
 pub use watch::{guard, is_guardian};

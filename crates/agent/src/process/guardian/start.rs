@@ -21,7 +21,7 @@ use nix::{
 use super::watch::NAME;
 
 /// How long the guardian may take to end after its pipe was closed. It has nothing left to do then.
-const PATIENCE: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A guardian that runs, as the agent sees it.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Guardian {
     /// Ends it, and reaps it.
     pub(in crate::process) fn end(self) {
         drop(self.pipe);
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + END_TIMEOUT;
         let mut pause = Duration::from_millis(1);
         loop {
             match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {

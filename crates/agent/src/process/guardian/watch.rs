@@ -5,7 +5,7 @@ use std::{
 
 use nix::sys::signal::Signal;
 
-use super::news::{Living, MESSAGE};
+use super::messages::{GroupTable, MESSAGE_LEN};
 use crate::process::group::Group;
 
 /// The guardian's own name, as the list of processes shows it and as it knows itself by.
@@ -21,14 +21,14 @@ pub fn is_guardian() -> bool {
 ///
 /// Its standard input is the pipe on which it is told of them.
 pub fn guard() {
-    let mut living = Living::default();
+    let mut groups = GroupTable::default();
     let mut input = io::stdin().lock();
-    let mut message = [0; MESSAGE];
+    let mut message = [0; MESSAGE_LEN];
     // An error is the end too: a guardian that can't listen must not leave anything behind.
     while input.read_exact(&mut message).is_ok() {
-        living.hear(message);
+        groups.apply(message);
     }
-    for (leader, scope) in living.groups() {
+    for (leader, scope) in groups.groups() {
         // One that nobody is left of takes it without an effect, and there is nobody to tell of one
         // that can't be killed.
         let _gone = Group::led_by(leader, scope).signal(Signal::SIGKILL);
