@@ -22,7 +22,7 @@ use crate::{
     options::Options,
     process::{FileLimit, Identity, Reaper, SpawnDefaults, open_statm},
     server::{self, Connections},
-    shutdown::StopRequests,
+    shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
     token::{self, LoadedTokens, TokenError, Tokens},
 };
@@ -31,13 +31,13 @@ use crate::{
 /// command some.
 const CONNECTIONS_SHARE: usize = 4;
 /// How many connections there may be at once in any case: each takes some memory.
-const MOST_CONNECTIONS: usize = 10_000;
+const MAX_CONNECTIONS: usize = 10_000;
 /// How long all clients may read nothing when the agent ends.
-const LAST_READ: Duration = Duration::from_secs(1);
+const SHUTDOWN_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the removal of one exec may take when the agent ends.
-const LAST_REMOVAL: Duration = Duration::from_secs(5);
+const SHUTDOWN_REMOVAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long clients that go on reading may take when the agent ends.
-const LAST_READS: Duration = Duration::from_secs(30);
+const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An agent: its execs and who may use them.
 pub struct Agent {
@@ -48,7 +48,7 @@ pub struct Agent {
     hosts: Arc<HostPolicy>,
     allow_origin: Vec<HeaderValue>,
     state_dir: StateDir,
-    most_connections: usize,
+    max_connections: usize,
     /// Becomes true when what has no end of its own is to end.
     over: watch::Sender<bool>,
 }
@@ -115,7 +115,7 @@ struct Ready<'a> {
 /// # Errors
 /// See [`AgentError`].
 pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> {
-    let mut stops = StopRequests::listen(options.until_stdin_closes)
+    let mut shutdown = ShutdownRequests::listen(options.until_stdin_closes)
         .map_err(|error| refused("listen to signals", error))?;
     if !options.listen.ip().is_loopback() && !token::is_given(options.admin_token_file.as_deref()) {
         return Err(AgentError::NoTokenOfYours(options.listen));
@@ -127,7 +127,7 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     // Before the first command, and after what can fail.
     Reaper::start_guardian().map_err(|error| refused("start the guardian process", error))?;
     agent.announce(address)?;
-    let outcome = agent.serve(listener, console, &mut stops).await;
+    let outcome = agent.serve(listener, console, &mut shutdown).await;
     // It sleeps only if something holds the guardian up.
     Reaper::end_guardian();
     outcome
@@ -188,7 +188,7 @@ impl Agent {
             hosts: Arc::new(HostPolicy::new(options.listen.ip(), &options.allow_host)),
             allow_origin: options.allow_origin.clone(),
             state_dir,
-            most_connections: file_limit.share(CONNECTIONS_SHARE).min(MOST_CONNECTIONS),
+            max_connections: file_limit.share(CONNECTIONS_SHARE).min(MAX_CONNECTIONS),
             over: watch::Sender::new(false),
         })
     }
@@ -226,24 +226,24 @@ impl Agent {
         self,
         listener: TcpListener,
         console: Console,
-        stops: &mut StopRequests,
+        shutdown: &mut ShutdownRequests,
     ) -> Result<(), AgentError> {
         let (closing, closed) = watch::channel(false);
-        let connections = Connections::new(self.most_connections);
+        let connections = Connections::new(self.max_connections);
         let retaining = tokio::spawn(Arc::clone(&self.registry).retain());
         tokio::spawn(server::serve(listener, self.app(console), connections.clone(), closed));
 
-        stops.stop().await;
+        shutdown.stop().await;
         tracing::info!("stopping");
         closing.send_replace(true);
-        let stopped = self.registry.stop_all(stops.hurry()).await;
+        let stopped = self.registry.stop_all(shutdown.forced()).await;
         self.over.send_replace(true);
         // It ends by itself when no more execs are taken; nothing is removed twice at once.
-        if tokio::time::timeout(LAST_REMOVAL, retaining).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_REMOVAL_TIMEOUT, retaining).await.is_err() {
             tracing::warn!("the file system holds up the removal of an exec");
         }
         // A client that does not read is cut off.
-        if !connections.closed(LAST_READ, LAST_READS).await {
+        if !connections.closed(SHUTDOWN_IDLE_TIMEOUT, SHUTDOWN_READ_TIMEOUT).await {
             tracing::info!("some connections were cut off");
         }
         self.state_dir.leave().map_err(|error| refused("remove the output on disk", error))?;

@@ -21,18 +21,18 @@ static SCANNER: Pool = Pool::of(1);
 /// The stack of each: what they do calls nothing deep.
 const STACK: usize = 256 * 1024;
 
-/// It was not done.
+/// Why a job was not run to its end.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Undone {
+pub(crate) enum NotRun {
     #[error("the system has no room for a thread: {0}")]
     NoThread(io::Error),
     #[error("the agent failed in the middle of it")]
     Panic,
 }
 
-impl From<Undone> for io::Error {
-    fn from(undone: Undone) -> Self {
-        Self::other(undone)
+impl From<NotRun> for io::Error {
+    fn from(not_run: NotRun) -> Self {
+        Self::other(not_run)
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn start() -> io::Result<()> {
 /// When it panics.
 pub(crate) async fn run<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Undone> {
+) -> Result<T, NotRun> {
     READERS.run(job).await
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn run<T: Send + 'static>(
 /// When it panics.
 pub(crate) async fn remove<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Undone> {
+) -> Result<T, NotRun> {
     REMOVERS.run(job).await
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn remove<T: Send + 'static>(
 /// When it panics.
 pub(crate) async fn scan<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Undone> {
+) -> Result<T, NotRun> {
     SCANNER.run(job).await
 }
 
@@ -110,9 +110,9 @@ impl Pool {
     async fn run<T: Send + 'static>(
         &'static self,
         job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Undone> {
+    ) -> Result<T, NotRun> {
         // An agent has started them long before.
-        self.start().map_err(Undone::NoThread)?;
+        self.start().map_err(NotRun::NoThread)?;
         let (done, result) = oneshot::channel();
         let job = move || {
             // Nobody may be there any more who waits for it.
@@ -120,7 +120,7 @@ impl Pool {
         };
         self.queue().jobs.push_back(Box::new(job));
         self.added.notify_one();
-        result.await.map_err(|_| Undone::Panic)
+        result.await.map_err(|_| NotRun::Panic)
     }
 
     fn work(&self) {
@@ -155,7 +155,7 @@ mod tests {
     #[tokio::test]
     async fn what_panics_is_told_and_takes_no_thread_away() {
         for _ in 0..2 * READERS.size {
-            assert!(matches!(run(|| panic!("as it is to")).await, Err(Undone::Panic)));
+            assert!(matches!(run(|| panic!("as it is to")).await, Err(NotRun::Panic)));
         }
         assert_eq!(run(|| 7).await.unwrap(), 7);
         assert_eq!(READERS.queue().threads, READERS.size);

@@ -9,19 +9,19 @@ use tokio::{
 
 /// The requests to stop, as they come.
 #[derive(Debug)]
-pub(crate) struct StopRequests {
-    requests: mpsc::Receiver<Request>,
+pub(crate) struct ShutdownRequests {
+    requests: mpsc::Receiver<ShutdownRequest>,
     /// How many of them were signals.
     signals: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Request {
+enum ShutdownRequest {
     Signal,
     StdinClosed,
 }
 
-impl StopRequests {
+impl ShutdownRequests {
     /// Listens to SIGTERM, SIGINT and SIGHUP, and with `until_stdin_closes` to the end of standard
     /// input.
     pub(crate) fn listen(until_stdin_closes: bool) -> io::Result<Self> {
@@ -36,7 +36,7 @@ impl StopRequests {
             let requests = requests.clone();
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
-                    if requests.send(Request::Signal).await.is_err() {
+                    if requests.send(ShutdownRequest::Signal).await.is_err() {
                         return;
                     }
                 }
@@ -48,7 +48,7 @@ impl StopRequests {
             thread::Builder::new().name("stdin".into()).spawn(move || {
                 wait_for_end(io::stdin().lock());
                 // Nobody listens where the agent stops already.
-                let _stopping = requests.blocking_send(Request::StdinClosed);
+                let _stopping = requests.blocking_send(ShutdownRequest::StdinClosed);
             })?;
         }
         Ok(Self { requests: receiver, signals: 0 })
@@ -60,8 +60,8 @@ impl StopRequests {
     }
 
     /// Waits for one that asks to stop at once: the second signal. A parent that lets go of standard
-    /// input and sends a signal too is in no hurry.
-    pub(crate) async fn hurry(&mut self) {
+    /// input and sends a signal too does not ask for that.
+    pub(crate) async fn forced(&mut self) {
         while self.signals < 2 {
             self.next().await;
         }
@@ -69,8 +69,8 @@ impl StopRequests {
 
     async fn next(&mut self) {
         match self.requests.recv().await {
-            Some(Request::Signal) => self.signals += 1,
-            Some(Request::StdinClosed) => {}
+            Some(ShutdownRequest::Signal) => self.signals += 1,
+            Some(ShutdownRequest::StdinClosed) => {}
             None => std::future::pending().await,
         }
     }

@@ -11,7 +11,7 @@ use super::{
     start::{StartError, Started, on_own_thread, start, start_at_once},
 };
 use crate::{
-    blocking::{self, Undone},
+    blocking::{self, NotRun},
     process::{InvalidLaunch, Launch},
     state_dir::Keep,
 };
@@ -47,7 +47,7 @@ pub(crate) enum CreateError {
     #[error("the agent failed while it checked the request")]
     Panic,
     #[error("the agent failed while it removed what it had begun: {0}")]
-    Remove(#[from] Undone),
+    Remove(#[from] NotRun),
 }
 
 /// The exec that a create gives.

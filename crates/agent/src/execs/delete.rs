@@ -4,7 +4,7 @@ use super::{
     exec::{Exec, Lifecycle},
     registry::Registry,
 };
-use crate::blocking::{self, Undone};
+use crate::blocking::{self, NotRun};
 use nix::sys::signal::Signal;
 
 /// How long a killed group may take to be gone. Only a process that the system itself holds up takes
@@ -25,7 +25,7 @@ pub(crate) enum DeleteError {
     )]
     Stuck { id: String, group: i32 },
     #[error("the agent failed while it removed the output: {0}")]
-    Remove(#[from] Undone),
+    Remove(#[from] NotRun),
 }
 
 impl Registry {
@@ -70,7 +70,7 @@ async fn kill(exec: &Exec) -> Result<(), DeleteError> {
     };
     let number = group.id().as_raw();
     let killed = group.with(|group| group.signal(Signal::SIGKILL)).await;
-    killed.unwrap_or_else(|undone| Err(undone.into())).map_err(|error| DeleteError::Kill {
+    killed.unwrap_or_else(|not_run| Err(not_run.into())).map_err(|error| DeleteError::Kill {
         id: exec.id.clone(),
         group: number,
         error,

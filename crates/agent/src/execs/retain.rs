@@ -13,7 +13,7 @@ use super::{
     index_line::Line,
     registry::Registry,
 };
-use crate::blocking::{self, Undone};
+use crate::blocking::{self, NotRun};
 
 /// How long an exec is left alone that can't be removed.
 const HOLD: Duration = Duration::from_mins(1);
@@ -52,7 +52,7 @@ impl Registry {
     }
 
     /// The same; gives why it can't go.
-    async fn try_expire(&self, due: Due) -> Result<Option<Hold>, Undone> {
+    async fn try_expire(&self, due: Due) -> Result<Option<Hold>, NotRun> {
         let Some(exec) = self.by_number(due.number) else {
             if let Some(directory) = self.take_unreadable(due.number) {
                 blocking::remove(move || directory.remove()).await?;
@@ -123,7 +123,7 @@ impl Registry {
 impl Exec {
     /// Whether a process of its group is left, or one that may still write output. In a session that takes a look at
     /// all processes.
-    async fn lives(&self) -> Result<bool, Undone> {
+    async fn lives(&self) -> Result<bool, NotRun> {
         let (group, is_observed) = {
             let state = self.state();
             (state.group.clone(), state.waker.strong_count() > 0)

@@ -44,7 +44,7 @@ impl Exec {
         let exec = Arc::clone(self);
         let sent = group.with(move |group| exec.send(group, signal)).await;
         let refused = |error| SignalError::Refused { id: self.id.clone(), error };
-        if sent.unwrap_or_else(|undone| Err(undone.into())).map_err(refused)? == Reached::Nobody {
+        if sent.unwrap_or_else(|not_run| Err(not_run.into())).map_err(refused)? == Reached::Nobody {
             return Err(SignalError::Gone(self.id.clone()));
         }
         Ok(())

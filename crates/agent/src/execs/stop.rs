@@ -120,7 +120,7 @@ async fn signal(exec: &Exec, signals: &'static [Signal]) {
         sent.fold(Ok(()), io::Result::and)
     };
     let sent = group.with(signal_all).await;
-    if let Err(error) = sent.unwrap_or_else(|undone| Err(undone.into())) {
+    if let Err(error) = sent.unwrap_or_else(|not_run| Err(not_run.into())) {
         tracing::warn!(%error, id = exec.id, ?signals, "can't signal a process group");
     }
 }

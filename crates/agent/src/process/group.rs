@@ -16,7 +16,7 @@ use nix::{
 use tokio::time::{Instant, sleep};
 
 use super::session;
-use crate::blocking::{self, Undone};
+use crate::blocking::{self, NotRun};
 
 /// How often a session is searched for members that were not there before.
 const SESSION_ROUNDS: u32 = 32;
@@ -83,7 +83,7 @@ impl Group {
     pub(crate) async fn with<T: Send + 'static>(
         self: &Arc<Self>,
         job: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Undone> {
+    ) -> Result<T, NotRun> {
         match self.scope {
             Scope::Group => Ok(job(self)),
             Scope::Session => {

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    places::{Admission, Limits, NoReadOnlyPlace},
+    places::{Admission, ConnectionLimits, NoReadOnlyPlace},
     state::ConnectionState,
 };
 use crate::token::Role;
@@ -25,7 +25,7 @@ pub(crate) struct Connections(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    limits: Limits,
+    limits: ConnectionLimits,
     /// Those that have not had all there is for them.
     open: watch::Sender<usize>,
     /// The bytes that were written to all of them.
@@ -43,10 +43,10 @@ struct Places {
 }
 
 impl Connections {
-    /// There may be at most `max`; where there are more, [`Limits`] says who makes room.
+    /// There may be at most `max`; where there are more, [`ConnectionLimits`] says who makes room.
     pub(crate) fn new(max: usize) -> Self {
         Self(Arc::new(Shared {
-            limits: Limits::of(max),
+            limits: ConnectionLimits::of(max),
             open: watch::Sender::default(),
             written: AtomicU64::default(),
             places: Mutex::default(),
@@ -130,15 +130,15 @@ impl Connections {
         limits.admit(taken, Instant::now())
     }
 
-    /// Waits until none is open; says whether that came true. It gives up when for `patience` no
-    /// client has taken anything, and after `most` in any case.
-    pub(crate) async fn closed(&self, patience: Duration, most: Duration) -> bool {
+    /// Waits until none is open; says whether that came true. It gives up when for `idle_timeout` no
+    /// client has taken anything, and after `timeout` in any case.
+    pub(crate) async fn closed(&self, idle_timeout: Duration, timeout: Duration) -> bool {
         let mut open = self.0.open.subscribe();
         let stalled = async {
             let written = || self.0.written.load(Ordering::Relaxed);
             loop {
                 let before = written();
-                sleep(patience).await;
+                sleep(idle_timeout).await;
                 if written() == before {
                     return;
                 }
@@ -147,7 +147,7 @@ impl Connections {
         tokio::select! {
             closed = open.wait_for(|open| *open == 0) => closed.is_ok(),
             () = stalled => false,
-            () = sleep(most) => false,
+            () = sleep(timeout) => false,
         }
     }
 

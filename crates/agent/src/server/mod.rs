@@ -1,6 +1,6 @@
 //! Connections: how they are taken, counted, and how they end.
 //!
-//! [`Limits`](places::Limits) decides who gets a place, [`Progress`](progress::Progress) how long a
+//! [`ConnectionLimits`](places::ConnectionLimits) decides who gets a place, [`Progress`](progress::Progress) how long a
 //! connection may keep the agent waiting; [`Connections`] and [`Connection`](connection::Connection)
 //! carry that out.
 

@@ -40,7 +40,7 @@ impl Peer {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return response;
         }
-        let end = End(self);
+        let end = AnswerEnd(self);
         response.map(|body| {
             let body = body.map_err(move |error| {
                 // This makes it live as long as the body does.
@@ -53,9 +53,9 @@ impl Peer {
 }
 
 /// The end of an answer, when it is dropped.
-struct End(Arc<Peer>);
+struct AnswerEnd(Arc<Peer>);
 
-impl Drop for End {
+impl Drop for AnswerEnd {
     fn drop(&mut self) {
         self.0.progress().answered();
     }

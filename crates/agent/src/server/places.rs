@@ -12,7 +12,7 @@ const READ_ONLY_SHARE: usize = 2;
 
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct ConnectionLimits {
     all: usize,
     unauthenticated: usize,
     /// How many may have a request with a read-only token under way.
@@ -38,7 +38,7 @@ pub(super) enum Admission {
     Wait(Option<Instant>),
 }
 
-impl Limits {
+impl ConnectionLimits {
     pub(super) fn of(all: usize) -> Self {
         let unauthenticated = (all / UNAUTHENTICATED_SHARE).clamp(1, MAX_UNAUTHENTICATED);
         let read_only = (all / READ_ONLY_SHARE).max(1);
@@ -204,7 +204,7 @@ mod tests {
         let connections = connections.iter().zip(0..);
         let connections =
             connections.map(|((kind, age), id)| (id, progress(*kind, now - SECOND * *age)));
-        Limits::of(all).admit(connections, now)
+        ConnectionLimits::of(all).admit(connections, now)
     }
 
     #[test]
@@ -212,14 +212,14 @@ mod tests {
         for (all, unauthenticated) in
             [(1, 1), (4, 1), (32, 8), (64, 16), (2048, 512), (10_000, 512)]
         {
-            assert_eq!(Limits::of(all).unauthenticated, unauthenticated);
+            assert_eq!(ConnectionLimits::of(all).unauthenticated, unauthenticated);
         }
     }
 
     #[test]
     fn requests_with_a_read_only_token_have_half() {
         for (all, read_only) in [(1, 1), (4, 2), (32, 16), (10_000, 5000)] {
-            let limits = Limits::of(all);
+            let limits = ConnectionLimits::of(all);
             assert_eq!(limits.read_only, read_only);
             let admits = |requests: usize| {
                 let now = Instant::now();
@@ -251,7 +251,10 @@ mod tests {
         let millis = Duration::from_millis;
         let connections =
             [(0, progress(Unread, now - millis(150))), (1, progress(Head, now - millis(100)))];
-        assert_eq!(Limits::of(8).admit(connections.into_iter(), now), Admission::Evict(1));
+        assert_eq!(
+            ConnectionLimits::of(8).admit(connections.into_iter(), now),
+            Admission::Evict(1)
+        );
     }
 
     #[test]
@@ -284,7 +287,7 @@ mod tests {
         going.evict(now + SECOND);
         let other = progress(Head, now);
         let connections = [(1, going), (2, other)];
-        let admission = Limits::of(8).admit(connections.into_iter(), now + SECOND);
+        let admission = ConnectionLimits::of(8).admit(connections.into_iter(), now + SECOND);
         assert_eq!(admission, Admission::Wait(None));
     }
 
@@ -319,7 +322,7 @@ mod tests {
                 .into_iter()
                 .filter(|(kind, _)| {
                     read_only += usize::from(is_read_only(*kind));
-                    !is_read_only(*kind) || read_only <= Limits::of(all).read_only
+                    !is_read_only(*kind) || read_only <= ConnectionLimits::of(all).read_only
                 })
                 // The agent does not wait for anyone with these: they end by themselves.
                 .filter(|(kind, _)| !matches!(kind, Busy))

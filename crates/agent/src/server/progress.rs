@@ -22,7 +22,7 @@ pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often it is looked at what a client has taken while the socket takes no more.
-const LOOK: Duration = Duration::from_secs(5);
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How far a connection is, and since when it waits for its client: what decides on how long it may stay.
 #[derive(Clone, Copy, Debug)]
@@ -216,10 +216,10 @@ impl Progress {
         };
         let end = timeout.map(|timeout| self.since + timeout);
         let look = self.stall.as_mut().map(|stall| {
-            if now >= stall.looked + LOOK {
+            if now >= stall.looked + CHECK_INTERVAL {
                 stall.look(queued(), now);
             }
-            (stall.looked + LOOK, stall.since + STALL_TIMEOUT)
+            (stall.looked + CHECK_INTERVAL, stall.since + STALL_TIMEOUT)
         });
         let ends = end.into_iter().chain(look.map(|(_, end)| end));
         if self.evicted || ends.clone().any(|end| end <= now) {

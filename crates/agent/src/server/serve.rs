@@ -53,7 +53,7 @@ pub(crate) async fn serve(
         let (state, connections) = (connections.open(), connections.clone());
         let peer = Arc::new(Peer { state, connections });
         let connection = Connection::new(stream, Arc::clone(&peer));
-        tokio::spawn(attend(connection, peer, app.clone(), closing.clone()));
+        tokio::spawn(serve_connection(connection, peer, app.clone(), closing.clone()));
     }
 }
 
@@ -69,7 +69,7 @@ fn set_options(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Serves one connection.
-async fn attend(
+async fn serve_connection(
     connection: Connection,
     peer: Arc<Peer>,
     app: Router,
