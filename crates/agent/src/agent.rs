@@ -16,7 +16,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
     blocking,
-    execs::{Registry, Unstoppable},
+    execs::{Registry, StopError},
     features::Features,
     http::{self, Console, HostPolicy},
     options::Options,
@@ -95,9 +95,9 @@ pub enum AgentError {
     Unstoppable(String),
 }
 
-impl From<Unstoppable> for AgentError {
-    fn from(unstoppable: Unstoppable) -> Self {
-        Self::Unstoppable(unstoppable.to_string())
+impl From<StopError> for AgentError {
+    fn from(error: StopError) -> Self {
+        Self::Unstoppable(error.to_string())
     }
 }
 

@@ -3,7 +3,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use axum::http::HeaderValue;
 use clap::Parser;
 
-use crate::{execs::Limits, features::Without, output::SpoolLimit};
+use crate::{execs::RetentionLimits, features::Without, output::SpoolLimit};
 
 /// Runs commands beside an HTTP interface.
 ///
@@ -99,8 +99,8 @@ pub struct Options {
 
 impl Options {
     /// What is kept of commands that have ended.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits { execs: self.keep_execs, age: self.keep_for, bytes: self.spool_total }
+    pub(crate) fn limits(&self) -> RetentionLimits {
+        RetentionLimits { execs: self.keep_execs, age: self.keep_for, bytes: self.spool_total }
     }
 }
 

@@ -12,9 +12,9 @@ use tokio::{sync::Notify, time::sleep_until};
 
 use super::{
     changes::Changes,
-    ended::{EndedExecs, Limits},
+    ended::{EndedExecs, RetentionLimits},
     index_file::IndexFile,
-    index_line::{Entry, Removal},
+    index_line::{IndexEntry, Removal},
 };
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Bookkeeping {
 }
 
 impl Bookkeeping {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: RetentionLimits) -> Self {
         Self {
             changes: Changes::default(),
             ended: Mutex::new(EndedExecs::new(limits)),
@@ -62,7 +62,7 @@ impl Bookkeeping {
     ///
     /// # Errors
     /// It was not written.
-    pub(super) fn write_entry(&self, entry: Entry) -> io::Result<()> {
+    pub(super) fn write_entry(&self, entry: IndexEntry) -> io::Result<()> {
         self.index().map_or(Ok(()), |index| index.ended(entry))
     }
 

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use super::{
     exec::Exec,
     idempotency::{Creation, IdempotencyKey, KeyReused},
-    record::Records,
+    record::Recording,
     registry::Registry,
     start::{StartError, Started, on_own_thread, start, start_at_once},
 };
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The most bytes that wait for a start: an exec takes at most 1 MiB of memory.
-const MAX_WAITING: usize = 768 * 1024;
+const MAX_UNSTARTED_BYTES: usize = 768 * 1024;
 
 /// Why there is no new exec.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub(crate) enum CreateError {
     Invalid(#[from] InvalidLaunch),
     #[error(
         "the arguments and the environment take {0} bytes, and an exec that is to wait for its start \
-         may take {MAX_WAITING}: leave \"autostart\" out, or hand the data over by standard input"
+         may take {MAX_UNSTARTED_BYTES}: leave \"autostart\" out, or hand the data over by standard input"
     )]
     TooLargeToWait(usize),
     #[error("the agent is stopping and takes no new execs")]
@@ -133,13 +133,13 @@ impl Registry {
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
         let launch = Launch::prepare(request, self.spawn_defaults())?;
-        if !autostart && launch.size() > MAX_WAITING {
+        if !autostart && launch.size() > MAX_UNSTARTED_BYTES {
             return Err(CreateError::TooLargeToWait(launch.size()));
         }
         let id = new_id().map_err(CreateError::Id)?;
-        let records = (self.keep() == Keep::State).then_some(Records { creation });
+        let recording = (self.keep() == Keep::State).then_some(Recording { creation });
         let exec = self
-            .insert(|number| Exec::new(id, number, launch, records, self.context()))
+            .insert(|number| Exec::new(id, number, launch, recording, self.context()))
             .ok_or(CreateError::Stopping)?;
         // Before it is started: an agent that dies at any later moment has it written down.
         exec.write_record();

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 
 /// How long a killed group may take to be gone. Only a process that the system itself holds up takes
 /// noticeably long.
-pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why an exec was not deleted.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub(crate) enum DeleteError {
     #[error(
         "the process group {group} of exec {id} was killed and is still there after {} s: \
          the system holds a process of it up, try again later",
-        KILL_PATIENCE.as_secs()
+        KILL_TIMEOUT.as_secs()
     )]
     Stuck { id: String, group: i32 },
     #[error("the agent failed while it removed the output: {0}")]
@@ -75,7 +75,7 @@ async fn kill(exec: &Exec) -> Result<(), DeleteError> {
         group: number,
         error,
     })?;
-    if group.gone_within(KILL_PATIENCE).await {
+    if group.gone_within(KILL_TIMEOUT).await {
         Ok(())
     } else {
         Err(DeleteError::Stuck { id: exec.id.clone(), group: number })

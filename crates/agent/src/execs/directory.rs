@@ -15,7 +15,7 @@ use nix::{
     libc::off_t,
 };
 
-use super::record::Record;
+use super::record::ExecRecord;
 use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
 
 /// The file with what is known of an exec besides its output.
@@ -55,7 +55,7 @@ impl Directory {
         &self.path
     }
 
-    pub(super) fn read(&self) -> io::Result<Record> {
+    pub(super) fn read(&self) -> io::Result<ExecRecord> {
         Ok(serde_json::from_slice(&fs::read(self.path.join(RECORD))?)?)
     }
 
@@ -88,7 +88,7 @@ impl Directory {
 
     /// Writes the record, and gives its size; None where the directory is being removed. At any moment the
     /// old one or the new one is there, whole.
-    pub(super) fn write(&self, record: &Record) -> io::Result<Option<u64>> {
+    pub(super) fn write(&self, record: &ExecRecord) -> io::Result<Option<u64>> {
         let mut state = self.state();
         if state.removed {
             return Ok(None);
@@ -136,7 +136,7 @@ impl Directory {
 
     /// Writes the last record, as [`Directory::write`] does. Where the agent has no descriptor left it waits
     /// for one.
-    pub(super) fn write_end(&self, record: &Record) -> io::Result<Option<u64>> {
+    pub(super) fn write_end(&self, record: &ExecRecord) -> io::Result<Option<u64>> {
         if !mem::take(&mut self.state().end_reserved) {
             return self.write(record);
         }

@@ -1,7 +1,7 @@
 //! Which of the execs that have ended are to go. It decides, and does no I/O.
 //!
 //! [`EndedExecs`] has a queue of them in the order of ending, whatever the clock says. The first of the queue is due
-//! when it is over the [`Limits`] and its client has had the time to read its end; who finds it in use nonetheless
+//! when it is over the [`RetentionLimits`] and its client has had the time to read its end; who finds it in use nonetheless
 //! puts it on [`Hold`].
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
 
 /// How much is kept of the execs that have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct RetentionLimits {
     /// The most execs, at least 1.
     pub(crate) execs: usize,
     /// How long each.
@@ -20,13 +20,13 @@ pub(crate) struct Limits {
     pub(crate) bytes: u64,
 }
 
-/// How long an exec is kept after its end, but for [`Limits::age`]: its client may still ask for its end.
+/// How long an exec is kept after its end, but for [`RetentionLimits::age`]: its client may still ask for its end.
 const MIN_AGE: Duration = Duration::from_mins(1);
 
 /// How many times the limits are kept at most, where that is for [`MIN_AGE`] or for readers.
 const MAX_EXCESS: usize = 4;
 
-impl Limits {
+impl RetentionLimits {
     /// All is kept.
     pub(super) const NONE: Self = Self { execs: usize::MAX, age: Duration::MAX, bytes: u64::MAX };
 
@@ -46,7 +46,7 @@ impl Limits {
 /// The execs that have ended, by number.
 #[derive(Clone, Debug)]
 pub(super) struct EndedExecs {
-    limits: Limits,
+    limits: RetentionLimits,
     execs: HashMap<u64, EndedExec>,
     /// How many have ended.
     count: u64,
@@ -83,7 +83,7 @@ pub(super) enum Hold {
 
 /// An exec that is to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Due {
+pub(super) struct DueExec {
     pub(super) number: u64,
     /// Also if somebody reads its output.
     pub(super) though_read: bool,
@@ -113,7 +113,7 @@ impl Total {
 }
 
 impl EndedExecs {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: RetentionLimits) -> Self {
         Self {
             limits,
             execs: HashMap::new(),
@@ -126,7 +126,7 @@ impl EndedExecs {
         }
     }
 
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> RetentionLimits {
         self.limits
     }
 
@@ -163,7 +163,7 @@ impl EndedExecs {
     }
 
     /// The next one to go now.
-    pub(super) fn due(&mut self, now: Instant) -> Option<Due> {
+    pub(super) fn due(&mut self, now: Instant) -> Option<DueExec> {
         while let Some((until, number)) = self.held.first().copied()
             && until <= now
         {
@@ -190,18 +190,18 @@ impl EndedExecs {
     }
 
     /// The next one to go, and when.
-    fn first_due(&self) -> Option<(Instant, Due)> {
+    fn first_due(&self) -> Option<(Instant, DueExec)> {
         let first = self.queue.first_key_value();
         if self.limits.hard().are_exceeded_by(self.queued.plus(self.reading)) {
             let oldest = [first, self.read.first_key_value()].into_iter().flatten().min()?.1;
             let at = self.execs.get(oldest)?.since;
-            return Some((at, Due { number: *oldest, though_read: true }));
+            return Some((at, DueExec { number: *oldest, though_read: true }));
         }
         let number = *first?.1;
         let is_over = self.limits.are_exceeded_by(self.queued);
         let age = if is_over { self.limits.age.min(MIN_AGE) } else { self.limits.age };
         let at = self.execs.get(&number)?.since.checked_add(age)?;
-        Some((at, Due { number, though_read: false }))
+        Some((at, DueExec { number, though_read: false }))
     }
 
     fn release(&mut self, number: u64) {
@@ -252,12 +252,12 @@ mod tests {
 
     const MINUTE: u64 = 60_000;
 
-    fn limits(execs: usize, age: u64, bytes: u64) -> Limits {
-        Limits { execs, age: Duration::from_millis(age), bytes }
+    fn limits(execs: usize, age: u64, bytes: u64) -> RetentionLimits {
+        RetentionLimits { execs, age: Duration::from_millis(age), bytes }
     }
 
     /// The numbers of what is left when all has gone that is to go; they are those of the order of ending.
-    fn left(execs: &[(u64, u64)], limits: Limits, now: u64) -> Vec<u64> {
+    fn left(execs: &[(u64, u64)], limits: RetentionLimits, now: u64) -> Vec<u64> {
         let clock = clock();
         let mut ended = EndedExecs::new(limits);
         for (number, (since, bytes)) in (0..).zip(execs) {
@@ -345,7 +345,7 @@ mod tests {
         let mut ended = EndedExecs::new(limits(1, 5 * MINUTE, 1000));
         ended.add(1, clock.at(1), 100);
         ended.add(2, clock.at(2), 1);
-        let due = |number| Some(Due { number, though_read: false });
+        let due = |number| Some(DueExec { number, though_read: false });
         assert_eq!(ended.due(clock.at(MINUTE)), None);
         assert_eq!(ended.due(clock.at(MINUTE + 1)), due(1));
         ended.hold(1, Hold::Process, clock.at(2 * MINUTE));
@@ -367,14 +367,14 @@ mod tests {
         }
         let now = clock.at(MINUTE);
         for number in 1..=3 {
-            assert_eq!(ended.due(now), Some(Due { number, though_read: false }));
+            assert_eq!(ended.due(now), Some(DueExec { number, though_read: false }));
             ended.hold(number, Hold::Reader, clock.at(2 * MINUTE));
         }
         assert_eq!(ended.due(now), None);
         ended.add(5, now, 10);
-        assert_eq!(ended.due(now), Some(Due { number: 1, though_read: true }));
+        assert_eq!(ended.due(now), Some(DueExec { number: 1, though_read: true }));
         ended.remove(1);
-        assert_eq!(ended.due(now), Some(Due { number: 4, though_read: false }));
+        assert_eq!(ended.due(now), Some(DueExec { number: 4, though_read: false }));
     }
 
     #[test]

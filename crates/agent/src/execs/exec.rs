@@ -18,7 +18,7 @@ use super::{
     description::{CommandLine, Description},
     directory::Directory,
     input::Input,
-    record::{Record, Records},
+    record::{ExecRecord, Recording},
     time::Time,
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(crate) struct Exec {
     pub(super) created_at: Option<Time>,
     pub(super) directory: Directory,
     /// None where nothing is to be known of it later.
-    pub(super) records: Option<Records>,
+    pub(super) recording: Option<Recording>,
     pub(super) spool: Arc<Spool>,
     state: Mutex<State>,
     /// A client has ended standard input.
@@ -77,7 +77,7 @@ pub(super) struct State {
     /// The process id, once there was one.
     pub(super) pid: u32,
     /// Whether readers are told of the end of the output.
-    end: End,
+    end: EndDelivery,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
     /// What wakes the thread that observes the process.
@@ -95,19 +95,20 @@ impl Exec {
         id: String,
         number: u64,
         launch: Launch,
-        records: Option<Records>,
+        recording: Option<Recording>,
         context: &ExecContext,
     ) -> Self {
         let path = context.spools.join(&id);
         let spool = Spool::new(path.clone(), context.spool_limit);
         let (description, whole) = Description::of(&launch);
         // What is too long to be kept in memory is read from disk.
-        let records = records.or_else(|| whole.is_some().then_some(Records { creation: None }));
+        let recording =
+            recording.or_else(|| whole.is_some().then_some(Recording { creation: None }));
         let mut state = State::of(ExecStatus::Created, None, 0);
         state.launch = Some(Arc::new(launch));
         state.whole = whole;
         Self {
-            records,
+            recording,
             created_at: Some(Time::now()),
             ..Self::with(id, number, description, Directory::new(path), spool, state, context)
         }
@@ -115,7 +116,7 @@ impl Exec {
 
     /// An exec of an earlier agent, whose record is short; the index may have it already. If that agent died before the exec had ended, the exec
     /// was stopped and nobody knows its exit code.
-    pub(super) fn recovered(record: Record, is_indexed: bool, context: &ExecContext) -> Self {
+    pub(super) fn recovered(record: ExecRecord, is_indexed: bool, context: &ExecContext) -> Self {
         let directory = Directory::new(context.spools.join(&record.item.id));
         let spool = Spool::left(
             directory.path().to_path_buf(),
@@ -124,7 +125,7 @@ impl Exec {
         );
         let (created_at, ended_at) = (record.created(), record.ended());
         let started_at = record.item.started_at.as_deref().and_then(Time::parse);
-        let Record { number, item, creation, last_event } = record;
+        let ExecRecord { number, item, creation, last_event } = record;
         let ExecItem { id, command, args, status, pid, pty, user, args_truncated, .. } = item;
         let line = CommandLine { command, args };
         let truncated = args_truncated == Some(true);
@@ -138,9 +139,9 @@ impl Exec {
         Self {
             created_at,
             // Nothing is written of it any more but that it is removed, and that only where the index lacks it.
-            records: creation
+            recording: creation
                 .filter(|_| !is_indexed)
-                .map(|creation| Records { creation: Some(creation) }),
+                .map(|creation| Recording { creation: Some(creation) }),
             is_indexed: is_indexed.into(),
             ..Self::with(id, number, description, directory, spool, state, context)
         }
@@ -161,7 +162,7 @@ impl Exec {
             description,
             created_at: None,
             directory,
-            records: None,
+            recording: None,
             spool: Arc::new(spool),
             state: Mutex::new(state),
             input_ended: Arc::default(),
@@ -241,8 +242,8 @@ impl Exec {
         let bytes = self.write_end(item, at, Some(last.clone()));
         let mut state = self.state();
         match &mut state.end {
-            End::Tell => self.spool.finish(&last),
-            End::Hold(held) => *held = Some(last),
+            EndDelivery::Deliver => self.spool.finish(&last),
+            EndDelivery::Hold(held) => *held = Some(last),
         }
         let status = over(&state.status, group.as_deref());
         self.set_over(state, status, Some(exit_code), at, bytes);
@@ -253,7 +254,7 @@ impl Exec {
     /// could be missing.
     ///
     /// An agent that starts later makes the same of an exec whose record has no exit code.
-    pub(super) fn set_lost(&self) {
+    pub(super) fn set_outcome_unknown(&self) {
         let group = self.state().group.clone();
         if let Some(Err(error)) = group.map(|group| group.signal(Signal::SIGKILL)) {
             tracing::warn!(%error, id = self.id, "can't kill the process group");
@@ -308,13 +309,13 @@ impl Exec {
     /// From now on readers are not told of the end: when the exec is deleted their streams end
     /// without one.
     pub(super) fn hold_end(&self) {
-        self.state().end = End::Hold(None);
+        self.state().end = EndDelivery::Hold(None);
     }
 
     /// Readers are told of the end after all, also of one that has come meanwhile.
     pub(super) fn release_end(&self) {
         let mut state = self.state();
-        if let End::Hold(Some(last)) = mem::replace(&mut state.end, End::Tell) {
+        if let EndDelivery::Hold(Some(last)) = mem::replace(&mut state.end, EndDelivery::Deliver) {
             self.spool.finish(&last);
         }
     }
@@ -322,8 +323,8 @@ impl Exec {
 
 /// Whether readers are told of the end of the output.
 #[derive(Debug)]
-enum End {
-    Tell,
+enum EndDelivery {
+    Deliver,
     /// Not yet: the exec is being deleted. This is the end, if it has come meanwhile.
     Hold(Option<ExecStdout>),
 }
@@ -339,7 +340,7 @@ impl State {
             is_over: false,
             launch: None,
             pid,
-            end: End::Tell,
+            end: EndDelivery::Deliver,
             group: None,
             waker: Weak::new(),
             input: None,

@@ -1,11 +1,11 @@
 //! What execs are asked for and remembered by, for the fuzz targets.
 
-use super::{index_line, record::Record, signal};
+use super::{index_line, record::ExecRecord, signal};
 
 /// The record of an exec on disk, written again; None where it can't be read.
 #[must_use]
 pub fn read_record(json: &[u8]) -> Option<Vec<u8>> {
-    let record: Record = serde_json::from_slice(json).ok()?;
+    let record: ExecRecord = serde_json::from_slice(json).ok()?;
     serde_json::to_vec(&record).ok()
 }
 

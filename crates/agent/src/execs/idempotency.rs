@@ -12,12 +12,12 @@ use tokio::sync::OwnedMutexGuard;
 use super::time::Time;
 
 /// How long a key is kept at least.
-const KEPT_FOR: Duration = Duration::from_mins(10);
+const MIN_KEY_AGE: Duration = Duration::from_mins(10);
 /// How many keys are kept for longer than that.
-const KEPT: usize = 10_000;
+const MIN_KEYS: usize = 10_000;
 /// How many keys are kept at most, some 40 MB: a client would have to create more than 160 execs a
 /// second for ten minutes to see the first of them forgotten too early.
-const MOST_KEPT: usize = 100_000;
+const MAX_KEYS: usize = 100_000;
 
 /// What a client names a create by, so that it can repeat it without running the command twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,23 +56,23 @@ impl Creation {
 
     /// Whether a key that was used at that time counts also where its exec is gone.
     pub(super) fn counts(created: Time, now: Time) -> bool {
-        created.age(now) < KEPT_FOR
+        created.age(now) < MIN_KEY_AGE
     }
 }
 
 /// The keys of past creates and of those under way.
 #[derive(Debug, Default)]
-pub(super) struct Keys(Mutex<Table>);
+pub(super) struct Keys(Mutex<KeyTable>);
 
 #[derive(Debug, Default)]
-struct Table {
-    entries: HashMap<IdempotencyKey, Entry>,
+struct KeyTable {
+    entries: HashMap<IdempotencyKey, KeyEntry>,
     /// All of them, oldest first.
     order: VecDeque<(Instant, IdempotencyKey)>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KeyEntry {
     request: Fingerprint,
     slot: Slot,
 }
@@ -90,7 +90,7 @@ pub(crate) struct KeyReused(String);
 
 /// A key that this request alone may use, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Claim<'keys> {
+pub(super) struct KeyClaim<'keys> {
     keys: &'keys Keys,
     key: IdempotencyKey,
     /// Gone only while it is dropped.
@@ -99,10 +99,10 @@ pub(super) struct Claim<'keys> {
 
 impl Keys {
     /// Waits until no other create uses the key, and takes it.
-    pub(super) async fn claim(&self, creation: &Creation) -> Result<Claim<'_>, KeyReused> {
+    pub(super) async fn claim(&self, creation: &Creation) -> Result<KeyClaim<'_>, KeyReused> {
         let slot = self.table().slot(creation, Instant::now())?;
         let slot = slot.lock_owned().await;
-        Ok(Claim { keys: self, key: creation.key.clone(), slot })
+        Ok(KeyClaim { keys: self, key: creation.key.clone(), slot })
     }
 
     /// Takes over what is known of an earlier run of the agent, after all that was used before: the key was used
@@ -117,12 +117,12 @@ impl Keys {
         self.table().entries.contains_key(&creation.key)
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, KeyTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Claim<'_> {
+impl KeyClaim<'_> {
     /// The exec that the key stands for already.
     pub(super) fn exec(&self) -> Option<&str> {
         self.slot.as_deref()
@@ -134,7 +134,7 @@ impl Claim<'_> {
     }
 }
 
-impl Drop for Claim<'_> {
+impl Drop for KeyClaim<'_> {
     /// The key of a create that failed is free again, unless another create waits for it.
     fn drop(&mut self) {
         if self.slot.is_none() {
@@ -143,7 +143,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-impl Table {
+impl KeyTable {
     fn slot(&mut self, creation: &Creation, now: Instant) -> Result<Slot, KeyReused> {
         let Creation { key, request } = creation;
         if let Some(entry) = self.entries.get(key) {
@@ -155,7 +155,7 @@ impl Table {
         }
         self.make_room(now);
         let slot = Slot::default();
-        let entry = Entry { request: request.clone(), slot: Arc::clone(&slot) };
+        let entry = KeyEntry { request: request.clone(), slot: Arc::clone(&slot) };
         self.entries.insert(key.clone(), entry);
         self.order.push_back((now, key.clone()));
         Ok(slot)
@@ -164,7 +164,7 @@ impl Table {
     fn restore(&mut self, creation: &Creation, id: &str, since: Instant) {
         let Creation { key, request } = creation;
         let slot = Arc::new(tokio::sync::Mutex::new(Some(id.into())));
-        let entry = Entry { request: request.clone(), slot };
+        let entry = KeyEntry { request: request.clone(), slot };
         // The last use of a key counts; its place among the others stays that of the first.
         if self.entries.insert(key.clone(), entry).is_none() {
             self.order.push_back((since, key.clone()));
@@ -175,8 +175,8 @@ impl Table {
     /// Forgets the oldest keys if there are too many.
     fn make_room(&mut self, now: Instant) {
         while let Some((since, _)) = self.order.front() {
-            let is_old = now.duration_since(*since) >= KEPT_FOR;
-            if self.order.len() < if is_old { KEPT } else { MOST_KEPT } {
+            let is_old = now.duration_since(*since) >= MIN_KEY_AGE;
+            if self.order.len() < if is_old { MIN_KEYS } else { MAX_KEYS } {
                 return;
             }
             if let Some((_, key)) = self.order.pop_front() {
@@ -244,21 +244,21 @@ mod tests {
 
     #[test]
     fn old_keys_make_room_for_new_ones() {
-        let mut table = Table::default();
+        let mut table = KeyTable::default();
         let start = Instant::now();
-        let add = |table: &mut Table, number: usize, now| {
+        let add = |table: &mut KeyTable, number: usize, now| {
             table.slot(&creation(&number.to_string(), "a"), now).unwrap();
         };
-        for number in 0..KEPT + 10 {
+        for number in 0..MIN_KEYS + 10 {
             add(&mut table, number, start);
         }
-        assert_eq!(table.entries.len(), KEPT + 10);
-        add(&mut table, KEPT + 10, start + KEPT_FOR);
-        assert_eq!((table.entries.len(), table.order.len()), (KEPT, KEPT));
+        assert_eq!(table.entries.len(), MIN_KEYS + 10);
+        add(&mut table, MIN_KEYS + 10, start + MIN_KEY_AGE);
+        assert_eq!((table.entries.len(), table.order.len()), (MIN_KEYS, MIN_KEYS));
         assert!(!table.entries.contains_key(&IdempotencyKey("0".into())));
-        for number in KEPT + 11..KEPT + MOST_KEPT + 20 {
-            add(&mut table, number, start + KEPT_FOR);
+        for number in MIN_KEYS + 11..MIN_KEYS + MAX_KEYS + 20 {
+            add(&mut table, number, start + MIN_KEY_AGE);
         }
-        assert_eq!((table.entries.len(), table.order.len()), (MOST_KEPT, MOST_KEPT));
+        assert_eq!((table.entries.len(), table.order.len()), (MAX_KEYS, MAX_KEYS));
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::index_line::{Entry, Line, Removal, copy_lines, read_lines, write_line};
+use super::index_line::{IndexEntry, IndexLine, Removal, copy_lines, read_lines, write_line};
 
 /// How many lines the file has at least when it is written anew.
 const MIN_LINES: usize = 4096;
@@ -44,7 +44,10 @@ struct Appending {
 impl IndexFile {
     /// Opens the file of that name, or makes it, and hands over what it holds, line by line. `found` says whether
     /// the line is of any use.
-    pub(super) fn open(path: PathBuf, mut found: impl FnMut(Line) -> bool) -> io::Result<Self> {
+    pub(super) fn open(
+        path: PathBuf,
+        mut found: impl FnMut(IndexLine) -> bool,
+    ) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let mut file = open(&path, options.read(true).append(true).create(true))?;
         let (mut lines, mut useful) = (0, 0);
@@ -65,8 +68,8 @@ impl IndexFile {
     ///
     /// # Errors
     /// It was not written, or perhaps a part of it.
-    pub(super) fn ended(&self, entry: Entry) -> io::Result<()> {
-        self.append(&Line::Ended(Box::new(entry)))
+    pub(super) fn ended(&self, entry: IndexEntry) -> io::Result<()> {
+        self.append(&IndexLine::Ended(Box::new(entry)))
     }
 
     /// An exec is removed. It may block.
@@ -74,10 +77,10 @@ impl IndexFile {
     /// # Errors
     /// It was not written, or perhaps a part of it.
     pub(super) fn removed(&self, removal: Removal) -> io::Result<()> {
-        self.append(&Line::Removed(removal))
+        self.append(&IndexLine::Removed(removal))
     }
 
-    fn append(&self, line: &Line) -> io::Result<()> {
+    fn append(&self, line: &IndexLine) -> io::Result<()> {
         let mut text = b"\n".to_vec();
         write_line(&mut text, line)?;
         let mut appending = self.appending();
@@ -107,7 +110,7 @@ impl IndexFile {
     ///
     /// # Errors
     /// The system's; the file is then as it was, and grows before it is time again.
-    pub(super) fn compact(&self, keep: impl Fn(Line) -> Option<Line>) -> io::Result<()> {
+    pub(super) fn compact(&self, keep: impl Fn(IndexLine) -> Option<IndexLine>) -> io::Result<()> {
         let new_path = self.path.with_extension("new");
         let compacted = self.copy_to(&new_path, keep);
         if compacted.is_err() {
@@ -119,7 +122,11 @@ impl IndexFile {
         compacted
     }
 
-    fn copy_to(&self, new_path: &Path, keep: impl Fn(Line) -> Option<Line>) -> io::Result<()> {
+    fn copy_to(
+        &self,
+        new_path: &Path,
+        keep: impl Fn(IndexLine) -> Option<IndexLine>,
+    ) -> io::Result<()> {
         let len = self.appending().file.metadata()?.len();
         // Of an agent that died meanwhile.
         let _none = fs::remove_file(new_path);
@@ -167,11 +174,11 @@ mod tests {
     use super::*;
     use crate::execs::{
         idempotency::{Creation, IdempotencyKey},
-        record::Record,
+        record::ExecRecord,
         time::Time,
     };
 
-    fn entry(id: &str, created: Time) -> Entry {
+    fn entry(id: &str, created: Time) -> IndexEntry {
         let item = ExecItem {
             id: id.into(),
             command: "true".into(),
@@ -186,8 +193,8 @@ mod tests {
             ended_at: None,
             args_truncated: None,
         };
-        let record = Record { number: 1, item, creation: None, last_event: None };
-        Entry { record, at: created, bytes: 3 }
+        let record = ExecRecord { number: 1, item, creation: None, last_event: None };
+        IndexEntry { record, at: created, bytes: 3 }
     }
 
     /// The file, and the ids that it held.
@@ -195,8 +202,8 @@ mod tests {
         let mut ids = Vec::new();
         let index = IndexFile::open(path.into(), |line| {
             ids.push(match line {
-                Line::Ended(entry) => entry.record.item.id,
-                Line::Removed(removal) => format!("{} is gone", removal.id),
+                IndexLine::Ended(entry) => entry.record.item.id,
+                IndexLine::Removed(removal) => format!("{} is gone", removal.id),
             });
             true
         });
@@ -247,8 +254,8 @@ mod tests {
                 written_anew += 1;
                 let is_kept = |id: &str| id.parse::<usize>().unwrap() + 3000 > number;
                 let keep = |line| match line {
-                    Line::Ended(entry) if is_kept(&entry.record.item.id) => {
-                        Some(Line::Ended(entry))
+                    IndexLine::Ended(entry) if is_kept(&entry.record.item.id) => {
+                        Some(IndexLine::Ended(entry))
                     }
                     _ => None,
                 };
@@ -278,9 +285,9 @@ mod tests {
             index.ended(entry(id, now)).unwrap();
         }
         let keep = |line| match line {
-            Line::Ended(entry) if entry.record.item.id == "a" => None,
-            Line::Ended(entry) if entry.record.item.id == "b" => {
-                Some(Line::Removed(removal("b", now)))
+            IndexLine::Ended(entry) if entry.record.item.id == "a" => None,
+            IndexLine::Ended(entry) if entry.record.item.id == "b" => {
+                Some(IndexLine::Removed(removal("b", now)))
             }
             line => Some(line),
         };

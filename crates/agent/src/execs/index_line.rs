@@ -4,16 +4,16 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{idempotency::Creation, record::Record, time::Time};
+use super::{idempotency::Creation, record::ExecRecord, time::Time};
 
 /// The most bytes of a line: what an exec's line has is short, but for a user's name.
 const MAX_LINE: usize = 64 * 1024;
 
 /// An exec that has ended, as an agent that starts later has to know it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     /// As the exec's directory has it, but with short arguments.
-    pub(super) record: Record,
+    pub(super) record: ExecRecord,
     /// When it ended, as far as is known: retention goes by it.
     pub(super) at: Time,
     /// What its directory takes on disk.
@@ -23,8 +23,8 @@ pub(super) struct Entry {
 /// A line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Line {
-    Ended(Box<Entry>),
+pub(super) enum IndexLine {
+    Ended(Box<IndexEntry>),
     /// An exec that was removed, perhaps before it ended. Its key is not to run a command again.
     Removed(Removal),
 }
@@ -37,7 +37,7 @@ pub(super) struct Removal {
     pub(super) creation: Creation,
 }
 
-impl Entry {
+impl IndexEntry {
     /// What is to be known of it when it is not there any more; None where it was created without a key. Where
     /// nobody knows when it was created, its end counts.
     pub(super) fn removal(&self) -> Option<Removal> {
@@ -48,7 +48,7 @@ impl Entry {
 }
 
 /// Writes a line, with its end.
-pub(super) fn write_line(file: &mut impl Write, line: &Line) -> io::Result<()> {
+pub(super) fn write_line(file: &mut impl Write, line: &IndexLine) -> io::Result<()> {
     serde_json::to_writer(&mut *file, line)?;
     file.write_all(b"\n")
 }
@@ -56,7 +56,7 @@ pub(super) fn write_line(file: &mut impl Write, line: &Line) -> io::Result<()> {
 /// Hands over each line; None where it makes no sense.
 pub(super) fn read_lines(
     file: &mut impl BufRead,
-    mut found: impl FnMut(Option<Line>) -> io::Result<()>,
+    mut found: impl FnMut(Option<IndexLine>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut text = Vec::new();
     while file.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut text)? > 0 {
@@ -75,7 +75,7 @@ pub(super) fn read_lines(
 pub(super) fn copy_lines(
     from: &mut impl BufRead,
     to: &mut impl Write,
-    keep: impl Fn(Line) -> Option<Line>,
+    keep: impl Fn(IndexLine) -> Option<IndexLine>,
 ) -> io::Result<usize> {
     let mut lines = 0;
     read_lines(from, |line| {
@@ -100,7 +100,7 @@ mod tests {
         let request = CreateExecRequest::default();
         let creation = Creation::new(IdempotencyKey::new(b"key").unwrap(), &request).unwrap();
         let removal = Removal { id: "a".into(), created: Time::now(), creation };
-        let line = serde_json::to_string(&Line::Removed(removal)).unwrap();
+        let line = serde_json::to_string(&IndexLine::Removed(removal)).unwrap();
         let read = |text: &str| {
             let mut found = Vec::new();
             read_lines(&mut text.as_bytes(), |line| {

@@ -16,9 +16,9 @@ use tokio::{
 use crate::process::{EndOfInput, watch};
 
 /// The most bytes that wait for a process to read them: no request is larger.
-pub(super) const MAX_WAITING: usize = 16 * 1024 * 1024;
+pub(super) const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
 /// What each request takes beside its bytes, more or less.
-const REQUEST: usize = 1024;
+const REQUEST_OVERHEAD: usize = 1024;
 
 /// A process's standard input.
 ///
@@ -27,13 +27,13 @@ const REQUEST: usize = 1024;
 /// what it has sent whole for delivered, also when it does not stay for the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
-    requests: mpsc::UnboundedSender<Request>,
+    requests: mpsc::UnboundedSender<InputRequest>,
     /// The bytes for which there is room.
     room: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
-struct Request {
+struct InputRequest {
     input: StdinInput,
     done: oneshot::Sender<Result<(), Closed>>,
     _room: Arc<OwnedSemaphorePermit>,
@@ -53,7 +53,7 @@ impl StdinInput {
             Self::Bytes(bytes) => bytes.len(),
             Self::End => 0,
         };
-        u32::try_from(bytes + REQUEST).unwrap_or(u32::MAX)
+        u32::try_from(bytes + REQUEST_OVERHEAD).unwrap_or(u32::MAX)
     }
 }
 
@@ -99,7 +99,7 @@ impl Input {
                 () = serve(fd, queue, &at_end) => {}
             }
         });
-        Ok(Self { requests, room: Arc::new(Semaphore::new(MAX_WAITING + REQUEST)) })
+        Ok(Self { requests, room: Arc::new(Semaphore::new(MAX_QUEUED_BYTES + REQUEST_OVERHEAD)) })
     }
 
     /// Gives input its place, after all that was sent before.
@@ -121,7 +121,7 @@ impl Input {
     fn put(self, input: StdinInput, room: OwnedSemaphorePermit) -> Result<PendingInput, Closed> {
         let room = Arc::new(room);
         let (done, answer) = oneshot::channel();
-        let request = Request { input, done, _room: Arc::clone(&room) };
+        let request = InputRequest { input, done, _room: Arc::clone(&room) };
         self.requests.send(request).map_err(|_| Closed)?;
         Ok(PendingInput { done: answer, _room: room })
     }
@@ -129,11 +129,11 @@ impl Input {
 
 async fn serve(
     fd: AsyncFd<OwnedFd>,
-    mut queue: mpsc::UnboundedReceiver<Request>,
+    mut queue: mpsc::UnboundedReceiver<InputRequest>,
     at_end: &AtomicBool,
 ) {
     let mut end = EndOfInput::default();
-    while let Some(Request { input, done, _room }) = queue.recv().await {
+    while let Some(InputRequest { input, done, _room }) = queue.recv().await {
         let result = match input {
             StdinInput::Bytes(bytes) => {
                 end.follows(&bytes);

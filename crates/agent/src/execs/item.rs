@@ -7,7 +7,7 @@ use sandpipe_protocol::{ExecItem, NO_EXIT_CODE};
 use super::{
     description::{CommandLine, Description},
     exec::Exec,
-    record::Record,
+    record::ExecRecord,
     time::Time,
 };
 use crate::blocking;
@@ -61,7 +61,7 @@ impl Exec {
         let exec = Arc::clone(self);
         let read = blocking::run(move || exec.directory.read()).await;
         match read.map_err(io::Error::from).flatten() {
-            Ok(Record { item: ExecItem { command, args, args_truncated, .. }, .. }) => {
+            Ok(ExecRecord { item: ExecItem { command, args, args_truncated, .. }, .. }) => {
                 ExecItem { command, args, args_truncated, ..item }
             }
             Err(error) => {

@@ -31,7 +31,7 @@ mod write_record;
 
 pub(crate) use create::{CreateError, Created};
 pub(crate) use delete::DeleteError;
-pub(crate) use ended::Limits;
+pub(crate) use ended::RetentionLimits;
 pub(crate) use exec::Exec;
 pub(crate) use idempotency::IdempotencyKey;
 pub(crate) use list::{Cursor, Update};
@@ -39,4 +39,4 @@ pub(crate) use registry::Registry;
 pub(crate) use signal::SignalError;
 pub(crate) use start::{StartError, start};
 pub(crate) use stdin::{InputError, Queued};
-pub(crate) use stop::Unstoppable;
+pub(crate) use stop::StopError;

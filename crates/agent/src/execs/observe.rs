@@ -30,22 +30,22 @@ pub(super) fn observe(
     ended: oneshot::Sender<()>,
     mut descriptors: DescriptorPermit,
 ) {
-    let mut intake = Intake { output, exit, collector, buffer: vec![0; CHUNK] };
+    let mut pump = OutputPump { output, exit, collector, buffer: vec![0; CHUNK] };
     let seen = catch_unwind(AssertUnwindSafe(|| {
-        let exit_code = intake.collect(exec)?;
+        let exit_code = pump.collect(exec)?;
         drop(ended);
-        intake.finish(exec);
+        pump.finish(exec);
         exec.end(exit_code);
         Ok(())
     }));
     if let Err(error) = seen.unwrap_or(Err(ObserverError::Panic)) {
         tracing::error!(%error, id = exec.id, "the exec's output and exit code are lost");
-        exec.set_lost();
+        exec.set_outcome_unknown();
         return;
     }
-    descriptors.shrink_to(intake.output.descriptors());
+    descriptors.shrink_to(pump.output.descriptors());
     // Closing the pipes of a deleted one ends what still writes to them; its group has been killed before.
-    note(exec, intake.output.discard(&mut intake.buffer, || exec.is_deleted()));
+    note(exec, pump.output.discard(&mut pump.buffer, || exec.is_deleted()));
 }
 
 /// Where a process's bytes go.
@@ -68,7 +68,7 @@ impl Collect for Collector {
 }
 
 /// The way from the pipes to the spool.
-struct Intake<C> {
+struct OutputPump<C> {
     output: OutputPipes,
     exit: oneshot::Receiver<i32>,
     collector: C,
@@ -85,7 +85,7 @@ enum ObserverError {
     Wait(io::Error),
 }
 
-impl<C: Collect> Intake<C> {
+impl<C: Collect> OutputPump<C> {
     /// Takes output until the process has ended, and gives its exit code.
     fn collect(&mut self, exec: &Exec) -> Result<i32, ObserverError> {
         let mut readable = true;
@@ -157,7 +157,7 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         execs::{
-            record::{Record, Records},
+            record::{ExecRecord, Recording},
             registry::Registry,
         },
         output::{Piece, Reader, StartAfter},
@@ -184,9 +184,9 @@ pub(super) mod tests {
         let Ok(Spawned::Running(process)) = spawn(&launch, size, descriptors) else {
             panic!("it does not run")
         };
-        let records = Some(Records { creation: None });
+        let recording = Some(Recording { creation: None });
         let exec = registry
-            .insert(|number| Exec::new("id".into(), number, launch, records, registry.context()));
+            .insert(|number| Exec::new("id".into(), number, launch, recording, registry.context()));
         let exec = exec.unwrap();
         exec.write_record();
         exec.state().status = ExecStatus::Running;
@@ -207,7 +207,7 @@ pub(super) mod tests {
         assert_eq!((&item.status, item.exit_code), (&ExecStatus::Stopped, NO_EXIT_CODE));
         // So an agent that starts later finds it.
         let record = fs::read(directory.path().join("id/exec.json")).unwrap();
-        let record: Record = serde_json::from_slice(&record).unwrap();
+        let record: ExecRecord = serde_json::from_slice(&record).unwrap();
         assert_eq!((record.item, record.last_event), (item, None));
         exec.state().group = None;
         registry.delete(exec).await.unwrap();

@@ -10,7 +10,7 @@ use super::{description::CommandLine, idempotency::Creation, time::Time};
 /// The environment is not: it may hold secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Record {
+pub(super) struct ExecRecord {
     /// Its place in the order of creation.
     pub(super) number: u64,
     pub(super) item: ExecItem,
@@ -22,7 +22,7 @@ pub(super) struct Record {
     pub(super) last_event: Option<ExecStdout>,
 }
 
-impl Record {
+impl ExecRecord {
     /// When the exec was created; older agents did not write it down.
     pub(super) fn created(&self) -> Option<Time> {
         self.item.created_at.as_deref().and_then(Time::parse)
@@ -44,8 +44,8 @@ impl Record {
     }
 }
 
-/// What the records of an exec hold that never changes.
+/// What each record of an exec has in it, whatever else changes.
 #[derive(Clone, Debug)]
-pub(super) struct Records {
+pub(super) struct Recording {
     pub(super) creation: Option<Creation>,
 }

@@ -12,11 +12,11 @@ use std::{
 
 use super::{
     directory::Directory,
-    ended::Limits,
+    ended::RetentionLimits,
     exec::Exec,
     idempotency::Creation,
     index_file::IndexFile,
-    index_line::{Entry, Line, Removal},
+    index_line::{IndexEntry, IndexLine, Removal},
     registry::Registry,
     time::Time,
 };
@@ -86,9 +86,9 @@ struct Recovery<'a> {
 
 impl Recovery<'_> {
     /// Gives whether the line says anything that is still to be known.
-    fn take_line(&mut self, line: Line) -> bool {
+    fn take_line(&mut self, line: IndexLine) -> bool {
         match line {
-            Line::Ended(mut entry) => {
+            IndexLine::Ended(mut entry) => {
                 let id = entry.record.item.id.clone();
                 if self.left.contains(OsStr::new(&id)) {
                     self.last_end = self.last_end.max(entry.at.min(self.now));
@@ -102,12 +102,12 @@ impl Recovery<'_> {
                 }
                 entry.removal().is_some_and(|removal| self.take_removal(&removal))
             }
-            Line::Removed(removal) => self.take_removal(&removal),
+            IndexLine::Removed(removal) => self.take_removal(&removal),
         }
     }
 
     /// A line that was changed by something else than an agent is not believed.
-    fn is_possible(&self, Entry { record, bytes, .. }: &Entry) -> bool {
+    fn is_possible(&self, IndexEntry { record, bytes, .. }: &IndexEntry) -> bool {
         let max_bytes = self.registry.context().spool_limit.total().saturating_add(MAX_RECORD);
         record.number <= MAX_NUMBER && *bytes <= max_bytes
     }
@@ -126,9 +126,9 @@ impl Recovery<'_> {
     }
 
     /// An exec that is there. Gives whether it can be: it is not where another has its number.
-    fn take_over(&mut self, entry: Entry, is_indexed: bool) -> bool {
+    fn take_over(&mut self, entry: IndexEntry, is_indexed: bool) -> bool {
         let removal = entry.removal();
-        let Entry { record, at, bytes } = entry;
+        let IndexEntry { record, at, bytes } = entry;
         let number = record.number;
         let exec = Exec::recovered(record, is_indexed, self.registry.context());
         let taken = self.registry.insert_recovered(exec);
@@ -146,10 +146,12 @@ impl Recovery<'_> {
         let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
         for name in std::mem::take(&mut self.left) {
             let directory = Directory::new(self.registry.context().spools.join(&name));
-            match read_left(&directory, self.now) {
-                Ok(Left::Exec(entry)) => entries.push(*entry),
-                Ok(Left::Unused) => directory.remove(),
-                Ok(Left::Unreadable { at, bytes }) => unreadable.push((directory, at, bytes)),
+            match read_content(&directory, self.now) {
+                Ok(DirectoryContent::Exec(entry)) => entries.push(*entry),
+                Ok(DirectoryContent::Unused) => directory.remove(),
+                Ok(DirectoryContent::Unreadable { at, bytes }) => {
+                    unreadable.push((directory, at, bytes));
+                }
                 Err(error) => {
                     let directory = name.display();
                     tracing::warn!(%error, %directory, "an exec can't be read and is left alone");
@@ -188,7 +190,7 @@ impl Recovery<'_> {
         let ended = bookkeeping.ended_execs();
         let count = ended.count_due(now);
         if count > 0 {
-            let Limits { execs, age, bytes } = ended.limits();
+            let RetentionLimits { execs, age, bytes } = ended.limits();
             let age = humantime::format_duration(age);
             tracing::warn!(
                 "{count} execs that have ended are more than are kept, and are removed: the agent keeps \
@@ -199,8 +201,8 @@ impl Recovery<'_> {
 }
 
 /// What a directory holds.
-enum Left {
-    Exec(Box<Entry>),
+enum DirectoryContent {
+    Exec(Box<IndexEntry>),
     /// An agent died before the exec was started.
     Unused,
     /// Nobody can tell what it is.
@@ -210,13 +212,13 @@ enum Left {
     },
 }
 
-fn read_left(directory: &Directory, now: Time) -> io::Result<Left> {
+fn read_content(directory: &Directory, now: Time) -> io::Result<DirectoryContent> {
     let at = || io::Result::Ok(Time::from(directory.written()?).min(now));
-    let unreadable = || Ok(Left::Unreadable { at: at()?, bytes: directory.size()? });
+    let unreadable = || Ok(DirectoryContent::Unreadable { at: at()?, bytes: directory.size()? });
     let mut record = match directory.read() {
         Ok(record) => record,
         Err(error) if error.kind() == io::ErrorKind::NotFound && directory.is_unused()? => {
-            return Ok(Left::Unused);
+            return Ok(DirectoryContent::Unused);
         }
         Err(error) => {
             return match error.kind() {
@@ -237,5 +239,5 @@ fn read_left(directory: &Directory, now: Time) -> io::Result<Left> {
         None => at()?,
     };
     record.shorten();
-    Ok(Left::Exec(Box::new(Entry { record, at, bytes: directory.size()? })))
+    Ok(DirectoryContent::Exec(Box::new(IndexEntry { record, at, bytes: directory.size()? })))
 }

@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::{
-    bookkeeping::Bookkeeping, context::ExecContext, directory::Directory, ended::Limits,
+    bookkeeping::Bookkeeping, context::ExecContext, directory::Directory, ended::RetentionLimits,
     exec::Exec, idempotency::Keys,
 };
 use crate::{output::SpoolLimit, process::SpawnDefaults, state_dir::Keep};
@@ -40,7 +40,7 @@ impl Registry {
         spool_limit: SpoolLimit,
         keep: Keep,
     ) -> Self {
-        let bookkeeping = Arc::new(Bookkeeping::new(Limits::NONE));
+        let bookkeeping = Arc::new(Bookkeeping::new(RetentionLimits::NONE));
         Self {
             spawn_defaults,
             context: ExecContext { spools, spool_limit, bookkeeping },
@@ -51,7 +51,7 @@ impl Registry {
     }
 
     /// The same, empty, that keeps no more of what has ended than this.
-    pub(crate) fn keeping(self, limits: Limits) -> Self {
+    pub(crate) fn keeping(self, limits: RetentionLimits) -> Self {
         let bookkeeping = Arc::new(Bookkeeping::new(limits));
         Self { context: ExecContext { bookkeeping, ..self.context }, ..self }
     }

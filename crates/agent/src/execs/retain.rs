@@ -7,16 +7,16 @@ use std::{
 };
 
 use super::{
-    ended::{Due, Hold},
+    ended::{DueExec, Hold},
     exec::{Exec, Lifecycle},
     index_file::IndexFile,
-    index_line::Line,
+    index_line::IndexLine,
     registry::Registry,
 };
 use crate::blocking::{self, NotRun};
 
 /// How long an exec is left alone that can't be removed.
-const HOLD: Duration = Duration::from_mins(1);
+const RETRY_INTERVAL: Duration = Duration::from_mins(1);
 
 impl Registry {
     /// Removes what has ended and is over the limits, until no more execs are taken.
@@ -39,7 +39,7 @@ impl Registry {
     }
 
     /// Removes an exec, unless it is in use. Nothing is signalled.
-    async fn expire(&self, due: Due) {
+    async fn expire(&self, due: DueExec) {
         let hold = match self.try_expire(due).await {
             Ok(None) => return self.bookkeeping().ended_execs().remove(due.number),
             Ok(Some(hold)) => hold,
@@ -48,11 +48,11 @@ impl Registry {
                 Hold::Process
             }
         };
-        self.bookkeeping().ended_execs().hold(due.number, hold, Instant::now() + HOLD);
+        self.bookkeeping().ended_execs().hold(due.number, hold, Instant::now() + RETRY_INTERVAL);
     }
 
     /// The same; gives why it can't go.
-    async fn try_expire(&self, due: Due) -> Result<Option<Hold>, NotRun> {
+    async fn try_expire(&self, due: DueExec) -> Result<Option<Hold>, NotRun> {
         let Some(exec) = self.by_number(due.number) else {
             if let Some(directory) = self.take_unreadable(due.number) {
                 blocking::remove(move || directory.remove()).await?;
@@ -109,13 +109,13 @@ impl Registry {
     fn compact(&self, index: &IndexFile) -> io::Result<()> {
         index.compact(|line| {
             let removal = match line {
-                Line::Ended(entry) if self.get(&entry.record.item.id).is_some() => {
-                    return Some(Line::Ended(entry));
+                IndexLine::Ended(entry) if self.get(&entry.record.item.id).is_some() => {
+                    return Some(IndexLine::Ended(entry));
                 }
-                Line::Ended(entry) => entry.removal()?,
-                Line::Removed(removal) => removal,
+                IndexLine::Ended(entry) => entry.removal()?,
+                IndexLine::Removed(removal) => removal,
             };
-            self.keys().holds(&removal.creation).then_some(Line::Removed(removal))
+            self.keys().holds(&removal.creation).then_some(IndexLine::Removed(removal))
         })
     }
 }

@@ -28,8 +28,8 @@ impl Exec {
     pub(crate) async fn signal(self: &Arc<Self>, name: &str) -> Result<(), SignalError> {
         let sent = parse(name).ok_or_else(|| SignalError::Unknown(name.into()))?;
         let signal = match sent {
-            Sent::Null => None,
-            Sent::Signal(signal) => Some(signal),
+            SignalToSend::Null => None,
+            SignalToSend::Signal(signal) => Some(signal),
         };
         let (status, group) = {
             let state = self.state();
@@ -70,7 +70,7 @@ impl Exec {
 
 /// What can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SignalToSend {
     /// Nothing: it only asks whether a process is left (POSIX, `kill`, "the null signal").
     Null,
     Signal(Signal),
@@ -78,9 +78,9 @@ pub(super) enum Sent {
 
 /// Reads a signal's name with or without `SIG`, in any case (POSIX, `kill`, -s), or `0` for the null
 /// signal.
-pub(super) fn parse(name: &str) -> Option<Sent> {
+pub(super) fn parse(name: &str) -> Option<SignalToSend> {
     if name == "0" {
-        return Some(Sent::Null);
+        return Some(SignalToSend::Null);
     }
     let upper = name.to_ascii_uppercase();
     let short = upper.strip_prefix("SIG").unwrap_or(&upper);
@@ -91,7 +91,7 @@ pub(super) fn parse(name: &str) -> Option<Sent> {
         "POLL" => "IO",
         short => short,
     };
-    format!("SIG{short}").parse().ok().map(Sent::Signal)
+    format!("SIG{short}").parse().ok().map(SignalToSend::Signal)
 }
 
 #[cfg(test)]
@@ -147,9 +147,9 @@ mod tests {
             ("WINCH", Signal::SIGWINCH),
             ("SIGPOLL", Signal::SIGIO),
         ] {
-            assert_eq!(parse(name), Some(Sent::Signal(signal)), "{name}");
+            assert_eq!(parse(name), Some(SignalToSend::Signal(signal)), "{name}");
         }
-        assert_eq!(parse("0"), Some(Sent::Null));
+        assert_eq!(parse("0"), Some(SignalToSend::Null));
         for name in ["", "SIG", "NONSENSE", "SIGSIGTERM", "15", "SIG0", " TERM"] {
             assert_eq!(parse(name), None, "{name}");
         }

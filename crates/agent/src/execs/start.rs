@@ -159,7 +159,7 @@ impl Observer {
 fn start_now(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartError> {
     let started = catch_unwind(AssertUnwindSafe(|| spawn_process(exec, launch)));
     started.unwrap_or_else(|_| {
-        exec.set_lost();
+        exec.set_outcome_unknown();
         Err(StartError::Panic)
     })
 }

@@ -7,7 +7,7 @@ use sandpipe_protocol::{ExecStatus, TerminalSize};
 
 use super::{
     exec::Exec,
-    input::{Closed, Input, MAX_WAITING, NotQueued, PendingInput, StdinInput},
+    input::{Closed, Input, MAX_QUEUED_BYTES, NotQueued, PendingInput, StdinInput},
 };
 
 /// Input that has its place: it is written, whether or not anybody waits for that.
@@ -43,7 +43,7 @@ pub(crate) enum InputError {
     #[error("the standard input of exec {0} has been ended by an \"eof\"")]
     AtEnd(String),
     #[error(
-        "exec {0} reads too slowly: {MAX_WAITING} bytes of input may wait for it, and this is more; \
+        "exec {0} reads too slowly: {MAX_QUEUED_BYTES} bytes of input may wait for it, and this is more; \
          send it again when what was sent before has been taken"
     )]
     Full(String),

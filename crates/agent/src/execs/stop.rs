@@ -8,24 +8,24 @@ use tokio::{
 };
 
 use super::{
-    delete::KILL_PATIENCE,
+    delete::KILL_TIMEOUT,
     exec::{Exec, Lifecycle},
     registry::Registry,
 };
 use crate::process::Group;
 
 /// How long processes may take to end after SIGTERM.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE_PERIOD: Duration = Duration::from_secs(10);
 
 /// Some processes could not be stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("process groups that could not be stopped: {0:?}")]
-pub(crate) struct Unstoppable(Vec<i32>);
+pub(crate) struct StopError(Vec<i32>);
 
 impl Registry {
-    /// Stops every exec: SIGTERM to its group, and SIGKILL when the grace period is over or `hurry` is
+    /// Stops every exec: SIGTERM to its group, and SIGKILL when the grace period is over or `forced` is
     /// done. Afterwards no process is left, every output has its end, and no reader waits.
-    pub(crate) async fn stop_all(&self, hurry: impl Future) -> Result<(), Unstoppable> {
+    pub(crate) async fn stop_all(&self, forced: impl Future) -> Result<(), StopError> {
         let mut execs = self.refuse_new();
         // There may be very many that ended long ago.
         execs.retain(|exec| !exec.has_ended() || !is_known_gone(exec));
@@ -37,19 +37,19 @@ impl Registry {
             if !had_group {
                 end(&exec).await;
             }
-            gone_within(&exec, GRACE).await
+            gone_within(&exec, GRACE_PERIOD).await
         });
         tokio::select! {
             _ = graceful => {}
-            () = sleep(GRACE) => {}
-            _ = hurry => {}
+            () = sleep(GRACE_PERIOD) => {}
+            _ = forced => {}
         }
         let gone = each(&execs, |exec| async move {
-            let gone = timeout(KILL_PATIENCE, async {
+            let gone = timeout(KILL_TIMEOUT, async {
                 signal(&exec, &[Signal::SIGKILL]).await;
                 close(&exec).await;
                 signal(&exec, &[Signal::SIGKILL]).await;
-                let gone = gone_within(&exec, KILL_PATIENCE).await;
+                let gone = gone_within(&exec, KILL_TIMEOUT).await;
                 ended(&exec).await;
                 gone
             });
@@ -64,7 +64,7 @@ impl Registry {
             .filter(|(_, gone)| !gone)
             .filter_map(|(exec, _)| Some(exec.state().group.as_ref()?.id().as_raw()))
             .collect();
-        if left.is_empty() { Ok(()) } else { Err(Unstoppable(left)) }
+        if left.is_empty() { Ok(()) } else { Err(StopError(left)) }
     }
 }
 

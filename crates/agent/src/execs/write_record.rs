@@ -4,8 +4,8 @@ use sandpipe_protocol::{ExecItem, ExecStdout};
 
 use super::{
     exec::Exec,
-    index_line::{Entry, Removal},
-    record::{Record, Records},
+    index_line::{IndexEntry, Removal},
+    record::{ExecRecord, Recording},
     time::Time,
 };
 
@@ -21,7 +21,7 @@ impl Exec {
     ///
     /// A command is run also where the disk is full: one like `rm` makes room.
     pub(super) fn reserve_end(&self) {
-        if self.records.is_some()
+        if self.recording.is_some()
             && let Err(error) = self.directory.reserve_end()
         {
             tracing::warn!(%error, id = self.id, "there is no room to write down how the exec ends");
@@ -50,16 +50,16 @@ impl Exec {
         if written.is_some() {
             self.state().whole = None;
             if let Some(record) = self.record(listed, last_event) {
-                let written = self.bookkeeping.write_entry(Entry { record, at, bytes });
+                let written = self.bookkeeping.write_entry(IndexEntry { record, at, bytes });
                 self.is_indexed.store(written.is_ok(), Ordering::Release);
             }
         }
         bytes
     }
 
-    fn record(&self, item: ExecItem, last_event: Option<ExecStdout>) -> Option<Record> {
-        let Records { creation } = self.records.clone()?;
-        Some(Record { number: self.number, item, creation, last_event })
+    fn record(&self, item: ExecItem, last_event: Option<ExecStdout>) -> Option<ExecRecord> {
+        let Recording { creation } = self.recording.clone()?;
+        Some(ExecRecord { number: self.number, item, creation, last_event })
     }
 
     /// How large what was written is, if it was; logs why not.
@@ -79,7 +79,7 @@ impl Exec {
     /// # Errors
     /// The key is not written down: an agent that starts later would not know it.
     pub(super) fn write_removal(&self) -> io::Result<()> {
-        let creation = self.records.as_ref().and_then(|records| records.creation.clone());
+        let creation = self.recording.as_ref().and_then(|recording| recording.creation.clone());
         let Some(creation) = creation else {
             return Ok(());
         };
