@@ -176,7 +176,7 @@ impl Exec {
     /// Removes what is on disk. It may block.
     pub(super) fn remove_directory(&self) {
         // What is being written would make it anew.
-        self.spool.let_go();
+        self.spool.release();
         self.directory.remove();
     }
 
@@ -263,7 +263,7 @@ impl Exec {
         let state = self.state();
         self.spool.interrupt();
         self.set_over(state, ExecStatus::Stopped, None, at, self.spool.size());
-        self.spool.let_go();
+        self.spool.release();
         let written = catch_unwind(AssertUnwindSafe(|| self.write_end(self.item(), at, None)));
         if written.is_err() {
             tracing::warn!(id = self.id, "the agent failed while it wrote the exec down");

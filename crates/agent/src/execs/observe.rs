@@ -160,7 +160,7 @@ pub(super) mod tests {
             record::{ExecRecord, Recording},
             registry::Registry,
         },
-        output::{Piece, Reader, StartAfter},
+        output::{Reader, ReaderItem, StartAfter},
         process::{Launch, Process, Spawned, spawn},
         state_dir::Keep,
     };
@@ -234,7 +234,7 @@ pub(super) mod tests {
 
     #[tokio::test]
     async fn what_was_stored_before_the_agent_failed_is_served() {
-        /// Fails with the second piece.
+        /// Fails with the second item.
         struct Failing {
             collector: Collector,
             pieces: u32,
@@ -250,8 +250,8 @@ pub(super) mod tests {
             fn finish(&mut self) {}
         }
 
-        let is_first = |piece: Option<Piece>| match piece {
-            Some(Piece::Bytes(bytes)) => String::from_utf8_lossy(&bytes).contains("first"),
+        let is_first = |item: Option<ReaderItem>| match item {
+            Some(ReaderItem::Bytes(bytes)) => String::from_utf8_lossy(&bytes).contains("first"),
             _ => false,
         };
         let directory = tempfile::tempdir().unwrap();

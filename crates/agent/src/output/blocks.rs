@@ -3,19 +3,19 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 
 /// Where a block goes when nobody uses it.
-type Place = Mutex<Option<Vec<u8>>>;
+type BlockSlot = Mutex<Option<Vec<u8>>>;
 
 /// The block of memory that a reader reads into, again and again: a new one each time would be the
 /// system's, with a fault for each of its pages.
 ///
 /// While an answer still has it the reader takes another; one is kept.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(Arc<Place>);
+pub(super) struct Blocks(Arc<BlockSlot>);
 
 /// A block on loan. It goes back when it is dropped, unless the reader keeps none any more.
-struct Lent {
+struct LentBlock {
     block: Vec<u8>,
-    place: Weak<Place>,
+    slot: Weak<BlockSlot>,
 }
 
 impl Blocks {
@@ -27,7 +27,7 @@ impl Blocks {
 
     /// Makes a block the bytes of an answer, after which it is used again.
     pub(super) fn lend(&self, block: Vec<u8>) -> Bytes {
-        Bytes::from_owner(Lent { block, place: Arc::downgrade(&self.0) })
+        Bytes::from_owner(LentBlock { block, slot: Arc::downgrade(&self.0) })
     }
 
     /// Keeps none, neither that which is there nor those on loan: who waits takes no memory.
@@ -36,17 +36,17 @@ impl Blocks {
     }
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for LentBlock {
     fn as_ref(&self) -> &[u8] {
         &self.block
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentBlock {
     fn drop(&mut self) {
-        if let Some(place) = self.place.upgrade() {
+        if let Some(slot) = self.slot.upgrade() {
             let block = std::mem::take(&mut self.block);
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(block);
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(block);
         }
     }
 }

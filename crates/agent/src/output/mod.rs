@@ -3,14 +3,14 @@
 mod blocks;
 mod collector;
 mod decoder;
-mod frames;
+mod event_reader;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod reader;
 mod spool;
 
 pub(crate) use collector::Collector;
-pub(crate) use frames::{Chunk, Frames, Next};
-pub(crate) use reader::{Piece, Reader, StartAfter};
+pub(crate) use event_reader::{EventChunk, EventReader, NextEvents};
+pub(crate) use reader::{Reader, ReaderItem, StartAfter};
 pub(crate) use spool::Spool;
 pub use spool::SpoolLimit;

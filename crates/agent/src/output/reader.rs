@@ -6,7 +6,7 @@ use tokio::{sync::watch, time::sleep};
 
 use super::{
     blocks::Blocks,
-    spool::{Opened, Outcome, Progress, Segment, Spool, sequence_of, split_frame},
+    spool::{OpenedSegment, Progress, Segment, Spool, SpoolStatus, sequence_of, split_frame},
 };
 use crate::{
     blocking,
@@ -30,7 +30,7 @@ impl StartAfter {
 
 /// What a reader gets.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum ReaderItem {
     /// Bytes of events, cut anywhere: all of them up to a gap or the end are whole events.
     Bytes(Bytes),
     /// Events that the reader wants and that are not there any more. They lie between two whole ones.
@@ -94,19 +94,19 @@ impl Reader {
     pub(crate) fn snapshot(spool: &Arc<Spool>, start: StartAfter) -> Self {
         let mut reader = Self { snapshot: true, ..Self::follow(spool, start) };
         let progress = reader.progress.borrow_and_update().clone();
-        if matches!(progress.outcome, Outcome::Open) {
+        if matches!(progress.status, SpoolStatus::Open) {
             reader.until = Some(progress.end);
         }
         reader
     }
 
-    /// Reads the next piece. `None` after the last event, or when there is to be no more: a stream shows
+    /// Reads the next item. `None` after the last event, or when there is to be no more: a stream shows
     /// by the missing exit code that it is not whole, and a snapshot, which has no such mark, gives an
     /// error. Nothing is lost when the future is dropped before it is done.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Piece>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<ReaderItem>> {
         while !self.done {
             let progress = self.progress.borrow_and_update().clone();
-            if matches!(progress.outcome, Outcome::Closed) {
+            if matches!(progress.status, SpoolStatus::Closed) {
                 if self.snapshot {
                     return Err(io::Error::other("the output was removed while it was read"));
                 }
@@ -115,27 +115,27 @@ impl Reader {
             let until = self.until.unwrap_or(progress.end);
             if self.position < until {
                 match self.read(until).await? {
-                    Some(Piece::Bytes(bytes)) => {
+                    Some(ReaderItem::Bytes(bytes)) => {
                         let wanted = self.wanted(bytes);
                         if !wanted.is_empty() {
-                            return Ok(Some(Piece::Bytes(wanted)));
+                            return Ok(Some(ReaderItem::Bytes(wanted)));
                         }
                     }
                     gap @ Some(_) => return Ok(gap),
                     None => {}
                 }
-            } else if let Outcome::Finished(last) = progress.outcome {
+            } else if let SpoolStatus::Finished(last) = progress.status {
                 self.leave_segment();
                 if self.until.is_none()
                     && let Some(gap) = self.gap_before(last.sequence)
                 {
-                    return Ok(Some(Piece::Gap(gap)));
+                    return Ok(Some(ReaderItem::Gap(gap)));
                 }
                 self.done = true;
                 if last.sequence > self.after && self.until.is_none() {
-                    return Ok(Some(Piece::Bytes(last.frame.to_vec().into())));
+                    return Ok(Some(ReaderItem::Bytes(last.frame.to_vec().into())));
                 }
-            } else if self.until.is_some() || matches!(progress.outcome, Outcome::Interrupted) {
+            } else if self.until.is_some() || matches!(progress.status, SpoolStatus::Interrupted) {
                 break;
             } else {
                 self.blocks.release();
@@ -150,13 +150,13 @@ impl Reader {
     }
 
     /// Reads from the segment at the position; `None` where all of it was dropped.
-    async fn read(&mut self, until: u64) -> io::Result<Option<Piece>> {
+    async fn read(&mut self, until: u64) -> io::Result<Option<ReaderItem>> {
         let open = match &self.segment {
             Some(open) if open.segment.end() > self.position => open.clone(),
             // The segment was read to its end, and there is more: so no more will come to it.
             _ => {
                 self.leave_segment();
-                let Some(Opened { segment, file, position }) = self.open().await? else {
+                let Some(OpenedSegment { segment, file, position }) = self.open().await? else {
                     // All of it has been dropped meanwhile.
                     self.position = until;
                     return Ok(None);
@@ -167,7 +167,7 @@ impl Reader {
                 let open = self.segment.insert(OpenSegment { segment, file: Arc::new(file) });
                 let open = open.clone();
                 if let Some(gap) = self.gap_before(open.segment.first) {
-                    return Ok(Some(Piece::Gap(gap)));
+                    return Ok(Some(ReaderItem::Gap(gap)));
                 }
                 open
             }
@@ -182,11 +182,11 @@ impl Reader {
         let bytes = blocking::run(read).await??;
         self.position += bytes.len() as u64;
         let bytes = if is_block { self.blocks.lend(bytes) } else { bytes.into() };
-        Ok(Some(Piece::Bytes(bytes)))
+        Ok(Some(ReaderItem::Bytes(bytes)))
     }
 
     /// Opens the segment at the position. Where the agent has no descriptor left it waits for one.
-    async fn open(&self) -> io::Result<Option<Opened>> {
+    async fn open(&self) -> io::Result<Option<OpenedSegment>> {
         loop {
             let (spool, position) = (Arc::clone(&self.spool), self.position);
             let opened = blocking::run(move || spool.open_at(position)).await?;

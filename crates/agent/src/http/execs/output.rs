@@ -20,7 +20,7 @@ use crate::{
         error::{ApiError, lost},
         event_stream::NOT_CACHED,
     },
-    output::{Chunk, Frames, Next, StartAfter},
+    output::{EventChunk, EventReader, NextEvents, StartAfter},
 };
 
 /// Get the output that an exec has written up to now.
@@ -51,7 +51,7 @@ pub(crate) async fn get_exec_output(
     if tells_gaps && let Some(gap) = start.first_gap(spool) {
         return Err(ApiError::lost(gap));
     }
-    let output = Output { frames: Frames::snapshot(spool, start), tells_gaps };
+    let output = Output { frames: EventReader::snapshot(spool, start), tells_gaps };
     let body = stream::unfold(Step::Open(output), |step| async {
         let (mut output, mut separator) = match step {
             Step::Open(output) => (output, b'['),
@@ -94,19 +94,19 @@ enum Step {
 }
 
 struct Output {
-    frames: Frames,
+    frames: EventReader,
     tells_gaps: bool,
 }
 
 impl Output {
-    async fn next(&mut self) -> io::Result<Option<Chunk>> {
+    async fn next(&mut self) -> io::Result<Option<EventChunk>> {
         while let Some(next) = self.frames.next().await? {
             match next {
-                Next::Events(chunk) => return Ok(Some(chunk)),
+                NextEvents::Events(chunk) => return Ok(Some(chunk)),
                 // They were dropped after the answer had begun. A client that asks again is told so.
-                Next::Gap(gap) if self.tells_gaps => return Err(io::Error::other(lost(gap))),
+                NextEvents::Gap(gap) if self.tells_gaps => return Err(io::Error::other(lost(gap))),
                 // The jump in `sequence` tells it.
-                Next::Gap(_) => {}
+                NextEvents::Gap(_) => {}
             }
         }
         Ok(None)

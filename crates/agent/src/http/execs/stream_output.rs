@@ -15,7 +15,7 @@ use crate::{
         error::ApiError,
         event_stream::{self, Source},
     },
-    output::{Piece, Reader, StartAfter},
+    output::{Reader, ReaderItem, StartAfter},
 };
 
 /// Stream an exec's output as Server-Sent Events: what there is, then what comes, up to the event with
@@ -68,16 +68,16 @@ impl Output {
 impl Source for Output {
     /// The spool holds the events as they are sent.
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
-        while let Some(piece) = self.reader.next().await? {
-            match piece {
-                Piece::Bytes(bytes) => return Ok(Some(bytes)),
-                Piece::Gap(gap) if self.tells_gaps => {
+        while let Some(item) = self.reader.next().await? {
+            match item {
+                ReaderItem::Bytes(bytes) => return Ok(Some(bytes)),
+                ReaderItem::Gap(gap) if self.tells_gaps => {
                     let mut event = Vec::new();
                     encode_event(&mut event, "gap", &serde_json::to_string(&gap)?);
                     return Ok(Some(event.into()));
                 }
                 // The jump in `sequence` tells it.
-                Piece::Gap(_) => {}
+                ReaderItem::Gap(_) => {}
             }
         }
         Ok(None)

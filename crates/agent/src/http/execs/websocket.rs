@@ -33,7 +33,7 @@ use crate::{
         body::MAX_BODY,
         error::{ApiError, lost},
     },
-    output::{Chunk, Frames, Next, StartAfter},
+    output::{EventChunk, EventReader, NextEvents, StartAfter},
     token::Role,
 };
 
@@ -80,7 +80,7 @@ pub(crate) async fn connect_to_exec(
     let extended = app.features.has(Feature::Attach);
     let spool = Arc::clone(exec.output().await.map_err(ApiError::internal)?);
     Ok(upgrade.on_upgrade(async move |socket| {
-        let frames = Frames::follow(&spool, start);
+        let frames = EventReader::follow(&spool, start);
         let output = Output { frames, tells_gaps, extended };
         connect(socket, output, Client { exec, role, extended }).await;
     }))
@@ -152,7 +152,7 @@ async fn drain(stream: &mut SplitStream<WebSocket>) {
 }
 
 struct Output {
-    frames: Frames,
+    frames: EventReader,
     tells_gaps: bool,
     /// The feature `attach`.
     extended: bool,
@@ -177,16 +177,16 @@ async fn send(
         tokio::select! {
             next = output.frames.next() => match next? {
                 None => return Ok(End::Closed),
-                Some(Next::Events(chunk)) => {
+                Some(NextEvents::Events(chunk)) => {
                     if send_output(sink, &chunk, output.extended).await? {
                         return Ok(End::Exited);
                     }
                 }
-                Some(Next::Gap(gap)) if output.tells_gaps => {
+                Some(NextEvents::Gap(gap)) if output.tells_gaps => {
                     let frame = AgentFrame::Error { error: lost(gap), id: None, code: None };
                     send_frame(sink, &frame).await?;
                 }
-                Some(Next::Gap(_)) => {}
+                Some(NextEvents::Gap(_)) => {}
             },
             Some(answer) = answers.recv() => send_frame(sink, &answer).await?,
             _ = ping.tick() => {
@@ -199,7 +199,7 @@ async fn send(
 /// Sends events; says whether the last one, with the exit code, was among them.
 async fn send_output(
     sink: &mut SplitSink<WebSocket, Message>,
-    chunk: &Chunk,
+    chunk: &EventChunk,
     extended: bool,
 ) -> io::Result<bool> {
     for event in chunk.events() {

@@ -60,11 +60,11 @@ struct State {
 pub(super) struct Progress {
     /// The position behind the last event on disk.
     pub(super) end: u64,
-    pub(super) outcome: Outcome,
+    pub(super) status: SpoolStatus,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) enum Outcome {
+pub(super) enum SpoolStatus {
     /// More may come.
     #[default]
     Open,
@@ -102,7 +102,7 @@ pub(super) struct Start {
 
 /// A segment that was opened, and the position to read at.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedSegment {
     pub(super) segment: Arc<Segment>,
     pub(super) file: File,
     pub(super) position: u64,
@@ -129,7 +129,7 @@ impl Spool {
     /// Takes no more output, and gives the event with the exit code that is to end it. It may block.
     pub(crate) fn seal(&self, exit_code: i32) -> ExecStdout {
         self.state().closed = true;
-        self.let_go();
+        self.release();
         event::last(self.state().sequence + 1, exit_code)
     }
 
@@ -137,9 +137,9 @@ impl Spool {
     pub(crate) fn finish(&self, last: &ExecStdout) {
         let last = LastEvent::new(last);
         self.progress.send_if_modified(|progress| {
-            let open = matches!(progress.outcome, Outcome::Open);
+            let open = matches!(progress.status, SpoolStatus::Open);
             if open {
-                progress.outcome = Outcome::Finished(last);
+                progress.status = SpoolStatus::Finished(last);
             }
             open
         });
@@ -147,14 +147,14 @@ impl Spool {
 
     /// Waits until nothing is being written to a spool that was closed, and gives back the file and the
     /// memory. It may block.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn release(&self) {
         *self.writer() = Writer::default();
     }
 
     /// Ends every reader now. What is written from now on is dropped.
     pub(crate) fn close(&self) {
         self.state().closed = true;
-        self.progress.send_modify(|progress| progress.outcome = Outcome::Closed);
+        self.progress.send_modify(|progress| progress.status = SpoolStatus::Closed);
     }
 
     /// Takes no more output. Readers get what there is and then end, without an exit code.
@@ -164,9 +164,9 @@ impl Spool {
         let end = state.index.end();
         drop(state);
         self.progress.send_if_modified(|progress| {
-            let open = matches!(progress.outcome, Outcome::Open);
+            let open = matches!(progress.status, SpoolStatus::Open);
             if open {
-                *progress = Progress { end, outcome: Outcome::Interrupted };
+                *progress = Progress { end, status: SpoolStatus::Interrupted };
             }
             open
         });
@@ -174,7 +174,7 @@ impl Spool {
 
     /// Ends the readers of a process that has not ended.
     pub(crate) fn close_if_open(&self) {
-        if matches!(self.progress.borrow().outcome, Outcome::Open) {
+        if matches!(self.progress.borrow().status, SpoolStatus::Open) {
             self.close();
         }
     }
@@ -212,12 +212,12 @@ impl Spool {
 
     /// Opens the segment that holds a position, or the oldest one where that has been dropped; `None`
     /// where there is nothing at that position.
-    pub(super) fn open_at(&self, position: u64) -> io::Result<Option<Opened>> {
+    pub(super) fn open_at(&self, position: u64) -> io::Result<Option<OpenedSegment>> {
         let find = || self.state().index.segment_at(position);
         let mut found = find();
         while let Some((segment, position)) = found {
             let error = match segment.open() {
-                Ok(file) => return Ok(Some(Opened { segment, file, position })),
+                Ok(file) => return Ok(Some(OpenedSegment { segment, file, position })),
                 Err(error) => error,
             };
             found = find();
@@ -240,9 +240,9 @@ impl Spool {
 
     /// The number of the last event that exists.
     fn last_sequence(&self, state: &State) -> u64 {
-        match &self.progress.borrow().outcome {
-            Outcome::Finished(last) => last.sequence,
-            Outcome::Open | Outcome::Interrupted | Outcome::Closed => state.sequence,
+        match &self.progress.borrow().status {
+            SpoolStatus::Finished(last) => last.sequence,
+            SpoolStatus::Open | SpoolStatus::Interrupted | SpoolStatus::Closed => state.sequence,
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use sandpipe_protocol::ExecStdout;
 
-use super::{Index, LastEvent, Outcome, Progress, Spool, SpoolLimit, event};
+use super::{Index, LastEvent, Progress, Spool, SpoolLimit, SpoolStatus, event};
 
 /// The most bytes that are read of a segment at once.
 const CHUNK: usize = 256 * 1024;
@@ -20,13 +20,13 @@ impl Spool {
     /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
     /// was one. Nothing more is written to it. It has to be [loaded](Self::load) before it is read.
     pub(crate) fn left(directory: PathBuf, limit: SpoolLimit, last: Option<&ExecStdout>) -> Self {
-        let (sequence, outcome) = match last {
+        let (sequence, status) = match last {
             Some(last) => {
-                (last.sequence.saturating_sub(1), Outcome::Finished(LastEvent::new(last)))
+                (last.sequence.saturating_sub(1), SpoolStatus::Finished(LastEvent::new(last)))
             }
-            None => (0, Outcome::Interrupted),
+            None => (0, SpoolStatus::Interrupted),
         };
-        let spool = Self::with(directory, limit, Progress { end: 0, outcome });
+        let spool = Self::with(directory, limit, Progress { end: 0, status });
         spool.unread.store(true, Ordering::Release);
         let mut state = spool.state();
         state.closed = true;
@@ -68,7 +68,7 @@ impl Spool {
         let mut state = self.state();
         state.index = index;
         // Where its end is known, so is the number of the event before that.
-        if matches!(self.progress.borrow().outcome, Outcome::Interrupted) {
+        if matches!(self.progress.borrow().status, SpoolStatus::Interrupted) {
             state.sequence = sequence;
         }
         drop(state);

@@ -10,7 +10,7 @@ use std::{
 use nix::errno::Errno;
 use sandpipe_protocol::OutputType;
 
-use super::{Outcome, Spool, event, segment::Segment, writer::Writer};
+use super::{Spool, SpoolStatus, event, segment::Segment, writer::Writer};
 use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
 
 /// Several events that readers are told of together, when it is dropped.
@@ -48,7 +48,7 @@ impl Batch<'_> {
                 continue;
             }
             // Once: the log may be on the same disk.
-            if !mem::replace(&mut self.writer.has_told_loss, true) {
+            if !mem::replace(&mut self.writer.has_logged_loss, true) {
                 tracing::warn!(
                     %error,
                     directory = %self.spool.directory.display(),
@@ -110,7 +110,7 @@ impl Batch<'_> {
     fn tell(&self) {
         let end = self.spool.state().index.end();
         self.spool.progress.send_if_modified(|progress| {
-            let news = progress.end != end && matches!(progress.outcome, Outcome::Open);
+            let news = progress.end != end && matches!(progress.status, SpoolStatus::Open);
             progress.end = end;
             news
         });

@@ -7,5 +7,5 @@ pub(super) struct Writer {
     /// The encoded event, kept for its memory.
     pub(super) frame: Vec<u8>,
     /// An event could not be written, and the agent's log has it.
-    pub(super) has_told_loss: bool,
+    pub(super) has_logged_loss: bool,
 }

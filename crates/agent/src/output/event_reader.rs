@@ -3,13 +3,13 @@ use std::{io, mem, sync::Arc};
 use sandpipe_protocol::Gap;
 
 use super::{
-    reader::{Piece, Reader, StartAfter},
+    reader::{Reader, ReaderItem, StartAfter},
     spool::{Spool, split_frame, strip_frame},
 };
 
 /// Reads a spool event by event, for what is not sent as Server-Sent Events.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub(crate) struct EventReader {
     reader: Reader,
     /// The beginning of an event whose end has not been read yet.
     unfinished: Vec<u8>,
@@ -17,17 +17,17 @@ pub(crate) struct Frames {
 
 /// What comes next.
 #[derive(Debug)]
-pub(crate) enum Next {
-    Events(Chunk),
+pub(crate) enum NextEvents {
+    Events(EventChunk),
     /// Events that are wanted and are not there any more.
     Gap(Gap),
 }
 
 /// Some whole events.
 #[derive(Debug)]
-pub(crate) struct Chunk(Vec<u8>);
+pub(crate) struct EventChunk(Vec<u8>);
 
-impl Frames {
+impl EventReader {
     /// Follows the output until it ends.
     pub(crate) fn follow(spool: &Arc<Spool>, start: StartAfter) -> Self {
         Self::of(Reader::follow(spool, start))
@@ -44,11 +44,11 @@ impl Frames {
 
     /// Reads the next events, at least one; `None` after the last one. Nothing is lost when the
     /// future is dropped before it is done.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Next>> {
-        while let Some(piece) = self.reader.next().await? {
-            let bytes = match piece {
-                Piece::Bytes(bytes) => bytes,
-                Piece::Gap(gap) => return Ok(Some(Next::Gap(gap))),
+    pub(crate) async fn next(&mut self) -> io::Result<Option<NextEvents>> {
+        while let Some(item) = self.reader.next().await? {
+            let bytes = match item {
+                ReaderItem::Bytes(bytes) => bytes,
+                ReaderItem::Gap(gap) => return Ok(Some(NextEvents::Gap(gap))),
             };
             let mut events = mem::take(&mut self.unfinished);
             events.extend_from_slice(&bytes);
@@ -56,14 +56,14 @@ impl Frames {
                 events.windows(2).rposition(|pair| pair == b"\n\n").map_or(0, |found| found + 2);
             self.unfinished = events.split_off(end);
             if !events.is_empty() {
-                return Ok(Some(Next::Events(Chunk(events))));
+                return Ok(Some(NextEvents::Events(EventChunk(events))));
             }
         }
         Ok(None)
     }
 }
 
-impl Chunk {
+impl EventChunk {
     /// The JSON of each event.
     pub(crate) fn events(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = &self.0[..];
