@@ -17,17 +17,17 @@ use super::{App, error::ApiError};
 
 /// The files of the browser console. By default there are none, and its page says so.
 #[derive(Clone, Debug, Default)]
-pub struct Console(Vec<(String, File)>);
+pub struct Console(Vec<(String, ConsoleFile)>);
 
 /// The page.
 const INDEX: &str = "index.html";
 /// Where names have a hash of the content in them.
-const HASHED: &str = "assets/";
+const HASHED_FOLDER: &str = "assets/";
 
 /// The page holds a token that may run commands: it loads and reaches nothing but the agent, and no
 /// other page can put it in a frame or keep a handle on it. The colours of a terminal's text are style
 /// attributes.
-const RESTRICTIONS: [(HeaderName, &str); 4] = [
+const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
     (
         CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
@@ -44,7 +44,7 @@ impl Console {
     #[must_use]
     pub fn embedded<Files: RustEmbed>() -> Self {
         let files = Files::iter().filter_map(|path| {
-            let file = File::new(&path, Files::get(&path)?);
+            let file = ConsoleFile::new(&path, Files::get(&path)?);
             Some((path.into_owned(), file))
         });
         Self(files.collect())
@@ -71,14 +71,14 @@ async fn not_built() -> ApiError {
 
 /// A file and what is said of it.
 #[derive(Clone, Debug)]
-struct File {
+struct ConsoleFile {
     content: Bytes,
     content_type: String,
     entity_tag: String,
     cache_control: &'static str,
 }
 
-impl File {
+impl ConsoleFile {
     fn new(path: &str, EmbeddedFile { data, metadata }: EmbeddedFile) -> Self {
         let mut content_type = metadata.mimetype().to_owned();
         if content_type.starts_with("text/") {
@@ -89,7 +89,7 @@ impl File {
             content: Bytes::from_owner(data),
             content_type,
             entity_tag: format!("\"{:032x}\"", hash.unwrap_or_default()),
-            cache_control: if path.starts_with(HASHED) {
+            cache_control: if path.starts_with(HASHED_FOLDER) {
                 "public, max-age=31536000, immutable"
             } else {
                 "no-cache"
@@ -100,10 +100,10 @@ impl File {
     fn answer(&self, headers: &HeaderMap) -> Response {
         let validity = [(CACHE_CONTROL, self.cache_control), (ETAG, self.entity_tag.as_str())];
         if self.is_known(headers) {
-            return (StatusCode::NOT_MODIFIED, RESTRICTIONS, validity).into_response();
+            return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, validity).into_response();
         }
         let content_type = [(CONTENT_TYPE, self.content_type.as_str())];
-        (RESTRICTIONS, validity, content_type, self.content.clone()).into_response()
+        (SECURITY_HEADERS, validity, content_type, self.content.clone()).into_response()
     }
 
     /// Whether the client says that it has this content (RFC 9110, 13.1.2: the comparison is weak).

@@ -13,7 +13,7 @@ use sandpipe_protocol::sse::encode_comment;
 use tokio::time::timeout;
 
 /// How long a stream may be silent: proxies close one that is so for long.
-const SILENCE: Duration = Duration::from_secs(15);
+const PING_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The `Cache-Control` of output: it may be more by the next time. It is not `no-store`, of which Chromium
 /// shows many a request as aborted whose answer a page has read to its end.
@@ -39,7 +39,7 @@ pub(super) fn respond_with(first: Bytes, source: impl Source) -> Response {
     let first: Result<Bytes, std::io::Error> = Ok(first);
     let rest = stream::unfold(Some(source), |source| async {
         let mut source = source?;
-        match timeout(SILENCE, source.next()).await {
+        match timeout(PING_INTERVAL, source.next()).await {
             Err(_) => Some((Ok(comment("ping")), Some(source))),
             Ok(Ok(Some(bytes))) => Some((Ok(bytes), Some(source))),
             Ok(Ok(None)) => None,

@@ -11,7 +11,7 @@ use sandpipe_protocol::{CreateExecRequest, ErrorBody, ExecItem, ExecStdout, sse:
 use super::{
     idempotency_key::KeyHeader,
     responses::{ApiErrors, Failed, NotJson, Stopping, TooLarge},
-    stream_output::Output,
+    stream_output::OutputStream,
 };
 use crate::{
     execs::Created,
@@ -77,7 +77,7 @@ pub(crate) async fn create_exec(
     let mut first = Vec::new();
     let item = serde_json::to_string(&item).map_err(ApiError::internal)?;
     encode_event(&mut first, "exec", &item);
-    let output = Output::of(&app, &exec, StartAfter(0)).await?;
+    let output = OutputStream::of(&app, &exec, StartAfter(0)).await?;
     Ok((status, event_stream::respond_with(first.into(), output)).into_response())
 }
 

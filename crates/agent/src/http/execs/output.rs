@@ -51,12 +51,12 @@ pub(crate) async fn get_exec_output(
     if tells_gaps && let Some(gap) = start.first_gap(spool) {
         return Err(ApiError::lost(gap));
     }
-    let output = Output { frames: EventReader::snapshot(spool, start), tells_gaps };
-    let body = stream::unfold(Step::Open(output), |step| async {
-        let (mut output, mut separator) = match step {
-            Step::Open(output) => (output, b'['),
-            Step::Going(output) => (output, b','),
-            Step::Over => return None,
+    let output = OutputArray { events: EventReader::snapshot(spool, start), tells_gaps };
+    let body = stream::unfold(ArrayState::Open(output), |state| async {
+        let (mut output, mut separator) = match state {
+            ArrayState::Open(output) => (output, b'['),
+            ArrayState::Going(output) => (output, b','),
+            ArrayState::Over => return None,
         };
         let mut json = Vec::new();
         match output.next().await {
@@ -66,19 +66,19 @@ pub(crate) async fn get_exec_output(
                     json.extend_from_slice(event);
                     separator = b',';
                 }
-                Some((Ok(Bytes::from(json)), Step::Going(output)))
+                Some((Ok(Bytes::from(json)), ArrayState::Going(output)))
             }
             Ok(None) => {
                 if separator == b'[' {
                     json.push(separator);
                 }
                 json.push(b']');
-                Some((Ok(json.into()), Step::Over))
+                Some((Ok(json.into()), ArrayState::Over))
             }
             // The connection is cut: JSON that ends early must not look whole.
             Err(error) => {
                 tracing::error!(%error, "an exec's output can't be read");
-                Some((Err(error), Step::Over))
+                Some((Err(error), ArrayState::Over))
             }
         }
     });
@@ -87,20 +87,20 @@ pub(crate) async fn get_exec_output(
 }
 
 /// How far the JSON array has come.
-enum Step {
-    Open(Output),
-    Going(Output),
+enum ArrayState {
+    Open(OutputArray),
+    Going(OutputArray),
     Over,
 }
 
-struct Output {
-    frames: EventReader,
+struct OutputArray {
+    events: EventReader,
     tells_gaps: bool,
 }
 
-impl Output {
+impl OutputArray {
     async fn next(&mut self) -> io::Result<Option<EventChunk>> {
-        while let Some(next) = self.frames.next().await? {
+        while let Some(next) = self.events.next().await? {
             match next {
                 NextEvents::Events(chunk) => return Ok(Some(chunk)),
                 // They were dropped after the answer had begun. A client that asks again is told so.

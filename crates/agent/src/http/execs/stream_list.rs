@@ -60,7 +60,7 @@ pub(crate) async fn stream_execs_list(
             return Err(ApiError::bad_request(message));
         }
     };
-    Ok(event_stream::respond(Lists {
+    Ok(event_stream::respond(ListStream {
         newest: app.registry.watch(),
         registry: app.registry,
         wants_changes,
@@ -81,7 +81,7 @@ pub(crate) enum ListEvent {
     Changes(ExecListChanges),
 }
 
-struct Lists {
+struct ListStream {
     registry: Arc<Registry>,
     /// The number of the newest change.
     newest: watch::Receiver<u64>,
@@ -96,7 +96,7 @@ struct Lists {
     over: watch::Receiver<bool>,
 }
 
-impl Source for Lists {
+impl Source for ListStream {
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
         if let Some(list) = &mut self.sending {
             let mut bytes = list.next()?.unwrap_or_default();
@@ -134,7 +134,7 @@ impl Source for Lists {
 const DATA: &[u8] = b"data: ";
 const END: &[u8] = b"\n\n";
 
-impl Lists {
+impl ListStream {
     /// The beginning of the next event; None where nothing is to be told.
     fn take_event(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(known) = self.known.as_mut().filter(|_| self.wants_changes) {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     /// The list as a reader has it after the next event, and whether that was the whole list.
-    async fn next(lists: &mut Lists, known: &mut BTreeMap<String, ExecItem>) -> bool {
+    async fn next(lists: &mut ListStream, known: &mut BTreeMap<String, ExecItem>) -> bool {
         let mut text = Vec::new();
         while !text.ends_with(END) {
             text.extend(lists.next().await.unwrap().expect("it goes on"));
@@ -218,7 +218,7 @@ mod tests {
             execs.push(create(&registry).await);
         }
         let (_over, over) = watch::channel(false);
-        let mut lists = Lists {
+        let mut lists = ListStream {
             newest: registry.watch(),
             registry: Arc::clone(&registry),
             wants_changes: true,

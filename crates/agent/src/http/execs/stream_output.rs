@@ -48,16 +48,16 @@ pub(crate) async fn stream_exec_output(
     ExecPath(exec): ExecPath,
     start: StartAfter,
 ) -> Result<Response, ApiError> {
-    Ok(event_stream::respond(Output::of(&app, &exec, start).await?))
+    Ok(event_stream::respond(OutputStream::of(&app, &exec, start).await?))
 }
 
 /// The events of one exec's output.
-pub(super) struct Output {
+pub(super) struct OutputStream {
     reader: Reader,
     tells_gaps: bool,
 }
 
-impl Output {
+impl OutputStream {
     pub(super) async fn of(app: &App, exec: &Exec, start: StartAfter) -> Result<Self, ApiError> {
         let spool = exec.output().await.map_err(ApiError::internal)?;
         let reader = Reader::follow(spool, start);
@@ -65,7 +65,7 @@ impl Output {
     }
 }
 
-impl Source for Output {
+impl Source for OutputStream {
     /// The spool holds the events as they are sent.
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
         while let Some(item) = self.reader.next().await? {

@@ -38,11 +38,11 @@ use crate::{
 };
 
 /// How often a ping goes out: proxies close a connection that is silent for long.
-const PING: Duration = Duration::from_secs(15);
+const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// How long the client may take to answer the last ping, and then to close its side.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// What the last ping carries, and its pong: those that go out before are empty.
-const LAST: &[u8] = b"last";
+const LAST_PING: &[u8] = b"last";
 
 /// Use an exec by WebSocket: its output from the beginning, its input, and its exit code.
 ///
@@ -81,25 +81,25 @@ pub(crate) async fn connect_to_exec(
     let spool = Arc::clone(exec.output().await.map_err(ApiError::internal)?);
     Ok(upgrade.on_upgrade(async move |socket| {
         let frames = EventReader::follow(&spool, start);
-        let output = Output { frames, tells_gaps, extended };
-        connect(socket, output, Client { exec, role, extended }).await;
+        let output = SocketOutput { frames, tells_gaps, extended };
+        connect(socket, output, FrameHandler { exec, role, extended }).await;
     }))
 }
 
-async fn connect(socket: WebSocket, output: Output, client: Client) {
+async fn connect(socket: WebSocket, output: SocketOutput, handler: FrameHandler) {
     let (mut sink, mut stream) = socket.split();
-    let end = converse(&mut sink, &mut stream, output, &client).await;
+    let end = exchange(&mut sink, &mut stream, output, &handler).await;
     let close = match end {
-        Ok(End::Exited) => {
+        Ok(CloseReason::Exited) => {
             CloseFrame { code: close_code::NORMAL, reason: "the process has ended".into() }
         }
-        Ok(End::Closed) => CloseFrame {
+        Ok(CloseReason::Closed) => CloseFrame {
             code: close_code::AWAY,
             reason: "the exec was deleted, or the agent stops".into(),
         },
-        Ok(End::Left) => {
+        Ok(CloseReason::ClientLeft) => {
             // RFC 6455, 5.5.1: a close frame is answered with one. Reading on sends it.
-            let _closed = timeout(CLOSE_PATIENCE, drain(&mut stream)).await;
+            let _closed = timeout(CLOSE_TIMEOUT, drain(&mut stream)).await;
             return;
         }
         Err(error) => {
@@ -108,7 +108,7 @@ async fn connect(socket: WebSocket, output: Output, client: Client) {
         }
     };
     // RFC 6455, 7.1.1: the server closes the connection after the client's close frame has come.
-    let _closed = timeout(CLOSE_PATIENCE, async {
+    let _closed = timeout(CLOSE_TIMEOUT, async {
         sink.send(Message::Close(Some(close))).await?;
         drain(&mut stream).await;
         Ok::<_, axum::Error>(())
@@ -116,24 +116,24 @@ async fn connect(socket: WebSocket, output: Output, client: Client) {
     .await;
 }
 
-/// Sends output and obeys frames until one side is at its end.
-async fn converse(
+/// Sends output and handles frames until one side is at its end.
+async fn exchange(
     sink: &mut SplitSink<WebSocket, Message>,
     stream: &mut SplitStream<WebSocket>,
-    output: Output,
-    client: &Client,
-) -> io::Result<End> {
+    output: SocketOutput,
+    handler: &FrameHandler,
+) -> io::Result<CloseReason> {
     let (frames, mut answered) = mpsc::channel(16);
-    let answers = Answers { frames, extended: output.extended };
-    let mut receiving = pin!(receive(stream, client, answers));
+    let answers = AnswerSender { frames, extended: output.extended };
+    let mut receiving = pin!(receive(stream, handler, answers));
     let end = tokio::select! {
         end = send(sink, output, &mut answered) => end?,
-        () = receiving.as_mut() => return Ok(End::Left),
+        () = receiving.as_mut() => return Ok(CloseReason::ClientLeft),
     };
     // What the client sent before it could know of the end is answered too: it has come when the
     // pong has (RFC 6455, 5.5.3). After the close frame nothing may be sent (5.5.1).
     let rest = async {
-        sink.send(Message::Ping(LAST.into())).await.map_err(io::Error::other)?;
+        sink.send(Message::Ping(LAST_PING.into())).await.map_err(io::Error::other)?;
         let answering = async {
             while let Some(answer) = answered.recv().await {
                 send_frame(sink, &answer).await?;
@@ -142,7 +142,7 @@ async fn converse(
         };
         tokio::join!(receiving, answering).1
     };
-    timeout(CLOSE_PATIENCE, rest).await.unwrap_or(Ok(()))?;
+    timeout(CLOSE_TIMEOUT, rest).await.unwrap_or(Ok(()))?;
     Ok(end)
 }
 
@@ -151,35 +151,35 @@ async fn drain(stream: &mut SplitStream<WebSocket>) {
     while let Some(Ok(_)) = stream.next().await {}
 }
 
-struct Output {
+struct SocketOutput {
     frames: EventReader,
     tells_gaps: bool,
     /// The feature `attach`.
     extended: bool,
 }
 
-/// Why the conversation is over.
-enum End {
+/// Why the WebSocket is closed.
+enum CloseReason {
     Exited,
     /// The output ended without an exit code.
     Closed,
     /// The client has closed the connection, or is gone.
-    Left,
+    ClientLeft,
 }
 
 async fn send(
     sink: &mut SplitSink<WebSocket, Message>,
-    mut output: Output,
+    mut output: SocketOutput,
     answers: &mut mpsc::Receiver<AgentFrame>,
-) -> io::Result<End> {
-    let mut ping = interval(PING);
+) -> io::Result<CloseReason> {
+    let mut ping = interval(PING_INTERVAL);
     loop {
         tokio::select! {
             next = output.frames.next() => match next? {
-                None => return Ok(End::Closed),
+                None => return Ok(CloseReason::Closed),
                 Some(NextEvents::Events(chunk)) => {
                     if send_output(sink, &chunk, output.extended).await? {
-                        return Ok(End::Exited);
+                        return Ok(CloseReason::Exited);
                     }
                 }
                 Some(NextEvents::Gap(gap)) if output.tells_gaps => {
@@ -226,77 +226,81 @@ async fn send_frame(
     sink.send(message).await.map_err(io::Error::other)
 }
 
-/// Whose frames are obeyed, and for which exec.
-struct Client {
+/// Does what the client's frames ask of an exec.
+struct FrameHandler {
     exec: Arc<Exec>,
     role: Role,
     /// The feature `attach`.
     extended: bool,
 }
 
-/// Obeys the client's frames until it closes the connection or has answered the last ping. What can't
-/// be obeyed is told, and the connection stays.
+/// Handles the client's frames until it closes the connection or has answered the last ping. What can't
+/// be done is answered with an error, and the connection stays.
 ///
 /// Input only gets its place here: while it waits for the process what follows it is read, and it is
 /// delivered also when the client leaves. Where there is no room for more, it is refused if it asks
 /// for an answer. A client that does not would not know what is missing: its connection waits.
-async fn receive(stream: &mut SplitStream<WebSocket>, client: &Client, answers: Answers) {
+async fn receive(
+    stream: &mut SplitStream<WebSocket>,
+    handler: &FrameHandler,
+    answers: AnswerSender,
+) {
     let (queued, waiting) = mpsc::unbounded_channel();
-    tokio::spawn(tell_of_input(waiting, answers.clone()));
+    tokio::spawn(answer_input(waiting, answers.clone()));
     while let Some(Ok(message)) = stream.next().await {
         let (id, outcome) = match message {
-            Message::Text(text) => client.obey(&text).await,
+            Message::Text(text) => handler.handle(&text).await,
             Message::Binary(_) => (None, Err(ApiError::bad_request("a frame must be text"))),
-            Message::Pong(payload) if payload == LAST => return,
+            Message::Pong(payload) if payload == LAST_PING => return,
             Message::Close(_) => return,
             Message::Ping(_) | Message::Pong(_) => continue,
         };
-        let told = match outcome {
-            Ok(Obeyed::Queued(input)) => {
-                let told = queued.send((id, input)).is_ok();
+        let is_sent = match outcome {
+            Ok(Handled::Queued(input)) => {
+                let is_sent = queued.send((id, input)).is_ok();
                 // Others get their turn: reading must not run ahead of what writes and answers, and
                 // find no room although the process reads.
                 yield_now().await;
-                told
+                is_sent
             }
-            Ok(Obeyed::Done) => answers.tell(id, Ok(())).await,
-            Err(error) => answers.tell(id, Err(error)).await,
+            Ok(Handled::Done) => answers.send(id, Ok(())).await,
+            Err(error) => answers.send(id, Err(error)).await,
         };
-        if !told {
+        if !is_sent {
             return;
         }
     }
 }
 
-/// Tells what becomes of input, until nobody is there to be told.
+/// Answers what becomes of input, until nobody is there to get it.
 ///
 /// What waits here has its room in the exec's queue, so it is bounded.
-async fn tell_of_input(
+async fn answer_input(
     mut waiting: mpsc::UnboundedReceiver<(Option<u32>, Queued)>,
-    answers: Answers,
+    answers: AnswerSender,
 ) {
     while let Some((id, input)) = waiting.recv().await {
         let outcome = tokio::select! {
             outcome = input.taken() => outcome.map_err(ApiError::from),
             () = answers.frames.closed() => return,
         };
-        if !answers.tell(id, outcome).await {
+        if !answers.send(id, outcome).await {
             return;
         }
     }
 }
 
-/// The way of the answers to the client.
+/// Sends answers to the client.
 #[derive(Clone)]
-struct Answers {
+struct AnswerSender {
     frames: mpsc::Sender<AgentFrame>,
     /// The feature `attach`.
     extended: bool,
 }
 
-impl Answers {
-    /// Tells what became of a frame; says whether anyone is there to be told.
-    async fn tell(&self, id: Option<u32>, outcome: Result<(), ApiError>) -> bool {
+impl AnswerSender {
+    /// Answers what became of a frame; returns whether anyone is there to get it.
+    async fn send(&self, id: Option<u32>, outcome: Result<(), ApiError>) -> bool {
         let answer = match (outcome, id) {
             (Ok(()), None) => return true,
             (Ok(()), Some(id)) => AgentFrame::Done { id },
@@ -310,19 +314,19 @@ impl Answers {
 }
 
 /// What became of a frame.
-enum Obeyed {
+enum Handled {
     Done,
     /// Whether the process takes it will be seen.
     Queued(Queued),
 }
 
-impl Client {
-    /// Obeys a frame; also gives the number that it is to be answered with.
-    async fn obey(&self, text: &str) -> (Option<u32>, Result<Obeyed, ApiError>) {
+impl FrameHandler {
+    /// Handles a frame; also returns the number that it is to be answered with.
+    async fn handle(&self, text: &str) -> (Option<u32>, Result<Handled, ApiError>) {
         match serde_json::from_str(text) {
             Ok(ClientMessage { frame, id }) => {
                 let id = id.filter(|_| self.extended);
-                (id, self.carry_out(frame, id.is_some()).await)
+                (id, self.execute(frame, id.is_some()).await)
             }
             Err(error) => {
                 let error = format!("a frame is not one of input, resize and ping: {error}");
@@ -332,7 +336,7 @@ impl Client {
         }
     }
 
-    async fn carry_out(&self, frame: ClientFrame, answered: bool) -> Result<Obeyed, ApiError> {
+    async fn execute(&self, frame: ClientFrame, answered: bool) -> Result<Handled, ApiError> {
         if self.role == Role::ReadOnly && !matches!(frame, ClientFrame::Ping) {
             let message = "the token is read-only: it may watch, not write";
             return Err(ApiError::new(StatusCode::FORBIDDEN, message));
@@ -345,12 +349,12 @@ impl Client {
                 } else {
                     self.exec.write_when_there_is_room(bytes).await
                 };
-                return Ok(Obeyed::Queued(queued?));
+                return Ok(Handled::Queued(queued?));
             }
             ClientFrame::Resize(size) => self.exec.resize(size)?,
             ClientFrame::Ping => {}
         }
-        Ok(Obeyed::Done)
+        Ok(Handled::Done)
     }
 }
 
