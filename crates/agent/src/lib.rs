@@ -1,7 +1,20 @@
-//! The native agent of Sandpipe: runs commands beside an HTTP interface.
+//! The native agent of Sandpipe: it runs commands on the machine that it is on, and is used over HTTP.
 //!
-//! The interface is the `OpenAPI` document that it serves at `/openapi.json`. [`run`] is the whole
-//! program; [`Agent::app`] is its interface without a socket.
+//! [`run`] is the whole program; [`Agent::app`] is its interface without a socket, which is the `OpenAPI` document that it serves at
+//! `/openapi.json`. Beneath that there is a folder for each concern:
+//!
+//! - `server/` accepts connections, limits how many there are, and closes those that keep the agent waiting.
+//! - `http/` has a handler for each path: it reads the request, and writes what `execs/` returns.
+//! - `execs/` has an `Exec` for each command that was asked for, and the `Registry` of all of them, which outlives the agent on
+//!   disk.
+//! - `process/` starts processes, reads their pipes, signals their groups and reaps them.
+//! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
+//!
+//! A command goes through them so: `POST /api/v1/execs` makes an `Exec` of the request (`Registry::create`) and starts it on a thread of
+//! its own (`process::spawn`). That thread then reads the process's pipes (`OutputPipes`), hands the bytes to a `Collector`, which
+//! appends events to the exec's `Spool`, and ends the exec with the exit code that the `Reaper` has for it. Whoever asks for the output,
+//! at whatever time, has a `Reader` of the spool, which follows it to its end. So a slow client holds up neither the process nor
+//! another client.
 
 mod agent;
 mod blocking;

@@ -1,7 +1,15 @@
-//! What the Sandpipe client and agent share, defined once: the wire types of the agent's HTTP
-//! interface, and Server-Sent Events.
+//! What the Sandpipe client and its agent share, defined once. Nothing here performs I/O or looks at a clock.
 //!
-//! Nothing here performs I/O or looks at a clock.
+//! - The types of the agent's HTTP interface: [`CreateExecRequest`] is what a client sends, [`ExecItem`] an exec as it is listed,
+//!   [`ExecStdout`] an event of output, [`ErrorBody`] every error. The agent reads and writes them with serde; the client, which
+//!   is downloaded, with the smaller [`json`].
+//! - How they travel: Server-Sent Events ([`sse`]), a JSON array that arrives in parts ([`json_array`]), and the frames of a
+//!   WebSocket ([`websocket`]).
+//! - What is fast enough for output: [`OutputEvent`] reads an event without copying its text, [`write_output`] writes one, by
+//!   [`json_string`] and [`blocks`].
+//!
+//! A client feeds the bytes of a response to an [`sse::Decoder`], or to [`json_array::Elements`], and reads each event that it hands over
+//! as an [`OutputEvent`].
 
 pub mod blocks;
 mod create;

@@ -1,7 +1,7 @@
 //! Text as JavaScript keeps it: Latin-1 as long as that will do, else UTF-16.
 //!
-//! Built here, it becomes a string without a UTF-8 decoder, which takes longer than all else that is
-//! done with output.
+//! A [`Text`] grows by UTF-8 or by the strings of JSON, and gives its [`Units`], of which the host makes a JavaScript string: without a UTF-8
+//! decoder, which takes longer than all else that is done with output. A [`Mark`] is a place in it to go back to.
 
 mod utf_8;
 

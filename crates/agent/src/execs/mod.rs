@@ -1,4 +1,13 @@
-//! Execs: the commands that were asked for, and what has become of them.
+//! Execs: the commands that were asked for, and what has become of them. One operation a file.
+//!
+//! An [`Exec`] is one command: its description, its state, its [`Spool`](crate::output::Spool) and its directory on disk. The [`Registry`]
+//! has all of them, by id and in the order of creation. `create.rs` adds one, once for each [`IdempotencyKey`]; `start.rs` starts its
+//! process on a thread of its own, on which `observe.rs` then brings the output to the spool, and at the end the exit code.
+//! `stdin.rs`, `signal.rs`, `stop.rs` and `delete.rs` are what clients do to it meanwhile.
+//!
+//! Each exec tells the `Bookkeeping` what changes: `changes.rs` keeps it for clients that follow the list, `ended.rs` decides which
+//! execs have to go, and `retain.rs` removes them. What an agent that starts later has to know is an `ExecRecord` in the exec's
+//! directory (`write_record.rs`) and a line of the index of ended execs (`index_file.rs`); `recover.rs` reads both.
 
 mod bookkeeping;
 mod changes;

@@ -1,4 +1,9 @@
-//! The HTTP interface.
+//! The HTTP interface: a handler for each path, made with axum.
+//!
+//! [`router`] puts it together. A request passes the check of its host (`host.rs`), then CORS, then the check of its token (`auth.rs`), before
+//! its handler gets it; the handlers of execs are in `execs/`, one operation a file. They share an [`App`]. What is wrong with a
+//! request is an `ApiError`, whose body is JSON; `body.rs` reads bodies with a bound, and `event_stream.rs` writes Server-Sent
+//! Events.
 
 mod auth;
 mod body;

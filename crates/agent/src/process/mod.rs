@@ -1,5 +1,11 @@
-//! Processes: how one is started, as whom, in which group, how it is reaped, and how its pipes are
-//! read.
+//! Processes: how one is started, as which user, in which group, how its pipes are read, and how it is reaped.
+//!
+//! A [`Launch`] is a request that was checked, with what it leaves open taken from the [`SpawnDefaults`]. [`spawn`] makes a [`Process`] of it:
+//! between fork and exec a `Child` becomes what the `Launch` says, by system calls alone. A process leads a [`Group`], which is what
+//! signals are sent to; with a terminal, that is its whole session. [`OutputPipes`] reads what it writes, in the order in which it
+//! arrives. The [`Reaper`] waits for every child of the agent, and sends each exit code to whoever started the process.
+//!
+//! The agent may be killed itself: then the guardian (`guardian/`) kills what it leaves behind.
 
 mod child;
 mod end_of_input;

@@ -1,8 +1,11 @@
-//! Connections: how they are taken, counted, and how they end.
+//! Connections: how they are accepted and counted, and how they end.
 //!
-//! [`ConnectionLimits`](places::ConnectionLimits) decides who gets a place, [`Progress`](progress::Progress) how long a
-//! connection may keep the agent waiting; [`Connections`] and [`Connection`](connection::Connection)
-//! carry that out.
+//! [`serve`] takes connections from the socket that [`listen`] opens, and has hyper speak HTTP over each. A
+//! [`Connection`](connection::Connection) is the stream of bytes beneath that: it notes in its
+//! [`ConnectionState`](state::ConnectionState) how far it is, and ends where its client keeps it waiting for too long.
+//! [`Progress`](progress::Progress) decides how long that is, [`ConnectionLimits`](places::ConnectionLimits) which connection has to
+//! go when there are too many; neither does any I/O. [`Connections`] has the states of all. A handler finds the [`Peer`] of its
+//! request in the request's extensions.
 
 mod connection;
 mod connections;

@@ -1,3 +1,5 @@
+//! An event of output: [`ExecStdout`] as a value, [`OutputEvent`] read from JSON without a copy of its text, and [`write_output`].
+
 mod read;
 mod write;
 

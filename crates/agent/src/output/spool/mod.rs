@@ -1,5 +1,9 @@
-//! One exec's output on disk: its events, already encoded as they go to the readers, in segment
-//! files of which the oldest is dropped when there are too many.
+//! One exec's output on disk: its events, encoded as they are sent to readers, in segment files of which the oldest is dropped
+//! when there are too many.
+//!
+//! `write.rs` appends, `recover.rs` finds out what an earlier agent has left. An `Index` in memory knows the segments and the positions of
+//! some events in each, and decides when a segment is full and which one goes; it does no I/O. A watch channel has the
+//! [`Progress`], by which readers wait for more.
 
 mod event;
 #[cfg(feature = "fuzz")]
