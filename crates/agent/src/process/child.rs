@@ -12,7 +12,7 @@ use rustix::{
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin},
 };
 
-use super::{limits::FileLimit, program::Program, reaper::Registration, user::Credentials};
+use super::{guardian::Registration, limits::FileLimit, program::Program, user::Credentials};
 
 /// The stack that a process has until its program is executed: it calls nothing deep.
 const STACK: usize = 32 * 1024;

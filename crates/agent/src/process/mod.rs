@@ -8,6 +8,7 @@
 //! The agent may be killed itself: then the guardian (`guardian/`) kills what it leaves behind.
 
 mod child;
+mod child_table;
 mod end_of_input;
 mod exit;
 mod exit_code;

@@ -7,9 +7,11 @@
 //! pipe open until then.
 
 mod messages;
+mod registration;
 mod start;
 mod watch;
 
 pub(super) use messages::{GroupId, Message, report};
+pub(super) use registration::Registration;
 pub(super) use start::Guardian;
 pub use watch::{guard, is_guardian};
