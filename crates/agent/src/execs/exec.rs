@@ -249,7 +249,7 @@ impl Exec {
         self.set_over(state, status, Some(exit_code), at, bytes);
     }
 
-    /// Its process is out of sight, and is stopped: the exit code will never be known, and no more
+    /// Its process can't be observed any more, and is stopped: the exit code will never be known, and no more
     /// output comes. It writes to disk, so it may block; all else is done before, and takes nothing that
     /// could be missing.
     ///

@@ -38,8 +38,10 @@ pub(crate) enum InputError {
     NotInteractive(String),
     #[error("exec {0} has closed its standard input")]
     Closed(String),
-    #[error("exec {0} was stopped when the agent lost sight of it: it takes no input")]
-    Lost(String),
+    #[error(
+        "exec {0} was stopped because the agent could not observe it any more: it takes no input"
+    )]
+    Unobserved(String),
     #[error("the standard input of exec {0} has been ended by an \"eof\"")]
     AtEnd(String),
     #[error(
@@ -133,7 +135,7 @@ impl Exec {
         match (state.status.clone(), state.exit_code) {
             (ExecStatus::Created, _) => InputError::NotStarted(id),
             (_, Some(exit_code)) => InputError::Ended { id, exit_code },
-            (ExecStatus::Stopped, None) => InputError::Lost(id),
+            (ExecStatus::Stopped, None) => InputError::Unobserved(id),
             _ if !self.description.interactive => InputError::NotInteractive(id),
             _ if self.input_ended.load(Ordering::Acquire) => InputError::AtEnd(id),
             _ => InputError::Closed(id),
