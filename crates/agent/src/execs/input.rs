@@ -13,7 +13,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
 };
 
-use crate::process::{EndOfInput, watch};
+use crate::process::EndOfInput;
 
 /// The most bytes that wait for a process to read them: no request is larger.
 pub(super) const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
@@ -91,7 +91,7 @@ impl Input {
         ended: impl Future + Send + 'static,
         at_end: Arc<AtomicBool>,
     ) -> io::Result<Self> {
-        let fd = watch(fd, Interest::WRITABLE)?;
+        let fd = watch(fd)?;
         let (requests, queue) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             tokio::select! {
@@ -125,6 +125,15 @@ impl Input {
         self.requests.send(request).map_err(|_| Closed)?;
         Ok(PendingInput { done: answer, _room: room })
     }
+}
+
+/// Lets the runtime watch a descriptor. It needs the runtime's context.
+fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: the descriptor must stay open and the same as long as the runtime watches it. It is
+    // owned here, and nothing gives out a mutable reference to it.
+    #[allow(unsafe_code)]
+    let watched = unsafe { AsyncFd::register_with_interest(fd, Interest::WRITABLE) };
+    Ok(watched?)
 }
 
 async fn serve(

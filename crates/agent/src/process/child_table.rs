@@ -9,7 +9,7 @@ use nix::{libc, unistd::Pid};
 use tokio::sync::oneshot;
 
 use super::{
-    exit::Exited,
+    exit::ExitSender,
     group::{Group, Scope},
     guardian::{GroupId, Guardian, Message, Registration, report},
     wait::{next_ended, reap},
@@ -59,7 +59,7 @@ enum GuardianState {
 #[derive(Debug)]
 struct Leader {
     tracked: TrackedGroup,
-    exited: Exited,
+    exited: ExitSender,
 }
 
 impl GuardianState {
@@ -130,7 +130,7 @@ impl ChildTable {
             let _dead = report(guardian.pipe(), Message::Led(group_id, pid, scope));
         }
         let group = Arc::new(Group::led_by(pid, scope));
-        let (exited, exit) = Exited::new(waker);
+        let (exited, exit) = ExitSender::new(waker);
         let tracked = TrackedGroup { group: Arc::clone(&group), group_id };
         self.leaders.insert(pid, Leader { tracked, exited });
         Ok((group, exit))
@@ -155,7 +155,7 @@ impl ChildTable {
             self.orphaned.push(TrackedGroup { group, group_id });
         }
         if let Some(code) = code {
-            leader.exited.tell(code);
+            leader.exited.send(code);
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
         table.orphaned.push(tracked());
         assert_eq!(table.ended(true), []);
         table.orphaned.clear();
-        let (exited, _exit) = Exited::new(waker());
+        let (exited, _exit) = ExitSender::new(waker());
         table.leaders.insert(pid, Leader { tracked: tracked(), exited });
         assert_eq!(table.ended(false), [pid]);
 

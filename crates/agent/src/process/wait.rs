@@ -1,9 +1,7 @@
 use std::mem::MaybeUninit;
 
 use nix::{errno::Errno, libc, unistd::Pid};
-use rustix::process::WaitOptions;
-
-use super::exit_code::exit_code;
+use rustix::process::{WaitOptions, WaitStatus};
 
 /// A child that has ended, of all or of those that `which` and `id` say (POSIX, waitid). It is left as
 /// it is: its number can't be given away before it is reaped.
@@ -39,4 +37,12 @@ pub(super) fn reap(pid: Pid) -> Option<i32> {
             Err(_) => return None,
         }
     }
+}
+
+/// The exit code that a shell would report: the process's own, or 128 + N after death by signal N
+/// (POSIX, Shell Command Language, 2.8.2). `None` for what is not an end.
+///
+/// The signal is a number here: the real-time ones have no names.
+fn exit_code(status: WaitStatus) -> Option<i32> {
+    status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal))
 }
