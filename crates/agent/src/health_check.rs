@@ -47,7 +47,7 @@ pub fn check_health(address: SocketAddr) -> Result<(), HealthCheckError> {
     }
 }
 
-/// Gives the first line of the answer.
+/// Returns the first line of the answer.
 fn ask(address: SocketAddr) -> io::Result<String> {
     let mut connection = TcpStream::connect_timeout(&address, TIMEOUT)?;
     connection.set_read_timeout(Some(TIMEOUT))?;

@@ -77,7 +77,7 @@ const STICKY: u32 = 0o1000;
 /// How many links a path may lead through, as with Linux (`path_resolution(7)`).
 const MAX_LINKS: u32 = 40;
 
-/// Checks a directory, which is open as `directory`, and what leads to it; gives its canonical path.
+/// Checks a directory, which is open as `directory`, and what leads to it; returns its canonical path.
 ///
 /// # Errors
 /// The outer one: the system does not say.
@@ -99,7 +99,7 @@ pub(crate) fn check_directory(
 }
 
 /// Checks the directories and links that lead to what is open, as OpenSSH does it with a user's files
-/// (`sshd_config(5)`, `StrictModes`); gives its canonical path. A directory like `/tmp` is good enough to lead
+/// (`sshd_config(5)`, `StrictModes`); returns its canonical path. A directory like `/tmp` is good enough to lead
 /// there.
 ///
 /// # Errors

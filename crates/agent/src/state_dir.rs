@@ -134,7 +134,7 @@ fn remove_all(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a directory that only its owner may enter; says whether there was none.
+/// Makes a directory that only its owner may enter; returns whether there was none.
 fn make(path: &Path) -> io::Result<bool> {
     if let Some(parent) = path.parent() {
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;

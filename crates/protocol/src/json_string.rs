@@ -10,7 +10,7 @@ use crate::blocks::{first_marked, split_block};
 pub struct JsonString<'a>(&'a [u8]);
 
 impl<'a> JsonString<'a> {
-    /// Reads a string at the beginning of `json`; also gives what is behind it. None stands for what is
+    /// Reads a string at the beginning of `json`; also returns what is behind it. None stands for what is
     /// no string, and for one with half of a surrogate pair in an escape, even if the other half
     /// follows.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Text as JavaScript keeps it: Latin-1 as long as that will do, else UTF-16.
 //!
-//! A [`Text`] grows by UTF-8 or by the strings of JSON, and gives its [`Units`], of which the host makes a JavaScript string: without a UTF-8
+//! A [`Text`] grows by UTF-8 or by the strings of JSON, and has its [`Units`], of which the host makes a JavaScript string: without a UTF-8
 //! decoder, which takes longer than all else that is done with output. A [`Mark`] is a place in it to go back to.
 
 mod utf_8;
@@ -85,7 +85,7 @@ impl Text {
     }
 
     /// Appends what the JSON string at the beginning of `json` stands for (RFC 8259, section 7), and
-    /// gives what is behind it. What is no UTF-8 in it becomes U+FFFD.
+    /// returns what is behind it. What is no UTF-8 in it becomes U+FFFD.
     ///
     /// None stands for what is no string, and for one with half of a surrogate pair in an escape, even
     /// if the other half follows: nothing is appended then.
@@ -103,7 +103,7 @@ impl Text {
         self.push::<false>(text);
     }
 
-    /// Appends up to the end, or the closing quote if it is `JSON`; gives what is behind that.
+    /// Appends up to the end, or the closing quote if it is `JSON`; returns what is behind that.
     fn push<'a, const JSON: bool>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
         // No byte becomes more than one unit, and the last block is written whole.
         let room = self.end.length + text.len() + size_of::<Block>();
@@ -151,7 +151,7 @@ trait Unit: Copy {
     /// The one or two units of a character; none where it has none.
     fn encode(char: char) -> Option<(Self, Option<Self>)>;
 
-    /// Copies characters of three bytes from the beginning of `text`, as long as it has several, and gives
+    /// Copies characters of three bytes from the beginning of `text`, as long as it has several, and returns
     /// their number.
     fn copy_three_byte_chars(_text: &[u8], _units: &mut [Self]) -> usize {
         0
@@ -288,7 +288,7 @@ fn special<const JSON: bool>(text: &[u8]) -> Special<'_> {
     }
 }
 
-/// Copies what stands for itself at the beginning of `text`, and gives its length. What is behind that
+/// Copies what stands for itself at the beginning of `text`, and returns its length. What is behind that
 /// in `units` may be overwritten.
 #[inline]
 fn copy_plain<T: Unit, const JSON: bool>(text: &[u8], units: &mut [T]) -> usize {

@@ -60,7 +60,7 @@ pub(crate) enum Created {
 
 impl Registry {
     /// Creates an exec and starts it, unless it is to wait. With a key that stands for an exec
-    /// already, it gives that one.
+    /// already, it returns that one.
     ///
     /// The caller lets it run to its end.
     pub(crate) async fn create(

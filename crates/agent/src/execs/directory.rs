@@ -86,7 +86,7 @@ impl Directory {
         Ok(size)
     }
 
-    /// Writes the record, and gives its size; None where the directory is being removed. At any moment the
+    /// Writes the record, and returns its size; None where the directory is being removed. At any moment the
     /// old one or the new one is there, whole.
     pub(super) fn write(&self, record: &ExecRecord) -> io::Result<Option<u64>> {
         let mut state = self.state();

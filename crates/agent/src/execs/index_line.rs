@@ -71,7 +71,7 @@ pub(super) fn read_lines(
     Ok(())
 }
 
-/// Copies what is to be kept of the lines, and gives the number of lines.
+/// Copies what is to be kept of the lines, and returns the number of lines.
 pub(super) fn copy_lines(
     from: &mut impl BufRead,
     to: &mut impl Write,

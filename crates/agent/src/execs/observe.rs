@@ -86,7 +86,7 @@ enum ObserverError {
 }
 
 impl<C: Collect> OutputPump<C> {
-    /// Takes output until the process has ended, and gives its exit code.
+    /// Takes output until the process has ended, and returns its exit code.
     fn collect(&mut self, exec: &Exec) -> Result<i32, ObserverError> {
         let mut readable = true;
         loop {
@@ -133,7 +133,7 @@ impl<C: Collect> OutputPump<C> {
     }
 }
 
-/// Says whether it went well.
+/// Returns whether it went well.
 fn note(exec: &Exec, result: io::Result<()>) -> bool {
     result
         .inspect_err(

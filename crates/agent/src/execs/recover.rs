@@ -85,7 +85,7 @@ struct Recovery<'a> {
 }
 
 impl Recovery<'_> {
-    /// Gives whether the line says anything that is still to be known.
+    /// Returns whether the line says anything that is still to be known.
     fn take_line(&mut self, line: IndexLine) -> bool {
         match line {
             IndexLine::Ended(mut entry) => {
@@ -125,7 +125,7 @@ impl Recovery<'_> {
         self.registry.keys().restore(creation, id, created.age(self.now));
     }
 
-    /// An exec that is there. Gives whether it can be: it is not where another has its number.
+    /// An exec that is there. Returns whether it can be: it is not where another has its number.
     fn take_over(&mut self, entry: IndexEntry, is_indexed: bool) -> bool {
         let removal = entry.removal();
         let IndexEntry { record, at, bytes } = entry;

@@ -61,7 +61,7 @@ impl Registry {
         self.execs().by_id.get(id).cloned()
     }
 
-    /// Adds an exec of an earlier agent, unless there is one of that number; gives whether it did.
+    /// Adds an exec of an earlier agent, unless there is one of that number; returns whether it did.
     pub(super) fn insert_recovered(&self, exec: Exec) -> bool {
         let mut execs = self.execs();
         if execs.by_number.contains_key(&exec.number) {
@@ -72,7 +72,7 @@ impl Registry {
         true
     }
 
-    /// Adds what is no exec and is removed like one, when all are there that have a number; gives its number.
+    /// Adds what is no exec and is removed like one, when all are there that have a number; returns its number.
     pub(super) fn insert_unreadable(&self, directory: Directory) -> u64 {
         let mut execs = self.execs();
         execs.count += 1;
@@ -108,7 +108,7 @@ impl Registry {
         self.bookkeeping().ended_execs().remove(exec.number);
     }
 
-    /// Takes no more execs; gives those that there are.
+    /// Takes no more execs; returns those that there are.
     pub(super) fn refuse_new(&self) -> Vec<Arc<Exec>> {
         self.execs().stopping = true;
         self.bookkeeping().wake();

@@ -51,7 +51,7 @@ impl Registry {
         self.bookkeeping().ended_execs().hold(due.number, hold, Instant::now() + RETRY_INTERVAL);
     }
 
-    /// The same; gives why it can't go.
+    /// The same; returns why it can't go.
     async fn try_expire(&self, due: DueExec) -> Result<Option<Hold>, NotRun> {
         let Some(exec) = self.by_number(due.number) else {
             if let Some(directory) = self.take_unreadable(due.number) {

@@ -186,7 +186,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
     }
 }
 
-/// Gives what it takes to observe the process.
+/// Returns what it takes to observe the process.
 fn set_running(exec: &Arc<Exec>, process: Process) -> Observer {
     let Process { group, exit, output, input, terminal, descriptors } = process;
     let pid = group.id().as_raw().unsigned_abs();

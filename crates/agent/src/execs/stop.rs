@@ -125,10 +125,10 @@ async fn signal(exec: &Exec, signals: &'static [Signal]) {
     }
 }
 
-async fn gone_within(exec: &Exec, patience: Duration) -> bool {
+async fn gone_within(exec: &Exec, limit: Duration) -> bool {
     let group = exec.state().group.clone();
     match group {
-        Some(group) => group.gone_within(patience).await,
+        Some(group) => group.gone_within(limit).await,
         None => true,
     }
 }

@@ -33,7 +33,7 @@ impl Exec {
         self.directory.unreserve_end();
     }
 
-    /// Writes down that it has ended at that time, and makes room in memory. Gives how many bytes it takes on
+    /// Writes down that it has ended at that time, and makes room in memory. Returns how many bytes it takes on
     /// disk. It may block.
     pub(super) fn write_end(
         &self,

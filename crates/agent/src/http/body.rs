@@ -76,7 +76,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// Reads a body, and of one that is too large, or for which there is no memory, some more than is kept: a
 /// client that is still sending when the connection closes may never see the answer (RFC 9112, 9.6).
 ///
-/// Also gives the memory for what is made of it.
+/// Also returns the memory for what is made of it.
 async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
     let mut chunks = body.into_data_stream();
     let mut kept = Vec::new();

@@ -21,7 +21,7 @@ pub(super) const NOT_CACHED: &str = "no-cache";
 
 /// Where the bytes of an event stream come from.
 pub(super) trait Source: Send + 'static {
-    /// Gives the next bytes; `None` ends the stream. Nothing may be lost when the future is dropped
+    /// Returns the next bytes; `None` ends the stream. Nothing may be lost when the future is dropped
     /// before it is done.
     fn next(&mut self) -> impl Future<Output = std::io::Result<Option<Bytes>>> + Send;
 }

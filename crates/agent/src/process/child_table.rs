@@ -89,7 +89,7 @@ impl ChildTable {
         }
     }
 
-    /// From now on only members of known groups are reaped. Gives what the new process is known by.
+    /// From now on only members of known groups are reaped. Returns what the new process is known by.
     pub(super) fn begin_start(&mut self, scope: Scope) -> (GroupId, Option<Registration>) {
         self.replace_dead_guardian();
         self.starting += 1;
@@ -198,7 +198,7 @@ impl ChildTable {
         }
     }
 
-    /// Forgets the groups without a leader of which no process is left; says whether others remain.
+    /// Forgets the groups without a leader of which no process is left; returns whether others remain.
     pub(super) fn forget_gone(&mut self) -> bool {
         self.forget_orphaned(Group::is_gone);
         !self.orphaned.is_empty()

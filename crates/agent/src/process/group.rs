@@ -149,12 +149,12 @@ impl Group {
         if stage == Stage::Led || rest { stage } else { Stage::Gone }
     }
 
-    /// Waits until no member is left, for at most `patience`; says whether that came true.
+    /// Waits until no member is left, for at most `limit`; returns whether that came true.
     ///
     /// The system reports the end of a group in no way at all, so this polls. Members that are dead
     /// do not hold it up: the agent reaps the orphans.
-    pub(crate) async fn gone_within(self: &Arc<Self>, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
+    pub(crate) async fn gone_within(self: &Arc<Self>, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
         let mut pause = Duration::from_millis(1);
         while !self.with(Self::is_gone).await.unwrap_or(false) {
             if Instant::now() >= deadline {

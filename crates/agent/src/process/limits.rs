@@ -58,23 +58,23 @@ pub(crate) struct DescriptorPermit {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the agent may have {limit} open files, and commands that run, or whose output is held open, take the \
-     {most} that it has for them: stop some, or start it with a higher limit (ulimit -n)"
+     {max} that it has for them: stop some, or start it with a higher limit (ulimit -n)"
 )]
 pub(crate) struct TooManyDescriptors {
-    most: usize,
+    max: usize,
     limit: usize,
 }
 
 impl DescriptorPermit {
     /// Takes the descriptors of one more, whose standard input stays open or doesn't.
     pub(super) fn acquire(limit: FileLimit, has_input: bool) -> Result<Self, TooManyDescriptors> {
-        let most = limit.of_processes();
+        let max = limit.of_processes();
         let descriptors = PER_PROCESS + if has_input { INPUT } else { 0 };
-        let more = |taken: usize| Some(taken + descriptors).filter(|taken| *taken <= most);
+        let more = |taken: usize| Some(taken + descriptors).filter(|taken| *taken <= max);
         TAKEN
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
             .map(|_| Self { descriptors })
-            .map_err(|_| TooManyDescriptors { most, limit: limit.share(1) })
+            .map_err(|_| TooManyDescriptors { max, limit: limit.share(1) })
     }
 
     /// From now on it takes no more than so many: the rest is given back.
@@ -97,15 +97,15 @@ mod tests {
 
     #[test]
     fn processes_leave_connections_and_what_they_read_their_descriptors() {
-        let most = |hard| FileLimit { soft: 0, hard }.of_processes();
-        assert_eq!((most(1024), most(4096)), (480, 2016));
-        assert_eq!(most(1024) / (PER_PROCESS + INPUT), 96);
+        let max = |hard| FileLimit { soft: 0, hard }.of_processes();
+        assert_eq!((max(1024), max(4096)), (480, 2016));
+        assert_eq!(max(1024) / (PER_PROCESS + INPUT), 96);
         for hard in 128..10_000 {
             let connections = FileLimit { soft: 0, hard }.share(4);
-            let all = 2 * connections + OWN + most(hard);
+            let all = 2 * connections + OWN + max(hard);
             assert!(all <= usize::try_from(hard).unwrap(), "{all} of {hard}");
         }
-        assert_eq!(most(16), PER_PROCESS + INPUT);
-        assert!(most(rlim_t::MAX) > 1 << 50);
+        assert_eq!(max(16), PER_PROCESS + INPUT);
+        assert!(max(rlim_t::MAX) > 1 << 50);
     }
 }

@@ -158,7 +158,7 @@ fn each_round(rounds: &mpsc::Receiver<oneshot::Sender<bool>>, reap: fn() -> bool
     }
 }
 
-/// Reaps what has ended; says whether to look again soon: a group is left that has lost its leader, or
+/// Reaps what has ended; returns whether to look again soon: a group is left that has lost its leader, or
 /// not all were looked at.
 fn reap_all() -> bool {
     let mut table = lock();

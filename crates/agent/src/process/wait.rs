@@ -27,7 +27,7 @@ pub(super) fn next_ended(which: libc::idtype_t, id: Option<Pid>) -> Option<Pid> 
     }
 }
 
-/// Reaps a child that has ended, and gives its exit code.
+/// Reaps a child that has ended, and returns its exit code.
 pub(super) fn reap(pid: Pid) -> Option<i32> {
     let pid = rustix::process::Pid::from_raw(pid.as_raw());
     loop {

@@ -79,7 +79,7 @@ impl Connection {
         }
     }
 
-    /// Gives what the socket says on a write, once it is seen how far the client is.
+    /// Returns what the socket says on a write, once it is seen how far the client is.
     fn poll_written(
         &mut self,
         context: &mut Context<'_>,

@@ -130,7 +130,7 @@ impl Connections {
         limits.admit(taken, Instant::now())
     }
 
-    /// Waits until none is open; says whether that came true. It gives up when for `idle_timeout` no
+    /// Waits until none is open; returns whether that came true. It gives up when for `idle_timeout` no
     /// client has taken anything, and after `timeout` in any case.
     pub(crate) async fn closed(&self, idle_timeout: Duration, timeout: Duration) -> bool {
         let mut open = self.0.open.subscribe();

@@ -142,7 +142,7 @@ impl Progress {
         self.phase = Phase::Answered;
     }
 
-    /// All that there was to be written is with the socket. Says whether the connection has become idle
+    /// All that there was to be written is with the socket. Returns whether the connection has become idle
     /// by that.
     pub(super) fn flushed(&mut self, now: Instant) -> bool {
         let is_idle = self.phase == Phase::Answered;
@@ -260,15 +260,15 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Asks each second, with what the socket holds then, until the connection is over; gives how many
+    /// Asks each second, with what the socket holds then, until the connection is over; returns how many
     /// seconds that took, at most so many.
-    fn lasts(progress: &mut Progress, queued: impl Fn(u32) -> usize, most: u32) -> u32 {
+    fn lasts(progress: &mut Progress, queued: impl Fn(u32) -> usize, max: u32) -> u32 {
         let start = Instant::now();
         let over = |second: &u32| {
             let queued = || queued(*second);
             progress.stay(queued, start + SECOND * *second) == Stay::Over
         };
-        (0..most).find(over).unwrap_or(most)
+        (0..max).find(over).unwrap_or(max)
     }
 
     fn at(change: impl FnOnce(&mut Progress, Instant)) -> Progress {

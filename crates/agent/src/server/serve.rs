@@ -127,13 +127,13 @@ mod tests {
     };
     use crate::token::Role;
 
-    /// Serves `app` at so many places; gives the address.
-    async fn start(app: Router, most: usize) -> SocketAddr {
+    /// Serves `app` at so many places; returns the address.
+    async fn start(app: Router, max: usize) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (closing, closed) = watch::channel(false);
         tokio::spawn(async move {
-            serve(listener, app, Connections::new(most), closed).await;
+            serve(listener, app, Connections::new(max), closed).await;
             drop(closing);
         });
         address
@@ -188,12 +188,12 @@ mod tests {
         Some(answer)
     }
 
-    /// Reads what there still is of a connection; gives how long it lasted, at most so long.
-    async fn lasts(mut stream: TcpStream, most: Duration) -> Duration {
+    /// Reads what there still is of a connection; returns how long it lasted, at most so long.
+    async fn lasts(mut stream: TcpStream, max: Duration) -> Duration {
         let start = Instant::now();
         let mut rest = vec![0; 65_536];
         let read = async { while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {} };
-        let _end = timeout(most, read).await;
+        let _end = timeout(max, read).await;
         start.elapsed()
     }
 

@@ -29,7 +29,7 @@ impl<'a> OutputEvent<'a> {
     }
 
     /// The same, where the output is read by `take_output`: it is given JSON that begins with the output
-    /// and gives what is behind that string, or None as [`JsonString::read`] does. The longest part of an
+    /// and returns what is behind that string, or None as [`JsonString::read`] does. The longest part of an
     /// event is so looked at only once.
     pub fn read_with(
         json: &'a [u8],

@@ -46,12 +46,12 @@ pub(crate) async fn get_exec_output(
     ExecPath(exec): ExecPath,
     start: StartAfter,
 ) -> Result<Response, ApiError> {
-    let tells_gaps = app.features.has(Feature::Gap);
+    let sends_gaps = app.features.has(Feature::Gap);
     let spool = exec.output().await.map_err(ApiError::internal)?;
-    if tells_gaps && let Some(gap) = start.first_gap(spool) {
+    if sends_gaps && let Some(gap) = start.first_gap(spool) {
         return Err(ApiError::lost(gap));
     }
-    let output = OutputArray { events: EventReader::snapshot(spool, start), tells_gaps };
+    let output = OutputArray { events: EventReader::snapshot(spool, start), sends_gaps };
     let body = stream::unfold(ArrayState::Open(output), |state| async {
         let (mut output, mut separator) = match state {
             ArrayState::Open(output) => (output, b'['),
@@ -95,7 +95,7 @@ enum ArrayState {
 
 struct OutputArray {
     events: EventReader,
-    tells_gaps: bool,
+    sends_gaps: bool,
 }
 
 impl OutputArray {
@@ -104,7 +104,7 @@ impl OutputArray {
             match next {
                 NextEvents::Events(chunk) => return Ok(Some(chunk)),
                 // They were dropped after the answer had begun. A client that asks again is told so.
-                NextEvents::Gap(gap) if self.tells_gaps => return Err(io::Error::other(lost(gap))),
+                NextEvents::Gap(gap) if self.sends_gaps => return Err(io::Error::other(lost(gap))),
                 // The jump in `sequence` tells it.
                 NextEvents::Gap(_) => {}
             }

@@ -54,14 +54,14 @@ pub(crate) async fn stream_exec_output(
 /// The events of one exec's output.
 pub(super) struct OutputStream {
     reader: Reader,
-    tells_gaps: bool,
+    sends_gaps: bool,
 }
 
 impl OutputStream {
     pub(super) async fn of(app: &App, exec: &Exec, start: StartAfter) -> Result<Self, ApiError> {
         let spool = exec.output().await.map_err(ApiError::internal)?;
         let reader = Reader::follow(spool, start);
-        Ok(Self { reader, tells_gaps: app.features.has(Feature::Gap) })
+        Ok(Self { reader, sends_gaps: app.features.has(Feature::Gap) })
     }
 }
 
@@ -71,7 +71,7 @@ impl Source for OutputStream {
         while let Some(item) = self.reader.next().await? {
             match item {
                 ReaderItem::Bytes(bytes) => return Ok(Some(bytes)),
-                ReaderItem::Gap(gap) if self.tells_gaps => {
+                ReaderItem::Gap(gap) if self.sends_gaps => {
                     let mut event = Vec::new();
                     encode_event(&mut event, "gap", &serde_json::to_string(&gap)?);
                     return Ok(Some(event.into()));

@@ -76,12 +76,12 @@ pub(crate) async fn connect_to_exec(
         .map_err(|rejection| ApiError::new(rejection.status(), rejection.body_text()))?
         .max_message_size(MAX_BODY)
         .max_frame_size(MAX_BODY);
-    let tells_gaps = app.features.has(Feature::Gap);
+    let sends_gaps = app.features.has(Feature::Gap);
     let extended = app.features.has(Feature::Attach);
     let spool = Arc::clone(exec.output().await.map_err(ApiError::internal)?);
     Ok(upgrade.on_upgrade(async move |socket| {
         let frames = EventReader::follow(&spool, start);
-        let output = SocketOutput { frames, tells_gaps, extended };
+        let output = SocketOutput { frames, sends_gaps, extended };
         connect(socket, output, FrameHandler { exec, role, extended }).await;
     }))
 }
@@ -153,7 +153,7 @@ async fn drain(stream: &mut SplitStream<WebSocket>) {
 
 struct SocketOutput {
     frames: EventReader,
-    tells_gaps: bool,
+    sends_gaps: bool,
     /// The feature `attach`.
     extended: bool,
 }
@@ -182,7 +182,7 @@ async fn send(
                         return Ok(CloseReason::Exited);
                     }
                 }
-                Some(NextEvents::Gap(gap)) if output.tells_gaps => {
+                Some(NextEvents::Gap(gap)) if output.sends_gaps => {
                     let frame = AgentFrame::Error { error: lost(gap), id: None, code: None };
                     send_frame(sink, &frame).await?;
                 }
@@ -196,7 +196,7 @@ async fn send(
     }
 }
 
-/// Sends events; says whether the last one, with the exit code, was among them.
+/// Sends events; returns whether the last one, with the exit code, was among them.
 async fn send_output(
     sink: &mut SplitSink<WebSocket, Message>,
     chunk: &EventChunk,

@@ -130,7 +130,7 @@ impl Spool {
         }
     }
 
-    /// Takes no more output, and gives the event with the exit code that is to end it. It may block.
+    /// Takes no more output, and returns the event with the exit code that is to end it. It may block.
     pub(crate) fn seal(&self, exit_code: i32) -> ExecStdout {
         self.state().closed = true;
         self.release();

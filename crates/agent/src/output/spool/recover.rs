@@ -91,7 +91,7 @@ fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Adds a segment, and gives the number of its last event. An event that was only half written when
+/// Adds a segment, and returns the number of its last event. An event that was only half written when
 /// the agent died is no part of it.
 ///
 /// Only its first event is read: no number is missing within a segment.
@@ -132,7 +132,7 @@ fn read_frame(file: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     Ok(frame.ends_with(b"\n\n").then_some(frame))
 }
 
-/// Passes over a whole event and gives its length.
+/// Passes over a whole event and returns its length.
 fn skip_frame(file: &mut impl BufRead) -> io::Result<Option<u64>> {
     let line = file.skip_until(b'\n')?;
     let mut end = Vec::new();

@@ -39,7 +39,7 @@ impl Batch<'_> {
             };
             if lacks_descriptor(&error) {
                 // What was written before is not to wait.
-                self.tell();
+                self.notify_readers();
                 sleep(DESCRIPTOR_PAUSE);
                 continue;
             }
@@ -101,25 +101,25 @@ impl Batch<'_> {
         Ok(self.spool.state().index.add_segment(path, sequence))
     }
 
-    /// Drops the oldest segment; says whether there was one to drop.
+    /// Drops the oldest segment; returns whether there was one to drop.
     fn drop_oldest(&self) -> bool {
         let dropped = self.spool.state().index.drop_oldest();
         dropped.inspect(|oldest| unlink(oldest)).is_some()
     }
 
-    fn tell(&self) {
+    fn notify_readers(&self) {
         let end = self.spool.state().index.end();
         self.spool.progress.send_if_modified(|progress| {
-            let news = progress.end != end && matches!(progress.status, SpoolStatus::Open);
+            let has_grown = progress.end != end && matches!(progress.status, SpoolStatus::Open);
             progress.end = end;
-            news
+            has_grown
         });
     }
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        self.tell();
+        self.notify_readers();
     }
 }
 
