@@ -1,4 +1,4 @@
-import type { CommandGroup } from "./command-line/command.js";
+import type { CommandGroup } from "./command.js";
 import { agent } from "./commands/agent.js";
 import { attach } from "./commands/attach.js";
 import { bg } from "./commands/bg.js";
@@ -7,8 +7,8 @@ import { browserConsole } from "./commands/console.js";
 import { help } from "./commands/help.js";
 import { kill } from "./commands/kill.js";
 import { logs } from "./commands/logs.js";
-import { ps } from "./commands/ps.js";
 import { mcp } from "./commands/mcp.js";
+import { ps } from "./commands/ps.js";
 import { rm } from "./commands/rm.js";
 import { run } from "./commands/run.js";
 import { stop } from "./commands/stop.js";

@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { readArguments, readUpToOperand } from "./command-line/arguments.js";
-import type { Command, CommandGroup } from "./command-line/command.js";
+import { readArguments, readUpToOperand } from "./arguments.js";
+import { type Command, type CommandGroup, UsageError } from "./command.js";
 import { PROGRAM } from "./commands.js";
-import type { Outcome } from "./ending/ending.js";
-import { failed } from "./ending/failed.js";
-import { errorLine } from "./command-line/error-line.js";
-import { commandHelp, groupHelp } from "./command-line/help.js";
-import { Outlet } from "./screen/outlet.js";
-import { UsageError } from "./command-line/usage-error.js";
+import type { Outcome } from "./exit.js";
+import { failed } from "./failure.js";
+import { commandHelp, groupHelp } from "./help.js";
+import { errorLine, Outlet } from "./print.js";
 import { version } from "./version.js";
 
 /** How long the reader of stderr may take to take the last line, in milliseconds. */

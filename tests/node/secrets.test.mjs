@@ -11,7 +11,7 @@ import { localRuntime, sshRuntime, startAgent } from "sandpipe/node";
 import { tools } from "sandpipe/tools";
 
 // No part of the package's interface.
-import { openInBrowser } from "../../dist/cli/screen/open-in-browser.js";
+import { openInBrowser } from "../../dist/cli/open-in-browser.js";
 import { until } from "../processes.mjs";
 import { startSshd } from "../sshd.mjs";
 

@@ -1,8 +1,7 @@
 import type { AgentAddress } from "../../node/agent-process.js";
-import { command } from "../command-line/command.js";
-import { serveAgent } from "../target/serve-agent.js";
-import { jsonLine } from "../screen/json.js";
-import { shellQuote } from "../screen/shell-quote.js";
+import { serveAgent } from "../agent.js";
+import { command } from "../command.js";
+import { jsonLine, shellQuote } from "../print.js";
 
 export const agent = command({
   name: "agent",

@@ -1,17 +1,13 @@
-import { command, type Values } from "../command-line/command.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
-import { Detached, upToDetachKeys } from "../attendance/detach-keys.js";
-import { Ending, LEFT } from "../ending/ending.js";
-import { failed } from "../ending/failed.js";
-import { execsByPrefix } from "../target/exec-by-prefix.js";
-import { feedStdin } from "../attendance/feed-stdin.js";
-import { newestSequence } from "../attendance/newest-sequence.js";
-import { withoutOldQueries } from "../attendance/old-queries.js";
-import { sequenceNumber } from "../command-line/option-values.js";
-import { withWayOn } from "../attendance/output-lost.js";
-import { ShownOutput } from "../attendance/shown-output.js";
-import { Terminal } from "../attendance/terminal.js";
-import { shellQuote } from "../screen/shell-quote.js";
+import { CONNECTION, connectToNamed } from "../agent.js";
+import { command, type Values } from "../command.js";
+import { Ending, LEFT } from "../exit.js";
+import { failed } from "../failure.js";
+import { feedStdin } from "../feed-stdin.js";
+import { execsByPrefix } from "../ids.js";
+import { Detached, Terminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
+import { sequenceNumber } from "../option-values.js";
+import { shellQuote } from "../print.js";
+import { newestSequence, ShownOutput, withWayOn } from "../shown-output.js";
 
 export const attach = command({
   name: "attach",

@@ -1,10 +1,208 @@
-import type { CommandGroup } from "../command-line/command.js";
-import { logs } from "./bg/logs.js";
-import { ls } from "./bg/ls.js";
-import { rm } from "./bg/rm.js";
-import { start } from "./bg/start.js";
-import { stop } from "./bg/stop.js";
-import { wait } from "./bg/wait.js";
+import type { BackgroundProcess, SpawnOptions } from "../../background.js";
+import { background } from "../../node.js";
+import { command, type CommandGroup, UsageError } from "../command.js";
+import { onEach, stopEach } from "../each-id.js";
+import { aborted, killOverdue, OWN_FAILURE, TIMED_OUT } from "../exit.js";
+import { idColumn, processesByPrefix } from "../ids.js";
+import { onTarget, reachRuntime, RUNTIME } from "../machine.js";
+import { milliseconds, path, shellVariables, timeLimit } from "../option-values.js";
+import { json, shellQuote } from "../print.js";
+import { withProgress } from "../progress.js";
+import { age, type Column, screenOf, table } from "../table.js";
+import { logs } from "./bg-logs.js";
+
+const start = command({
+  name: "start",
+  summary: "start a process and print its id",
+  usage: "[OPTIONS] [--] COMMAND [ARGS...], or [OPTIONS] -c SCRIPT",
+  about:
+    "Starts a command, or a shell script, that goes on when sandpipe has ended, and prints its id. Its " +
+    "stdin is empty; a hangup does not end it.",
+  options: {
+    command: { short: "c", value: "SCRIPT", help: "a shell script, in place of a command" },
+    name: { value: "NAME", help: "a label, for people" },
+    cwd: { value: "DIR", help: "the directory that it runs in; ~/ is the home directory there" },
+    env: { value: "NAME=VALUE", multiple: true, help: "a variable more; repeatable" },
+    timeout: {
+      value: "SECONDS",
+      help: "stop it after so long: SIGTERM, SIGKILL after 10 s; nobody has to look [default: never]",
+    },
+    json: { help: "print the process as a JSON object, not only its id" },
+    ...RUNTIME,
+  },
+  operands: { least: 0, most: Infinity },
+  endsAtOperand: true,
+  examples: [
+    "sandpipe bg start --name 'dev server' -- npm run dev",
+    "sandpipe bg start --ssh build.example.com -c 'make all && ./deploy'",
+  ],
+
+  async run(values, words) {
+    const { command: script, name } = values;
+    const cwd = path("--cwd", values.cwd);
+    if ((script === undefined) === (words.length === 0)) {
+      const example = "as in `sandpipe bg start -- npm run dev`, or a script with -c";
+      throw new UsageError(`give either a command, ${example}`);
+    }
+    const options: SpawnOptions = { env: shellVariables(values.env) };
+    const timeoutMs = timeLimit("--timeout", values.timeout);
+    if (name !== undefined) options.name = name;
+    if (cwd !== undefined) options.cwd = cwd;
+    if (timeoutMs !== undefined) options.timeoutMs = timeoutMs;
+    return await onTarget(values, async (processes, { stdout }) => {
+      const started = await processes.spawn(script ?? shellQuote(words), options);
+      await stdout.write(values.json ? json(started) : `${started.id}\n`);
+      return undefined;
+    });
+  },
+});
+
+const ls = command({
+  name: "ls",
+  summary: "list the processes",
+  usage: "[OPTIONS]",
+  about: "Lists the processes, newest first, also those that have ended. AGE is since the start.",
+  options: {
+    json: {
+      help:
+        "one JSON array of objects with id, name, pid, status, exitCode, script, startedAt, exitedAt, " +
+        "outputDir, stdoutPath, stderrPath",
+    },
+    ...RUNTIME,
+  },
+  examples: ["sandpipe bg ls", "sandpipe bg ls --json | jq -r '.[] | select(.name == \"dev\").id'"],
+
+  async run(values) {
+    return await onTarget(values, async (processes, { stdout }) => {
+      const all = await processes.list();
+      await stdout.write(values.json ? json(all) : listing(all));
+      return undefined;
+    });
+  },
+});
+
+function listing(processes: readonly BackgroundProcess[]): string {
+  const screen = screenOf(process.stdout);
+  const now = new Date();
+  const columns: Column<BackgroundProcess>[] = [
+    idColumn(processes, screen),
+    {
+      title: "STATUS",
+      text: ({ status }) => status,
+      colour: ({ status }) => COLOURS[status],
+    },
+    { title: "EXIT", text: ({ exitCode }) => (exitCode === undefined ? "" : String(exitCode)) },
+    { title: "AGE", text: ({ startedAt }) => age(new Date(startedAt), now) },
+    { title: "NAME", text: ({ name = "" }) => name },
+    { title: "SCRIPT", text: ({ script }) => script },
+  ];
+  return table(columns, processes, screen);
+}
+
+const COLOURS = { running: "32", exited: undefined, killed: "33", failed: "31" } as const;
+
+const wait = command({
+  name: "wait",
+  summary: "wait for the end of a process; its exit code becomes sandpipe's own",
+  usage: "[OPTIONS] ID",
+  about:
+    "Waits for the end of a process, and ends with its exit code. ID may be the beginning of one.",
+  options: {
+    timeout: { value: "SECONDS", help: "wait no longer; the process goes on [default: for ever]" },
+    ...RUNTIME,
+  },
+  operands: { least: 1, most: 1 },
+  notes: `
+Ctrl+C ends the waiting, not the process.
+
+Exit codes:
+  the process's own  128 + N after death by signal N, 124 after its own timeout
+  2                  the command line is wrong
+  124                the timeout passed, and the process goes on; stderr says so
+  125                sandpipe itself failed, or nobody knows how the process ended; stderr says why
+  130                Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
+`,
+  examples: ["sandpipe bg wait 3f9c04", "sandpipe bg wait --timeout 60 3f9c04 || echo 'not well'"],
+
+  async run(values, [written = ""]) {
+    const timeoutMs = timeLimit("--timeout", values.timeout);
+    return await onTarget(values, async (processes, _, told) => {
+      const { id } = await processesByPrefix(processes)(written);
+      const options = timeoutMs === undefined ? { signal: told } : { signal: told, timeoutMs };
+      const waiting = processes.wait(id, options);
+      const { status, exitCode } = await withProgress(`waiting for ${id}`, waiting, told);
+      if (status === "running") {
+        return { exitCode: TIMED_OUT, message: `process ${id} still runs.` };
+      }
+      const unknown = `process ${id} is gone, and how it ended is not known.`;
+      return exitCode === undefined ? { exitCode: OWN_FAILURE, message: unknown } : { exitCode };
+    });
+  },
+});
+
+const stop = command({
+  name: "stop",
+  summary: "stop processes and wait until they have ended",
+  usage: "[OPTIONS] ID...",
+  about:
+    "Stops each process with all that it has started: SIGTERM to its process group, SIGKILL to what is " +
+    "left after the grace period. It ends when nothing of them is left. ID may be the beginning of one.",
+  options: {
+    grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
+    ...RUNTIME,
+  },
+  operands: { least: 1, most: Infinity },
+  notes: `
+Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sandpipe stop\`.
+`,
+  examples: ["sandpipe bg stop 3f9c04", "sandpipe bg stop --grace 60 3f9c04 8a77e1"],
+
+  async run(values, ids) {
+    const graceMs = milliseconds("--grace", values.grace ?? "10");
+    const runtime = await reachRuntime(values);
+    const processes = background(runtime);
+    const find = processesByPrefix(processes);
+    try {
+      return await stopEach(ids, graceMs, async (written, forced) => {
+        const { id } = await find(written);
+        const stopped = processes.terminate(id, { graceMs });
+        const killed = aborted(forced).then(() => processes.terminate(id, { graceMs: 0 }));
+        return await Promise.race([stopped, killed]);
+      });
+    } finally {
+      // After a kill that was not confirmed nothing more may come.
+      await Promise.race([runtime.close(), killOverdue(AbortSignal.abort())]);
+    }
+  },
+});
+
+const rm = command({
+  name: "rm",
+  summary: "remove processes that have ended, with their output",
+  usage: "[OPTIONS] ID...",
+  about: "Removes processes that have ended, with their output. ID may be the beginning of one.",
+  options: { ...RUNTIME },
+  operands: { least: 1, most: Infinity },
+  notes: `
+Exit codes:
+  0    all are removed
+  1    one could not be removed, since it runs, say; stderr says which and why
+  2    the command line is wrong
+  125  sandpipe itself failed; stderr says why
+  130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way; some may have been removed
+  141  stderr was closed
+`,
+  examples: ["sandpipe bg rm 3f9c04 8a77e1"],
+
+  async run(values, ids) {
+    return await onTarget(values, async (processes, output) => {
+      const find = processesByPrefix(processes);
+      return await onEach(ids, output, async (written) =>
+        processes.remove((await find(written)).id),
+      );
+    });
+  },
+});
 
 export const bg: CommandGroup = {
   name: "bg",

@@ -1,12 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { command } from "../command-line/command.js";
-import { agentNamed, CONNECTION, type NamedAgent } from "../target/connection.js";
-import type { StandardOutput } from "../ending/ending.js";
-import { interruptible } from "../ending/interruptible.js";
-import { type OpenedPage, openInBrowser } from "../screen/open-in-browser.js";
-import { serveAgent, tokenOf } from "../target/serve-agent.js";
-import { UsageError } from "../command-line/usage-error.js";
+import { agentNamed, CONNECTION, type NamedAgent, serveAgent, tokenOf } from "../agent.js";
+import { command, UsageError } from "../command.js";
+import { interruptible, type StandardOutput } from "../exit.js";
+import { type OpenedPage, openInBrowser } from "../open-in-browser.js";
 
 /** How long a browser that is only started now may take to read the page, in milliseconds. */
 const BROWSER_START_MS = 30_000;

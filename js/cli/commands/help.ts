@@ -1,7 +1,6 @@
-import { type Command, command, type CommandGroup } from "../command-line/command.js";
-import { commandHelp, groupHelp } from "../command-line/help.js";
-import { UsageError } from "../command-line/usage-error.js";
-import { interruptible } from "../ending/interruptible.js";
+import { type Command, command, type CommandGroup, UsageError } from "../command.js";
+import { interruptible } from "../exit.js";
+import { commandHelp, groupHelp } from "../help.js";
 
 /** @param program The group whose commands are looked up. */
 export function help(program: () => CommandGroup): Command {

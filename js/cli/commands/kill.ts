@@ -1,9 +1,9 @@
-import { command } from "../command-line/command.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
-import { execsByPrefix } from "../target/exec-by-prefix.js";
-import { interruptible } from "../ending/interruptible.js";
-import { onEach } from "../target/on-each.js";
-import { signalName } from "../command-line/option-values.js";
+import { CONNECTION, connectToNamed } from "../agent.js";
+import { command } from "../command.js";
+import { onEach } from "../each-id.js";
+import { interruptible } from "../exit.js";
+import { execsByPrefix } from "../ids.js";
+import { signalName } from "../option-values.js";
 
 export const kill = command({
   name: "kill",

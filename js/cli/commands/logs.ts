@@ -1,11 +1,10 @@
-import { command } from "../command-line/command.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
-import { execsByPrefix } from "../target/exec-by-prefix.js";
-import { interruptible } from "../ending/interruptible.js";
-import { newestSequence } from "../attendance/newest-sequence.js";
-import { sequenceNumber } from "../command-line/option-values.js";
-import { withWayOn } from "../attendance/output-lost.js";
-import { jsonLine } from "../screen/json.js";
+import { CONNECTION, connectToNamed } from "../agent.js";
+import { command } from "../command.js";
+import { interruptible } from "../exit.js";
+import { execsByPrefix } from "../ids.js";
+import { sequenceNumber } from "../option-values.js";
+import { jsonLine } from "../print.js";
+import { newestSequence, withWayOn } from "../shown-output.js";
 
 export const logs = command({
   name: "logs",

@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
 import { background } from "../../node.js";
 import { toolsWith } from "../../tools/tools.js";
-import { aborted } from "../ending/aborted.js";
-import { command } from "../command-line/command.js";
-import { Ending, type Outcome } from "../ending/ending.js";
-import { Outlet } from "../screen/outlet.js";
-import { UsageError } from "../command-line/usage-error.js";
-import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
-import { reachRuntime, RUNTIME, runtimeArguments } from "../target/runtime.js";
+import { command, UsageError } from "../command.js";
+import { aborted, Ending, type Outcome } from "../exit.js";
+import { reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
+import { Outlet } from "../print.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */

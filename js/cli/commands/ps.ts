@@ -1,14 +1,11 @@
 import type { ExecItem } from "../../core/sandpipe.js";
-import { command } from "../command-line/command.js";
-import { errorLine } from "../command-line/error-line.js";
-import { positiveNumber } from "../command-line/option-values.js";
-import { UsageError } from "../command-line/usage-error.js";
-import { interruptible } from "../ending/interruptible.js";
-import { age } from "../screen/age.js";
-import { json } from "../screen/json.js";
-import { idColumn } from "../screen/short-id.js";
-import { type Column, screenOf, table } from "../screen/table.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
+import { CONNECTION, connectToNamed } from "../agent.js";
+import { command, UsageError } from "../command.js";
+import { interruptible } from "../exit.js";
+import { idColumn } from "../ids.js";
+import { positiveNumber } from "../option-values.js";
+import { errorLine, json } from "../print.js";
+import { age, type Column, screenOf, table } from "../table.js";
 
 /** How many commands are shown, besides those that run. */
 const LIMIT = 20;

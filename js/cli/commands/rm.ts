@@ -1,10 +1,9 @@
-import { ageMs } from "../command-line/option-values.js";
-import { command } from "../command-line/command.js";
-import { UsageError } from "../command-line/usage-error.js";
-import { interruptible } from "../ending/interruptible.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
-import { execsByPrefix } from "../target/exec-by-prefix.js";
-import { onEach } from "../target/on-each.js";
+import { CONNECTION, connectToNamed } from "../agent.js";
+import { command, UsageError } from "../command.js";
+import { onEach } from "../each-id.js";
+import { interruptible } from "../exit.js";
+import { execsByPrefix } from "../ids.js";
+import { ageMs } from "../option-values.js";
 
 export const rm = command({
   name: "rm",

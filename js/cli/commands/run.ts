@@ -1,14 +1,10 @@
-import { aborted } from "../ending/aborted.js";
-import { reachAgent } from "../target/agent.js";
-import { Attendance } from "../attendance/attendance.js";
-import { command } from "../command-line/command.js";
-import { CONNECTION } from "../target/connection.js";
-import { Ending, type Outcome } from "../ending/ending.js";
-import { milliseconds, path, timeLimit, variables } from "../command-line/option-values.js";
-import { shellQuote } from "../screen/shell-quote.js";
-import { startCommand } from "../attendance/start-command.js";
-import { Terminal } from "../attendance/terminal.js";
-import { UsageError } from "../command-line/usage-error.js";
+import { CONNECTION, reachAgent } from "../agent.js";
+import { command, UsageError } from "../command.js";
+import { aborted, Ending, type Outcome } from "../exit.js";
+import { Attendance, startCommand } from "../foreground.js";
+import { Terminal } from "../local-terminal.js";
+import { milliseconds, path, timeLimit, variables } from "../option-values.js";
+import { shellQuote } from "../print.js";
 
 /** The exit code where there is no such program, as a shell has it. */
 const NO_PROGRAM = 127;

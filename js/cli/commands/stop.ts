@@ -1,8 +1,8 @@
-import { command } from "../command-line/command.js";
-import { CONNECTION, connectToNamed } from "../target/connection.js";
-import { execsByPrefix } from "../target/exec-by-prefix.js";
-import { milliseconds } from "../command-line/option-values.js";
-import { stopEach } from "../ending/stop-each.js";
+import { CONNECTION, connectToNamed } from "../agent.js";
+import { command } from "../command.js";
+import { stopEach } from "../each-id.js";
+import { execsByPrefix } from "../ids.js";
+import { milliseconds } from "../option-values.js";
 
 export const stop = command({
   name: "stop",

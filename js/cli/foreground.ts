@@ -1,11 +1,18 @@
-import type { Agent } from "../target/agent.js";
-import { type Ending, type Outcome, OWN_FAILURE, TIMED_OUT } from "../ending/ending.js";
-import { failed } from "../ending/failed.js";
-import { killOverdue } from "../ending/kill-overdue.js";
-import { described } from "../ending/stopped.js";
+import type { CreateExecRequest } from "../core/sandpipe.js";
+import type { Execs } from "../execs.js";
+import type { Agent } from "./agent.js";
+import {
+  described,
+  type Ending,
+  killOverdue,
+  type Outcome,
+  OWN_FAILURE,
+  TIMED_OUT,
+} from "./exit.js";
+import { failed } from "./failure.js";
 import { feedStdin } from "./feed-stdin.js";
+import type { Terminal } from "./local-terminal.js";
 import { ShownOutput } from "./shown-output.js";
-import type { Terminal } from "./terminal.js";
 
 /** How a command is attended. */
 export interface AttendanceOptions {
@@ -99,4 +106,35 @@ export class Attendance {
   readonly #fail = (error: unknown): void => {
     this.#ending.decide(failed(error));
   };
+}
+
+/** What to run, where and how. */
+export interface StartOptions {
+  command: string;
+  args: string[];
+  cwd: string | undefined;
+  user: string | undefined;
+  env: Record<string, string>;
+  /** Whether stdin is passed on. */
+  interactive: boolean;
+}
+
+/** Starts what the options say, and gives its id. */
+export async function startCommand(
+  execs: Execs,
+  options: StartOptions,
+  terminal: Terminal | undefined,
+): Promise<string> {
+  const { command, args, cwd, user, env, interactive } = options;
+  const request: CreateExecRequest = { command, args, env, interactive };
+  if (cwd !== undefined) request.cwd = cwd;
+  if (user !== undefined) request.user = user;
+  if (terminal === undefined) return (await execs.create(request)).id;
+
+  const { TERM: kind } = process.env;
+  // What it writes is for this terminal to understand.
+  const sameTerminal = kind === undefined ? env : { TERM: kind, ...env };
+  const { id } = await execs.create({ ...request, env: sameTerminal, pty: true, autostart: false });
+  await terminal.start(execs, id);
+  return id;
 }

@@ -1,9 +1,9 @@
+import { once } from "node:events";
 import { constants } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { isatty } from "node:tty";
 
-import { errorLine } from "../command-line/error-line.js";
-import { Outlet } from "../screen/outlet.js";
-import { aborted } from "./aborted.js";
+import { errorLine, Outlet } from "./print.js";
 
 /** What the program ends with. */
 export interface Outcome {
@@ -148,5 +148,95 @@ export class Ending {
     const closed = { exitCode: OUTPUT_CLOSED };
     const message = `the output can't be written: ${error.message}.`;
     this.decide(error.code === "EPIPE" ? closed : { exitCode: OWN_FAILURE, message });
+  }
+}
+
+/**
+ * Does work that may be left at any time, as looking on may: a signal to stop, or an output that nobody
+ * reads, decides the outcome, and what it looks at goes on.
+ *
+ * @param work Gives the outcome, if it is another than exit code 0.
+ * @param close Closes what the work has opened. A second signal does not wait for it.
+ */
+export async function interruptible(
+  work: (output: StandardOutput, told: AbortSignal) => Promise<Outcome | undefined>,
+  close?: () => void | Promise<void>,
+): Promise<Outcome> {
+  const ending = new Ending();
+  ending.listenToSignals();
+  try {
+    const done = work(ending.output, ending.decided);
+    const outcome = await Promise.race([done, ending.wait()]).catch((error: unknown) => {
+      // What was told to stop may say so first.
+      if (ending.outcome === undefined) throw error;
+      return undefined;
+    });
+    return ending.outcome ?? outcome ?? { exitCode: 0 };
+  } finally {
+    await Promise.race([close?.(), aborted(ending.forced)]);
+  }
+}
+
+/** Resolves when the signal is aborted, at once if it has been. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
+
+/** How long it may take to kill what is to be killed at once, in milliseconds. */
+const PATIENCE_MS = 15_000;
+
+/** Resolves when what was to be killed since `forced` was aborted has had its time for that. */
+export async function killOverdue(forced: AbortSignal): Promise<void> {
+  await aborted(forced);
+  await delay(PATIENCE_MS);
+}
+
+/** How something ended that was told to stop. */
+export interface Stopped {
+  exitCode?: number;
+  /** Whether it took SIGKILL, if that is known. */
+  forced?: boolean;
+}
+
+/**
+ * What became of something that was told to stop, for people.
+ *
+ * @param graceMs How long it had after SIGTERM, in milliseconds.
+ * @param hurried Whether it was to be killed before that.
+ */
+export function described(
+  { exitCode, forced }: Stopped,
+  graceMs: number,
+  hurried: boolean,
+): string {
+  if (forced === true) {
+    return hurried ? "killed" : `killed: it did not end within ${graceMs / 1000} s`;
+  }
+  if (exitCode === 143) return "stopped by SIGTERM";
+  if (exitCode === 137) return "killed by SIGKILL";
+  return exitCode === undefined ? "it has ended" : `it ended with exit code ${exitCode}`;
+}
+
+/**
+ * Ends this process by a signal, as a shell expects of a program that was interrupted: it then ends the loop
+ * or the script around it, too. Returns where that can't be: a container's first process is not ended by
+ * its own signals, and Windows has none.
+ */
+export function dieOf(signal: NodeJS.Signals): void {
+  if (process.platform === "win32") return;
+  // What Node undoes only where it ends by itself: other programs may have these open, too.
+  for (const name of ["stdin", "stdout", "stderr"] as const) setBlocking(name);
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
+function setBlocking(name: "stdin" | "stdout" | "stderr"): void {
+  try {
+    const { _handle: handle } = process[name] as {
+      _handle?: { setBlocking?(blocking: boolean): void } | null;
+    };
+    handle?.setBlocking?.(true);
+  } catch {
+    // It is nothing that Node can open: nor has it changed it.
   }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { ExecStdout } from "../../core/sandpipe.js";
-import type { Execs } from "../../execs.js";
-import { aborted } from "../ending/aborted.js";
-import type { StandardOutput } from "../ending/ending.js";
-import { failed } from "../ending/failed.js";
+import type { ExecStdout } from "../core/sandpipe.js";
+import { OutputLostError } from "../errors.js";
+import type { Execs } from "../execs.js";
+import { aborted, type StandardOutput } from "./exit.js";
+import { failed } from "./failure.js";
 
 /** How long all of it may take when somebody is in a hurry, in milliseconds. */
 const HURRY_MS = 1000;
@@ -78,4 +78,22 @@ export class ShownOutput {
     }
     throw new Error(`the output of exec ${id} ended without an exit code.`);
   }
+}
+
+/** The sequence number of the newest piece of an exec's output; 0 while there is none. */
+export async function newestSequence(execs: Execs, id: string): Promise<number> {
+  const { output, exitCode } = await execs.getOutput(id, -1);
+  // A stream would wait for the first one.
+  if (output === "" && exitCode === undefined) return 0;
+  for await (const { sequence } of execs.streamOutput(id, -1)) return sequence;
+  return 0;
+}
+
+/** An error of a stream of output; one of output that is gone says how to have the rest. */
+export function withWayOn(error: unknown): unknown {
+  if (!(error instanceof OutputLostError)) return error;
+  const { from, to, exitCode } = error;
+  const lost = `the agent no longer has the pieces ${from} to ${to} of the output`;
+  const ended = exitCode === undefined ? "" : `, and the command ended with exit code ${exitCode}`;
+  return new Error(`${lost}${ended}: \`--since ${to + 1}\` shows what comes after them.`);
 }

@@ -1,11 +1,9 @@
-import type { Background, ReadOutputOptions } from "../../../background.js";
-import { command } from "../../command-line/command.js";
-import type { Outlet } from "../../screen/outlet.js";
-import { onTarget } from "../../target/on-target.js";
-import { byteCount, regularExpression } from "../../command-line/option-values.js";
-import { processesByPrefix } from "../../target/process-by-prefix.js";
-import { RUNTIME } from "../../target/runtime.js";
-import { UsageError } from "../../command-line/usage-error.js";
+import type { Background, ReadOutputOptions } from "../../background.js";
+import { command, UsageError } from "../command.js";
+import { processesByPrefix } from "../ids.js";
+import { onTarget, RUNTIME } from "../machine.js";
+import { byteCount, regularExpression } from "../option-values.js";
+import type { Outlet } from "../print.js";
 
 /** How long the target waits for more output at a time, in milliseconds. */
 const WAIT_MS = 20_000;

@@ -1,7 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
-import type { Command, Options } from "./command.js";
-import { UsageError } from "./usage-error.js";
+import { type Command, type Options, UsageError } from "./command.js";
 
 /** What every command and group takes. */
 export const HELP_OPTION = {

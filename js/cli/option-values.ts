@@ -1,5 +1,6 @@
+import { UsageError } from "./command.js";
+
 // What the values of options mean.
-import { UsageError } from "./usage-error.js";
 
 /** The longest time that a timer can be set to, in seconds: 2^31 - 1 ms, near 25 days. */
 const LONGEST_S = 2_147_483;

@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 
-import { localRuntime } from "../../node/local-runtime.js";
-import { sshRuntime } from "../../node/ssh-runtime.js";
-import { RUN_AND_FORGET, type Runtime } from "../../runtime.js";
-import type { Options, Values } from "../command-line/command.js";
-import { CONNECTION, connectIfNamed } from "./connection.js";
-import { UsageError } from "../command-line/usage-error.js";
+import type { Background } from "../background.js";
+import { background } from "../node.js";
+import { localRuntime } from "../node/local-runtime.js";
+import { sshRuntime } from "../node/ssh-runtime.js";
+import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
+import { connectIfNamed, CONNECTION } from "./agent.js";
+import { type Options, UsageError, type Values } from "./command.js";
+import { interruptible, type Outcome, type StandardOutput } from "./exit.js";
 
 /** The options that name the machine of background processes. */
 export const RUNTIME = {
@@ -89,4 +91,20 @@ function closable(runtime: Runtime, close: () => void = () => undefined): Reache
       close();
     },
   };
+}
+
+/** Does something with the background processes of the machine that the options name. */
+export async function onTarget(
+  values: Values<typeof RUNTIME>,
+  work: (
+    processes: Background,
+    output: StandardOutput,
+    told: AbortSignal,
+  ) => Promise<Outcome | undefined>,
+): Promise<Outcome> {
+  const runtime = await reachRuntime(values);
+  return await interruptible(
+    (output, told) => work(background(runtime), output, told),
+    () => runtime.close(),
+  );
 }

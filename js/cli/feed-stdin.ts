@@ -1,5 +1,5 @@
-import { HttpError } from "../../errors.js";
-import type { Execs } from "../../execs.js";
+import { HttpError } from "../errors.js";
+import type { Execs } from "../execs.js";
 
 /**
  * Passes stdin on to a command, and its end. It reads no faster than the command does; where the

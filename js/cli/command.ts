@@ -1,4 +1,4 @@
-import type { Outcome } from "../ending/ending.js";
+import type { Outcome } from "./exit.js";
 
 /** An option of a command: a flag, or with `value` one that takes a value. */
 export interface Option {
@@ -64,4 +64,9 @@ export interface CommandGroup {
 /** A command whose action is given values of its own options' types. */
 export function command<const O extends Options>(definition: Command<O>): Command {
   return definition;
+}
+
+/** The command line is wrong. The message says what; where to read more is added to it. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
 }

@@ -1,8 +1,34 @@
-import { onEach } from "../target/on-each.js";
-import { withProgress } from "../screen/progress.js";
-import { Ending, type Outcome } from "./ending.js";
-import { killOverdue } from "./kill-overdue.js";
-import { described, type Stopped } from "./stopped.js";
+import {
+  described,
+  Ending,
+  killOverdue,
+  type Outcome,
+  type StandardOutput,
+  type Stopped,
+} from "./exit.js";
+import { failureOf } from "./failure.js";
+import { errorLine } from "./print.js";
+import { withProgress } from "./progress.js";
+
+/** Does something with each of several ids at once, and says on stderr what it could not be done with. */
+export async function onEach(
+  ids: readonly string[],
+  { stderr }: StandardOutput,
+  act: (id: string) => Promise<unknown>,
+): Promise<Outcome> {
+  const failures = await Promise.all(
+    ids.map(async (id) => {
+      try {
+        await act(id);
+        return false;
+      } catch (error) {
+        await stderr.write(errorLine(failureOf(id, error)));
+        return true;
+      }
+    }),
+  );
+  return { exitCode: failures.includes(true) ? 1 : 0 };
+}
 
 /**
  * Stops each of several things and waits until they have ended. A signal to stop does not give that up;

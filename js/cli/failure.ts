@@ -1,7 +1,7 @@
-import { isSandpipeError, type SandpipeError } from "../../errors.js";
-import { factsOf } from "../../facts.js";
-import { WrongIdError } from "../target/by-prefix.js";
-import { type Outcome, OWN_FAILURE } from "./ending.js";
+import { isSandpipeError, type SandpipeError } from "../errors.js";
+import { factsOf } from "../facts.js";
+import { type Outcome, OWN_FAILURE } from "./exit.js";
+import { WrongIdError } from "./ids.js";
 
 /** The outcome of a failure of its own. */
 export function failed(error: unknown): Outcome & { message: string } {

@@ -1,0 +1,201 @@
+import { readFile } from "node:fs/promises";
+
+import type { Execs } from "../execs.js";
+import { connect } from "../node.js";
+import {
+  type AgentAddress,
+  endUnready,
+  printFromAgent,
+  spawnAgent,
+} from "../node/agent-process.js";
+import { startAgent } from "../node/start-agent.js";
+import type { Sandbox } from "../sandbox.js";
+import { type Options, UsageError, type Values } from "./command.js";
+import {
+  aborted,
+  Ending,
+  killOverdue,
+  type Outcome,
+  OWN_FAILURE,
+  type StandardOutput,
+} from "./exit.js";
+import { withProgress } from "./progress.js";
+
+/** The options that name an agent. */
+export const CONNECTION = {
+  url: { value: "URL", help: "the agent's address [default: $SANDPIPE_URL]" },
+  "token-file": {
+    value: "FILE",
+    help: "the file with the agent's token [default: the token itself in $SANDPIPE_TOKEN]",
+  },
+} as const satisfies Options;
+
+/** Where an agent is, and the token to use it with. */
+export interface NamedAgent {
+  url: string;
+  token: string | undefined;
+}
+
+/** The agent that the options or the environment name; undefined where none is named. */
+export async function agentNamed(
+  values: Values<typeof CONNECTION>,
+): Promise<NamedAgent | undefined> {
+  const { url = setting("SANDPIPE_URL"), "token-file": tokenFile } = values;
+  if (url === undefined) {
+    if (tokenFile === undefined) return undefined;
+    throw new UsageError(
+      "--token-file needs the address of its agent: give --url too, or set SANDPIPE_URL",
+    );
+  }
+  const token = tokenFile === undefined ? setting("SANDPIPE_TOKEN") : await readToken(tokenFile);
+  return { url, token };
+}
+
+/** Connects to the agent that is named, if one is. */
+export async function connectIfNamed(
+  values: Values<typeof CONNECTION>,
+): Promise<Sandbox | undefined> {
+  const named = await agentNamed(values);
+  if (named === undefined) return undefined;
+  const { url, token } = named;
+  return await connect(token === undefined ? { url } : { url, token });
+}
+
+/**
+ * The same, for what needs an agent that exists.
+ *
+ * @throws {UsageError} None is named.
+ */
+export async function connectToNamed(values: Values<typeof CONNECTION>): Promise<Sandbox> {
+  const sandbox = await connectIfNamed(values);
+  if (sandbox !== undefined) return sandbox;
+  throw new UsageError(
+    "no agent is named: start one with `sandpipe agent`, then give --url or set SANDPIPE_URL",
+  );
+}
+
+async function readToken(path: string): Promise<string> {
+  let text;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`the token file can't be read: ${reason}`, { cause });
+  }
+  const token = text.trim();
+  if (token === "") throw new Error(`the token file ${path} is empty: put the agent's token in it`);
+  return token;
+}
+
+/** What the environment says; empty is unset. */
+function setting(name: string): string | undefined {
+  const value = process.env[name];
+  return value === "" ? undefined : value;
+}
+
+/** The agent that runs a command. */
+export interface Agent {
+  execs: Execs;
+  /** Whether it is this process's own, and ends with it. */
+  own: boolean;
+  /**
+   * Ends the connection, and an agent of its own with all that it runs; that at once when `forced` is aborted.
+   * Rejects where the agent is still there some time after that.
+   */
+  close(forced: AbortSignal): Promise<void>;
+}
+
+/** Connects to the agent that the options or the environment name, else to one that it starts. */
+export async function reachAgent(values: Values<typeof CONNECTION>): Promise<Agent> {
+  const sandbox = await connectIfNamed(values);
+  if (sandbox === undefined) return startOwnAgent();
+  return {
+    execs: sandbox.execs,
+    own: false,
+    close: async () => {
+      sandbox.close();
+    },
+  };
+}
+
+/**
+ * How far a command may be ahead of its reader. The agent never makes it wait and drops what is
+ * beyond this, which is then an error here: more than most commands write, less than most disks have.
+ */
+const SPOOL_LIMIT = "4GiB";
+
+async function startOwnAgent(): Promise<Agent> {
+  const agent = await startAgent({ args: ["--spool-limit", SPOOL_LIMIT] });
+  const sandbox = await connect({ url: agent.url, token: agent.token });
+  const end = async (forceSignal: AbortSignal): Promise<void> => {
+    sandbox.close();
+    const overdue = killOverdue(forceSignal).then(() => {
+      throw new Error("the command's own agent has not ended: the command may still run.");
+    });
+    await Promise.race([agent.stop({ forceSignal }), overdue]);
+  };
+  let ending: Promise<void> | undefined;
+  return { execs: sandbox.execs, own: true, close: (forced) => (ending ??= end(forced)) };
+}
+
+/** The agent's flags with which it does something else than listen, and ends. */
+const ONE_SHOT_FLAGS = new Set(["--help", "-h", "--version", "-V", "--health-check"]);
+
+/**
+ * Runs an agent in the foreground: a signal stops it with all that it runs, a second one kills that. One that
+ * does not come to listen has 2 s to end.
+ *
+ * @param args Flags for `sandpipe-agent`.
+ * @param announce Called when it listens.
+ */
+export async function serveAgent(
+  args: readonly string[],
+  announce: (address: AgentAddress, output: StandardOutput) => Promise<void>,
+): Promise<Outcome> {
+  if (args.some((arg) => ONE_SHOT_FLAGS.has(arg))) {
+    const exitCode = printFromAgent(args);
+    if (exitCode !== null) return { exitCode };
+    return { exitCode: OWN_FAILURE, message: "the agent was ended by a signal." };
+  }
+  const ending = new Ending();
+  ending.stopAtSignals();
+  const agent = spawnAgent(args);
+  const { child, listening, ended } = agent;
+  const told = aborted(ending.decided).then(() => undefined);
+  let address: AgentAddress | undefined;
+  try {
+    address = await Promise.race([withProgress("starting", listening, ending.decided), told]);
+    if (address !== undefined) {
+      await Promise.race([announce(address, ending.output), told]);
+      await Promise.race([ended, told]);
+    }
+  } finally {
+    const stopping = stop();
+    await withProgress("stopping what it runs", stopping, ending.forced);
+  }
+  const { outcome = { exitCode: OWN_FAILURE }, signal, unwritable } = ending;
+  if (address === undefined) return { ...outcome, message: "the agent did not come to listen." };
+  const { exitCode } = child;
+  if (exitCode === 0) {
+    if (unwritable) return outcome;
+    if (signal === undefined) return { exitCode };
+    const message = "the agent has ended, and all that it ran.";
+    // To end at another signal is what it waits for.
+    return signal === "SIGINT" ? { ...outcome, message } : { exitCode, message };
+  }
+  return { exitCode: exitCode ?? OWN_FAILURE, message: "the agent did not end as it should." };
+
+  async function stop(): Promise<void> {
+    if (address === undefined) return endUnready(agent, ending.forced);
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+    // The agent takes a second one for "now"; of two that are the same one may be lost in the other.
+    void aborted(ending.forced).then(() => child.kill("SIGINT"));
+    await ended;
+  }
+}
+
+/** The token of an agent, for who may read it. */
+export async function tokenOf({ adminTokenFile }: AgentAddress): Promise<string | undefined> {
+  if (adminTokenFile === undefined) return process.env["SANDPIPE_ADMIN_TOKEN"];
+  return (await readFile(adminTokenFile, "utf8")).trim();
+}
