@@ -13,7 +13,7 @@ import type { Sandbox } from "../sandbox.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import {
   aborted,
-  Ending,
+  ExitDecision,
   killOverdue,
   type Outcome,
   OWN_FAILURE,
@@ -157,23 +157,26 @@ export async function serveAgent(
     if (exitCode !== null) return { exitCode };
     return { exitCode: OWN_FAILURE, message: "the agent was ended by a signal." };
   }
-  const ending = new Ending();
-  ending.stopAtSignals();
+  const exit = new ExitDecision();
+  exit.stopAtSignals();
   const agent = spawnAgent(args);
   const { child, listening, ended } = agent;
-  const told = aborted(ending.decided).then(() => undefined);
+  const stopRequested = aborted(exit.decided).then(() => undefined);
   let address: AgentAddress | undefined;
   try {
-    address = await Promise.race([withProgress("starting", listening, ending.decided), told]);
+    address = await Promise.race([
+      withProgress("starting", listening, exit.decided),
+      stopRequested,
+    ]);
     if (address !== undefined) {
-      await Promise.race([announce(address, ending.output), told]);
-      await Promise.race([ended, told]);
+      await Promise.race([announce(address, exit.output), stopRequested]);
+      await Promise.race([ended, stopRequested]);
     }
   } finally {
     const stopping = stop();
-    await withProgress("stopping what it runs", stopping, ending.forced);
+    await withProgress("stopping what it runs", stopping, exit.forced);
   }
-  const { outcome = { exitCode: OWN_FAILURE }, signal, unwritable } = ending;
+  const { outcome = { exitCode: OWN_FAILURE }, signal, unwritable } = exit;
   if (address === undefined) return { ...outcome, message: "the agent did not come to listen." };
   const { exitCode } = child;
   if (exitCode === 0) {
@@ -186,10 +189,10 @@ export async function serveAgent(
   return { exitCode: exitCode ?? OWN_FAILURE, message: "the agent did not end as it should." };
 
   async function stop(): Promise<void> {
-    if (address === undefined) return endUnready(agent, ending.forced);
+    if (address === undefined) return endUnready(agent, exit.forced);
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
     // The agent takes a second one for "now"; of two that are the same one may be lost in the other.
-    void aborted(ending.forced).then(() => child.kill("SIGINT"));
+    void aborted(exit.forced).then(() => child.kill("SIGINT"));
     await ended;
   }
 }

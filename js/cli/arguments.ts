@@ -19,13 +19,13 @@ export interface Arguments {
  * @throws {UsageError} They are wrong.
  */
 export function readArguments(command: Command, args: readonly string[]): Arguments {
-  const { options, endsAtOperand = false, operands: count = { least: 0, most: 0 } } = command;
+  const { options, endsAtOperand = false, operands: count = { min: 0, max: 0 } } = command;
   const read = endsAtOperand ? readUpToOperand(options, args) : parse(options, args);
   const { values, operands } = read;
   if (values["help"] === true) return read;
-  const { [count.most]: surplus } = operands;
+  const { [count.max]: surplus } = operands;
   if (surplus !== undefined) throw new UsageError(`"${surplus}" is one argument too many`);
-  if (operands.length < count.least) {
+  if (operands.length < count.min) {
     throw new UsageError(`an argument is missing: it takes ${command.usage}`);
   }
   return { values, operands };

@@ -35,7 +35,7 @@ export interface Command<O extends Options = Options> {
   readonly about: string;
   readonly options: O;
   /** How many operands it takes. Default: none. */
-  readonly operands?: { readonly least: number; readonly most: number };
+  readonly operands?: { readonly min: number; readonly max: number };
   /** Whether its options end at the first operand: what follows is another program's. Default: false. */
   readonly endsAtOperand?: boolean;
   /** What else there is to know, such as its exit codes, laid out by hand. */

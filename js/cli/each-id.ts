@@ -1,6 +1,6 @@
 import {
-  described,
-  Ending,
+  describeStop,
+  ExitDecision,
   killOverdue,
   type Outcome,
   type StandardOutput,
@@ -42,20 +42,20 @@ export async function stopEach(
   graceMs: number,
   stop: (id: string, forced: AbortSignal) => Promise<Stopped>,
 ): Promise<Outcome> {
-  const ending = new Ending();
+  const exit = new ExitDecision();
   // After the line of progress has gone, which listens to that, too.
-  ending.stopAtSignals();
-  const { output } = ending;
+  exit.stopAtSignals();
+  const { output } = exit;
   const ends: string[] = [];
   const stopped = onEach(ids, output, async (id) => {
-    const end = await stop(id, ending.forced);
-    ends.push(`${id}: ${described(end, graceMs, ending.forced.aborted)}.`);
+    const end = await stop(id, exit.forced);
+    ends.push(`${id}: ${describeStop(end, graceMs, exit.forced.aborted)}.`);
   });
-  const givenUp = killOverdue(ending.forced).then((): Outcome => {
+  const givenUp = killOverdue(exit.forced).then((): Outcome => {
     return { exitCode: 1, message: "the kill was not confirmed." };
   });
   const waiting = Promise.race([stopped, givenUp]);
-  const outcome = await withProgress(`stopping ${ids.join(", ")}`, waiting, ending.decided);
-  if (ending.signal !== undefined) for (const end of ends) await ending.say(end);
-  return outcome.exitCode === 0 ? (ending.outcome ?? outcome) : outcome;
+  const outcome = await withProgress(`stopping ${ids.join(", ")}`, waiting, exit.decided);
+  if (exit.signal !== undefined) for (const end of ends) await exit.say(end);
+  return outcome.exitCode === 0 ? (exit.outcome ?? outcome) : outcome;
 }

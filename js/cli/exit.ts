@@ -3,7 +3,7 @@ import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { isatty } from "node:tty";
 
-import { errorLine, Outlet } from "./print.js";
+import { errorLine, OutputWriter } from "./print.js";
 
 /** What the program ends with. */
 export interface Outcome {
@@ -17,8 +17,8 @@ export interface Outcome {
 /** The exit code of a failure of its own, as `docker run`, `env` and `timeout` have it. */
 export const OWN_FAILURE = 125;
 
-/** The exit code of a command that was left and goes on: 128 + SIGINT, as a shell has it. */
-export const LEFT = 130;
+/** The exit code where a command was left and goes on: 128 + SIGINT, as a shell has it. */
+export const DETACHED = 130;
 
 /** The exit code when the timeout has passed, as the `timeout` of the GNU coreutils has it. */
 export const TIMED_OUT = 124;
@@ -42,15 +42,15 @@ export function stoppedBy(signal: StopSignal): Outcome {
 
 /** The standard output of this process. */
 export interface StandardOutput {
-  stdout: Outlet;
-  stderr: Outlet;
+  stdout: OutputWriter;
+  stderr: OutputWriter;
 }
 
 /**
- * How a run comes to its end: by the command's exit, a signal, the timeout, a closed stdout or a
+ * Decides what the program ends with: the command's exit, a signal, the timeout, a closed stdout or a
  * failure. The first of them decides the outcome; a signal that comes later forces the end.
  */
-export class Ending {
+export class ExitDecision {
   readonly #decided = new AbortController();
   readonly #forced = new AbortController();
   #outcome: Outcome | undefined;
@@ -63,8 +63,8 @@ export class Ending {
   constructor() {
     const onFailure = this.#onUnwritable.bind(this);
     this.output = {
-      stdout: new Outlet(process.stdout, onFailure),
-      stderr: new Outlet(process.stderr, onFailure),
+      stdout: new OutputWriter(process.stdout, onFailure),
+      stderr: new OutputWriter(process.stderr, onFailure),
     };
   }
 
@@ -159,21 +159,21 @@ export class Ending {
  * @param close Closes what the work has opened. A second signal does not wait for it.
  */
 export async function interruptible(
-  work: (output: StandardOutput, told: AbortSignal) => Promise<Outcome | undefined>,
+  work: (output: StandardOutput, stopping: AbortSignal) => Promise<Outcome | undefined>,
   close?: () => void | Promise<void>,
 ): Promise<Outcome> {
-  const ending = new Ending();
-  ending.listenToSignals();
+  const exit = new ExitDecision();
+  exit.listenToSignals();
   try {
-    const done = work(ending.output, ending.decided);
-    const outcome = await Promise.race([done, ending.wait()]).catch((error: unknown) => {
-      // What was told to stop may say so first.
-      if (ending.outcome === undefined) throw error;
+    const done = work(exit.output, exit.decided);
+    const outcome = await Promise.race([done, exit.wait()]).catch((error: unknown) => {
+      // What was asked to stop may say so first.
+      if (exit.outcome === undefined) throw error;
       return undefined;
     });
-    return ending.outcome ?? outcome ?? { exitCode: 0 };
+    return exit.outcome ?? outcome ?? { exitCode: 0 };
   } finally {
-    await Promise.race([close?.(), aborted(ending.forced)]);
+    await Promise.race([close?.(), aborted(exit.forced)]);
   }
 }
 
@@ -183,15 +183,15 @@ export async function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** How long it may take to kill what is to be killed at once, in milliseconds. */
-const PATIENCE_MS = 15_000;
+const KILL_TIMEOUT_MS = 15_000;
 
 /** Resolves when what was to be killed since `forced` was aborted has had its time for that. */
 export async function killOverdue(forced: AbortSignal): Promise<void> {
   await aborted(forced);
-  await delay(PATIENCE_MS);
+  await delay(KILL_TIMEOUT_MS);
 }
 
-/** How something ended that was told to stop. */
+/** How something ended that was asked to stop. */
 export interface Stopped {
   exitCode?: number;
   /** Whether it took SIGKILL, if that is known. */
@@ -199,18 +199,18 @@ export interface Stopped {
 }
 
 /**
- * What became of something that was told to stop, for people.
+ * What became of something that was asked to stop, for people.
  *
  * @param graceMs How long it had after SIGTERM, in milliseconds.
- * @param hurried Whether it was to be killed before that.
+ * @param atOnce Whether it was to be killed before that.
  */
-export function described(
+export function describeStop(
   { exitCode, forced }: Stopped,
   graceMs: number,
-  hurried: boolean,
+  atOnce: boolean,
 ): string {
   if (forced === true) {
-    return hurried ? "killed" : `killed: it did not end within ${graceMs / 1000} s`;
+    return atOnce ? "killed" : `killed: it did not end within ${graceMs / 1000} s`;
   }
   if (exitCode === 143) return "stopped by SIGTERM";
   if (exitCode === 137) return "killed by SIGKILL";

@@ -2,8 +2,8 @@ import type { CreateExecRequest } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
 import type { Agent } from "./agent.js";
 import {
-  described,
-  type Ending,
+  describeStop,
+  type ExitDecision,
   killOverdue,
   type Outcome,
   OWN_FAILURE,
@@ -11,11 +11,11 @@ import {
 } from "./exit.js";
 import { failed } from "./failure.js";
 import { feedStdin } from "./feed-stdin.js";
-import type { Terminal } from "./local-terminal.js";
+import type { LocalTerminal } from "./local-terminal.js";
 import { ShownOutput } from "./shown-output.js";
 
-/** How a command is attended. */
-export interface AttendanceOptions {
+/** How a command runs in the foreground. */
+export interface ForegroundOptions {
   /** After so many milliseconds it is stopped. */
   timeoutMs: number | undefined;
   /** How long it may take to end after SIGTERM, in milliseconds. */
@@ -24,34 +24,34 @@ export interface AttendanceOptions {
   interactive: boolean;
 }
 
-/** Being there for a command that has been started, up to its end. */
-export class Attendance {
+/** A command in the foreground: its output is shown and stdin passed on, up to its end. */
+export class Foreground {
   readonly #agent: Agent;
   readonly #id: string;
-  readonly #options: AttendanceOptions;
-  readonly #ending: Ending;
+  readonly #options: ForegroundOptions;
+  readonly #exit: ExitDecision;
   readonly #output: ShownOutput;
 
-  constructor(agent: Agent, id: string, options: AttendanceOptions, ending: Ending) {
+  constructor(agent: Agent, id: string, options: ForegroundOptions, exit: ExitDecision) {
     this.#agent = agent;
     this.#id = id;
     this.#options = options;
-    this.#ending = ending;
-    this.#output = new ShownOutput(agent.execs, id, ending.output);
+    this.#exit = exit;
+    this.#output = new ShownOutput(agent.execs, id, exit.output);
   }
 
-  async toTheEnd(terminal: Terminal | undefined): Promise<Outcome> {
+  async untilExit(terminal: LocalTerminal | undefined): Promise<Outcome> {
     this.#output.exitCode.then((exitCode) => {
-      this.#ending.decide({ exitCode });
+      this.#exit.decide({ exitCode });
     }, this.#fail);
     this.#setTimeout();
-    if (!this.#options.interactive) return this.#stop(await this.#ending.wait());
+    if (!this.#options.interactive) return this.#stop(await this.#exit.wait());
 
     terminal?.setRaw();
     try {
       const keyboard = terminal !== undefined;
       feedStdin(this.#agent.execs, this.#id, process.stdin, keyboard).catch(this.#fail);
-      return await this.#stop(await this.#ending.wait());
+      return await this.#stop(await this.#exit.wait());
     } finally {
       terminal?.restore();
     }
@@ -62,7 +62,7 @@ export class Attendance {
     if (timeoutMs === undefined) return;
     setTimeout(() => {
       const message = `the command was stopped: ${timeoutMs / 1000} s (--timeout) have passed.`;
-      this.#ending.decide({ exitCode: TIMED_OUT, message });
+      this.#exit.decide({ exitCode: TIMED_OUT, message });
     }, timeoutMs);
   }
 
@@ -70,7 +70,7 @@ export class Attendance {
   async #stop(outcome: Outcome): Promise<Outcome> {
     const { execs, own } = this.#agent;
     const { graceMs } = this.#options;
-    const { forced, signal } = this.#ending;
+    const { forced, signal } = this.#exit;
     let end = outcome;
     let isConfirmed = true;
     // One that has ended may have left processes: those that have to end with an agent of its own
@@ -84,14 +84,14 @@ export class Attendance {
         const stopped = await Promise.race([execs.terminate(this.#id, options), overdue]);
         if (signal !== undefined) {
           const name = own ? "the command" : `exec ${this.#id}`;
-          end = { ...end, message: `${name}: ${described(stopped, graceMs, forced.aborted)}.` };
+          end = { ...end, message: `${name}: ${describeStop(stopped, graceMs, forced.aborted)}.` };
         }
       } catch (error) {
         if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
         isConfirmed = !own;
       }
     }
-    let unshown = this.#ending.unwritable ? undefined : await this.#output.rest(graceMs, forced);
+    let unshown = this.#exit.unwritable ? undefined : await this.#output.rest(graceMs, forced);
     if (!isConfirmed) {
       // An agent of its own stops its commands when it ends.
       await this.#agent.close(forced);
@@ -104,7 +104,7 @@ export class Attendance {
   }
 
   readonly #fail = (error: unknown): void => {
-    this.#ending.decide(failed(error));
+    this.#exit.decide(failed(error));
   };
 }
 
@@ -123,7 +123,7 @@ export interface StartOptions {
 export async function startCommand(
   execs: Execs,
   options: StartOptions,
-  terminal: Terminal | undefined,
+  terminal: LocalTerminal | undefined,
 ): Promise<string> {
   const { command, args, cwd, user, env, interactive } = options;
   const request: CreateExecRequest = { command, args, env, interactive };

@@ -56,7 +56,7 @@ export function processesByPrefix(
 }
 
 /** How much of an id a screen shows, at least: as of a container's. */
-const SHORT_ID_LENGTH = 12;
+const MIN_ID_LENGTH = 12;
 
 /** The column of ids: as much of each as a person needs, and elsewhere than on a screen all. */
 export function idColumn<T extends { id: string }>(
@@ -71,7 +71,7 @@ export function idColumn<T extends { id: string }>(
 function shortLength(ids: readonly string[]): number {
   const sorted = [...ids].sort();
   const shared = sorted.map((id, index) => sharedLength(id, sorted[index + 1] ?? ""));
-  return shared.reduce((most, length) => Math.max(most, length + 1), SHORT_ID_LENGTH);
+  return shared.reduce((most, length) => Math.max(most, length + 1), MIN_ID_LENGTH);
 }
 
 function sharedLength(one: string, other: string): number {

@@ -5,7 +5,7 @@ import type { ExecStdout } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
 
 /** The terminal that this process runs in, lent to a command that has a terminal of its own. */
-export class Terminal {
+export class LocalTerminal {
   readonly #stdin: ReadStream;
   /** What can be asked for its size. */
   readonly #screen: NodeJS.WriteStream | undefined;
@@ -113,7 +113,7 @@ const QUERIES = [
 const ENQUIRY = /\x05/g;
 
 /** What is longer is no query. A sequence may come in pieces: so much of one is held back. */
-const LONGEST_QUERY = 4096;
+const MAX_QUERY_LENGTH = 4096;
 
 /**
  * Gives the output of a command with a terminal as another terminal may show it: up to the piece `newest`
@@ -130,7 +130,7 @@ export function withoutOldQueries(newest: number): (piece: ExecStdout) => string
     if (sequence > newest) return text;
     if (sequence < newest) {
       const { 0: begun = "" } = UNFINISHED_SEQUENCE.exec(text) ?? [];
-      if (begun.length <= LONGEST_QUERY) held = begun;
+      if (begun.length <= MAX_QUERY_LENGTH) held = begun;
       text = text.slice(0, text.length - held.length);
     }
     return text

@@ -99,12 +99,12 @@ export async function onTarget(
   work: (
     processes: Background,
     output: StandardOutput,
-    told: AbortSignal,
+    stopping: AbortSignal,
   ) => Promise<Outcome | undefined>,
 ): Promise<Outcome> {
   const runtime = await reachRuntime(values);
   return await interruptible(
-    (output, told) => work(background(runtime), output, told),
+    (output, stopping) => work(background(runtime), output, stopping),
     () => runtime.close(),
   );
 }

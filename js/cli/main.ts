@@ -6,11 +6,11 @@ import { PROGRAM } from "./commands.js";
 import type { Outcome } from "./exit.js";
 import { failed } from "./failure.js";
 import { commandHelp, groupHelp } from "./help.js";
-import { errorLine, Outlet } from "./print.js";
+import { errorLine, OutputWriter } from "./print.js";
 import { version } from "./version.js";
 
 /** How long the reader of stderr may take to take the last line, in milliseconds. */
-const LAST_LINE_MS = 1000;
+const LAST_LINE_TIMEOUT_MS = 1000;
 
 /** What a wrong command line ends with. */
 const WRONG_USAGE = 2;
@@ -57,12 +57,12 @@ async function carryOut(
 }
 
 async function print(text: string): Promise<Outcome> {
-  await new Outlet(process.stdout).write(text);
+  await new OutputWriter(process.stdout).write(text);
   return { exitCode: 0 };
 }
 
 /** Says on stderr what went wrong and what to do. */
 async function complain(message: string): Promise<void> {
-  const written = new Outlet(process.stderr).write(errorLine(message));
-  await Promise.race([written, delay(LAST_LINE_MS)]);
+  const written = new OutputWriter(process.stderr).write(errorLine(message));
+  await Promise.race([written, delay(LAST_LINE_TIMEOUT_MS)]);
 }

@@ -3,14 +3,14 @@ import { UsageError } from "./command.js";
 // What the values of options mean.
 
 /** The longest time that a timer can be set to, in seconds: 2^31 - 1 ms, near 25 days. */
-const LONGEST_S = 2_147_483;
+const MAX_SECONDS = 2_147_483;
 
 /** A time in seconds, as milliseconds. */
 export function milliseconds(option: string, text: string): number {
   const seconds = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
-  if (seconds <= LONGEST_S) return Math.ceil(seconds * 1000);
+  if (seconds <= MAX_SECONDS) return Math.ceil(seconds * 1000);
   throw new UsageError(
-    `${option} must be a number of seconds up to ${LONGEST_S}, but is "${text}"`,
+    `${option} must be a number of seconds up to ${MAX_SECONDS}, but is "${text}"`,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { WriteStream } from "node:tty";
 
 /** stdout or stderr of this process. It takes text no faster than its reader does. */
-export class Outlet {
+export class OutputWriter {
   readonly #stream: NodeJS.WriteStream;
   readonly #onFailure: (error: NodeJS.ErrnoException) => void;
 

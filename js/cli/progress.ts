@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 
 /** How long something may take before a line tells of it, in milliseconds. */
-const PATIENCE_MS = 2000;
+const SHOW_AFTER_MS = 2000;
 
 /**
  * Awaits something. If stderr is a terminal and it takes longer than a moment, a line there says what is
@@ -25,16 +25,16 @@ export async function withProgress<T>(
     shown = true;
   };
   const end = (): void => {
-    clearTimeout(patience);
+    clearTimeout(showLater);
     clearInterval(repeat);
     if (shown) stderr.write("\r\x1b[K");
     shown = false;
   };
   let repeat: NodeJS.Timeout | undefined;
-  const patience = setTimeout(() => {
+  const showLater = setTimeout(() => {
     show();
     repeat = setInterval(show, 1000);
-  }, PATIENCE_MS);
+  }, SHOW_AFTER_MS);
   over.addEventListener("abort", end, { once: true });
   try {
     return await work;

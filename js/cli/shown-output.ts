@@ -6,8 +6,8 @@ import type { Execs } from "../execs.js";
 import { aborted, type StandardOutput } from "./exit.js";
 import { failed } from "./failure.js";
 
-/** How long all of it may take when somebody is in a hurry, in milliseconds. */
-const HURRY_MS = 1000;
+/** How long all of it may take once the end is forced, in milliseconds. */
+const FORCED_TIMEOUT_MS = 1000;
 
 /**
  * A command's output on its way to stdout and stderr. The next piece is asked for when the last has
@@ -26,11 +26,11 @@ export class ShownOutput {
   constructor(
     execs: Execs,
     id: string,
-    outlets: StandardOutput,
+    writers: StandardOutput,
     since = 1,
     textOf: (piece: ExecStdout) => string = ({ output }) => output,
   ) {
-    this.exitCode = this.#show(execs, id, outlets, since, textOf);
+    this.exitCode = this.#show(execs, id, writers, since, textOf);
   }
 
   /** Whether the command has ended and all its output has been taken. */
@@ -41,20 +41,22 @@ export class ShownOutput {
   /**
    * Waits until all output of a command that was stopped is taken, as long as some is.
    *
-   * @param patienceMs How long none may be taken, in milliseconds.
+   * @param idleTimeoutMs How long none may be taken, in milliseconds.
    * @param forced Aborted: it may take a moment more.
    * @returns Why some of it is not shown, if so.
    */
-  async rest(patienceMs: number, forced: AbortSignal): Promise<string | undefined> {
+  async rest(idleTimeoutMs: number, forced: AbortSignal): Promise<string | undefined> {
     const all = this.exitCode.then(
       () => undefined,
       (error: unknown) => failed(error).message,
     );
-    const hurry = aborted(forced).then(() => delay(HURRY_MS, "some of the output is not shown."));
+    const forcedTimeout = aborted(forced).then(() =>
+      delay(FORCED_TIMEOUT_MS, "some of the output is not shown."),
+    );
     for (;;) {
       const before = this.#taken;
-      const slow = delay(Math.max(patienceMs, HURRY_MS), "");
-      const why = await Promise.race([all, hurry, slow]);
+      const slow = delay(Math.max(idleTimeoutMs, FORCED_TIMEOUT_MS), "");
+      const why = await Promise.race([all, forcedTimeout, slow]);
       if (why !== "") return why;
       if (this.#taken === before) return "some of the output is not shown: nobody reads it.";
     }
@@ -63,13 +65,13 @@ export class ShownOutput {
   async #show(
     execs: Execs,
     id: string,
-    outlets: StandardOutput,
+    writers: StandardOutput,
     since: number,
     textOf: (piece: ExecStdout) => string,
   ): Promise<number> {
     for await (const piece of execs.streamOutput(id, since - 1)) {
       const { type, exitCode } = piece;
-      await outlets[type].write(textOf(piece));
+      await writers[type].write(textOf(piece));
       this.#taken += 1;
       if (exitCode !== undefined) {
         this.#ended = true;
@@ -90,7 +92,7 @@ export async function newestSequence(execs: Execs, id: string): Promise<number> 
 }
 
 /** An error of a stream of output; one of output that is gone says how to have the rest. */
-export function withWayOn(error: unknown): unknown {
+export function explainLostOutput(error: unknown): unknown {
   if (!(error instanceof OutputLostError)) return error;
   const { from, to, exitCode } = error;
   const lost = `the agent no longer has the pieces ${from} to ${to} of the output`;

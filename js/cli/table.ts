@@ -72,15 +72,15 @@ function widthOf(text: string): number {
 }
 
 /** A text in at most so many columns; what was cut off leaves an ellipsis. */
-function cutTo(text: string, most: number): string {
-  if (widthOf(text) <= most) return text;
-  let [kept, left] = ["", most - 1];
+function cutTo(text: string, max: number): string {
+  if (widthOf(text) <= max) return text;
+  let [kept, left] = ["", max - 1];
   for (const character of text) {
     left -= columns(character);
     if (left < 0) break;
     kept += character;
   }
-  return most > 0 ? `${kept}…` : "";
+  return max > 0 ? `${kept}…` : "";
 }
 
 function columns(character: string): 0 | 1 | 2 {

@@ -4,7 +4,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
-const CONNECT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 const unlimited = { maxSockets: Infinity, maxTotalSockets: Infinity };
 const { options } = http.globalAgent as http.Agent & { options: http.AgentOptions };
@@ -66,8 +66,8 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     });
     let isConnected = false;
     const giveUp = setTimeout(() => {
-      request.destroy(new Error(`not made within ${CONNECT_MS / 1000} s`));
-    }, CONNECT_MS);
+      request.destroy(new Error(`not made within ${CONNECT_TIMEOUT_MS / 1000} s`));
+    }, CONNECT_TIMEOUT_MS);
     const connected = (): void => {
       isConnected = true;
       clearTimeout(giveUp);

@@ -23,7 +23,7 @@ export interface LocalRuntimeOptions {
 }
 
 /** The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end). */
-const LONGEST_ARGUMENT = 128 * 1024 - 1;
+const MAX_ARGUMENT_BYTES = 128 * 1024 - 1;
 
 /** More than a pipe holds, in bytes: with Node.js it is a pair of sockets. */
 const PIPE = 1024 * 1024;
@@ -124,7 +124,7 @@ const RUN_STDIN = [
  * either way.
  */
 function carry(shell: string, script: string): { argv0: string; args: string[]; input: string } {
-  if (Buffer.byteLength(script) <= LONGEST_ARGUMENT) {
+  if (Buffer.byteLength(script) <= MAX_ARGUMENT_BYTES) {
     // By this name no shell reads a start-up file (BASH_ENV), which is for the one that it becomes.
     return { argv0: "sh", args: ["-c", RUN_ARGUMENT, shell, script], input: "" };
   }

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 const GRACE_MS = 10_000;
 
 /** How long a group may take to go after SIGKILL: the system holds some up, and some are not ours. */
-const KILL_PATIENCE_MS = 5_000;
+const KILL_TIMEOUT_MS = 5_000;
 
 /** How often a group is looked at that is to end. */
 const POLL_MS = 20;
@@ -19,7 +19,7 @@ export async function stopProcessGroup(group: number): Promise<boolean> {
   let there = signalGroup(group, "SIGTERM");
   // One that is suspended takes it only when it goes on.
   signalGroup(group, "SIGCONT");
-  for (let look = 1; there && performance.now() < deadline + KILL_PATIENCE_MS; look += 1) {
+  for (let look = 1; there && performance.now() < deadline + KILL_TIMEOUT_MS; look += 1) {
     await setTimeout(POLL_MS);
     there = signalGroup(group, performance.now() < deadline ? 0 : "SIGKILL");
     if (there && look % CLOSER_LOOK === 0 && onlyZombies(group)) return true;

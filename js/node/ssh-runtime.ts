@@ -22,13 +22,13 @@ import { outputLimit } from "./transcript.js";
 const GRACE_MS = 10_000;
 
 /** How long it may take to go after SIGKILL, in milliseconds. */
-const KILL_PATIENCE_MS = 5_000;
+const KILL_TIMEOUT_MS = 5_000;
 
 /** How long a shell that is to stop a script may take to be there, in milliseconds. */
-const REACH_MS = 10_000;
+const SHELL_TIMEOUT_MS = 10_000;
 
 /** How long what was said already may be on its way, in milliseconds. */
-const ON_THE_WAY_MS = 5_000;
+const DRAIN_TIMEOUT_MS = 5_000;
 
 /**
  * A machine that is reached over SSH: scripts run there with its `sh`. It uses the system's OpenSSH,
@@ -151,14 +151,14 @@ export class SshRuntime implements Runtime, AsyncDisposable {
       if (group === undefined) {
         return { forced: false, left: true, cause: new Error("it leads no process group") };
       }
-      const script = stopScript(group, GRACE_MS, KILL_PATIENCE_MS);
+      const script = stopScript(group, GRACE_MS, KILL_TIMEOUT_MS);
       const output = await this.#tell(script).catch(() => {
         // Perhaps it is the connection alone that does not answer any more.
         this.#connections.renew();
         return this.#tell(script);
       });
       // A process that left the group may hold the stream open for ever.
-      await Promise.race([remote.ended, pause(ON_THE_WAY_MS, undefined, { ref: false })]);
+      await Promise.race([remote.ended, pause(DRAIN_TIMEOUT_MS, undefined, { ref: false })]);
       return { forced: output.includes("forced"), left: output.includes("left") };
     } catch (cause) {
       return { forced: false, left: true, cause };
@@ -169,9 +169,9 @@ export class SshRuntime implements Runtime, AsyncDisposable {
 
   /** Runs a script that stops another; gives what it said. */
   #tell(script: string): Promise<string> {
-    return this.#withShell(AbortSignal.timeout(REACH_MS), async (remote) => {
+    return this.#withShell(AbortSignal.timeout(SHELL_TIMEOUT_MS), async (remote) => {
       remote.send(script);
-      const longest = GRACE_MS + KILL_PATIENCE_MS + ON_THE_WAY_MS;
+      const longest = GRACE_MS + KILL_TIMEOUT_MS + DRAIN_TIMEOUT_MS;
       await Promise.race([remote.ended, pause(longest, undefined, { ref: false })]);
       remote.kill();
       const { output } = remote.said;
@@ -229,7 +229,7 @@ class RemoteShell {
     stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.errors += text;
       // The rest of its output may come after that.
-      if (this.exitCode !== undefined) setTimeout(over, ON_THE_WAY_MS).unref();
+      if (this.exitCode !== undefined) setTimeout(over, DRAIN_TIMEOUT_MS).unref();
     });
     // A shell that has ended takes no more; its end is what counts.
     stdin?.on("error", () => undefined).write(greeting(this.#nonce));

@@ -18,7 +18,7 @@ const NEWEST = 1000;
 const NEWEST_BYTES = 4096;
 
 /** The longest timeout, in seconds: a week. */
-export const LONGEST_TIMEOUT_SECS = 604_800;
+export const MAX_TIMEOUT_SECS = 604_800;
 
 /**
  * Has bash run the script where there is one, though the target's `sh` is another: a model writes bash.
@@ -46,7 +46,7 @@ export function bashTool(
         timeout_secs: {
           type: "number",
           minimum: 0.001,
-          maximum: LONGEST_TIMEOUT_SECS,
+          maximum: MAX_TIMEOUT_SECS,
           description: `After so many seconds it is stopped with all that it started. Default: ${timeoutSecs}; in the background: none.`,
         },
         run_in_background: {

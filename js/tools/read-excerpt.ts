@@ -42,7 +42,7 @@ export async function readExcerpt(
 }
 
 /** The most that is looked through in one call, in reads of 1 MiB. */
-const MOST_READS = 64;
+const MAX_READS = 64;
 
 /** An expression that is found in every line: what is read are whole lines. */
 const ANY_LINE = "";
@@ -70,7 +70,7 @@ export async function readLines(
     const all = plainText(piece.output).match(/[^\n]*\n|[^\n]+$/g) ?? [];
     lines += all.filter((line) => isWanted(line.replace(/\n$/, ""))).join("");
     const hasMore = piece.nextOffset > offset;
-    if (!hasMore || lines.length > budget || reads === MOST_READS) {
+    if (!hasMore || lines.length > budget || reads === MAX_READS) {
       return { ...within(lines, piece, budget), hasMore };
     }
     offset = piece.nextOffset;

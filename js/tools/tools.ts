@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime.js";
 import { bashBackgroundListTool } from "./bash-background-list.js";
 import { bashBackgroundOutputTool, type Matching } from "./bash-background-output.js";
 import { bashBackgroundTerminateTool } from "./bash-background-terminate.js";
-import { bashTool, LONGEST_TIMEOUT_SECS } from "./bash.js";
+import { bashTool, MAX_TIMEOUT_SECS } from "./bash.js";
 import type { Tool } from "./tool.js";
 
 /** How the tools work, and where their processes have their directories. */
@@ -43,10 +43,10 @@ export type MakeTools = (runtime: Runtime, options?: ToolsOptions) => Tools;
 const OPTIONS = ["baseDir", "workspace", "maxOutputChars", "timeoutSecs"];
 
 /** More than the mark of a cut has. */
-const LEAST_CHARS = 100;
+const MIN_CHARS = 100;
 
 /** What can be read at once, in characters of up to four bytes each. */
-const MOST_CHARS = 16_000_000;
+const MAX_CHARS = 16_000_000;
 
 /**
  * `tools` for a JavaScript runtime, which has its own way to get at the WebAssembly module.
@@ -66,8 +66,8 @@ export function toolsWith(
       );
     }
     const { maxOutputChars = 30_000, timeoutSecs = 120, workspace = "tools", ...place } = options;
-    check("maxOutputChars", maxOutputChars, LEAST_CHARS, MOST_CHARS);
-    check("timeoutSecs", timeoutSecs, 1, LONGEST_TIMEOUT_SECS);
+    check("maxOutputChars", maxOutputChars, MIN_CHARS, MAX_CHARS);
+    check("timeoutSecs", timeoutSecs, 1, MAX_TIMEOUT_SECS);
     const processes = background(runtime, { ...place, workspace });
     const limits = { maxOutputChars, timeoutSecs };
     return [

@@ -46,14 +46,14 @@ function isCut(error: unknown): boolean {
 }
 
 /** How often in succession a target may not answer as it should, until that is the end. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 /**
  * Reads the end of a process's output and what follows, until it is complete or the reader leaves.
  *
  * @param take What was read; nothing more is read meanwhile.
  * @param onFailure The target did not answer as it should, as when its agent is stopped: it is asked again,
- *   {@link MOST_FAILURES} times in all.
+ *   {@link MAX_FAILURES} times in all.
  */
 export async function tail(
   background: Background,
@@ -74,7 +74,7 @@ export async function tail(
       if (signal.aborted) return;
       if (!isCut(error)) {
         failures++;
-        if (!isSandpipeError(error, "background") || failures === MOST_FAILURES) throw error;
+        if (!isSandpipeError(error, "background") || failures === MAX_FAILURES) throw error;
         onFailure(error);
       }
       // What was read is known: it goes on there.

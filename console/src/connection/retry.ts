@@ -1,7 +1,7 @@
 import { isSandpipeError, type RetryContext } from "sandpipe";
 
 /** How often a request is tried; and a stream that breaks although the agent answers. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 const PASSING = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -16,8 +16,8 @@ export function shouldRetry(context: RetryContext): boolean {
   const { operation, attempt, error, status } = context;
   if (operation === "stream list") return false;
   const unanswered = isSandpipeError(error, "network");
-  if (operation === "stream output") return unanswered || attempt <= MOST_ATTEMPTS;
-  return attempt < MOST_ATTEMPTS && (unanswered || (status !== undefined && PASSING.has(status)));
+  if (operation === "stream output") return unanswered || attempt <= MAX_ATTEMPTS;
+  return attempt < MAX_ATTEMPTS && (unanswered || (status !== undefined && PASSING.has(status)));
 }
 
 /** The pause after so many failures in a row, at least one, in milliseconds. */

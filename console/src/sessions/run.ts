@@ -20,7 +20,7 @@ export interface Run {
 }
 
 /** How many characters of a run's output are kept. */
-const MOST = 200_000;
+const MAX_CHARS = 200_000;
 
 /** A run's output with another piece at its end; of a long one the newest part. */
 export function withOutput(run: Run, added: Piece): Run {
@@ -31,7 +31,7 @@ export function withOutput(run: Run, added: Piece): Run {
     pieces[pieces.length - 1] = { ...last, output: last.output + added.output };
   else pieces.push(added);
 
-  let excess = pieces.reduce((sum, { output }) => sum + output.length, 0) - MOST;
+  let excess = pieces.reduce((sum, { output }) => sum + output.length, 0) - MAX_CHARS;
   let dropped = run.dropped;
   for (let first = pieces[0]; excess > 0 && first !== undefined; first = pieces[0]) {
     const cut = Math.min(excess, first.output.length);
@@ -44,10 +44,10 @@ export function withOutput(run: Run, added: Piece): Run {
 }
 
 /** How many runs of a session are kept. */
-const MOST_RUNS = 50;
+const MAX_RUNS = 50;
 
 /** The runs with another one at their end; beyond so many, the first that have ended go. */
 export function withRun(runs: readonly Run[], run: Run): readonly Run[] {
-  let excess = runs.length + 1 - MOST_RUNS;
+  let excess = runs.length + 1 - MAX_RUNS;
   return [...runs.filter(({ outcome }) => outcome.state === "running" || excess-- <= 0), run];
 }

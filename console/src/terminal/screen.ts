@@ -8,7 +8,7 @@ import { currentTheme, onThemeChange } from "./theme.js";
 const SCROLLBACK = 10_000;
 
 /** How many characters may wait to be shown before whoever writes has to wait. */
-const MOST_WAITING = 512 * 1024;
+const MAX_WAITING = 512 * 1024;
 
 export interface ScreenOptions {
   /** What screen readers call it. */
@@ -79,9 +79,9 @@ export class Screen {
     this.#terminal.write(text, () => {
       if (isOld) this.#unanswered--;
       this.#waiting -= text.length;
-      if (this.#waiting <= MOST_WAITING / 2) this.#wakeAll();
+      if (this.#waiting <= MAX_WAITING / 2) this.#wakeAll();
     });
-    if (this.#waiting <= MOST_WAITING) return Promise.resolve();
+    if (this.#waiting <= MAX_WAITING) return Promise.resolve();
     return new Promise((resolve) => this.#wake.push(resolve));
   }
 

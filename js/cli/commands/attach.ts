@@ -1,13 +1,13 @@
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command, type Values } from "../command.js";
-import { Ending, LEFT } from "../exit.js";
+import { ExitDecision, DETACHED } from "../exit.js";
 import { failed } from "../failure.js";
 import { feedStdin } from "../feed-stdin.js";
 import { execsByPrefix } from "../ids.js";
-import { Detached, Terminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
+import { Detached, LocalTerminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
 import { sequenceNumber } from "../option-values.js";
 import { shellQuote } from "../print.js";
-import { newestSequence, ShownOutput, withWayOn } from "../shown-output.js";
+import { newestSequence, ShownOutput, explainLostOutput } from "../shown-output.js";
 
 export const attach = command({
   name: "attach",
@@ -25,7 +25,7 @@ export const attach = command({
     },
     ...CONNECTION,
   },
-  operands: { least: 1, most: 1 },
+  operands: { min: 1, max: 1 },
   notes: `
 Ctrl+P Ctrl+Q leaves a command with a terminal, Ctrl+C any other one: it goes on.
 
@@ -42,21 +42,21 @@ Exit codes:
   async run(values, [written = ""]) {
     const since = values.since === undefined ? 1 : sequenceNumber("--since", values.since);
     const { execs } = await connectToNamed(values);
-    const ending = new Ending();
-    ending.listenToSignals();
-    let terminal: Terminal | undefined;
-    const attached: { id?: string; isLeft: boolean } = { isLeft: false };
+    const exit = new ExitDecision();
+    exit.listenToSignals();
+    let terminal: LocalTerminal | undefined;
+    const attached: { id?: string; isDetached: boolean } = { isDetached: false };
     const attend = async (): Promise<void> => {
       const { id, pty } = await execsByPrefix(execs)(written);
       attached.id = id;
       // Where a terminal shows it, and may answer.
       const newest = pty && process.stdout.isTTY ? await newestSequence(execs, id) : 0;
       const textOf = withoutOldQueries(newest);
-      const { exitCode } = new ShownOutput(execs, id, ending.output, since, textOf);
+      const { exitCode } = new ShownOutput(execs, id, exit.output, since, textOf);
       if (!values["no-stdin"]) {
         const { stdin } = process;
         const keyboard = pty && stdin.isTTY;
-        if (keyboard) terminal = new Terminal();
+        if (keyboard) terminal = new LocalTerminal();
         terminal?.setRaw();
         void terminal?.lendSize(execs, id);
         // One that is destroyed when it is read no more could not be restored.
@@ -66,20 +66,20 @@ Exit codes:
           .then(() => terminal?.restore())
           .catch(fail);
       }
-      ending.decide({ exitCode: await exitCode });
+      exit.decide({ exitCode: await exitCode });
     };
     const fail = (error: unknown): void => {
-      attached.isLeft = error instanceof Detached;
-      ending.decide(attached.isLeft ? { exitCode: LEFT } : failed(withWayOn(error)));
+      attached.isDetached = error instanceof Detached;
+      exit.decide(attached.isDetached ? { exitCode: DETACHED } : failed(explainLostOutput(error)));
     };
     attend().catch(fail);
-    const outcome = await ending.wait();
+    const outcome = await exit.wait();
     terminal?.restore();
-    const { id, isLeft } = attached;
-    if (id === undefined || !(isLeft || ending.signal !== undefined)) return outcome;
+    const { id, isDetached } = attached;
+    if (id === undefined || !(isDetached || exit.signal !== undefined)) return outcome;
     // The command's prompt, or what was typed there, stands in the line; or else `^C` does.
-    if (isLeft && process.stderr.isTTY) await ending.output.stderr.write("\n");
-    else await ending.endLine();
+    if (isDetached && process.stderr.isTTY) await exit.output.stderr.write("\n");
+    else await exit.endLine();
     const back = shellQuote(["sandpipe", "attach", ...target(values), written]);
     return { ...outcome, message: `left: exec ${id} goes on; \`${back}\` comes back.` };
   },

@@ -3,13 +3,13 @@ import { command, UsageError } from "../command.js";
 import { processesByPrefix } from "../ids.js";
 import { onTarget, RUNTIME } from "../machine.js";
 import { byteCount, regularExpression } from "../option-values.js";
-import type { Outlet } from "../print.js";
+import type { OutputWriter } from "../print.js";
 
 /** How long the target waits for more output at a time, in milliseconds. */
 const WAIT_MS = 20_000;
 
 /** The fewest bytes that a read may be of. */
-const SMALLEST_READ = 4;
+const MIN_READ_BYTES = 4;
 
 export const logs = command({
   name: "logs",
@@ -28,7 +28,7 @@ export const logs = command({
     tail: { value: "BYTES", help: "only the last so many bytes, and what follows" },
     ...RUNTIME,
   },
-  operands: { least: 1, most: 1 },
+  operands: { min: 1, max: 1 },
   notes: `
 Ctrl+C ends the watching, not the process.
 
@@ -63,9 +63,9 @@ async function show(
   id: string,
   what: ReadOutputOptions,
   { tail, follow }: { tail: number | undefined; follow: boolean },
-  stdout: Outlet,
+  stdout: OutputWriter,
 ): Promise<void> {
-  const newest = { ...what, tailBytes: SMALLEST_READ };
+  const newest = { ...what, tailBytes: MIN_READ_BYTES };
   const end = follow ? Infinity : (await processes.readOutput(id, newest)).nextOffset;
   let place: ReadOutputOptions = tail === undefined ? { offset: 0 } : { tailBytes: tail };
   for (;;) {

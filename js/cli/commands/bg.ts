@@ -30,7 +30,7 @@ const start = command({
     json: { help: "print the process as a JSON object, not only its id" },
     ...RUNTIME,
   },
-  operands: { least: 0, most: Infinity },
+  operands: { min: 0, max: Infinity },
   endsAtOperand: true,
   examples: [
     "sandpipe bg start --name 'dev server' -- npm run dev",
@@ -111,7 +111,7 @@ const wait = command({
     timeout: { value: "SECONDS", help: "wait no longer; the process goes on [default: for ever]" },
     ...RUNTIME,
   },
-  operands: { least: 1, most: 1 },
+  operands: { min: 1, max: 1 },
   notes: `
 Ctrl+C ends the waiting, not the process.
 
@@ -126,11 +126,12 @@ Exit codes:
 
   async run(values, [written = ""]) {
     const timeoutMs = timeLimit("--timeout", values.timeout);
-    return await onTarget(values, async (processes, _, told) => {
+    return await onTarget(values, async (processes, _, stopping) => {
       const { id } = await processesByPrefix(processes)(written);
-      const options = timeoutMs === undefined ? { signal: told } : { signal: told, timeoutMs };
+      const options =
+        timeoutMs === undefined ? { signal: stopping } : { signal: stopping, timeoutMs };
       const waiting = processes.wait(id, options);
-      const { status, exitCode } = await withProgress(`waiting for ${id}`, waiting, told);
+      const { status, exitCode } = await withProgress(`waiting for ${id}`, waiting, stopping);
       if (status === "running") {
         return { exitCode: TIMED_OUT, message: `process ${id} still runs.` };
       }
@@ -151,7 +152,7 @@ const stop = command({
     grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
     ...RUNTIME,
   },
-  operands: { least: 1, most: Infinity },
+  operands: { min: 1, max: Infinity },
   notes: `
 Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sandpipe stop\`.
 `,
@@ -182,7 +183,7 @@ const rm = command({
   usage: "[OPTIONS] ID...",
   about: "Removes processes that have ended, with their output. ID may be the beginning of one.",
   options: { ...RUNTIME },
-  operands: { least: 1, most: Infinity },
+  operands: { min: 1, max: Infinity },
   notes: `
 Exit codes:
   0    all are removed

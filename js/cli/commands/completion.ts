@@ -12,7 +12,7 @@ export function completion(program: () => CommandGroup): Command {
     usage: "bash|zsh|fish",
     about: "Prints a script with which a shell completes the commands and options of sandpipe.",
     options: {},
-    operands: { least: 1, most: 1 },
+    operands: { min: 1, max: 1 },
     examples: [
       "source <(sandpipe completion bash)    # in ~/.bashrc",
       "source <(sandpipe completion zsh)     # in ~/.zshrc, after compinit",

@@ -20,7 +20,7 @@ export const browserConsole = command({
     "no-open": { help: "only print the address" },
     ...CONNECTION,
   },
-  operands: { least: 0, most: Infinity },
+  operands: { min: 0, max: Infinity },
   endsAtOperand: true,
   notes: `
 Exit codes: as of \`sandpipe agent\`.
@@ -45,10 +45,10 @@ Exit codes: as of \`sandpipe agent\`.
           await output.stdout.write("Ctrl+C stops the agent with all that it runs.\n");
         });
       }
-      return await interruptible(async (output, told) => {
+      return await interruptible(async (output, stopping) => {
         await show(named, output);
         if ((await page)?.opened === true)
-          await delay(BROWSER_START_MS, undefined, { signal: told });
+          await delay(BROWSER_START_MS, undefined, { signal: stopping });
         return undefined;
       });
     } finally {

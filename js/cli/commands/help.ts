@@ -10,7 +10,7 @@ export function help(program: () => CommandGroup): Command {
     usage: "[COMMAND...]",
     about: "Shows the same as `--help` behind the command.",
     options: {},
-    operands: { least: 0, most: Infinity },
+    operands: { min: 0, max: Infinity },
     examples: ["sandpipe help", "sandpipe help run", "sandpipe help bg start"],
 
     async run(_, names) {

@@ -20,7 +20,7 @@ export const kill = command({
     },
     ...CONNECTION,
   },
-  operands: { least: 1, most: Infinity },
+  operands: { min: 1, max: Infinity },
   notes: `
 Exit codes:
   0    all were sent it

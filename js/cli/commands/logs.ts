@@ -4,7 +4,7 @@ import { interruptible } from "../exit.js";
 import { execsByPrefix } from "../ids.js";
 import { sequenceNumber } from "../option-values.js";
 import { jsonLine } from "../print.js";
-import { newestSequence, withWayOn } from "../shown-output.js";
+import { newestSequence, explainLostOutput } from "../shown-output.js";
 
 export const logs = command({
   name: "logs",
@@ -24,7 +24,7 @@ export const logs = command({
     },
     ...CONNECTION,
   },
-  operands: { least: 1, most: 1 },
+  operands: { min: 1, max: 1 },
   notes: `
 Ctrl+C ends the watching, not the command.
 
@@ -51,7 +51,7 @@ Exit codes:
           if (event.sequence >= last) break;
         }
       } catch (error) {
-        throw withWayOn(error);
+        throw explainLostOutput(error);
       }
       return undefined;
     });

@@ -4,13 +4,13 @@ import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
 import { background } from "../../node.js";
 import { toolsWith } from "../../tools/tools.js";
 import { command, UsageError } from "../command.js";
-import { aborted, Ending, type Outcome } from "../exit.js";
+import { aborted, ExitDecision, type Outcome } from "../exit.js";
 import { reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
-import { Outlet } from "../print.js";
+import { OutputWriter } from "../print.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */
-const CLOSING_MS = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 export const mcp = command({
   name: "mcp",
@@ -40,29 +40,29 @@ its timeout.
 
   async run({ "print-config": client, ...values }) {
     if (client !== undefined) return printConfig(client, runtimeArguments(values));
-    const ending = new Ending();
-    ending.listenToSignals();
+    const exit = new ExitDecision();
+    exit.listenToSignals();
     const runtime = await reachRuntime(values);
     // It is large, and no other command needs it.
     const { serve } = await import("../../mcp/serve.js");
-    const log = new Outlet(process.stderr);
+    const log = new OutputWriter(process.stderr);
     const onError = ({ message }: Error): void => void log.write(`sandpipe: ${message}\n`);
     // The program has V8 match so (sandpipe.ts).
     const tools = toolsWith(background, "linear")(runtime);
-    const served = { tools, version: version(), signal: ending.decided, onError };
-    const forced = aborted(ending.forced);
+    const served = { tools, version: version(), signal: exit.decided, onError };
+    const forced = aborted(exit.forced);
     try {
       await Promise.race([serve(served), forced]);
     } finally {
-      await Promise.race([runtime.close(), forced.then(() => delay(CLOSING_MS))]);
+      await Promise.race([runtime.close(), forced.then(() => delay(CLOSE_TIMEOUT_MS))]);
     }
-    if (ending.forced.aborted) {
+    if (exit.forced.aborted) {
       const message =
         "there was no answer yet: what ran in the foreground may go on, up to its timeout.";
-      return { ...(await ending.wait()), message };
+      return { ...(await exit.wait()), message };
     }
     // To end at another signal is what it waits for, as at the end of stdin.
-    return ending.signal === "SIGINT" ? await ending.wait() : { exitCode: 0 };
+    return exit.signal === "SIGINT" ? await exit.wait() : { exitCode: 0 };
   },
 });
 
@@ -72,6 +72,6 @@ async function printConfig(client: string, options: readonly string[]): Promise<
     const known = CLIENT_NAMES.join(", ");
     throw new UsageError(`--print-config must be one of ${known}, but is "${client}"`);
   }
-  await new Outlet(process.stdout).write(config.text);
+  await new OutputWriter(process.stdout).write(config.text);
   return { exitCode: 0, message: `it belongs in ${config.file}` };
 }

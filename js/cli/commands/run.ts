@@ -1,8 +1,8 @@
 import { CONNECTION, reachAgent } from "../agent.js";
 import { command, UsageError } from "../command.js";
-import { aborted, Ending, type Outcome } from "../exit.js";
-import { Attendance, startCommand } from "../foreground.js";
-import { Terminal } from "../local-terminal.js";
+import { aborted, ExitDecision, type Outcome } from "../exit.js";
+import { Foreground, startCommand } from "../foreground.js";
+import { LocalTerminal } from "../local-terminal.js";
 import { milliseconds, path, timeLimit, variables } from "../option-values.js";
 import { shellQuote } from "../print.js";
 
@@ -42,7 +42,7 @@ export const run = command({
       help: "how long it may take to end when it is stopped [default: 10]",
     },
   },
-  operands: { least: 0, most: Infinity },
+  operands: { min: 0, max: Infinity },
   endsAtOperand: true,
   notes: `
 Ctrl+C (with -it it goes to the command), SIGTERM, SIGHUP, SIGQUIT or a closed stdout stop the
@@ -75,38 +75,38 @@ Exit codes:
     const graceMs = milliseconds("--grace", values.grace ?? "10");
     const timeoutMs = timeLimit("--timeout", values.timeout);
     const request = { command: program, args, cwd, user, env: variables(values.env), interactive };
-    const terminal = tty ? new Terminal() : undefined;
-    const ending = new Ending();
-    ending.stopAtSignals();
-    const agent = await Promise.race([reachAgent(values), aborted(ending.forced)]);
+    const terminal = tty ? new LocalTerminal() : undefined;
+    const exit = new ExitDecision();
+    exit.stopAtSignals();
+    const agent = await Promise.race([reachAgent(values), aborted(exit.forced)]);
     // One of its own that is only starting ends with this process.
-    if (agent === undefined) return await nothingRun(ending);
+    if (agent === undefined) return await nothingRun(exit);
     try {
       // Told to stop before there is anything to be stopped.
-      if (ending.outcome !== undefined) return await nothingRun(ending);
+      if (exit.outcome !== undefined) return await nothingRun(exit);
       const starting = startCommand(agent.execs, request, terminal);
-      const id = await Promise.race([starting, aborted(ending.forced)]);
+      const id = await Promise.race([starting, aborted(exit.forced)]);
       if (id === undefined) {
         const message = agent.own
           ? "the command was killed with its agent."
           : "the agent has not answered yet: the command may have been started.";
-        return { ...(await ending.wait()), message };
+        return { ...(await exit.wait()), message };
       }
       const options = { timeoutMs, graceMs, interactive };
-      const outcome = await new Attendance(agent, id, options, ending).toTheEnd(terminal);
+      const outcome = await new Foreground(agent, id, options, exit).untilExit(terminal);
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
       const said = outcome.message === undefined ? "" : `${outcome.message} `;
       return { ...outcome, message: said + shellHint(program) };
     } finally {
-      await agent.close(ending.forced);
+      await agent.close(exit.forced);
     }
   },
 });
 
-async function nothingRun(ending: Ending): Promise<Outcome> {
-  const outcome = await ending.wait();
-  return ending.signal === undefined ? outcome : { ...outcome, message: "nothing was run." };
+async function nothingRun(exit: ExitDecision): Promise<Outcome> {
+  const outcome = await exit.wait();
+  return exit.signal === undefined ? outcome : { ...outcome, message: "nothing was run." };
 }
 
 /** A line for a shell may have been given as if it were the name of a program. */

@@ -15,7 +15,7 @@ export const stop = command({
     grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
     ...CONNECTION,
   },
-  operands: { least: 1, most: Infinity },
+  operands: { min: 1, max: Infinity },
   notes: `
 Ctrl+C does not give it up; a second one kills at once.
 

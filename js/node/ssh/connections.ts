@@ -22,10 +22,10 @@ const SESSIONS = 8;
 const PERSIST = 60;
 
 /** How long a master may take to end when it is told to, in milliseconds. */
-const EXIT_MS = 5_000;
+const EXIT_TIMEOUT_MS = 5_000;
 
 /** How long it may take to say its version, in milliseconds. */
-const VERSION_MS = 5_000;
+const VERSION_TIMEOUT_MS = 5_000;
 
 /** A connection that is made, or being made. */
 interface Connection {
@@ -141,7 +141,7 @@ export class Connections {
     if (!connection.made) return;
     const child = spawn("ssh", ["-O", "exit", ...argumentsOf(connection, "no")], {
       ...{ detached: true, stdio: "ignore", env: environmentOfCommands() },
-      ...{ timeout: EXIT_MS, killSignal: "SIGKILL" },
+      ...{ timeout: EXIT_TIMEOUT_MS, killSignal: "SIGKILL" },
     });
     // One that has ended before is as good.
     await once(child, "exit").catch(() => undefined);
@@ -193,7 +193,11 @@ function argumentsOf({ socket, arguments: others }: Connection, master: "yes" | 
  * @throws {SshError} There is none, or no room to run it.
  */
 async function sshVersion(): Promise<number> {
-  const options = { env: environmentOfCommands(), timeout: VERSION_MS, killSignal: "SIGKILL" };
+  const options = {
+    env: environmentOfCommands(),
+    timeout: VERSION_TIMEOUT_MS,
+    killSignal: "SIGKILL",
+  };
   try {
     const { stderr } = await promisify(execFile)("ssh", ["-V"], options as ExecFileOptions);
     return readVersion(String(stderr));
