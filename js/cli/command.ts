@@ -15,6 +15,9 @@ export interface Option {
 /** The options of a command, by their long names. */
 export type Options = Readonly<Record<string, Option>>;
 
+/** What every command and group takes. */
+export const HELP_OPTION = { help: { short: "h", help: "show this" } } as const satisfies Options;
+
 /** What a command line gives for options: flags as booleans, values as texts, undefined if not given. */
 export type Values<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends { value: string }
@@ -34,8 +37,8 @@ export interface Command<O extends Options = Options> {
   /** What it does, in paragraphs. */
   readonly about: string;
   readonly options: O;
-  /** How many operands it takes. Default: none. */
-  readonly operands?: { readonly min: number; readonly max: number };
+  /** Its operands: `<ID>` is one, `<ID...>` one or more, `[ARGS...]` any number. Default: none. */
+  readonly operands?: string;
   /** Whether its options end at the first operand: what follows is another program's. Default: false. */
   readonly endsAtOperand?: boolean;
   /** What else there is to know, such as its exit codes, laid out by hand. */

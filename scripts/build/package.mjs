@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Puts into dist/, where tsc has compiled js/, what else the npm package has: the core, the MCP server's dependencies,
+ * Puts into dist/, where tsc has compiled js/, what else the npm package has: the core, what it needs of other packages,
  * what is in pkg-template/. Tests and examples import it as `sandpipe`.
  */
 
@@ -8,10 +8,10 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "no
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { LICENSES, bindings, dist, root } from "../project.mjs";
-import { bundleMcpServer } from "./mcp-bundle.mjs";
+import { bundlePackages } from "./bundle.mjs";
 import { mcpName, workspace } from "./workspace.mjs";
 
-await bundleMcpServer(dist);
+await bundlePackages(dist);
 mkdirSync(join(dist, "core"), { recursive: true });
 copyFileSync(join(bindings, "sandpipe.js"), join(dist, "core", "sandpipe.js"));
 writeFileSync(join(dist, "core", "sandpipe.d.ts"), publicTypes());

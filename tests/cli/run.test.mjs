@@ -272,7 +272,8 @@ describe("sandpipe", () => {
   /** @type {[name: string, args: string[], says: RegExp][]} */
   const WRONG = [
     ["no command", [], /no command was given.*sandpipe --help/],
-    ["an unknown command", ["walk"], /no command "walk".*sandpipe --help/],
+    ["an unknown command", ["walk"], /unknown command 'walk'.*sandpipe --help/],
+    ["a command that is almost one", ["rum"], /unknown command 'rum'.*mean.*run/],
     ["an unknown option", ["run", "--walk", "true"], /--walk.*sandpipe run --help/],
     ["an option without its value", ["run", "--cwd"], /--cwd/],
     ["an option that takes its value from the next", ["run", "--cwd", "--", "true"], /--cwd/],

@@ -36,7 +36,7 @@ test("has what the sources are compiled to, and nothing else", async () => {
     // For resolvers that know no `exports`.
     "tools/package.json",
     ...["LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json"],
-    ...["sandpipe.wasm", "sandpipe.wasm.d.ts", "inline-wasm.js", "mcp/third-party-licenses.txt"],
+    ...["sandpipe.wasm", "sandpipe.wasm.d.ts", "inline-wasm.js", "third-party-licenses.txt"],
   ];
   assert.deepEqual(tarball.files.map(({ path }) => path).sort(), expected.sort());
 });
@@ -53,10 +53,11 @@ test("needs no other package: what it has of others is in it, with their license
       assert.match(from || alone, /^(\.|node:)/, path);
     }
   }
-  const licenses = await readFile(join(dist, "mcp", "third-party-licenses.txt"), "utf8");
+  const licenses = await readFile(join(dist, "third-party-licenses.txt"), "utf8");
   assert.deepEqual(licenses.match(/^\S+ (?=[\d.]+ \()/gm)?.sort(), [
     "@modelcontextprotocol/core ",
     "@modelcontextprotocol/server ",
+    "commander ",
     "zod ",
   ]);
 });

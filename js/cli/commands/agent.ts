@@ -11,7 +11,7 @@ export const agent = command({
     "Runs an agent until Ctrl+C, and prints its address, the file with its token, and how to use it from " +
     "another terminal. FLAGS are those of sandpipe-agent; `sandpipe agent -- --help` lists them.",
   options: { json: { help: "one line of JSON instead: url, adminTokenFile" } },
-  operands: { min: 0, max: Infinity },
+  operands: "[FLAGS...]",
   endsAtOperand: true,
   notes: `
 It is the program that $SANDPIPE_AGENT names, else the one that is installed with this package, else

@@ -25,7 +25,7 @@ export const attach = command({
     },
     ...CONNECTION,
   },
-  operands: { min: 1, max: 1 },
+  operands: "<ID>",
   notes: `
 Ctrl+P Ctrl+Q leaves a command with a terminal, Ctrl+C any other one: it goes on.
 

@@ -28,7 +28,7 @@ export const logs = command({
     tail: { value: "BYTES", help: "only the last so many bytes, and what follows" },
     ...RUNTIME,
   },
-  operands: { min: 1, max: 1 },
+  operands: "<ID>",
   notes: `
 Ctrl+C ends the watching, not the process.
 

@@ -30,7 +30,7 @@ const start = command({
     json: { help: "print the process as a JSON object, not only its id" },
     ...RUNTIME,
   },
-  operands: { min: 0, max: Infinity },
+  operands: "[COMMAND...]",
   endsAtOperand: true,
   examples: [
     "sandpipe bg start --name 'dev server' -- npm run dev",
@@ -111,7 +111,7 @@ const wait = command({
     timeout: { value: "SECONDS", help: "wait no longer; the process goes on [default: for ever]" },
     ...RUNTIME,
   },
-  operands: { min: 1, max: 1 },
+  operands: "<ID>",
   notes: `
 Ctrl+C ends the waiting, not the process.
 
@@ -152,7 +152,7 @@ const stop = command({
     grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
     ...RUNTIME,
   },
-  operands: { min: 1, max: Infinity },
+  operands: "<ID...>",
   notes: `
 Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sandpipe stop\`.
 `,
@@ -183,7 +183,7 @@ const rm = command({
   usage: "[OPTIONS] ID...",
   about: "Removes processes that have ended, with their output. ID may be the beginning of one.",
   options: { ...RUNTIME },
-  operands: { min: 1, max: Infinity },
+  operands: "<ID...>",
   notes: `
 Exit codes:
   0    all are removed

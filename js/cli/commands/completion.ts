@@ -1,5 +1,11 @@
-import { HELP_OPTION } from "../arguments.js";
-import { type Command, command, type CommandGroup, type Option, UsageError } from "../command.js";
+import {
+  type Command,
+  command,
+  type CommandGroup,
+  HELP_OPTION,
+  type Option,
+  UsageError,
+} from "../command.js";
 import { interruptible } from "../exit.js";
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
@@ -12,7 +18,7 @@ export function completion(program: () => CommandGroup): Command {
     usage: "bash|zsh|fish",
     about: "Prints a script with which a shell completes the commands and options of sandpipe.",
     options: {},
-    operands: { min: 1, max: 1 },
+    operands: "<SHELL>",
     examples: [
       "source <(sandpipe completion bash)    # in ~/.bashrc",
       "source <(sandpipe completion zsh)     # in ~/.zshrc, after compinit",

@@ -20,7 +20,7 @@ export const browserConsole = command({
     "no-open": { help: "only print the address" },
     ...CONNECTION,
   },
-  operands: { min: 0, max: Infinity },
+  operands: "[FLAGS...]",
   endsAtOperand: true,
   notes: `
 Exit codes: as of \`sandpipe agent\`.

@@ -1,6 +1,6 @@
-import { type Command, command, type CommandGroup, UsageError } from "../command.js";
+import { type Command, command, type CommandGroup } from "../command.js";
 import { interruptible } from "../exit.js";
-import { commandHelp, groupHelp } from "../help.js";
+import { helpOf } from "../parser.js";
 
 /** @param program The group whose commands are looked up. */
 export function help(program: () => CommandGroup): Command {
@@ -10,7 +10,7 @@ export function help(program: () => CommandGroup): Command {
     usage: "[COMMAND...]",
     about: "Shows the same as `--help` behind the command.",
     options: {},
-    operands: { min: 0, max: Infinity },
+    operands: "[COMMAND...]",
     examples: ["sandpipe help", "sandpipe help run", "sandpipe help bg start"],
 
     async run(_, names) {
@@ -21,17 +21,4 @@ export function help(program: () => CommandGroup): Command {
       });
     },
   });
-}
-
-function helpOf(program: CommandGroup, names: readonly string[]): string {
-  const path = [program.name];
-  let entry: Command | CommandGroup = program;
-  for (const name of names) {
-    const commands: CommandGroup["commands"] = "commands" in entry ? entry.commands : [];
-    const named = commands.find((command) => command.name === name);
-    if (named === undefined) throw new UsageError(`there is no command "${names.join(" ")}"`);
-    path.push(name);
-    entry = named;
-  }
-  return "commands" in entry ? groupHelp(path, entry) : commandHelp(path, entry);
 }

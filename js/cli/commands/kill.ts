@@ -20,7 +20,7 @@ export const kill = command({
     },
     ...CONNECTION,
   },
-  operands: { min: 1, max: Infinity },
+  operands: "<ID...>",
   notes: `
 Exit codes:
   0    all were sent it

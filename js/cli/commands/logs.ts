@@ -24,7 +24,7 @@ export const logs = command({
     },
     ...CONNECTION,
   },
-  operands: { min: 1, max: 1 },
+  operands: "<ID>",
   notes: `
 Ctrl+C ends the watching, not the command.
 

@@ -19,7 +19,7 @@ export const rm = command({
     before: { value: "AGE", help: "of these only what ended so long ago: 90s, 30m, 2h, 7d" },
     ...CONNECTION,
   },
-  operands: { min: 0, max: Infinity },
+  operands: "[ID...]",
   notes: `
 With --ended it prints how many it has removed. --before takes the end by the agent's clock and the age by the
 clock here: where they differ, so does the age.

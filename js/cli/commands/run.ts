@@ -42,7 +42,7 @@ export const run = command({
       help: "how long it may take to end when it is stopped [default: 10]",
     },
   },
-  operands: { min: 0, max: Infinity },
+  operands: "[COMMAND...]",
   endsAtOperand: true,
   notes: `
 Ctrl+C (with -it it goes to the command), SIGTERM, SIGHUP, SIGQUIT or a closed stdout stop the

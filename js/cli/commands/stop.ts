@@ -15,7 +15,7 @@ export const stop = command({
     grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
     ...CONNECTION,
   },
-  operands: { min: 1, max: Infinity },
+  operands: "<ID...>",
   notes: `
 Ctrl+C does not give it up; a second one kills at once.
 

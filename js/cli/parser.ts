@@ -1,0 +1,159 @@
+// The command line: commander reads it, as the commands describe themselves.
+import { CommanderError, Command as Parser, Option as ParserOption } from "commander";
+
+import {
+  type Command,
+  type CommandGroup,
+  HELP_OPTION,
+  type Option,
+  type Options,
+  UsageError,
+} from "./command.js";
+import type { Outcome } from "./exit.js";
+import { OutputWriter } from "./print.js";
+import { version } from "./version.js";
+
+/** How long a line of help may be. */
+const HELP_WIDTH = 100;
+
+/**
+ * Does what a command line says.
+ *
+ * @throws {UsageError} The command line is wrong. The message says where to read more.
+ */
+export async function carryOut(program: CommandGroup, args: readonly string[]): Promise<Outcome> {
+  let outcome: Outcome = { exitCode: 0 };
+  let text = "";
+  const parser = parserOf(program, {
+    args,
+    write: (more) => (text += more),
+    run: async (run) => (outcome = await run()),
+  });
+  try {
+    await parser.parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (error instanceof UsageError) {
+      const what = error.message.replace(/\.$/, "");
+      throw new UsageError(`${what}. See \`${pathOf(parser, args)} --help\`.`, { cause: error });
+    }
+    // It ends so when it has written the help or the version.
+    if (!(error instanceof CommanderError)) throw error;
+  }
+  await new OutputWriter(process.stdout).write(text);
+  return outcome;
+}
+
+/**
+ * The help of the command or group that the names lead to.
+ *
+ * @throws {UsageError} There is none.
+ */
+export function helpOf(program: CommandGroup, names: readonly string[]): string {
+  let text = "";
+  let parser: Parser | undefined = parserOf(program, { write: (more) => (text += more) });
+  for (const name of names) parser = parser && commandOf(parser, name);
+  if (parser === undefined) throw new UsageError(`there is no command "${names.join(" ")}"`);
+  parser.outputHelp();
+  return text;
+}
+
+function commandOf(parser: Parser, name: string | undefined): Parser | undefined {
+  return parser.commands.find((command) => command.name() === name);
+}
+
+/** The program and the commands that the first arguments name. */
+function pathOf(parser: Parser, [name, ...rest]: readonly string[]): string {
+  const named = commandOf(parser, name);
+  return named === undefined ? parser.name() : `${parser.name()} ${pathOf(named, rest)}`;
+}
+
+/** What a parser is given. */
+interface Parsing {
+  /** The whole command line. */
+  readonly args?: readonly string[];
+  /** Takes help and version. */
+  readonly write: (text: string) => void;
+  /** Takes the action of the command that was found. */
+  readonly run?: (action: () => Promise<Outcome>) => Promise<unknown>;
+}
+
+function parserOf(program: CommandGroup, parsing: Parsing): Parser {
+  const parser = new Parser(program.name)
+    .helpOption("-h, --help", HELP_OPTION.help.help)
+    .configureHelp({ helpWidth: HELP_WIDTH, subcommandTerm: (command) => command.name() })
+    .configureOutput({ writeOut: parsing.write, writeErr: () => undefined })
+    .exitOverride((error) => {
+      if (error.exitCode === 0) throw error;
+      // For commander a group without a command asks for its help.
+      const isAlone = error.code === "commander.help";
+      const what = isAlone ? "no command was given" : error.message.replace(/^error: /, "");
+      throw new UsageError(what, { cause: error });
+    });
+  define(parser, program, parsing);
+  return parser;
+}
+
+/** Has a parser read what a command or a group describes. */
+function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing): void {
+  const { args = [], run } = parsing;
+  parser.summary(entry.summary).description(entry.about);
+  for (const [name, option] of Object.entries(entry.options)) {
+    parser.addOption(parserOption(name, option, args));
+  }
+  const examples = `Examples:\n${entry.examples.map((example) => `  ${example}\n`).join("")}`;
+  if ("commands" in entry) {
+    parser.usage("COMMAND [ARGS...]").helpCommand(false);
+    // Whatever follows a command's name is the command's.
+    parser.enablePositionalOptions().passThroughOptions();
+    for (const command of entry.commands) define(parser.command(command.name), command, parsing);
+    parser.on("option:version", () => {
+      parsing.write(`${entry.name} ${version()}\n`);
+      throw new CommanderError(0, "commander.version", "");
+    });
+    const more = "`--help` behind a command shows what it takes.";
+    parser.addHelpText("after", `\n${more}\n\n${examples.trimEnd()}`);
+    return;
+  }
+  if (entry.operands !== undefined) parser.argument(entry.operands);
+  const notes = entry.notes === undefined ? "" : `${entry.notes.trim()}\n\n`;
+  parser
+    .usage(entry.usage)
+    .passThroughOptions(entry.endsAtOperand ?? false)
+    .addHelpText("after", `\n${notes}${examples.trimEnd()}`)
+    .action(async () => {
+      const values = valuesOf(parser, entry.options) as Parameters<typeof entry.run>[0];
+      await run?.(() => entry.run(values, parser.args));
+    });
+}
+
+function parserOption(
+  name: string,
+  { short, value, multiple, help }: Option,
+  args: readonly string[],
+): ParserOption {
+  const letter = short === undefined ? "" : `-${short}, `;
+  if (value === undefined) return new ParserOption(`${letter}--${name}`, help);
+  const option = new ParserOption(`${letter}--${name} <${value}>`, help);
+  return option.argParser<unknown>((text, previous) => {
+    const joined = [`--${name}=${text}`, `-${short ?? ""}${text}`];
+    // Who reads a negative number says what is wrong with it.
+    if (/^-[^\d.]/.test(text) && !args.some((arg) => joined.includes(arg))) {
+      throw new UsageError(
+        `--${name} needs a value, but "${text}" follows: write ${joined[0]} if that is its value`,
+      );
+    }
+    return multiple === true ? [...((previous ?? []) as string[]), text] : text;
+  });
+}
+
+/** The values of all options, by the names that they are described with. */
+function valuesOf(parser: Parser, options: Options): Record<string, unknown> {
+  const values = parser.options.map((option): [string, unknown] => {
+    const name = option.name();
+    const given: unknown = parser.getOptionValue(option.attributeName());
+    if (option.negate) return [name, given === false];
+    const unset = options[name]?.multiple === true ? [] : undefined;
+    return [name, given ?? (option.required ? unset : false)];
+  });
+  return Object.fromEntries(values);
+}
