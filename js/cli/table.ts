@@ -1,3 +1,5 @@
+import stringWidth from "string-width";
+
 import { escaped } from "./print.js";
 
 /** A column of a table. */
@@ -38,16 +40,16 @@ export function table<T>(
   const all = [columns.map(({ title }) => title), ...rows];
   const widths = columns.map((_, index) =>
     // Not as the arguments of one call: there may be very many rows.
-    all.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), 0),
+    all.reduce((most, row) => Math.max(most, stringWidth(row[index] ?? "")), 0),
   );
   const lines = all.map((row, line) => {
     let left = width ?? Infinity;
     const cells = row.map((text, index) => {
       // What is behind the last one would only make the line longer.
-      const space = index === row.length - 1 ? 0 : (widths[index] ?? 0) - widthOf(text);
+      const space = index === row.length - 1 ? 0 : (widths[index] ?? 0) - stringWidth(text);
       const gap = index === 0 ? "" : GAP;
       const cell = cutTo(gap + text + " ".repeat(space), left);
-      left -= widthOf(cell);
+      left -= stringWidth(cell);
       const item = items[line - 1];
       const shade = item === undefined ? undefined : columns[index]?.colour?.(item);
       return colour && shade !== undefined ? `\x1b[${shade}m${cell}\x1b[0m` : cell;
@@ -57,37 +59,19 @@ export function table<T>(
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** What takes no column: marks and Hangul that go on the character before, and what only formats. */
-const NONE = /^[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7ff]$/u;
-
-/** What takes two columns: wide and full-width characters (Unicode Standard Annex 11), and emoji. */
-const TWO =
-  /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]$/u;
-
-/** How many columns of a terminal a text takes. */
-function widthOf(text: string): number {
-  let width = 0;
-  for (const character of text) width += columns(character);
-  return width;
-}
+/** What is one character for its reader. */
+const GRAPHEMES = new Intl.Segmenter();
 
 /** A text in at most so many columns; what was cut off leaves an ellipsis. */
 function cutTo(text: string, max: number): string {
-  if (widthOf(text) <= max) return text;
+  if (stringWidth(text) <= max) return text;
   let [kept, left] = ["", max - 1];
-  for (const character of text) {
-    left -= columns(character);
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    left -= stringWidth(segment);
     if (left < 0) break;
-    kept += character;
+    kept += segment;
   }
   return max > 0 ? `${kept}…` : "";
-}
-
-function columns(character: string): 0 | 1 | 2 {
-  // Most are ASCII.
-  if (character <= "~") return 1;
-  if (NONE.test(character)) return 0;
-  return TWO.test(character) ? 2 : 1;
 }
 
 /** How long ago something was, in its largest unit: `5s`, `3m`, `2h`, `4d`. */

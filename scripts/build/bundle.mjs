@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { root } from "../project.mjs";
 
 /** The files that need other packages. */
-const USERS = ["cli/parser.js", "mcp/serve.js"];
+const USERS = ["cli/parser.js", "cli/table.js", "mcp/serve.js"];
 
 const LICENSES = "third-party-licenses.txt";
 

@@ -81,7 +81,17 @@ describe("sandpipe bg ls", () => {
 describe("sandpipe bg ls, of what takes two columns or none", () => {
   it("is aligned, and cut to the terminal's width", async () => {
     // Four columns each.
-    const names = ["日本", "👍ab", "e\u0301abc", "ＡＢ", "한글", "한글".normalize("NFD"), "four"];
+    const family = "👨\u200d👩\u200d👧\u200d👦ab";
+    const plainNames = [
+      "日本",
+      "👍ab",
+      "e\u0301abc",
+      "ＡＢ",
+      "한글",
+      "한글".normalize("NFD"),
+      "four",
+    ];
+    const names = [...plainNames, family, "🇩🇪ab"];
     const script = `: ${"長".repeat(100)}`;
     const ids = await Promise.all(names.map((name) => start(script, "--name", name)));
     const plain = (await bg("ls")).stdout;

@@ -57,7 +57,11 @@ test("needs no other package: what it has of others is in it, with their license
   assert.deepEqual(licenses.match(/^\S+ (?=[\d.]+ \()/gm)?.sort(), [
     "@modelcontextprotocol/core ",
     "@modelcontextprotocol/server ",
+    "ansi-regex ",
     "commander ",
+    "get-east-asian-width ",
+    "string-width ",
+    "strip-ansi ",
     "zod ",
   ]);
 });

@@ -8,7 +8,7 @@ import { onTarget, reachRuntime, RUNTIME } from "../machine.js";
 import { milliseconds, path, shellVariables, timeLimit } from "../option-values.js";
 import { json, shellQuote } from "../print.js";
 import { withProgress } from "../progress.js";
-import { age, type Column, screenOf, table } from "../table.js";
+import type { Column } from "../table.js";
 import { logs } from "./bg-logs.js";
 
 const start = command({
@@ -75,13 +75,15 @@ const ls = command({
   async run(values) {
     return await onTarget(values, async (processes, { stdout }) => {
       const all = await processes.list();
-      await stdout.write(values.json ? json(all) : listing(all));
+      await stdout.write(values.json ? json(all) : await listing(all));
       return undefined;
     });
   },
 });
 
-function listing(processes: readonly BackgroundProcess[]): string {
+async function listing(processes: readonly BackgroundProcess[]): Promise<string> {
+  // It knows the widths of all characters, which take a while to load.
+  const { age, screenOf, table } = await import("../table.js");
   const screen = screenOf(process.stdout);
   const now = new Date();
   const columns: Column<BackgroundProcess>[] = [

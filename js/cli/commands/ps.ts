@@ -5,7 +5,7 @@ import { interruptible } from "../exit.js";
 import { idColumn } from "../ids.js";
 import { positiveNumber } from "../option-values.js";
 import { errorLine, json } from "../print.js";
-import { age, type Column, screenOf, table } from "../table.js";
+import type { Column } from "../table.js";
 
 /** How many commands are shown, besides those that run. */
 const LIMIT = 20;
@@ -47,7 +47,7 @@ export const ps = command({
     return await interruptible(async ({ stdout, stderr }) => {
       const items = await execs.list();
       const shown = items.filter((item, index) => index < limit || !hasEnded(item));
-      await stdout.write(values.json ? json(shown) : listing(shown, items));
+      await stdout.write(values.json ? json(shown) : await listing(shown, items));
       const left = items.length - shown.length;
       if (left > 0) await stderr.write(errorLine(`${left} more have ended: --all shows them.`));
       return undefined;
@@ -60,7 +60,9 @@ function hasEnded({ status }: ExecItem): boolean {
 }
 
 /** The table of some of all items. */
-function listing(shown: readonly ExecItem[], items: readonly ExecItem[]): string {
+async function listing(shown: readonly ExecItem[], items: readonly ExecItem[]): Promise<string> {
+  // It knows the widths of all characters, which take a while to load.
+  const { age, screenOf, table } = await import("../table.js");
   const screen = screenOf(process.stdout);
   const now = new Date();
   const columns: Column<ExecItem>[] = [
