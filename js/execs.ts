@@ -1,13 +1,13 @@
+import { checkSignal } from "./arguments.js";
 import type {
   CreateExecRequest,
   ExecItem,
-  ExecStdout,
   Execs as CoreExecs,
+  ExecStdout,
   Terminal as CoreTerminal,
 } from "./core/sandpipe.js";
 import { settle } from "./failure.js";
 import { removeEnded } from "./remove-ended.js";
-import { checkSignal } from "./signal.js";
 import { EventStream } from "./stream.js";
 import { Terminal } from "./terminal.js";
 import type {

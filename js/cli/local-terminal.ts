@@ -1,8 +1,8 @@
 import { ReadStream } from "node:tty";
 
-import { SEQUENCES, UNFINISHED_SEQUENCE } from "../control-sequences.js";
 import type { ExecStdout } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
+import { SEQUENCES, UNFINISHED_SEQUENCE } from "../tools/text.js";
 
 /** The terminal that this process runs in, lent to a command that has a terminal of its own. */
 export class LocalTerminal {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { environmentOfCommands } from "../node/environment.js";
+import { environmentOfCommands } from "../node/process.js";
 
 /** What was opened. */
 export interface OpenedPage {

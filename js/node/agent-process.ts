@@ -19,7 +19,7 @@ import {
   type StartFailure,
 } from "./agent-program.js";
 import { findAgents } from "./find-agent.js";
-import { signalGroup } from "./process-group.js";
+import { signalGroup } from "./process.js";
 
 /** How long an agent may take until it says where it listens, in milliseconds. It takes one second for 50,000 execs. */
 const START_TIMEOUT = 60_000;

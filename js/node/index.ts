@@ -7,4 +7,4 @@ export {
   type StartAgentOptions,
   type StopAgentOptions,
 } from "./start-agent.js";
-export { toGitBashPath, toWindowsPath } from "./windows/paths.js";
+export { toGitBashPath, toWindowsPath } from "./windows.js";

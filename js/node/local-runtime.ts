@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
@@ -6,15 +6,14 @@ import { constants } from "node:os";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as turn } from "node:timers/promises";
 
+import { checkSignal } from "../arguments.js";
 import { InterruptedError, InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
-import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
-import { environmentOfCommands } from "./environment.js";
-import { stopProcessGroup } from "./process-group.js";
+import { environmentOfCommands, stopProcessGroup } from "./process.js";
 import { checkScript } from "./script.js";
 import { outputLimit, Transcript } from "./transcript.js";
-import { taskkill } from "./windows/taskkill.js";
+import { taskkill } from "./windows.js";
 
 /** How to run scripts on this machine. */
 export interface LocalRuntimeOptions {

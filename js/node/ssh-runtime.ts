@@ -1,16 +1,16 @@
 // So that the types compile for users whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { checkSignal } from "../arguments.js";
 import { ClosedError, type SshError } from "../errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
 import type { Runtime } from "../runtime.js";
-import { checkSignal } from "../signal.js";
 import type { ExecResult } from "../types.js";
-import { environmentOfCommands } from "./environment.js";
+import { environmentOfCommands } from "./process.js";
 import { checkScript } from "./script.js";
 import { Connections } from "./ssh/connections.js";
 import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";

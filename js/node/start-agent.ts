@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { AgentError, InvalidArgumentError } from "../errors.js";
 import type { AbortSignal } from "../platform.js";
 import { endUnready, spawnAgent } from "./agent-process.js";
-import { environmentOfCommands } from "./environment.js";
+import { environmentOfCommands } from "./process.js";
 
 /** How to run the embedded agent. */
 export interface StartAgentOptions {

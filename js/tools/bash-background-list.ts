@@ -1,7 +1,7 @@
 import type { Background, BackgroundProcess } from "../background.js";
-import { ending } from "./ending.js";
 import { inputSchema } from "./input.js";
-import { oneLine } from "./one-line.js";
+import { statusLine } from "./processes.js";
+import { oneLine } from "./text.js";
 import { defineTool, type Tool } from "./tool.js";
 
 /** The tool that lists processes. */
@@ -46,7 +46,7 @@ function described(process: BackgroundProcess): string {
   return [
     `process_id: ${id}`,
     ...(name === undefined ? [] : [`display_name: ${oneLine(name)}`]),
-    ending(process),
+    statusLine(process),
     `started at: ${startedAt}${exitedAt === undefined ? "" : `, ended at: ${exitedAt}`}`,
     `stdout_path: ${stdoutPath}`,
     `stderr_path: ${stderrPath}`,

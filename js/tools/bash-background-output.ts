@@ -1,8 +1,7 @@
 import type { Background } from "../background.js";
-import { ending } from "./ending.js";
 import { inputSchema, shown, wrongInput } from "./input.js";
-import { checkProcessId } from "./process-id.js";
-import { readExcerpt, readLines, type Excerpt } from "./read-excerpt.js";
+import { checkProcessId, statusLine } from "./processes.js";
+import { type Excerpt, readExcerpt, readLines } from "./read-excerpt.js";
 import { defineTool, type Tool } from "./tool.js";
 
 /** How long one request waits, in milliseconds, so that a wait can be cut short. */
@@ -142,7 +141,10 @@ async function report(
   nothing: string,
 ): Promise<string> {
   const { text, isCut, nextOffset, hasMore = false } = excerpt;
-  const head = [ending(excerpt), `next_offset: ${nextOffset}${hasMore ? " (there is more)" : ""}`];
+  const head = [
+    statusLine(excerpt),
+    `next_offset: ${nextOffset}${hasMore ? " (there is more)" : ""}`,
+  ];
   if (isCut) {
     const { stdoutPath, stderrPath } = await processes.get(id);
     head.push(`full output: ${stdoutPath}, ${stderrPath}`);

@@ -1,7 +1,6 @@
 import type { Background } from "../background.js";
-import { ending } from "./ending.js";
-import { checkProcessId } from "./process-id.js";
 import { inputSchema } from "./input.js";
+import { checkProcessId, statusLine } from "./processes.js";
 import { defineTool, type Tool } from "./tool.js";
 
 /** The tool that stops a process. */
@@ -26,7 +25,7 @@ export function bashBackgroundTerminateTool(
     run: async ({ process_id: id }) => {
       checkProcessId(id);
       const process = await processes.terminate(id);
-      return `${ending(process)}\n\nNothing of its process group runs any more.`;
+      return `${statusLine(process)}\n\nNothing of its process group runs any more.`;
     },
   });
 }

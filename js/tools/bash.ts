@@ -1,13 +1,10 @@
 import type { Background, BackgroundProcess, BackgroundWaitOptions } from "../background.js";
 import { BackgroundError, isSandpipeError } from "../errors.js";
-import { lastOf } from "./cut-middle.js";
-import { ending } from "./ending.js";
 import { explained } from "./failure.js";
 import { inputSchema } from "./input.js";
-import { keepNewest } from "./keep-newest.js";
-import { oneLine } from "./one-line.js";
-import { plainText } from "./plain-text.js";
+import { statusLine, keepNewest } from "./processes.js";
 import { readExcerpt } from "./read-excerpt.js";
+import { lastOf, oneLine, plainText } from "./text.js";
 import { defineTool, type Tool, type ToolCallOptions } from "./tool.js";
 
 /** How often there is progress, in milliseconds. */
@@ -158,7 +155,7 @@ async function report(
 ): Promise<string> {
   const { id, stdoutPath } = process;
   const { text, isCut, nextOffset } = await readExcerpt(processes, id, "stdout", 0, budget);
-  const head = [ending(process)];
+  const head = [statusLine(process)];
   if (wasInterrupted) head.push("interrupted: it was told to stop, with all that it had started");
   const left = isCut
     ? `full output: ${stdoutPath} (${nextOffset} bytes)`

@@ -1,6 +1,5 @@
 import type { Background, BackgroundOutput, ReadOutputOptions } from "../background.js";
-import { cutMiddle } from "./cut-middle.js";
-import { plainText } from "./plain-text.js";
+import { cutMiddle, plainText } from "./text.js";
 
 /** Output as plain text within a budget. */
 export interface Excerpt extends Pick<BackgroundOutput, "nextOffset" | "status" | "exitCode"> {

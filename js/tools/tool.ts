@@ -1,5 +1,5 @@
+import { checkSignal } from "../arguments.js";
 import type { AbortSignal } from "../platform.js";
-import { checkSignal } from "../signal.js";
 import { failureOf } from "./failure.js";
 import { checkInput, type InputOf, type InputSchema, type Properties } from "./input.js";
 

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from "sandpipe";
 import { toGitBashPath, toWindowsPath } from "sandpipe/node";
 
 // No part of the package's interface.
-import { taskkill } from "../../dist/node/windows/taskkill.js";
+import { taskkill } from "../../dist/node/windows.js";
 
 const invalid = (/** @type {unknown} */ error) => error instanceof InvalidArgumentError;
 

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 
-import { CUT_MARK, cutMiddle, lastOf } from "../../dist/tools/cut-middle.js";
-import { plainText } from "../../dist/tools/plain-text.js";
+import { CUT_MARK, cutMiddle, lastOf, plainText } from "../../dist/tools/text.js";
 import { Random } from "../faults/random.mjs";
 
 const CASES = 3000;
@@ -86,7 +85,7 @@ describe("plain text", () => {
   it("is soon there, whatever it was", () => {
     const pieces = ["\r", "\u009d", "\u001b]", "\u001b[0", "\u009b0", "\u001b ", "\u0090\u001b"];
     const program = `
-      import { plainText } from ${JSON.stringify(new URL("../../dist/tools/plain-text.js", import.meta.url))};
+      import { plainText } from ${JSON.stringify(new URL("../../dist/tools/text.js", import.meta.url))};
       for (const piece of ${JSON.stringify(pieces)}) plainText(piece.repeat(500_000));
     `;
     // Where the time grows with the square of the length, it is the better part of an hour.

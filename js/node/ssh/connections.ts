@@ -1,4 +1,4 @@
-import { execFile, spawn, type ChildProcess, type ExecFileOptions } from "node:child_process";
+import { type ChildProcess, execFile, type ExecFileOptions, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { lstat, mkdir, rm } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { environmentOfCommands } from "../environment.js";
+import { environmentOfCommands } from "../process.js";
 import { interrupted, noFolder, noMaster, notRun, refusal } from "./failures.js";
 import { quotePath, type SshArguments } from "./options.js";
 import { readVersion, setting } from "./settings.js";

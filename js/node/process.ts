@@ -1,6 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 
+/**
+ * The environment of what runs for others: this process's own, without Sandpipe's settings and secrets
+ * (`SANDPIPE_*`), as the agent has it for its commands.
+ */
+export function environmentOfCommands(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env);
+  return Object.fromEntries(own.filter(([name]) => !name.startsWith("SANDPIPE_")));
+}
+
 /** How long a group that is stopped may take to end after SIGTERM. */
 const GRACE_MS = 10_000;
 

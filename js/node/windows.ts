@@ -1,5 +1,6 @@
-// Paths between Windows and Git Bash. Pure functions, tested as such: they were not run on Windows.
-import { InvalidArgumentError } from "../../errors.js";
+// Windows: paths between it and Git Bash, and how a process is ended. Pure functions, tested as such: they were
+// not run on Windows.
+import { InvalidArgumentError } from "../errors.js";
 
 /**
  * A path of Windows as Git Bash has it: `C:\a b` is `/c/a b`, `\\server\share` is `//server/share`.
@@ -53,4 +54,20 @@ function dependent(path: string, what: string): InvalidArgumentError {
   return new InvalidArgumentError(
     `${JSON.stringify(path)} depends on ${what}: name it in full, such as "C:\\\\a"`,
   );
+}
+
+/**
+ * The program and the arguments that end a process and its descendants (`/T`), by force (`/F`): Windows
+ * has no signals, and a console program that is asked to close may refuse.
+ *
+ * To be run without a shell: Git Bash would take `/PID` for a path.
+ *
+ * It was not run on Windows.
+ */
+export function taskkill(pid: number): [command: string, args: string[]] {
+  // 0 is the system's idle process.
+  if (!Number.isSafeInteger(pid) || pid <= 0) {
+    throw new InvalidArgumentError(`\`pid\` must be a process id, but is ${pid}`);
+  }
+  return ["taskkill", ["/PID", String(pid), "/T", "/F"]];
 }
