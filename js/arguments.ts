@@ -1,3 +1,4 @@
+// Checks of arguments that do not come to the core, which checks its own.
 import { InvalidArgumentError } from "./errors.js";
 import type { StreamOptions } from "./types.js";
 
@@ -13,4 +14,28 @@ function isSignal(value: unknown): value is AbortSignal {
   if (typeof value !== "object" || value === null) return false;
   const { aborted, addEventListener } = value as Partial<AbortSignal>;
   return typeof aborted === "boolean" && typeof addEventListener === "function";
+}
+
+/**
+ * Checks a text for a program: no argument, script or path can have a NUL in it.
+ *
+ * @throws {InvalidArgumentError} It is none.
+ */
+export function checkText(name: string, value: unknown): void {
+  const problem = typeof value === "string" ? textProblem(value) : `is ${typeof value}`;
+  if (problem === undefined) return;
+  throw new InvalidArgumentError(`\`${name}\` must be text without NUL, but ${problem}`);
+}
+
+/**
+ * Where a text has what a program can't be given; undefined where it has nothing of that.
+ *
+ * @param forbidden What that is. Default: NUL.
+ */
+export function textProblem(text: string, forbidden = /\0/): string | undefined {
+  const index = text.search(forbidden);
+  if (index < 0) return undefined;
+  // As people count them.
+  const lines = text.slice(0, index).split("\n");
+  return `has one in line ${lines.length}, character ${Array.from(lines.at(-1) ?? "").length + 1}`;
 }

@@ -6,12 +6,11 @@ import { constants } from "node:os";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as turn } from "node:timers/promises";
 
-import { checkSignal } from "../arguments.js";
+import { checkSignal, checkText } from "../arguments.js";
 import { InterruptedError, InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
 import type { ExecResult } from "../types.js";
 import { environmentOfCommands, stopProcessGroup } from "./process.js";
-import { checkScript } from "./script.js";
 import { outputLimit, Transcript } from "./transcript.js";
 import { taskkill } from "./windows.js";
 
@@ -46,7 +45,7 @@ export function localRuntime({ shell = "sh" }: LocalRuntimeOptions = {}): Runtim
   checkShell(shell);
   return {
     async run(script, opts) {
-      checkScript(script);
+      checkText("script", script);
       const signal = checkSignal(opts);
       signal?.throwIfAborted();
       return await runInShell(shell, script, signal);
@@ -189,7 +188,6 @@ function leftBehind(signal: AbortSignal | undefined, output: string): Interrupte
 }
 
 function checkShell(shell: unknown): void {
-  if (typeof shell === "string" && shell !== "" && !shell.includes("\0")) return;
-  const shown = typeof shell === "string" ? JSON.stringify(shell) : typeof shell;
-  throw new InvalidArgumentError(`\`options.shell\` must be a path or a name, but is ${shown}`);
+  checkText("options.shell", shell);
+  if (shell === "") throw new InvalidArgumentError("`options.shell` must not be empty");
 }

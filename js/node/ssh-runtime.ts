@@ -2,16 +2,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { checkSignal } from "../arguments.js";
+import { checkSignal, checkText } from "../arguments.js";
 import { ClosedError, type SshError } from "../errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
 import type { Runtime } from "../runtime.js";
 import type { ExecResult } from "../types.js";
 import { environmentOfCommands } from "./process.js";
-import { checkScript } from "./script.js";
 import { Connections } from "./ssh/connections.js";
 import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";
 import { sshArguments, type SshRuntimeOptions } from "./ssh/options.js";
@@ -73,7 +72,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
    * @throws {InvalidArgumentError} The script or an option is wrong.
    */
   async run(script: string, opts?: { signal?: Signal }): Promise<ExecResult> {
-    checkScript(script);
+    checkText("script", script);
     const signal = checkSignal(opts);
     if (this.#closed) throw new ClosedError("this SSH runtime is closed");
     const stop = new AbortController();
@@ -192,7 +191,7 @@ class RemoteShell {
   errors = "";
   /** Why `ssh` could not be run. */
   #failure: unknown;
-  readonly #nonce = randomBytes(16).toString("hex");
+  readonly #nonce = randomUUID();
   readonly #child: ChildProcess;
 
   constructor(sshArguments: readonly string[]) {

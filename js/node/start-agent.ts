@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { checkText } from "../arguments.js";
 import { AgentError, InvalidArgumentError } from "../errors.js";
 import type { AbortSignal } from "../platform.js";
 import { endUnready, spawnAgent } from "./agent-process.js";
@@ -122,13 +123,6 @@ function checkArguments(args: unknown): void {
   args.forEach((arg: unknown, index) => {
     checkText(`options.args[${index}]`, arg);
   });
-}
-
-/** @throws {InvalidArgumentError} No program can be given it. */
-function checkText(name: string, value: unknown): void {
-  if (typeof value === "string" && !value.includes("\0")) return;
-  const actual = typeof value === "string" ? "has one" : `is ${typeof value}`;
-  throw new InvalidArgumentError(`\`${name}\` must be a string without NUL, but ${actual}`);
 }
 
 /** Lets this process end while the agent runs. */

@@ -1,3 +1,4 @@
+import { textProblem } from "../arguments.js";
 import { InvalidArgumentError } from "../errors.js";
 
 /** The JSON Schema of a tool's input: an object of plain values. */
@@ -80,20 +81,17 @@ function* problemsOf(schema: InputSchema, input: Record<string, unknown>): Gener
       if (required.includes(name)) yield `\`${name}\` is missing: ${property.description}`;
     } else if (!fits(property, value)) {
       yield `\`${name}\` must be ${expected(property)}, but is ${shown(value)}`;
-    } else if (typeof value === "string" && NO_TEXT.test(value)) {
-      yield `\`${name}\` must be text without NUL and lone surrogates, but has one ${placeIn(value)}`;
+    } else if (typeof value === "string") {
+      const problem = textProblem(value, NO_TEXT);
+      if (problem !== undefined) {
+        yield `\`${name}\` must be text without NUL and lone surrogates, but ${problem}`;
+      }
     }
   }
 }
 
 /** What no shell can hold, and half of a character. */
 const NO_TEXT = /\0|\p{Cs}/u;
-
-/** Where it is in a text, in lines and characters as people count them. */
-function placeIn(text: string): string {
-  const lines = text.slice(0, text.search(NO_TEXT)).split("\n");
-  return `in line ${lines.length}, character ${Array.from(lines.at(-1) ?? "").length + 1}`;
-}
 
 function fits(property: InputProperty, value: unknown): boolean {
   switch (property.type) {

@@ -172,6 +172,8 @@ describe("localRuntime", () => {
     ]) {
       await assert.rejects(call, InvalidArgumentError);
     }
+    // A long script is easier to mend where it says so.
+    await assert.rejects(local.run("a\nb\0"), /`script` .*NUL.* in line 2, character 2$/);
   });
 
   it("rejects with the reason of a signal that is aborted before, and twice", async () => {
