@@ -169,3 +169,34 @@ test("a connection that is refused is not tried again", async () => {
   assert.deepEqual(afterFailure(lost, new Error("cut")), { state: "lost", failures: 2 });
   assert.deepEqual(afterFailure(lost, refused), { state: "refused", reason: "no such token" });
 });
+
+test("an error advises what can be done in the console, not what callers of the package can", async () => {
+  const { messageOf } = await load("message.tsx");
+  const { BackgroundError, HttpError, NotFoundError, SessionError } = await import("sandpipe");
+  const forbidden = { status: 403, operation: "", hint: "Use the admin token: …" };
+  assert.equal(
+    messageOf(new HttpError(`the token is read-only. ${forbidden.hint}`, forbidden)),
+    "the token is read-only. Sign in with the agent's admin token.",
+  );
+  const gone = { id: "x", hint: "Look for it with list()." };
+  assert.match(
+    messageOf(new NotFoundError(`no x. ${gone.hint}`, gone)),
+    /^no x\. It may have been/,
+  );
+  const ended = { execId: "x", output: "", hint: "Make another with sessions.create()." };
+  assert.equal(
+    messageOf(new SessionError(`it ended. ${ended.hint}`, ended)),
+    "it ended. Open another session.",
+  );
+  const running = /** @type {const} */ ({
+    operation: "",
+    output: "",
+    reason: "running",
+    hint: "Stop it with terminate().",
+  });
+  assert.equal(
+    messageOf(new BackgroundError(`it runs. ${running.hint}`, running)),
+    "it runs. Stop it first.",
+  );
+  assert.equal(messageOf(new Error("plain. Nothing.")), "plain. Nothing.");
+});
