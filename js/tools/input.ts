@@ -1,3 +1,5 @@
+// Schemas and checks by hand: with valibot and its converter to JSON Schema this file is as long, and what a page
+// downloads of the tools 10.5 KB in place of 5.8 (minified, gzip).
 import { textProblem } from "../arguments.js";
 import { InvalidArgumentError } from "../errors.js";
 
