@@ -40,6 +40,7 @@ export class Foreground {
     this.#output = new ShownOutput(agent.execs, id, exit.output);
   }
 
+  /** Waits until it has exited, or is to be stopped, and gives what the program ends with. */
   async untilExit(terminal: LocalTerminal | undefined): Promise<Outcome> {
     this.#output.exitCode.then((exitCode) => {
       this.#exit.decide({ exitCode });
@@ -66,7 +67,7 @@ export class Foreground {
     }, timeoutMs);
   }
 
-  /** Stops what is left of the command, and waits until its last words have been read. */
+  /** Stops what is left of the command, and waits until the rest of its output has been shown. */
   async #stop(outcome: Outcome): Promise<Outcome> {
     const { execs, own } = this.#agent;
     const { graceMs } = this.#options;

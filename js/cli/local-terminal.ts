@@ -4,7 +4,7 @@ import type { ExecStdout } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
 import { SEQUENCES, UNFINISHED_SEQUENCE } from "../tools/text.js";
 
-/** The terminal that this process runs in, lent to a command that has a terminal of its own. */
+/** The terminal that this process runs in: its keys and its size are passed on to a command with a terminal of its own. */
 export class LocalTerminal {
   readonly #stdin: ReadStream;
   /** What can be asked for its size. */

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 
-/** How long something may take before a line tells of it, in milliseconds. */
+/** After how long a line says what is waited for, in milliseconds. */
 const SHOW_AFTER_MS = 2000;
 
 /**

@@ -21,7 +21,7 @@ const SESSIONS = 8;
  */
 const PERSIST = 60;
 
-/** How long a master may take to end when it is told to, in milliseconds. */
+/** How long a master may take to end when it is asked to, in milliseconds. */
 const EXIT_TIMEOUT_MS = 5_000;
 
 /** How long it may take to say its version, in milliseconds. */
