@@ -1,7 +1,7 @@
 // @ts-check
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { startSshd } from "../tests/sshd.mjs";
+import { startSshd } from "../tests/support/sshd.mjs";
 
 /**
  * A server on this machine and a connection to it that others share: `command` and a script of a remote

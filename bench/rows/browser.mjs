@@ -2,7 +2,7 @@
 /** The same clients in headless Chromium, each measurement in a page of its own. */
 
 import { prepareChromium } from "../../scripts/setup/chromium.mjs";
-import { launchChromium } from "../../tests/browser/chromium.mjs";
+import { launchChromium } from "../../tests/support/chromium.mjs";
 import { openAgent, openPrepared } from "../targets.mjs";
 import { rows } from "./clients.mjs";
 

@@ -1,6 +1,6 @@
 // @ts-check
 import { delimiter, join } from "node:path";
-import { freePort } from "../../tests/free-port.mjs";
+import { freePort } from "../../tests/support/free-port.mjs";
 import { root, target } from "../project.mjs";
 import { countRustTests } from "./cargo.mjs";
 
@@ -12,7 +12,7 @@ import { countRustTests } from "./cargo.mjs";
  */
 export async function wasmTests(engine) {
   // There once the package is built, which is later than this file is loaded.
-  const { startTestAgent } = await import("../../tests/agent.mjs");
+  const { startTestAgent } = await import("../../tests/support/agent.mjs");
   const page = `127.0.0.1:${await freePort()}`;
   const agent = await startTestAgent({ allowOrigin: `http://${page}` });
   const tools = ["tools", "geckodriver/bin"].map((folder) => join(target, folder));

@@ -21,8 +21,14 @@ import { fileURLToPath } from "node:url";
 import { background, NotFoundError } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
-import { until } from "../processes.mjs";
-import { fails, groupMembers, programsWithout, shellWith, directoryOfTests } from "./target.mjs";
+import { until } from "../support/processes.mjs";
+import {
+  fails,
+  groupMembers,
+  programsWithout,
+  shellWith,
+  directoryOfTests,
+} from "../support/target.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 

@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { localRuntime } from "sandpipe/node";
 
 import { testBackground } from "./suite.mjs";
-import { busyboxShell, temporaryDirectory } from "./target.mjs";
+import { busyboxShell, temporaryDirectory } from "../support/target.mjs";
 
 testBackground("this machine with dash", () => local("dash"));
 testBackground("this machine with bash", () => local("bash"));

@@ -15,8 +15,8 @@ import {
 } from "sandpipe";
 import { localRuntime, startAgent } from "sandpipe/node";
 
-import { marked, marker, until } from "../processes.mjs";
-import { temporaryDirectory } from "./target.mjs";
+import { marked, marker, until } from "../support/processes.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
 
 /** @import { Runtime, Sandbox } from "sandpipe" */
 

@@ -9,11 +9,11 @@ import { fileURLToPath } from "node:url";
 import { background, BackgroundError, SshError } from "sandpipe";
 import { localRuntime, sshRuntime } from "sandpipe/node";
 
-import { startSshd } from "../sshd.mjs";
-import { failure } from "../node/scripts.mjs";
-import { until } from "../processes.mjs";
+import { startSshd } from "../support/sshd.mjs";
+import { failure } from "../support/script.mjs";
+import { until } from "../support/processes.mjs";
 import { testBackground } from "./suite.mjs";
-import { temporaryDirectory } from "./target.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
 
 testBackground("a machine over SSH", async () => {
   const server = await startSshd();

@@ -16,7 +16,7 @@ import { describe, it } from "node:test";
 import { background } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 import {
   fails,
   groupMembers,
@@ -24,7 +24,7 @@ import {
   programsWithout,
   shellWith,
   directoryOfTests,
-} from "./target.mjs";
+} from "../support/target.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 

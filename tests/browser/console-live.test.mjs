@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import { Relay } from "../node/relay.mjs";
-import { until } from "../processes.mjs";
+import { Relay } from "../support/relay.mjs";
+import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, panelOf, run, shown, shows } from "./console.mjs";
 
 /** @type {ConsoleRig} */

@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { connect } from "sandpipe";
 import { agent as program } from "../../scripts/project.mjs";
-import { temporaryFolder } from "../installed-package.mjs";
-import { launchChromium } from "./chromium.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
+import { launchChromium } from "../support/chromium.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 

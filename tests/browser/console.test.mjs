@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, afterEach, before, test } from "node:test";
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
 
 /** @type {ConsoleRig} */

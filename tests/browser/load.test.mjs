@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { extname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { dist } from "../../scripts/project.mjs";
-import { launchChromium } from "./chromium.mjs";
+import { launchChromium } from "../support/chromium.mjs";
 
 const PAGE = `<!doctype html>
 <script type="importmap">{ "imports": { "sandpipe": "/browser.js" } }</script>

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { after, before, test } from "node:test";
 import { build, createServer, preview } from "vite";
-import { startTestAgent } from "../agent.mjs";
-import { installInProject } from "../installed-package.mjs";
-import { launchChromium } from "./chromium.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { installInProject } from "../support/installed-package.mjs";
+import { launchChromium } from "../support/chromium.mjs";
 
 /** @type {Awaited<ReturnType<typeof installInProject>>} */
 let project;

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect } from "sandpipe";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe, until } from "./command-line.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { installSandpipe, until } from "../support/installed-cli.mjs";
 
 /** @type {Awaited<ReturnType<typeof installSandpipe>>} */
 let sandpipe;

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { startTestAgent } from "../agent.mjs";
-import { startSshd } from "../sshd.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { startSshd } from "../support/sshd.mjs";
 import { installWithProcesses } from "./background-processes.mjs";
 
 const { sandpipe, env, processes, bg, start, says, remove } = await installWithProcesses();

@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { createServer, request as forward } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { connect } from "sandpipe";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe, until } from "./command-line.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { installSandpipe, until } from "../support/installed-cli.mjs";
 
 /** @type {Awaited<ReturnType<typeof installSandpipe>>} */
 let sandpipe;

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { agent as program } from "../../scripts/project.mjs";
-import { startTestAgent } from "../agent.mjs";
+import { startTestAgent } from "../support/agent.mjs";
 import { installWithProcesses } from "./background-processes.mjs";
-import { until } from "./command-line.mjs";
+import { until } from "../support/installed-cli.mjs";
 
 const { sandpipe, env, processes, start, remove } = await installWithProcesses();
 

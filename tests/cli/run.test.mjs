@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { after, before, describe, it } from "node:test";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe } from "./command-line.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
 
 /** @type {Awaited<ReturnType<typeof installSandpipe>>} */
 let sandpipe;

@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { installSandpipe } from "./command-line.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
 
 /** @type {Awaited<ReturnType<typeof installSandpipe>>} */
 let sandpipe;

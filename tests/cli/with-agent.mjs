@@ -2,8 +2,8 @@
 /** The program `sandpipe`, and an agent that it is used with. */
 
 import { connect } from "sandpipe";
-import { startTestAgent } from "../agent.mjs";
-import { installSandpipe } from "./command-line.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
 
 /** Installs it, and starts an agent, which is found by the environment. */
 export async function installWithAgent() {

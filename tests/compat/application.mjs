@@ -6,8 +6,8 @@ import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/pro
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
-import { temporaryFolder } from "../installed-package.mjs";
-import { marked, marker, until } from "../processes.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
+import { marked, marker, until } from "../support/processes.mjs";
 import { root } from "../../scripts/project.mjs";
 import { npmSettings } from "./npm-settings.mjs";
 import { installable } from "./packages.mjs";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
 import { root } from "../../scripts/project.mjs";
-import { pack } from "../installed-package.mjs";
+import { pack } from "../support/installed-package.mjs";
 
 const execute = promisify(execFile);
 

@@ -1,7 +1,7 @@
 // @ts-check
 import { rm } from "node:fs/promises";
-import { startTestAgent } from "../agent.mjs";
-import { temporaryFolder } from "../installed-package.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 import { Visits } from "./browsers/visits.mjs";
 import { findExpected } from "./expected.mjs";
 

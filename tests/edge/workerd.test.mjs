@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startTestAgent } from "../agent.mjs";
-import { installInProject } from "../installed-package.mjs";
+import { startTestAgent } from "../support/agent.mjs";
+import { installInProject } from "../support/installed-package.mjs";
 import { bundleWorker, startWorkerd } from "./workerd.mjs";
 
 test("runs a command and a tool from an edge worker", async (t) => {

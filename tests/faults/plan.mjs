@@ -63,7 +63,7 @@ export class Plan {
   #sinceStream = 0;
 
   /**
-   * @param {import("./random.mjs").Random} random
+   * @param {import("../support/random.mjs").Random} random
    * @param {object} options
    * @param {number} options.budget how many faults there are at most
    * @param {import("./stream-faults.mjs").Reach} options.reach

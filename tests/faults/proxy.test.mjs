@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
 import { Proxy } from "./proxy.mjs";
-import { Random } from "./random.mjs";
+import { Random } from "../support/random.mjs";
 import { STREAM_FAULTS } from "./stream-faults.mjs";
 
 const EVENTS = [

@@ -11,8 +11,8 @@ import { text } from "node:stream/consumers";
 
 import { connect } from "sandpipe";
 import { dist } from "../../scripts/project.mjs";
-import { Relay } from "../node/relay.mjs";
-import { until } from "../processes.mjs";
+import { Relay } from "../support/relay.mjs";
+import { until } from "../support/processes.mjs";
 import { Proxy } from "./proxy.mjs";
 import { Rig } from "./rig.mjs";
 import { endAfter } from "./stream-faults.mjs";

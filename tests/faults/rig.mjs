@@ -5,7 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { temporaryFolder } from "../installed-package.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 import { writeText } from "./texts.mjs";
 
 /**

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { connect, isSandpipeError } from "sandpipe";
 import { Plan } from "./plan.mjs";
 import { Proxy } from "./proxy.mjs";
-import { Random } from "./random.mjs";
+import { Random } from "../support/random.mjs";
 import { hashesOf, sha256 } from "./texts.mjs";
 
 /** Longer than any run takes: what hangs fails. */

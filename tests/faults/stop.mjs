@@ -3,10 +3,10 @@
 
 import assert from "node:assert/strict";
 import { connect, InterruptedError } from "sandpipe";
-import { marked, marker } from "../processes.mjs";
+import { marked, marker } from "../support/processes.mjs";
 import { Plan } from "./plan.mjs";
 import { Proxy } from "./proxy.mjs";
-import { Random } from "./random.mjs";
+import { Random } from "../support/random.mjs";
 
 const GRACE_MS = 500;
 

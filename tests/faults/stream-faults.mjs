@@ -20,7 +20,7 @@ import { hasExitCode, insideCharacter, isComment, wholeEvents } from "./event-st
  * @property {number} bytes
  * @property {number} events
  *
- * @typedef {(random: import("./random.mjs").Random, reach: Reach) => Carry} StreamFault
+ * @typedef {(random: import("../support/random.mjs").Random, reach: Reach) => Carry} StreamFault
  */
 
 /** @type {readonly Ending[]} */
@@ -135,7 +135,7 @@ function cutAtExit(ending, side) {
 }
 
 /**
- * @param {import("./random.mjs").Random} random
+ * @param {import("../support/random.mjs").Random} random
  * @param {Reach} reach
  * @param {Ending} [ending] what comes of it; else it goes on
  * @returns {Carry}
@@ -163,7 +163,7 @@ function stall(random, reach, ending) {
 /**
  * Sends up to five events again, at once or after others that came later.
  *
- * @param {import("./random.mjs").Random} random
+ * @param {import("../support/random.mjs").Random} random
  * @param {Reach} reach
  * @returns {Carry}
  */

@@ -6,8 +6,8 @@ import { after, afterEach, before, describe, it } from "node:test";
 
 import { ClosedError, connect, HttpError, InvalidArgumentError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { until } from "../processes.mjs";
-import { Relay } from "./relay.mjs";
+import { until } from "../support/processes.mjs";
+import { Relay } from "../support/relay.mjs";
 
 /**
  * @typedef {import("sandpipe").Terminal} Terminal

@@ -19,7 +19,7 @@ import { startAgent } from "sandpipe/node";
 // No part of the package's interface.
 import { httpFetch } from "../../dist/node/http-fetch.js";
 import { withRedirects } from "../../dist/redirects.js";
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 /** @typedef {import("node:net").Socket} Socket */

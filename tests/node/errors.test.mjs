@@ -15,7 +15,7 @@ import {
   SandpipeError,
 } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 

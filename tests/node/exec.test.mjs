@@ -8,7 +8,7 @@ import { after, before, describe, it } from "node:test";
 
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 
 describe("exec", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */

@@ -11,7 +11,7 @@ import { after, before, describe, it } from "node:test";
 import { InvalidArgumentError, OutputLimitError } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
-import { marked, marker, until } from "../processes.mjs";
+import { marked, marker, until } from "../support/processes.mjs";
 
 /** A user who may signal none of root's processes: `nobody`. */
 const NOBODY = 65_534;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { connect } from "sandpipe";
-import { startTestAgent } from "../agent.mjs";
+import { startTestAgent } from "../support/agent.mjs";
 
 /** What the core may take of its linear memory, which never shrinks: 8 MB. */
 const LIMIT = 8_000_000;

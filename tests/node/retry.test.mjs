@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 
 import { connect, CreateUnknownError, ExitCodeMissingError, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 
 /** @typedef {import("sandpipe").RetryContext} RetryContext */
 /** @typedef {(path: string, send: () => Promise<Response>) => Promise<Response>} Trouble */

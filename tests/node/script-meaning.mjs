@@ -18,7 +18,7 @@ import { after, before, describe, it } from "node:test";
 
 import { sshRuntime } from "sandpipe/node";
 
-import { startSshd } from "../sshd.mjs";
+import { startSshd } from "../support/sshd.mjs";
 import { SCRIPTS } from "./script-table.mjs";
 
 /** @import { ExecResult, Runtime } from "sandpipe" */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { connect } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
-import { startTestAgent } from "../agent.mjs";
+import { startTestAgent } from "../support/agent.mjs";
 import { directoryWith, testMeaning } from "./script-meaning.mjs";
 import { SCRIPTS } from "./script-table.mjs";
 

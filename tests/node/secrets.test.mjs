@@ -12,8 +12,8 @@ import { tools } from "sandpipe/tools";
 
 // No part of the package's interface.
 import { openInBrowser } from "../../dist/cli/open-in-browser.js";
-import { until } from "../processes.mjs";
-import { startSshd } from "../sshd.mjs";
+import { until } from "../support/processes.mjs";
+import { startSshd } from "../support/sshd.mjs";
 
 describe("the environment of what is run", () => {
   const SECRETS = {

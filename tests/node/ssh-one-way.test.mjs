@@ -15,9 +15,9 @@ import { sshRuntime } from "sandpipe/node";
 // No part of the package's interface.
 import { refusal } from "../../dist/node/ssh/failures.js";
 import { fixedSettings, readVersion } from "../../dist/node/ssh/settings.js";
-import { marked, until } from "../processes.mjs";
-import { startSshd } from "../sshd.mjs";
-import { failure, mark } from "./scripts.mjs";
+import { marked, until } from "../support/processes.mjs";
+import { startSshd } from "../support/sshd.mjs";
+import { failure, mark } from "../support/script.mjs";
 
 /** @param {number} port */
 async function listens(port) {

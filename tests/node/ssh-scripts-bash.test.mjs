@@ -1,6 +1,6 @@
 // @ts-check
 // A script means the same over SSH with bash as here: what `sh -c` makes of it.
-import { programsWithout } from "../background/target.mjs";
+import { programsWithout } from "../support/target.mjs";
 import { directoryWith, openSsh, testMeaning } from "./script-meaning.mjs";
 import { SCRIPTS } from "./script-table.mjs";
 

@@ -12,8 +12,8 @@ import { sshRuntime } from "sandpipe/node";
 
 // No part of the package's interface.
 import { greeting, RemoteOutput, wrapped } from "../../dist/node/ssh/remote-script.js";
-import { until } from "../processes.mjs";
-import { startSshd } from "../sshd.mjs";
+import { until } from "../support/processes.mjs";
+import { startSshd } from "../support/sshd.mjs";
 import { directoryWith, openSsh, testMeaning } from "./script-meaning.mjs";
 
 for (const shell of ["dash", "busybox"]) {

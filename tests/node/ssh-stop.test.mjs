@@ -14,10 +14,10 @@ import { sshRuntime } from "sandpipe/node";
 
 // No part of the package's interface.
 import { stopScript } from "../../dist/node/ssh/remote-script.js";
-import { groupMembers, programsWithout, shellWith } from "../background/target.mjs";
-import { marked, until } from "../processes.mjs";
-import { startSshd } from "../sshd.mjs";
-import { failure, mark } from "./scripts.mjs";
+import { groupMembers, programsWithout, shellWith } from "../support/target.mjs";
+import { marked, until } from "../support/processes.mjs";
+import { startSshd } from "../support/sshd.mjs";
+import { failure, mark } from "../support/script.mjs";
 
 const isRoot = process.getuid?.() === 0;
 

@@ -30,9 +30,9 @@ import { sshRuntime } from "sandpipe/node";
 
 // No part of the package's interface.
 import { RemoteOutput } from "../../dist/node/ssh/remote-script.js";
-import { marked, until } from "../processes.mjs";
-import { startSshd } from "../sshd.mjs";
-import { failure, mark } from "./scripts.mjs";
+import { marked, until } from "../support/processes.mjs";
+import { startSshd } from "../support/sshd.mjs";
+import { failure, mark } from "../support/script.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof startSshd>>} Sshd */
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { connect, InterruptedError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { marked, marker, until } from "../processes.mjs";
+import { marked, marker, until } from "../support/processes.mjs";
 
 const IGNORES_TERM = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
 

@@ -19,7 +19,7 @@ import {
 } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { marked, marker, until, zombies } from "../processes.mjs";
+import { marked, marker, until, zombies } from "../support/processes.mjs";
 
 /** @typedef {import("sandpipe").ExecOptions} ExecOptions */
 

@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { ClosedError, connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { until } from "../processes.mjs";
+import { until } from "../support/processes.mjs";
 
 describe("streams", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { startTestAgent } from "../agent.mjs";
+import { startTestAgent } from "../support/agent.mjs";
 
 const TEXT = "\ufeffASCII, größer, 正在编译, 😀\n";
 

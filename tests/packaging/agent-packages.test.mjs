@@ -12,7 +12,7 @@ import { formatMessage } from "publint/utils";
 
 import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
 import { dist, root } from "../../scripts/project.mjs";
-import { temporaryFolder } from "../installed-package.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 import { elfOf } from "./elf.mjs";
 import { tarballs } from "./tarballs.mjs";
 

@@ -6,7 +6,7 @@ import { chmod, cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { temporaryFolder } from "../installed-package.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 
 const execute = promisify(execFile);
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { AGENT_TARGETS } from "../../scripts/build/agent-targets.mjs";
-import { startServer } from "../tools/mcp-server.mjs";
+import { startServer } from "../support/mcp-server.mjs";
 import { BareMachine } from "./bare-machine.mjs";
 import { tarballs } from "./tarballs.mjs";
 

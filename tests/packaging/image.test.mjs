@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { connect } from "sandpipe";
 
 import { root } from "../../scripts/project.mjs";
-import { temporaryFolder } from "../installed-package.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 
 const execute = promisify(execFile);
 

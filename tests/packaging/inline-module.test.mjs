@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { dist } from "../../scripts/project.mjs";
-import { temporaryFolder } from "../installed-package.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 
 const execute = promisify(execFile);
 

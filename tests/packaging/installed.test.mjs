@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { agent, root } from "../../scripts/project.mjs";
-import { installInProject } from "../installed-package.mjs";
-import { startServer } from "../tools/mcp-server.mjs";
+import { installInProject } from "../support/installed-package.mjs";
+import { startServer } from "../support/mcp-server.mjs";
 
 const execute = promisify(execFile);
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");

@@ -13,7 +13,7 @@ import { writeServerJson } from "../../scripts/release/server-json.mjs";
 import { dist, root } from "../../scripts/project.mjs";
 import { obstacles } from "../../scripts/release/obstacles.mjs";
 import { publish } from "../../scripts/release/publish.mjs";
-import { temporaryFolder } from "../installed-package.mjs";
+import { temporaryFolder } from "../support/installed-package.mjs";
 
 const execute = promisify(execFile);
 

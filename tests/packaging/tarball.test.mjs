@@ -8,14 +8,14 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { dist, root } from "../../scripts/project.mjs";
-import { pack, temporaryFolder } from "../installed-package.mjs";
+import { pack, temporaryFolder } from "../support/installed-package.mjs";
 
 /** In bytes, with gzip. To be lowered when the core gets smaller. */
 const MAX_DOWNLOAD = 195_000;
 
 /** @type {string} */
 let folder;
-/** @type {import("../installed-package.mjs").Tarball} */
+/** @type {import("../support/installed-package.mjs").Tarball} */
 let tarball;
 
 before(async () => {

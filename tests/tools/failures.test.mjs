@@ -19,8 +19,8 @@ import {
 import { localRuntime, startAgent } from "sandpipe/node";
 import { tools } from "sandpipe/tools";
 
-import { temporaryDirectory } from "../background/target.mjs";
-import { failure } from "../node/scripts.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
+import { failure } from "../support/script.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 

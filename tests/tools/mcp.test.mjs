@@ -9,10 +9,10 @@ import { after, describe, it } from "node:test";
 
 import { startAgent } from "sandpipe/node";
 
-import { temporaryDirectory } from "../background/target.mjs";
-import { failure } from "../node/scripts.mjs";
-import { marked, marker, until } from "../processes.mjs";
-import { startServer, textOf } from "./mcp-server.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
+import { failure } from "../support/script.mjs";
+import { marked, marker, until } from "../support/processes.mjs";
+import { startServer, textOf } from "../support/mcp-server.mjs";
 import { field } from "./subject.mjs";
 
 const directory = temporaryDirectory();

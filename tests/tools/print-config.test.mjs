@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { installSandpipe } from "../cli/command-line.mjs";
-import { startServer } from "./mcp-server.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
+import { startServer } from "../support/mcp-server.mjs";
 
 /** The names of the servers, and how one is started. @typedef {Record<string, { command: string, args: string[] }>} Servers */
 

@@ -2,7 +2,7 @@
 // The tools over SSH.
 import { sshRuntime } from "sandpipe/node";
 
-import { startSshd } from "../sshd.mjs";
+import { startSshd } from "../support/sshd.mjs";
 import { testTools } from "./suite.mjs";
 
 testTools("a machine over SSH", async () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { background } from "sandpipe";
 import { tools } from "sandpipe/tools";
 
-import { temporaryDirectory } from "../background/target.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
 
 /** @import { Runtime } from "sandpipe" */
 /** @import { ToolCallOptions, Tools } from "sandpipe/tools" */

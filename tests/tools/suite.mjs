@@ -7,8 +7,8 @@ import { after, before, describe, it } from "node:test";
 import { isSandpipeError } from "sandpipe";
 import { tools } from "sandpipe/tools";
 
-import { failure } from "../node/scripts.mjs";
-import { marked, marker, until } from "../processes.mjs";
+import { failure } from "../support/script.mjs";
+import { marked, marker, until } from "../support/processes.mjs";
 import { BUDGET, field, Subject } from "./subject.mjs";
 
 /** @import { Open } from "./subject.mjs" */

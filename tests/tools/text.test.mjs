@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 
 import { CUT_MARK, cutMiddle, lastOf, plainText } from "../../dist/tools/text.js";
-import { Random } from "../faults/random.mjs";
+import { Random } from "../support/random.mjs";
 
 const CASES = 3000;
 

@@ -10,9 +10,9 @@ import { background, BackgroundError, InvalidArgumentError } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 import { tools } from "sandpipe/tools";
 
-import { temporaryDirectory } from "../background/target.mjs";
-import { failure } from "../node/scripts.mjs";
-import { until } from "../processes.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
+import { failure } from "../support/script.mjs";
+import { until } from "../support/processes.mjs";
 import { field } from "./subject.mjs";
 
 const directory = temporaryDirectory();

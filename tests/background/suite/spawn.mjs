@@ -8,8 +8,8 @@ import { describe, it } from "node:test";
 
 import { background, BackgroundError } from "sandpipe";
 
-import { until } from "../../processes.mjs";
-import { groupMembers, offspring } from "../target.mjs";
+import { until } from "../../support/processes.mjs";
+import { groupMembers, offspring } from "../../support/target.mjs";
 
 /** @import { Subject } from "./subject.mjs" */
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { background } from "sandpipe";
 
-import { temporaryDirectory } from "../target.mjs";
+import { temporaryDirectory } from "../../support/target.mjs";
 
 /** @import { Background, ReadOutputOptions, Runtime, SpawnOptions } from "sandpipe" */
 /** @typedef {() => Promise<{ runtime: Runtime, close: () => unknown }>} Open */

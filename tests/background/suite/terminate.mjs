@@ -5,8 +5,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { until } from "../../processes.mjs";
-import { groupMembers } from "../target.mjs";
+import { until } from "../../support/processes.mjs";
+import { groupMembers } from "../../support/target.mjs";
 
 /** @import { Subject } from "./subject.mjs" */
 

@@ -1,5 +1,5 @@
 // @ts-check
-import { launchChromium } from "../../browser/chromium.mjs";
+import { launchChromium } from "../../support/chromium.mjs";
 
 /** Pages in Chromium, each in a context of its own: they share neither workers nor caches. */
 export class ChromiumVisits {

@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { freePort } from "../../free-port.mjs";
+import { freePort } from "../../support/free-port.mjs";
 
 export const xvfb = "/usr/bin/Xvfb";
 export const webkitDriver = "/usr/bin/WebKitWebDriver";

@@ -3,7 +3,7 @@
 
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "../../free-port.mjs";
+import { freePort } from "../../support/free-port.mjs";
 import { page, pageScript } from "../page.mjs";
 
 /**

@@ -3,7 +3,7 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { freePort } from "../../free-port.mjs";
+import { freePort } from "../../support/free-port.mjs";
 
 /**
  * @typedef {import("../row.mjs").Row} Row

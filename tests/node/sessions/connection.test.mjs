@@ -12,7 +12,7 @@ import {
 } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { marked, marker, until } from "../../processes.mjs";
+import { marked, marker, until } from "../../support/processes.mjs";
 import { failure, testSessions } from "./place.mjs";
 
 testSessions("the connections of sessions", (place) => {

@@ -7,7 +7,7 @@ import { it } from "node:test";
 
 import { ClosedError, connect, HttpError, InvalidArgumentError, SessionError } from "sandpipe";
 
-import { marked, marker, until } from "../../processes.mjs";
+import { marked, marker, until } from "../../support/processes.mjs";
 import { failure, testSessions } from "./place.mjs";
 
 testSessions("the end of sessions", (place) => {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { connect, InterruptedError, TimeoutError } from "sandpipe";
 
-import { until } from "../../processes.mjs";
+import { until } from "../../support/processes.mjs";
 import { failure, testSessions } from "./place.mjs";
 
 /**

@@ -5,7 +5,7 @@ import { after, before, describe } from "node:test";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { marked, marker } from "../../processes.mjs";
+import { marked, marker } from "../../support/processes.mjs";
 
 /**
  * Where sessions are tested; agent and sandbox are there while tests run.

@@ -5,7 +5,7 @@ import { it } from "node:test";
 
 import { connect, InterruptedError, OutputLimitError, SessionError, TimeoutError } from "sandpipe";
 
-import { marked, marker, until } from "../../processes.mjs";
+import { marked, marker, until } from "../../support/processes.mjs";
 import { failure, testSessions } from "./place.mjs";
 
 testSessions("stopping runs of sessions", (place) => {

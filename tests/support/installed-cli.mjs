@@ -9,7 +9,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { agent } from "../../scripts/project.mjs";
-import { installInProject } from "../installed-package.mjs";
+import { installInProject } from "./installed-package.mjs";
 
 /** @typedef {{ exitCode: number | null, signal: string | null, stdout: string, stderr: string }} End */
 

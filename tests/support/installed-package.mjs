@@ -6,7 +6,7 @@ import { cp, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { dist } from "../scripts/project.mjs";
+import { dist } from "../../scripts/project.mjs";
 
 const execute = promisify(execFile);
 
