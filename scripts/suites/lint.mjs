@@ -3,7 +3,9 @@ import { run } from "../child-process.mjs";
 import { seconds } from "../progress.mjs";
 
 const wasm = ["--target", "wasm32-unknown-unknown"];
-const core = ["--package=sandpipe", "--package=sandpipe-protocol", "--package=sandpipe-text"];
+const core = ["sandpipe", "sandpipe-client", "sandpipe-protocol", "sandpipe-text"].map(
+  (name) => `--package=${name}`,
+);
 const denyWarnings = ["--", "--deny", "warnings"];
 const clippy = ["clippy", "--no-deps", "--keep-going"];
 
@@ -17,6 +19,7 @@ const CHECKS = [
     "cargo",
     [...clippy, "--package=sandpipe-wasm-tests", "--tests", ...wasm, ...denyWarnings],
   ],
+  ["dependencies of the client", "node", ["scripts/client-dependencies.mjs"]],
   ["eslint", "node_modules/.bin/eslint", ["--max-warnings=0", "."]],
   ["prettier", "node_modules/.bin/prettier", ["--check", "."]],
   ["types of the package", "node_modules/.bin/tsc", ["--project", "tests/types"]],

@@ -1,0 +1,220 @@
+//! Signals that something is to end, as those of the DOM but without JavaScript.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::{Rc, Weak};
+
+use futures_channel::oneshot;
+
+use crate::host_value::HostValue;
+
+/// Says that something is to end. Clones are the same signal.
+#[derive(Clone, Default)]
+pub struct AbortSignal(Rc<State>);
+
+/// Aborts one [`AbortSignal`], which it does not keep alive.
+#[derive(Clone)]
+pub struct AbortController(Weak<State>);
+
+#[derive(Default)]
+struct State {
+    aborted: Cell<bool>,
+    reason: RefCell<Option<HostValue>>,
+    next_key: Cell<u32>,
+    listeners: RefCell<Vec<(u32, Listener)>>,
+    source: Option<HostValue>,
+}
+
+type Listener = Box<dyn FnOnce()>;
+
+impl AbortSignal {
+    /// A signal that is aborted from elsewhere. `listen` gets what aborts it, and gives what is to live as long as
+    /// the signal does: the listener, and what it listens to.
+    pub fn of_source(listen: impl FnOnce(AbortController) -> HostValue) -> Self {
+        Self(Rc::new_cyclic(|state| {
+            let source = Some(listen(AbortController(state.clone())));
+            State { source, ..State::default() }
+        }))
+    }
+
+    /// What aborts it.
+    #[must_use]
+    pub fn controller(&self) -> AbortController {
+        AbortController(Rc::downgrade(&self.0))
+    }
+
+    /// What it was made of, for the host that has made it.
+    #[must_use]
+    pub fn source(&self) -> Option<&HostValue> {
+        self.0.source.as_ref()
+    }
+
+    /// Whether it has been aborted.
+    #[must_use]
+    pub fn is_aborted(&self) -> bool {
+        self.0.aborted.get()
+    }
+
+    /// Why it has been aborted, if it has been and a reason was given.
+    #[must_use]
+    pub fn reason(&self) -> Option<HostValue> {
+        self.0.reason.borrow().clone()
+    }
+
+    /// Resolves when it is aborted, with the reason; at once if it has been.
+    pub async fn aborted(&self) -> Option<HostValue> {
+        let (sender, receiver) = oneshot::channel();
+        // Nobody may be waiting any more.
+        let _subscription = self.on_abort(move || sender.send(()).unwrap_or_default());
+        // The sender is there as long as the subscription.
+        receiver.await.unwrap_or_default();
+        self.reason()
+    }
+
+    /// Calls `listener` when it is aborted, at once if it has been, unless the subscription has been dropped.
+    #[must_use]
+    pub fn on_abort(&self, listener: impl FnOnce() + 'static) -> Subscription {
+        let key = self.0.next_key.get();
+        self.0.next_key.set(key.wrapping_add(1));
+        if self.is_aborted() {
+            listener();
+        } else {
+            self.0.listeners.borrow_mut().push((key, Box::new(listener)));
+        }
+        Subscription { state: Rc::downgrade(&self.0), key }
+    }
+}
+
+impl fmt::Debug for AbortSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortSignal").field("aborted", &self.is_aborted()).finish_non_exhaustive()
+    }
+}
+
+impl AbortController {
+    /// Aborts the signal and calls all that listen to it, in the order in which they came. The first abort counts.
+    pub fn abort(&self, reason: Option<HostValue>) {
+        let Some(state) = self.0.upgrade() else {
+            return;
+        };
+        if state.aborted.replace(true) {
+            return;
+        }
+        state.reason.replace(reason);
+        // A listener may call back: no borrow may be held then.
+        let listeners = state.listeners.take();
+        for (_, listener) in listeners {
+            listener();
+        }
+    }
+}
+
+impl fmt::Debug for AbortController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AbortController")
+    }
+}
+
+/// Listens to an [`AbortSignal`], up to when it is dropped.
+pub struct Subscription {
+    state: Weak<State>,
+    key: u32,
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Subscription")
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let Some(state) = self.state.upgrade() else {
+            return;
+        };
+        let removed = {
+            let mut listeners = state.listeners.borrow_mut();
+            let place = listeners.iter().position(|(key, _)| *key == self.key);
+            place.map(|place| listeners.remove(place))
+        };
+        // What it holds may listen to the signal as well: the borrow is over.
+        drop(removed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_reaches_all_who_wait_and_all_who_ask_later() {
+        let signal = AbortSignal::default();
+        let mut waiting = pin!(signal.aborted());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        signal.controller().abort(Some(HostValue::new("why")));
+        signal.controller().abort(Some(HostValue::new("too late")));
+        for reason in [waiting.now_or_never(), signal.aborted().now_or_never()] {
+            assert_eq!(reason.unwrap().unwrap().downcast_ref(), Some(&"why"));
+        }
+        assert!(signal.is_aborted());
+    }
+
+    #[test]
+    fn a_listener_is_called_once_and_only_while_it_is_subscribed() {
+        let calls = Rc::new(RefCell::new(Vec::new()));
+        let signal = AbortSignal::default();
+        let listen = |name| {
+            let calls = calls.clone();
+            signal.on_abort(move || calls.borrow_mut().push(name))
+        };
+        let subscriptions = [listen("first"), listen("second")];
+        drop(listen("dropped"));
+        signal.controller().abort(None);
+        drop(listen("later"));
+        drop(subscriptions);
+        assert_eq!(*calls.borrow(), ["first", "second", "later"]);
+    }
+
+    #[test]
+    fn a_listener_may_abort_subscribe_and_unsubscribe() {
+        let signal = AbortSignal::default();
+        let calls = Rc::new(Cell::new(0));
+        let (other, counted) = (signal.clone(), calls.clone());
+        let held = Rc::new(Cell::new(None));
+        let own = held.clone();
+        held.set(Some(signal.on_abort(move || {
+            other.controller().abort(None);
+            drop(own.take());
+            drop(other.on_abort(move || counted.set(counted.get() + 1)));
+        })));
+        signal.controller().abort(None);
+        assert_eq!(calls.get(), 1);
+    }
+
+    #[test]
+    fn a_source_lives_as_long_as_its_signal_and_no_longer() {
+        struct Source(Rc<Cell<bool>>);
+        impl Drop for Source {
+            fn drop(&mut self) {
+                self.0.set(true);
+            }
+        }
+        let is_dropped = Rc::new(Cell::new(false));
+        let mut aborter = None;
+        let signal = AbortSignal::of_source(|controller| {
+            // As a listener does that aborts the signal.
+            aborter = Some(controller.clone());
+            HostValue::new((Source(is_dropped.clone()), controller))
+        });
+        let clone = signal.clone();
+        drop(signal);
+        aborter.unwrap().abort(None);
+        assert!(clone.is_aborted() && clone.source().is_some() && !is_dropped.get());
+        drop(clone);
+        assert!(is_dropped.get());
+    }
+}

@@ -1,0 +1,158 @@
+//! What the client needs of its surroundings: one trait, and the types that cross it.
+
+use std::fmt;
+use std::task::{Context, Poll};
+
+use futures_util::future::LocalBoxFuture;
+use sandpipe_text::Units;
+
+use crate::abort::AbortSignal;
+use crate::host_value::{HostText, HostValue, Thrown};
+
+/// What the client needs of its surroundings. Everything runs on one thread; nothing is `Send`.
+///
+/// It is used as `Rc<dyn Host>`: the client is compiled once, and no type of it has a parameter for its host.
+pub trait Host: fmt::Debug {
+    /// Sends a request. It ends when `request.cancel` is aborted, and when the future or the body is dropped.
+    ///
+    /// The host adds the headers of the caller's, the token among them.
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> LocalBoxFuture<'static, Result<HttpResponse, NoResponse>>;
+
+    /// Opens a WebSocket; None where it did not open: nobody is told why.
+    fn open_socket(&self, url: &str) -> LocalBoxFuture<'static, Option<Box<dyn Socket>>>;
+
+    /// Waits so many milliseconds from this call on, not from the first poll; for ever if they are infinite.
+    fn sleep(&self, ms: f64) -> LocalBoxFuture<'static, ()>;
+
+    /// Milliseconds of a clock that never goes back.
+    fn now_ms(&self) -> f64;
+
+    /// How many milliseconds are left until an HTTP date (RFC 9110, 5.6.7) by the system's clock, at least 0; None
+    /// for what is no date.
+    fn ms_until(&self, http_date: &str) -> Option<f64>;
+
+    /// Random bytes of a cryptographic source: keys and nonces are made of them, too.
+    fn random_bytes(&self) -> [u8; 16];
+
+    /// Runs a task to its end.
+    fn spawn(&self, task: LocalBoxFuture<'static, ()>);
+
+    /// The same for what is as good as over: it is dropped after `limit_ms`, and no reason for a process to stay.
+    fn linger(&self, task: LocalBoxFuture<'static, ()>, limit_ms: u32);
+
+    /// `text` with `more` behind it, kept where memory can be freed: that of a WebAssembly module never shrinks.
+    ///
+    /// # Errors
+    /// The host has no room for it.
+    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown>;
+
+    /// The most UTF-16 code units of a text.
+    fn max_text_length(&self) -> u32;
+}
+
+/// What a request does to the resource that its URL names (RFC 9110, 9.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Reads it.
+    Get,
+    /// Has it do something.
+    Post,
+    /// Removes it.
+    Delete,
+}
+
+impl Method {
+    /// Its name as HTTP has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A request to be sent.
+#[derive(Clone, Debug)]
+pub struct HttpRequest {
+    /// What it does.
+    pub method: Method,
+    /// The whole address.
+    pub url: String,
+    /// The value of the header `Accept`.
+    pub accept: String,
+    /// The value of the header `Idempotency-Key`.
+    pub idempotency_key: Option<String>,
+    /// Its body: JSON.
+    pub body: Option<String>,
+    /// Aborted: the request ends, and so does the reading of its answer.
+    pub cancel: AbortSignal,
+}
+
+/// The head of an answer; the body is still to be read.
+#[derive(Debug)]
+pub struct HttpResponse {
+    /// The status (RFC 9110, 15).
+    pub status: u16,
+    /// The header `Content-Type`.
+    pub content_type: Option<String>,
+    /// The header `Retry-After`. May be left out where the status is 2xx.
+    pub retry_after: Option<String>,
+    /// None where the answer has no body.
+    pub body: Option<Box<dyn Body>>,
+}
+
+/// The body of an answer. Dropping it before all of it has come closes the connection.
+pub trait Body: fmt::Debug {
+    /// Reads the next chunk in place of what is in `chunk`; it is empty at the end. A read that is given up, and is
+    /// begun again later, has lost nothing.
+    ///
+    /// # Errors
+    /// The connection broke.
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        chunk: &mut Vec<u8>,
+    ) -> Poll<Result<(), NoResponse>>;
+
+    /// The process may end although the rest has not come.
+    fn unref(&mut self) {}
+}
+
+/// An open WebSocket with one owner. Dropping it closes it.
+pub trait Socket: fmt::Debug {
+    /// What comes next. Nothing comes after [`SocketMessage::Closed`].
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<SocketMessage>;
+
+    /// Sends a text frame; says whether it is on its way. Whether it arrives nobody is told.
+    fn send(&mut self, text: &str) -> bool;
+}
+
+/// What comes over a WebSocket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SocketMessage {
+    /// A text frame.
+    Text(String),
+    /// A frame that is no text.
+    NotText,
+    /// The last that comes.
+    Closed {
+        /// The other side closed it as it wished.
+        clean: bool,
+    },
+}
+
+/// Why there is no answer, or no more of one.
+#[derive(Clone, Debug)]
+pub struct NoResponse {
+    /// For messages.
+    pub reason: String,
+    /// There was no connection, so that the agent can't have seen the request.
+    pub never_sent: bool,
+    /// What the host's own function threw.
+    pub cause: Option<HostValue>,
+}

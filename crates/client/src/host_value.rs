@@ -1,0 +1,71 @@
+//! Values of the host that the client hands on without looking into them.
+
+use std::any::Any;
+use std::fmt;
+use std::rc::Rc;
+
+/// A value of the host's, such as a JavaScript value. The client can only clone and drop it.
+#[derive(Clone)]
+pub struct HostValue(Rc<dyn Any>);
+
+/// What a function of the caller's threw, or the reason of an abort.
+pub type Thrown = HostValue;
+
+impl HostValue {
+    /// Makes a value opaque.
+    pub fn new<T: 'static>(value: T) -> Self {
+        Self(Rc::new(value))
+    }
+
+    /// The value, if it is of this type: for the host that has made it.
+    #[must_use]
+    pub fn downcast_ref<T: 'static>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for HostValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostValue")
+    }
+}
+
+/// A text that the host keeps: output can be larger than what the client's own memory is to hold.
+#[derive(Clone, Debug, Default)]
+pub struct HostText {
+    value: Option<HostValue>,
+    length: u32,
+}
+
+impl HostText {
+    /// A text of so many UTF-16 code units.
+    #[must_use]
+    pub fn new(value: HostValue, length: u32) -> Self {
+        Self { value: Some(value), length }
+    }
+
+    /// What the host keeps it as; None for a text that is empty and was never given to the host.
+    #[must_use]
+    pub fn value(&self) -> Option<&HostValue> {
+        self.value.as_ref()
+    }
+
+    /// How many UTF-16 code units it has.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_knows_its_type_can_look_into_a_value() {
+        let value = HostValue::new(7_u32);
+        assert_eq!(value.downcast_ref(), Some(&7_u32));
+        assert_eq!(value.downcast_ref::<String>(), None);
+        assert_eq!(format!("{value:?}"), "HostValue");
+    }
+}
