@@ -3,7 +3,7 @@
 use js_sys::Reflect;
 use wasm_bindgen::prelude::*;
 
-use crate::operation::Operation;
+use sandpipe_client::operation::Operation;
 
 /// The `name` of the JS error that carries a failure out of the core. The package turns it into the
 /// error class that its `code` stands for.

@@ -8,9 +8,9 @@ use futures_util::future::{LocalBoxFuture, Shared};
 use sandpipe_protocol::Health;
 
 use crate::error::{Error, Result};
-use crate::operation::Operation;
 use crate::request::{Request, read_json};
 use crate::transport::Transport;
+use sandpipe_client::operation::Operation;
 
 /// An extension that an agent announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

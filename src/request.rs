@@ -7,7 +7,7 @@ use sandpipe_protocol::json::{self, FromJson, Problem, ToJson};
 use sandpipe_protocol::{ErrorBody, ExecItem};
 
 use crate::error::{Error, Result};
-use crate::operation::Operation;
+use sandpipe_client::operation::Operation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {

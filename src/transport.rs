@@ -15,10 +15,10 @@ use crate::answer::{Answer, ChunkReader};
 use crate::closing::{Cancel, InFlight};
 use crate::error::{Error, Result};
 use crate::features::{Feature, Features};
-use crate::operation::Operation;
 use crate::request::{MediaType, Request, excerpt, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 use crate::sleep::sleep;
+use sandpipe_client::operation::Operation;
 
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.

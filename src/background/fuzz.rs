@@ -6,7 +6,7 @@ use super::answer::{Answer, NoAnswer};
 use super::lines::choose_lines;
 use super::process::Process;
 use super::read_output::read_window;
-use super::script::Nonce;
+use sandpipe_client::nonce::Nonce;
 
 /// What an answer says to each of the questions that there are, as JSON; None where it has no answer to it.
 #[derive(Debug, PartialEq, Eq)]

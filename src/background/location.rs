@@ -7,7 +7,7 @@ use super::process::Process;
 use super::script::{Script, sh};
 use crate::arguments::{Fields, shell_text, string};
 use crate::error::{Error, Result};
-use crate::shell_quote::quote_path;
+use sandpipe_client::shell::quote::quote_path;
 
 /// `{baseDir}/{workspace}` on the target.
 #[derive(Clone, Debug)]

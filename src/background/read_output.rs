@@ -108,7 +108,7 @@ mod tests {
 
     use super::super::lines::choose_lines;
     use super::super::read_options::Stream;
-    use super::super::script::Nonce;
+    use sandpipe_client::nonce::Nonce;
     use super::*;
 
     /// The files of a process, which goes when it is dropped. This very program stands for one that runs.
@@ -173,7 +173,7 @@ mod tests {
 
         fn run(&self, options: &ReadOptions) -> (Vec<u8>, Nonce) {
             let location = Location::at(self.base.to_str().unwrap());
-            let nonce = Nonce::random();
+            let nonce = Nonce::of_bytes(*b"0123456789abcdef");
             let script = options.script(location.script_of(&self.id), options.start, 0);
             let script = script.render(&nonce);
             (Command::new("sh").args(["-c", &script]).output().unwrap().stdout, nonce)

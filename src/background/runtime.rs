@@ -10,12 +10,13 @@ use web_sys::AbortSignal;
 
 use super::answer::{Answer, NoAnswer};
 use super::location::ProcessId;
-use super::script::{Nonce, Script};
+use super::script::Script;
 use crate::abort::Abort;
 use crate::arguments;
 use crate::error::{Error, Refusal, Result};
-use crate::operation::Operation;
 use crate::request::excerpt;
+use sandpipe_client::nonce::Nonce;
+use sandpipe_client::operation::Operation;
 
 /// Something with a shell.
 #[derive(Clone, Debug)]
@@ -128,7 +129,7 @@ impl Runtime {
         script: &Script,
         signal: Option<&AbortSignal>,
     ) -> Result<Output> {
-        let nonce = Nonce::random();
+        let nonce = Nonce::of_bytes(uuid::Uuid::new_v4().into_bytes());
         let script = script.render(&nonce);
         let options = Object::new();
         if let Some(signal) = signal {

@@ -1,9 +1,9 @@
 //! Scripts for the target: one is one round trip, and gives one answer.
 
-use uuid::Uuid;
+use sandpipe_client::nonce::Nonce;
 
-use crate::here_document::delimiter;
-use crate::shell_quote::shell_quote;
+use sandpipe_client::shell::here_document::delimiter;
+use sandpipe_client::shell::quote::shell_quote;
 
 /// A part of a script: a file of `sh/` without its comments, which nobody is to download.
 macro_rules! sh {
@@ -51,26 +51,6 @@ pub(super) const fn without_comments<const N: usize>(source: &[u8]) -> ([u8; N],
         at += 1;
     }
     (kept, length)
-}
-
-/// What a script's answer stands between. Nothing that was printed before it was made can have it.
-#[derive(Clone, Debug)]
-pub(super) struct Nonce(String);
-
-impl Nonce {
-    /// A new one, of the system's cryptographic randomness.
-    pub(super) fn random() -> Self {
-        Self(Uuid::new_v4().simple().to_string())
-    }
-
-    #[cfg(feature = "fuzz")]
-    pub(super) fn of(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// A script in the making: settings, then parts that make use of them.
@@ -156,7 +136,7 @@ mod tests {
         #[test]
         fn inputs_arrive_as_they_are(first in "[^\0\n]{0,9}|[ '\"$`\\\\\n]{0,9}", second in "[^\0]{0,20}") {
             let script = Script::new().part("cat <&3; section then; cat <&4\n").input(first.clone()).input(second.clone());
-            let nonce = Nonce::random();
+            let nonce = Nonce::of_bytes(*b"0123456789abcdef");
             let finished = |text: String| if text.ends_with('\n') { text } else { text + "\n" };
             let [first, second] = [first, second].map(finished);
             let mark = nonce.as_str();
@@ -170,14 +150,14 @@ mod tests {
             ('0'..='9').chain('a'..='z').map(|c| format!("{c}é\n{c}{c}é\n")).collect();
         let lines = lines.concat();
         let script = Script::new().part("cat <&3\n").input(lines.clone());
-        let nonce = Nonce::random();
+        let nonce = Nonce::of_bytes(*b"0123456789abcdef");
         let mark = nonce.as_str();
         assert_eq!(run(&script, &nonce), format!("{lines}\n{mark}:end\n"));
     }
 
     #[test]
     fn its_text_has_no_mark_of_an_answer() {
-        let nonce = Nonce::random();
+        let nonce = Nonce::of_bytes(*b"0123456789abcdef");
         let text = Script::new().text("a", "b").input(String::new()).render(&nonce);
         assert!(!text.contains(nonce.as_str()));
     }

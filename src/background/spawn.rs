@@ -12,8 +12,8 @@ use super::terminate::{GRACE_MS, whole_milliseconds};
 use crate::arguments::{Fields, milliseconds, shell_text, variables_named};
 use crate::error::{Error, Result};
 use crate::promise::promise;
-use crate::shell_quote::{quote_path, shell_quote};
 use crate::value::to_js;
+use sandpipe_client::shell::quote::{quote_path, shell_quote};
 
 #[wasm_bindgen]
 impl Background {

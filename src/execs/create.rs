@@ -10,11 +10,11 @@ use super::Execs;
 use crate::arguments::{Fields, boolean, command_arguments, program, shell_text, variables};
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::operation::Operation;
 use crate::promise::promise;
 use crate::request::{Accept, MediaType, Request, read_json};
 use crate::transport::{Body, Transport};
 use crate::value::to_js;
+use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
 impl Execs {

@@ -4,10 +4,10 @@ use wasm_bindgen::prelude::*;
 use super::Execs;
 use crate::arguments::exec_id;
 use crate::error::Result;
-use crate::operation::Operation;
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
+use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
 impl Execs {

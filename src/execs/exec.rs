@@ -11,7 +11,6 @@ use wasm_bindgen_futures::spawn_local;
 use super::Execs;
 use super::create::{Created, Creation, SETTINGS, read_settings};
 use super::input::{Input, check_end, feed};
-use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::stop::KILL_PATIENCE;
 use super::stop_requests::{StopRequest, StopRequests};
@@ -23,6 +22,7 @@ use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::execs::ladder::Trigger;
 
 #[wasm_bindgen]
 impl Execs {
@@ -141,7 +141,7 @@ async fn begin(
             Either::Left((Ok(created), _)) => return Ok((created, Some(asked))),
             Either::Left((Err(error), _)) if error.is_answer() => return Err(asked.never_ran()),
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
-            Either::Right((Either::Left(_), _)) => asked.push = Push::Force,
+            Either::Right((Either::Left(_), _)) => asked.trigger = Trigger::Force,
             Either::Right((Either::Right(_), _)) => return Err(creation.unknown(asked.never_ran())),
         }
     }

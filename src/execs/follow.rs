@@ -6,8 +6,8 @@ use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
 
 use super::sink::Sink;
 use crate::error::Error;
-use crate::operation::Operation;
 use crate::request::{ExecId, excerpt};
+use sandpipe_client::operation::Operation;
 
 /// Follows the output of one exec from a sequence number to its exit code.
 #[derive(Debug)]

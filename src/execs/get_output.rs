@@ -11,10 +11,10 @@ use super::sink::Sink;
 use super::transcript::Transcript;
 use crate::arguments::{exec_id, last_sequence};
 use crate::error::{Error, Result};
-use crate::operation::Operation;
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
+use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
 impl Execs {

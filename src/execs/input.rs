@@ -5,9 +5,9 @@ use sandpipe_protocol::{ExecStdin, StdinType};
 use super::send_stdin::send_stdin;
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::operation::Operation;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::operation::Operation;
 
 /// The most bytes of input in one request: agents bound the size of a body.
 pub(crate) const PIECE: usize = 1024 * 1024;

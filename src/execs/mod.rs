@@ -12,7 +12,6 @@ pub(crate) mod fuzz;
 mod get;
 mod get_output;
 pub(crate) mod input;
-pub(crate) mod ladder;
 mod list;
 mod live_list;
 mod output_lost;

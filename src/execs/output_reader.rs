@@ -14,11 +14,12 @@ use super::sink::Sink;
 use crate::abort::Abort;
 use crate::closing::Cancel;
 use crate::error::{Error, Result};
-use crate::operation::Operation;
 use crate::request::{ExecId, Request};
-use crate::retry::{Failure, Pause, is_worth_repeating};
+use crate::retry::{Failure, is_worth_repeating};
 use crate::terminal::{Ended, Events, Line};
 use crate::transport::{Body, Silent, Transport};
+use sandpipe_client::http::reconnect::Pause;
+use sandpipe_client::operation::Operation;
 
 const OPERATION: Operation = Operation::StreamOutput;
 

@@ -3,7 +3,8 @@
 
 use sandpipe_protocol::{ExecItem, ExecStatus};
 
-use crate::retry::{Backoff, Pause, Reconnects};
+use sandpipe_client::http::backoff::Backoff;
+use sandpipe_client::http::reconnect::{Pause, ReconnectBackoff};
 
 /// Brings a stream of output to its end over as many connections as it takes.
 ///
@@ -12,7 +13,7 @@ use crate::retry::{Backoff, Pause, Reconnects};
 /// as often as they like. Once the exec has ended, no more than that many may bring nothing.
 #[derive(Debug)]
 pub(crate) struct Resume {
-    reconnects: Reconnects,
+    reconnects: ReconnectBackoff,
     /// How many times in a row the agent could not be reached.
     failures: u32,
     /// How many streams in a row have brought nothing of an exec that is not known to run.
@@ -62,7 +63,7 @@ pub(crate) enum Ending {
 
 impl Resume {
     pub(crate) fn new(backoff: Backoff) -> Self {
-        let reconnects = Reconnects::new(backoff);
+        let reconnects = ReconnectBackoff::new(backoff);
         Self { reconnects, failures: 0, empty_streams: 0, status: Status::Unknown, brought: false }
     }
 
@@ -91,7 +92,7 @@ impl Resume {
             // An agent ends no stream of what runs, so it is a proxy that does.
             Status::Runs => return self.ask(lasted_ms, random, retry_after_ms),
             Status::Unknown => {
-                if Reconnects::has_lasted(lasted_ms) {
+                if ReconnectBackoff::was_stable(lasted_ms) {
                     self.empty_streams = 0;
                 }
                 None

@@ -11,7 +11,7 @@ use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sandbox::Sandbox;
-use crate::shell_quote::shell_quote;
+use sandpipe_client::shell::quote::shell_quote;
 
 /// The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end).
 const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;

@@ -12,10 +12,10 @@ use super::get::get;
 use crate::arguments::{exec_id, signal_name};
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::operation::Operation;
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
+use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
 impl Execs {

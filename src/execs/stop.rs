@@ -6,13 +6,13 @@ use std::pin::{Pin, pin};
 
 use futures_util::future::{Either, select};
 
-use super::ladder::{Ladder, Push, Rung};
 use super::signal::{Group, Target};
 use super::stop_requests::StopRequests;
 use crate::error::{Error, Result, Unstopped};
-use crate::operation::Operation;
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::execs::ladder::{Ladder, Rung, Trigger};
+use sandpipe_client::operation::Operation;
 
 /// How long a killed group may take to be gone, in milliseconds. Only the system itself can hold a
 /// process up then.
@@ -36,7 +36,7 @@ pub(crate) struct Outcome {
 pub(crate) async fn stop(
     transport: &Transport,
     target: &Target,
-    first: Push,
+    first: Trigger,
     grace_ms: f64,
     requests: &mut StopRequests,
     mut ended: Pin<&mut dyn Future<Output = ()>>,
@@ -66,18 +66,18 @@ pub(crate) async fn stop(
 async fn climb(
     transport: &Transport,
     target: &Target,
-    first: Push,
+    first: Trigger,
     grace_ms: f64,
     requests: &mut StopRequests,
 ) -> Outcome {
     let mut ladder = Ladder::default();
-    let mut next = ladder.push(first);
+    let mut next = ladder.advance(first);
     let mut outcome = Outcome { forced: false, unstopped: None, never_ran: false };
     let mut gone = pin!(until_gone(transport, target));
     while let Some(rung) = next {
         let failed = Cell::new(None);
         let delivering = pin!(deliver(transport, target, rung, &failed));
-        let mut pushing = pin!(next_push(rung, grace_ms, requests));
+        let mut pushing = pin!(next_trigger(rung, grace_ms, requests));
         let delivered = {
             // Its answer may be lost, and the group be gone.
             let unawaited = pin!(async {
@@ -92,12 +92,12 @@ async fn climb(
                 Either::Right((Either::Left((Err(error), _)), _)) => {
                     return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
                 }
-                Either::Right((Either::Right((push, _)), _)) => {
+                Either::Right((Either::Right((trigger, _)), _)) => {
                     if rung == Rung::Kill {
                         let error = failed.take().unwrap_or_else(|| unconfirmed(transport));
                         outcome.unstopped = Some(Unstopped::Undelivered(error));
                     }
-                    next = ladder.push(push);
+                    next = ladder.advance(trigger);
                     continue;
                 }
             }
@@ -122,7 +122,7 @@ async fn climb(
             Either::Left((Err(error), _)) => {
                 return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
             }
-            Either::Right((push, _)) => next = ladder.push(push),
+            Either::Right((trigger, _)) => next = ladder.advance(trigger),
         }
     }
     let unstopped = outcome.unstopped.unwrap_or(Unstopped::StillThere);
@@ -169,15 +169,19 @@ fn unconfirmed(transport: &Transport) -> Box<Error> {
 }
 
 /// Waits for what moves one up from a rung.
-pub(crate) async fn next_push(rung: Rung, grace_ms: f64, requests: &mut StopRequests) -> Push {
+pub(crate) async fn next_trigger(
+    rung: Rung,
+    grace_ms: f64,
+    requests: &mut StopRequests,
+) -> Trigger {
     match rung {
         Rung::Terminate => match select(pin!(requests.next()), pin!(sleep(grace_ms))).await {
-            Either::Left((request, _)) => request.push,
-            Either::Right(_) => Push::GraceOver,
+            Either::Left((request, _)) => request.trigger,
+            Either::Right(_) => Trigger::GraceOver,
         },
         Rung::Kill => {
             sleep(KILL_PATIENCE).await;
-            Push::GraceOver
+            Trigger::GraceOver
         }
     }
 }

@@ -7,11 +7,11 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use wasm_bindgen::JsValue;
 use web_sys::AbortSignal;
 
-use super::ladder::Push;
 use crate::abort::Abort;
 use crate::arguments::{Fields, abort_signal, milliseconds};
 use crate::error::{Error, Result, Stopped, Why};
 use crate::sleep::sleep;
+use sandpipe_client::execs::ladder::Trigger;
 
 /// What may ask for a command to be stopped: each at most once.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ struct Deadline {
 #[derive(Clone, Debug)]
 pub(crate) struct StopRequest {
     pub(crate) why: Why,
-    pub(crate) push: Push,
+    pub(crate) trigger: Trigger,
 }
 
 impl StopRequests {
@@ -64,7 +64,7 @@ impl StopRequests {
             Either::Left((Either::Left((reason, _)), _)) => StopRequest::force(reason),
             Either::Left((Either::Right((reason, _)), _)) => StopRequest::interrupt(reason),
             Either::Right((milliseconds, _)) => {
-                StopRequest { why: Why::TimedOut { milliseconds }, push: Push::Stop }
+                StopRequest { why: Why::TimedOut { milliseconds }, trigger: Trigger::Stop }
             }
         }
     }
@@ -72,11 +72,11 @@ impl StopRequests {
 
 impl StopRequest {
     fn interrupt(reason: JsValue) -> Self {
-        Self { why: Why::Interrupted { reason }, push: Push::Stop }
+        Self { why: Why::Interrupted { reason }, trigger: Trigger::Stop }
     }
 
     fn force(reason: JsValue) -> Self {
-        Self { why: Why::Interrupted { reason }, push: Push::Force }
+        Self { why: Why::Interrupted { reason }, trigger: Trigger::Force }
     }
 
     /// The error of what was to be stopped before it had begun.
@@ -93,7 +93,7 @@ impl StopRequest {
 
     /// Its input could not be delivered.
     pub(crate) fn input_lost(error: Box<Error>) -> Self {
-        Self { why: Why::InputLost { error }, push: Push::Stop }
+        Self { why: Why::InputLost { error }, trigger: Trigger::Stop }
     }
 }
 

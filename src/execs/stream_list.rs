@@ -10,10 +10,11 @@ use super::live_list::LiveList;
 use crate::batches::{Batches, Source};
 use crate::error::{Error, Result};
 use crate::features::Feature;
-use crate::operation::Operation;
 use crate::request::{Request, read_json};
-use crate::retry::{Failure, Pause, Reconnects, is_worth_repeating};
+use crate::retry::{Failure, is_worth_repeating};
 use crate::transport::{Body, Transport};
+use sandpipe_client::http::reconnect::{Pause, ReconnectBackoff};
+use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
 impl Execs {
@@ -37,7 +38,7 @@ struct ListReader {
     body: Option<Body>,
     /// How many attempts in a row to connect have failed.
     failures: u32,
-    reconnects: Reconnects,
+    reconnects: ReconnectBackoff,
     /// The newest event, as it came: the list that a new connection begins with may be the same.
     newest: String,
     list: LiveList,
@@ -45,7 +46,7 @@ struct ListReader {
 
 impl ListReader {
     fn new(transport: Transport) -> Self {
-        let reconnects = Reconnects::new(transport.retry().backoff);
+        let reconnects = ReconnectBackoff::new(transport.retry().backoff);
         let (decoder, newest, list) = Default::default();
         Self { transport, decoder, body: None, failures: 0, reconnects, newest, list }
     }

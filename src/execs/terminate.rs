@@ -4,7 +4,6 @@ use js_sys::{Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 
 use super::Execs;
-use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::signal::Target;
 use super::sink::Drain;
@@ -16,6 +15,7 @@ use crate::error::{Error, Result, Unstopped};
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::execs::ladder::Trigger;
 
 #[wasm_bindgen]
 impl Execs {
@@ -54,7 +54,7 @@ async fn terminate(
     // The newest event and what follows: the exit code is in the last one.
     let mut reader = OutputReader::new(transport.clone(), id.clone(), -1);
     let mut drained = Ok(());
-    let first = requests.made_before().map_or(Push::Stop, |request| request.push);
+    let first = requests.made_before().map_or(Trigger::Stop, |request| request.trigger);
     let outcome = {
         let ended = pin!(async { drained = drain(&mut reader).await });
         stop(transport, &target, first, grace_ms, requests, ended).await

@@ -8,7 +8,6 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use super::event_list::EventList;
-use super::ladder::Push;
 use super::output_reader::OutputReader;
 use super::signal::Target;
 use super::sink::Sink;
@@ -21,6 +20,7 @@ use crate::arguments::exec_id;
 use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::promise::promise;
 use crate::transport::Transport;
+use sandpipe_client::execs::ladder::Trigger;
 
 #[wasm_bindgen]
 impl Execs {
@@ -65,7 +65,7 @@ pub(crate) async fn wait(
                 let mut followed = Ok(());
                 let outcome = {
                     let ended = pin!(async { followed = following.await });
-                    stop(transport, &target, request.push, grace_ms, &mut stops, ended).await
+                    stop(transport, &target, request.trigger, grace_ms, &mut stops, ended).await
                 };
                 (followed, Some((request.why, outcome)))
             }
@@ -91,7 +91,8 @@ pub(crate) async fn wait(
         }
         Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { drain(&mut reader).await.unwrap_or_default() });
-            let outcome = stop(transport, &target, Push::Stop, grace_ms, &mut stops, ended).await;
+            let outcome =
+                stop(transport, &target, Trigger::Stop, grace_ms, &mut stops, ended).await;
             *unstopped = outcome.unstopped;
         }
         _ => {}

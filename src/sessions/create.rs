@@ -8,7 +8,9 @@ use js_sys::Promise;
 use sandpipe_protocol::{CreateExecRequest, OutputType};
 use wasm_bindgen::prelude::*;
 
-use super::markers::{Markers, Nonce};
+use sandpipe_client::nonce::Nonce;
+
+use super::markers::Markers;
 use super::script::Streams;
 use super::shell::{Shell, State};
 use super::turns::Turns;
@@ -118,7 +120,7 @@ enum NotReady {
 impl Shell {
     /// Prepares the shell. What it says until it is ready is nobody's output.
     async fn open(&mut self) -> std::result::Result<(), NotReady> {
-        let nonce = Nonce::new();
+        let nonce = Nonce::of_bytes(uuid::Uuid::new_v4().into_bytes());
         let mut markers = Markers::new(&nonce);
         feed_on(&self.transport, &self.id, &script::opening(&nonce))
             .await

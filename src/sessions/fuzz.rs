@@ -2,7 +2,9 @@
 
 use sandpipe_protocol::OutputType;
 
-use super::markers::{Markers, Nonce};
+use sandpipe_client::nonce::Nonce;
+
+use super::markers::Markers;
 
 /// What was found in a shell's output.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,19 +9,21 @@ use futures_util::future::{Either, select};
 use sandpipe_protocol::CreateExecRequest;
 
 use super::in_order::{InOrder, Sending};
-use super::markers::{Markers, Nonce};
+use sandpipe_client::nonce::Nonce;
+
+use super::markers::Markers;
 use super::script;
 use crate::error::{Error, Result};
 use crate::execs::errand::errand;
 use crate::execs::input::feed_on;
-use crate::execs::ladder::{Ladder, Push, Rung};
 use crate::execs::signal::Target;
-use crate::execs::stop::next_push;
+use crate::execs::stop::next_trigger;
 use crate::execs::stop_requests::StopRequests;
-use crate::operation::Operation;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::execs::ladder::{Ladder, Rung, Trigger};
+use sandpipe_client::operation::Operation;
 
 /// How long a script may take to arrive and to begin, in milliseconds, once it is to be stopped.
 const BEGINNING: f64 = 30_000.0;
@@ -61,20 +63,20 @@ impl<'run> Interruption<'_, 'run> {
     pub(super) async fn climb(
         &self,
         begun: impl Future<Output = ()>,
-        first: Push,
+        first: Trigger,
         grace_ms: f64,
         requests: &mut StopRequests,
     ) -> Result<()> {
         let mut ladder = Ladder::default();
-        let mut next = ladder.push(first);
+        let mut next = ladder.advance(first);
         // Before that the shell still reads: it would drop the first half of the script and run the
         // second.
         {
             let forced = async {
-                let mut push = first;
-                while push != Push::Force {
-                    push = requests.next().await.push;
-                    next = ladder.push(push).or(next);
+                let mut trigger = first;
+                while trigger != Trigger::Force {
+                    trigger = requests.next().await.trigger;
+                    next = ladder.advance(trigger).or(next);
                 }
             };
             let (forced, late) = (pin!(forced), pin!(sleep(BEGINNING)));
@@ -91,16 +93,16 @@ impl<'run> Interruption<'_, 'run> {
             };
             let pushing = async {
                 match rung {
-                    Rung::Terminate => next_push(rung, grace_ms, requests).await,
+                    Rung::Terminate => next_trigger(rung, grace_ms, requests).await,
                     Rung::Kill => pending().await,
                 }
             };
             next = match select(pin!(acting), pin!(pushing)).await {
                 Either::Left((acted, _)) => {
                     acted?;
-                    ladder.push(Push::GraceOver)
+                    ladder.advance(Trigger::GraceOver)
                 }
-                Either::Right((push, _)) => ladder.push(push),
+                Either::Right((trigger, _)) => ladder.advance(trigger),
             };
         }
         Ok(())

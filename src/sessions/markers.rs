@@ -4,32 +4,13 @@
 //! A marker is U+001E, the nonce of a run, `:`, what it says, U+001E. It may stand anywhere, also
 //! behind output that does not end with a newline. What only looks like one is output.
 
+use sandpipe_client::nonce::Nonce;
 use sandpipe_protocol::OutputType;
-use uuid::Uuid;
 
 const SEPARATOR: char = '\x1e';
 
 /// The most that a marker says, in bytes: two numbers, the letter and the comma between.
 const LONGEST_PAYLOAD: usize = 24;
-
-/// What no script can know: a random number, new for each run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Nonce(String);
-
-impl Nonce {
-    pub(super) fn new() -> Self {
-        Self(Uuid::new_v4().simple().to_string())
-    }
-
-    #[cfg(feature = "fuzz")]
-    pub(super) fn of(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    pub(super) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// Follows one run in the output of the shell: takes the markers out and says what they mean.
 #[derive(Debug)]
@@ -204,11 +185,11 @@ mod tests {
     use OutputType::{Stderr, Stdout};
 
     fn nonce() -> Nonce {
-        Nonce("0123456789abcdef".into())
+        Nonce::of_bytes(*b"0123456789abcdef")
     }
 
     fn marker(says: &str) -> String {
-        format!("\x1e0123456789abcdef:{says}\x1e")
+        format!("\x1e30313233343536373839616263646566:{says}\x1e")
     }
 
     #[test]
@@ -258,14 +239,14 @@ mod tests {
         let long = "x".repeat(LONGEST_PAYLOAD + 1);
         for text in [
             "\x1e\x1e\x1e".to_owned(),
-            "\x1e0123456789abcdeX:b\x1e".to_owned(),
+            "\x1e3031323334353637383961626364656X:b\x1e".to_owned(),
             marker("b").to_uppercase(),
             marker(""),
             marker("e0"),
             marker("x"),
             marker("b "),
             marker(&format!("x{}1", "0".repeat(LONGEST_PAYLOAD))),
-            format!("\x1e0123456789abcdef:{long}"),
+            format!("\x1e30313233343536373839616263646566:{long}"),
         ] {
             let mut markers = Markers::new(&nonce());
             let mut output = markers.feed(Stdout, &text);

@@ -13,8 +13,8 @@ use crate::execs::follow::{Break, written};
 use crate::execs::output_reader::OutputReader;
 use crate::execs::sink::Sink;
 use crate::execs::transcript::Transcript;
-use crate::operation::Operation;
 use crate::request::ExecId;
+use sandpipe_client::operation::Operation;
 
 /// The output of one run.
 pub(super) struct Output {

@@ -12,7 +12,9 @@ use wasm_bindgen::prelude::*;
 use super::ending::{Asked, End};
 use super::in_order::{InOrder, Sending};
 use super::interrupt::Interruption;
-use super::markers::{Markers, Nonce};
+use sandpipe_client::nonce::Nonce;
+
+use super::markers::Markers;
 use super::output::Output;
 use super::shell::{Shell, State};
 use super::turns::Turn;
@@ -21,13 +23,13 @@ use crate::arguments::shell_text;
 use crate::error::{Error, Result, Unstopped};
 use crate::execs::delete::delete;
 use crate::execs::input::{feed_on, pieces};
-use crate::execs::ladder::Push;
 use crate::execs::stop_requests::StopRequests;
 use crate::execs::transcript::Transcript;
 use crate::execs::wait_options::WaitOptions;
 use crate::promise::promise;
 use crate::sleep::sleep;
 use crate::transport::finish;
+use sandpipe_client::execs::ladder::Trigger;
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.
 const REFUSAL: f64 = 500.0;
@@ -87,7 +89,7 @@ impl Shell {
         options: WaitOptions,
     ) -> (Result<JsValue>, Option<String>) {
         let WaitOptions { on_output, max_output_bytes, grace_ms, mut stops } = options;
-        let nonce = Nonce::new();
+        let nonce = Nonce::of_bytes(uuid::Uuid::new_v4().into_bytes());
         let line = script::run(&nonce, script, self.last_exit_code, self.streams);
         let output = Output {
             id: self.id.clone(),
@@ -118,8 +120,8 @@ impl Shell {
                 Err(end) => (end, None),
                 Ok(asked) => {
                     let first = match &asked {
-                        Asked::By(request) => request.push,
-                        Asked::Failure(_) => Push::Stop,
+                        Asked::By(request) => request.trigger,
+                        Asked::Failure(_) => Trigger::Stop,
                     };
                     let interruption = Interruption {
                         transport,

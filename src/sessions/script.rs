@@ -9,8 +9,8 @@
 //! Descriptors 8 and 9 are the session's output, whatever a script does: it sees neither of them,
 //! and what it does to 0, 1, 2, 8 and 9 is undone at its end.
 
-use super::markers::Nonce;
-use crate::here_document::delimiter;
+use sandpipe_client::nonce::Nonce;
+use sandpipe_client::shell::here_document::delimiter;
 
 /// The arguments that make a shell of this name an interactive one that reads no file of its user's.
 pub(super) fn arguments(shell: &str) -> Vec<String> {
@@ -167,16 +167,16 @@ mod tests {
 
     #[test]
     fn what_is_given_is_told_from_what_a_shell_makes_of_it() {
-        let nonce = Nonce::new();
+        let nonce = Nonce::of_bytes(*b"0123456789abcdef");
         assert!(is_repeated(&nonce, &format!("hello\n{}", opening(&nonce))));
-        assert!(!is_repeated(&nonce, &opening(&Nonce::new())));
+        assert!(!is_repeated(&nonce, &opening(&Nonce::of_bytes(*b"fedcba9876543210"))));
         assert!(!is_repeated(&nonce, &carried_out("sh", &nonce, "")));
     }
 
     #[test]
     fn a_shell_whose_streams_are_sockets_runs_scripts_too() {
         for shell in ["bash", "dash"] {
-            let nonce = Nonce::new();
+            let nonce = Nonce::of_bytes(*b"0123456789abcdef");
             let [(stdout, their_stdout), (stderr, their_stderr)] =
                 [(); 2].map(|()| UnixStream::pair().unwrap());
             let mut shell = Command::new(shell)
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn an_end_that_is_lost_in_part_does_not_hold_up_those_behind_it() {
-        let nonce = Nonce::new();
+        let nonce = Nonce::of_bytes(*b"0123456789abcdef");
         let line = end(&nonce, 0);
         let rests = || (1..line.len()).map(|from| line.split_at(from).1);
         let third = |rest: &str| u32::try_from(rest.len()).unwrap() * 3;

@@ -17,9 +17,9 @@ use crate::abort::Abort;
 use crate::closing::Cancel;
 use crate::error::{Error, Result};
 use crate::execs::follow::Break;
-use crate::operation::Operation;
 use crate::sleep::sleep;
 use crate::socket::{Incoming, Socket};
+use sandpipe_client::operation::Operation;
 
 /// How often the agent is asked for a sign of life, in milliseconds: a page sees no pings.
 const PING: f64 = 15_000.0;

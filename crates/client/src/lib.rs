@@ -15,5 +15,10 @@
 #![allow(clippy::unnecessary_box_returns)]
 
 pub mod abort;
+pub mod execs;
 pub mod host;
 pub mod host_value;
+pub mod http;
+pub mod nonce;
+pub mod operation;
+pub mod shell;

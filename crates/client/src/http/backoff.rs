@@ -2,13 +2,13 @@
 
 /// How often something is tried, and how long the pauses between are: `retry` of `connect()`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Backoff {
+pub struct Backoff {
     /// How often something is tried in all. At least 1.
-    pub(crate) max_attempts: u32,
+    pub max_attempts: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each further one.
-    pub(crate) base_delay_ms: f64,
+    pub base_delay_ms: f64,
     /// The longest pause, in milliseconds.
-    pub(crate) max_delay_ms: f64,
+    pub max_delay_ms: f64,
 }
 
 impl Default for Backoff {
@@ -23,7 +23,8 @@ impl Backoff {
     /// Half of it is left to chance (`random`, from 0 to 1): clients that failed together do not
     /// come back together. A server that named a time (`Retry-After`) has it; one that names more than
     /// `max_delay_ms` is not asked again.
-    pub(crate) fn delay(&self, failures: u32, random: f64, retry_after_ms: Option<f64>) -> f64 {
+    #[must_use]
+    pub fn delay(&self, failures: u32, random: f64, retry_after_ms: Option<f64>) -> f64 {
         if let Some(retry_after) = retry_after_ms {
             return retry_after;
         }
@@ -35,7 +36,8 @@ impl Backoff {
 
 /// Whether a request that may be repeated is worth repeating after an answer of this status: 408
 /// (RFC 9110, 15.5.9), 429 (RFC 6585, 4) and what a gateway says of an agent that is away.
-pub(crate) fn is_passing(status: u16) -> bool {
+#[must_use]
+pub fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
 }
 

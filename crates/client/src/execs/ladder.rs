@@ -2,7 +2,7 @@
 
 /// A rung of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rung {
+pub enum Rung {
     /// SIGTERM to the whole group: a process may tidy up, or refuse.
     Terminate,
     /// SIGKILL to the whole group: no process can refuse.
@@ -10,7 +10,9 @@ pub(crate) enum Rung {
 }
 
 impl Rung {
-    pub(crate) fn signal(self) -> &'static str {
+    /// The name of its signal.
+    #[must_use]
+    pub fn signal(self) -> &'static str {
         match self {
             Self::Terminate => "SIGTERM",
             Self::Kill => "SIGKILL",
@@ -20,7 +22,7 @@ impl Rung {
 
 /// What moves one up the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Push {
+pub enum Trigger {
     /// Someone wants the command stopped.
     Stop,
     /// Someone wants it stopped now.
@@ -31,19 +33,19 @@ pub(crate) enum Push {
 
 /// Where one is on the ladder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ladder {
+pub struct Ladder {
     rung: Option<Rung>,
 }
 
 impl Ladder {
     /// The rung to take now, if there is another one.
     #[must_use]
-    pub(crate) fn push(&mut self, push: Push) -> Option<Rung> {
-        let next = match (self.rung, push) {
-            (None, Push::Stop) => Rung::Terminate,
-            (None | Some(Rung::Terminate), Push::Force)
-            | (Some(Rung::Terminate), Push::Stop | Push::GraceOver) => Rung::Kill,
-            (None, Push::GraceOver) | (Some(Rung::Kill), _) => return None,
+    pub fn advance(&mut self, trigger: Trigger) -> Option<Rung> {
+        let next = match (self.rung, trigger) {
+            (None, Trigger::Stop) => Rung::Terminate,
+            (None | Some(Rung::Terminate), Trigger::Force)
+            | (Some(Rung::Terminate), Trigger::Stop | Trigger::GraceOver) => Rung::Kill,
+            (None, Trigger::GraceOver) | (Some(Rung::Kill), _) => return None,
         };
         self.rung = Some(next);
         Some(next)
@@ -56,42 +58,42 @@ mod tests {
 
     use super::*;
 
-    fn climb(pushes: &[Push]) -> Vec<Rung> {
+    fn climb(triggers: &[Trigger]) -> Vec<Rung> {
         let mut ladder = Ladder::default();
-        pushes.iter().filter_map(|push| ladder.push(*push)).collect()
+        triggers.iter().filter_map(|trigger| ladder.advance(*trigger)).collect()
     }
 
     #[test]
     fn goes_gently_first() {
-        assert_eq!(climb(&[Push::Stop]), [Rung::Terminate]);
+        assert_eq!(climb(&[Trigger::Stop]), [Rung::Terminate]);
     }
 
     #[test]
     fn kills_when_the_grace_period_is_over() {
-        let pushes = [Push::Stop, Push::GraceOver];
-        assert_eq!(climb(&pushes), [Rung::Terminate, Rung::Kill]);
+        let triggers = [Trigger::Stop, Trigger::GraceOver];
+        assert_eq!(climb(&triggers), [Rung::Terminate, Rung::Kill]);
     }
 
     #[test]
     fn a_second_stop_forces() {
-        let pushes = [Push::Stop, Push::Stop, Push::Stop, Push::GraceOver];
-        assert_eq!(climb(&pushes), [Rung::Terminate, Rung::Kill]);
+        let triggers = [Trigger::Stop, Trigger::Stop, Trigger::Stop, Trigger::GraceOver];
+        assert_eq!(climb(&triggers), [Rung::Terminate, Rung::Kill]);
     }
 
     #[test]
     fn force_skips_what_is_gentle() {
-        assert_eq!(climb(&[Push::Force, Push::Stop]), [Rung::Kill]);
+        assert_eq!(climb(&[Trigger::Force, Trigger::Stop]), [Rung::Kill]);
     }
 
     proptest! {
         #[test]
         fn only_goes_up_and_kills_at_most_once(
-            pushes in prop::collection::vec(
-                prop::sample::select(vec![Push::Stop, Push::Force, Push::GraceOver]),
+            triggers in prop::collection::vec(
+                prop::sample::select(vec![Trigger::Stop, Trigger::Force, Trigger::GraceOver]),
                 0..20,
             ),
         ) {
-            let rungs = climb(&pushes);
+            let rungs = climb(&triggers);
             prop_assert!(matches!(
                 rungs[..],
                 [] | [Rung::Terminate | Rung::Kill] | [Rung::Terminate, Rung::Kill]

@@ -1,11 +1,13 @@
+//! When a request is made again.
+
 use js_sys::{Function, Math, Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use super::backoff::{Backoff, is_passing};
 use crate::arguments::{Fields, function, milliseconds, positive};
 use crate::error::{Error, Result};
-use crate::operation::Operation;
+use sandpipe_client::http::backoff::{Backoff, is_transient};
+use sandpipe_client::operation::Operation;
 
 /// When something is tried again: `retry` of `connect()`.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +96,7 @@ impl RetryPolicy {
 pub(crate) fn is_worth_repeating(error: &Error) -> bool {
     match error {
         Error::Network { .. } => true,
-        Error::Http { status, .. } => is_passing(*status),
+        Error::Http { status, .. } => is_transient(*status),
         _ => false,
     }
 }

@@ -1,0 +1,3 @@
+//! Execs: commands that the agent runs.
+
+pub mod ladder;
