@@ -1,8 +1,11 @@
 //! Waiting for an `AbortSignal`.
 
 use futures_channel::oneshot;
+use sandpipe_client::host_value::HostValue;
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::AbortSignal;
+
+use crate::errors::host_value;
 
 /// Listens to a signal, and stops listening when it is dropped.
 #[derive(Debug)]
@@ -34,18 +37,19 @@ impl Abort {
         Self { signal, listening: Some(Listening { listener, told }) }
     }
 
-    /// The reason of a signal that had been aborted before.
-    pub(crate) fn aborted_before(&self) -> Option<JsValue> {
-        self.listening.is_none().then(|| self.signal.reason())
+    /// The reason of a signal that had been aborted before, if one was given.
+    #[expect(clippy::option_option, reason = "an abort may have no reason")]
+    pub(crate) fn aborted_before(&self) -> Option<Option<HostValue>> {
+        self.listening.is_none().then(|| host_value(self.signal.reason()))
     }
 
     /// Resolves when the signal is aborted, with its reason.
-    pub(crate) async fn aborted(&mut self) -> JsValue {
+    pub(crate) async fn aborted(&mut self) -> Option<HostValue> {
         if let Some(Listening { told, .. }) = &mut self.listening {
             // The sender lives as long as the listener does.
             told.await.unwrap_or_default();
         }
-        self.signal.reason()
+        host_value(self.signal.reason())
     }
 }
 

@@ -7,8 +7,9 @@ use sandpipe_protocol::TerminalSize;
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::AbortSignal;
 
-use crate::error::{Error, Result};
+use crate::errors::thrown;
 use crate::request::ExecId;
+use sandpipe_client::error::{Error, Result};
 
 /// A string. JS strings may hold lone surrogates; those have no UTF-8 and would arrive as U+FFFD.
 pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {
@@ -242,7 +243,7 @@ impl<'a> Fields<'a> {
 
     fn get(&self, key: &str) -> Result<JsValue> {
         // A getter of the caller's may throw.
-        Reflect::get(&self.object, &key.into()).map_err(Error::thrown)
+        Reflect::get(&self.object, &key.into()).map_err(thrown)
     }
 
     pub(crate) fn names(&self) -> Vec<String> {

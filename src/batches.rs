@@ -9,8 +9,8 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
 use crate::closing::InFlight;
-use crate::error::Result;
 use crate::promise::promise;
+use sandpipe_client::error::Result;
 
 /// Where the batches come from.
 pub(crate) trait Source {

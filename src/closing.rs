@@ -6,7 +6,8 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use web_sys::{AbortController, AbortSignal, DomException};
 
-use crate::error::{Error, Result};
+use crate::errors::thrown;
+use sandpipe_client::error::{Error, Result};
 
 thread_local! {
     /// The reason of every request that is over. Each could have one of its own, with its stack, which takes
@@ -40,7 +41,7 @@ impl InFlight {
         if self.is_closed() {
             return Err(Error::Closed.into());
         }
-        let controller = AbortController::new().map_err(Error::thrown)?;
+        let controller = AbortController::new().map_err(thrown)?;
         let registered = self.lineage().map(|in_flight| in_flight.register(&controller)).collect();
         Ok(Cancel { controller, in_flight: self.clone(), registered })
     }

@@ -7,9 +7,9 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared};
 use sandpipe_protocol::Health;
 
-use crate::error::{Error, Result};
 use crate::request::{Request, read_json};
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 /// An extension that an agent announces.

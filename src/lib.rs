@@ -13,7 +13,7 @@ mod arguments;
 mod background;
 mod batches;
 mod closing;
-mod error;
+mod errors;
 mod execs;
 mod features;
 mod js_string;

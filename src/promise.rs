@@ -5,11 +5,12 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
-use crate::error::Result;
+use crate::errors::or_throw;
+use sandpipe_client::error::Result;
 
 /// The promise of a call that JS made.
 pub(crate) fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) -> Promise {
     // Of one type, whatever the call: what makes promises of futures is large, and is there once.
     let outcome: LocalBoxFuture<'static, Result<JsValue>> = Box::pin(outcome);
-    future_to_promise(async { outcome.await.map_err(JsValue::from) })
+    future_to_promise(async { or_throw(outcome.await) })
 }

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_protocol::json::{self, FromJson, Problem, ToJson};
 use sandpipe_protocol::{ErrorBody, ExecItem};
 
-use crate::error::{Error, Result};
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
 use crate::arguments::{Fields, function, milliseconds, positive};
-use crate::error::{Error, Result};
+use crate::errors::{thrown, to_js};
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::http::backoff::{Backoff, is_transient};
 use sandpipe_client::operation::Operation;
 
@@ -104,16 +105,15 @@ pub(crate) fn is_worth_repeating(error: &Error) -> bool {
 /// Calls a function of the caller's with a `RetryContext` and awaits what it returns.
 async fn call(function: &Function, failure: &Failure<'_>, delay_ms: f64) -> Result<JsValue> {
     let context = Object::new();
-    let set = |name: &str, value: &JsValue| {
-        Reflect::set(&context, &name.into(), value).map_err(Error::thrown)
-    };
+    let set =
+        |name: &str, value: &JsValue| Reflect::set(&context, &name.into(), value).map_err(thrown);
     set("operation", &failure.operation.to_string().into())?;
     set("attempt", &failure.attempt.into())?;
-    set("error", &failure.error.to_js())?;
+    set("error", &to_js(failure.error))?;
     if let Some(status) = failure.error.status() {
         set("status", &status.into())?;
     }
     set("delay", &delay_ms.into())?;
-    let returned = function.call1(&JsValue::UNDEFINED, &context).map_err(Error::thrown)?;
-    JsFuture::from(Promise::resolve(&returned)).await.map_err(Error::thrown)
+    let returned = function.call1(&JsValue::UNDEFINED, &context).map_err(thrown)?;
+    JsFuture::from(Promise::resolve(&returned)).await.map_err(thrown)
 }

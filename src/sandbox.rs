@@ -4,11 +4,12 @@ use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 
 use crate::arguments::{self, Fields, string};
-use crate::error::{Error, Result};
+use crate::errors::{or_throw, thrown};
 use crate::execs::Execs;
 use crate::retry::RetryPolicy;
 use crate::sessions::Sessions;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
 #[wasm_bindgen]
@@ -30,7 +31,7 @@ impl Sandbox {
         options: &JsValue,
         runtimes_fetch: Option<Function>,
     ) -> std::result::Result<Self, JsValue> {
-        let transport = connect(options, runtimes_fetch)?;
+        let transport = or_throw(connect(options, runtimes_fetch))?;
         let sessions = Sessions::new(transport.clone());
         Ok(Self { transport, sessions })
     }
@@ -111,7 +112,7 @@ const NOT_THE_CALLERS: [&str; 8] = [
 /// Headers by their names in lower case. They are kept in a plain object: with the first `Headers` Node
 /// loads all of its `fetch`, so one is made only to check the caller's.
 fn headers(value: &JsValue, name: &str) -> Result<Object> {
-    let checked = Headers::new().map_err(Error::thrown)?;
+    let checked = Headers::new().map_err(thrown)?;
     let headers = Object::new();
     let fields = Fields::of(value, name)?;
     for key in fields.names() {
@@ -131,14 +132,14 @@ fn headers(value: &JsValue, name: &str) -> Result<Object> {
         if has_control || checked.append(&key, &text).is_err() {
             return Err(wrong("a header that HTTP allows", "not").into());
         }
-        let all = checked.get(&key).map_err(Error::thrown)?.unwrap_or_default();
+        let all = checked.get(&key).map_err(thrown)?.unwrap_or_default();
         set(&headers, &field, &all)?;
     }
     Ok(headers)
 }
 
 fn set(headers: &Object, name: &str, value: &str) -> Result<()> {
-    Reflect::set(headers, &name.into(), &value.into()).map_err(Error::thrown)?;
+    Reflect::set(headers, &name.into(), &value.into()).map_err(thrown)?;
     Ok(())
 }
 
@@ -158,6 +159,6 @@ fn token(value: &JsValue, name: &str) -> Result<String> {
 }
 
 fn global_fetch() -> Result<Function> {
-    let fetch = Reflect::get(&js_sys::global(), &"fetch".into()).map_err(Error::thrown)?;
+    let fetch = Reflect::get(&js_sys::global(), &"fetch".into()).map_err(thrown)?;
     arguments::function(&fetch, "options.fetch")
 }

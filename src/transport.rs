@@ -13,11 +13,12 @@ use web_sys::{AbortSignal, RequestInit};
 use crate::abort::Abort;
 use crate::answer::{Answer, ChunkReader};
 use crate::closing::{Cancel, InFlight};
-use crate::error::{Error, Result};
+use crate::errors::host_value;
 use crate::features::{Feature, Features};
 use crate::request::{MediaType, Request, excerpt, refusal};
 use crate::retry::{Failure, RetryPolicy, is_worth_repeating};
 use crate::sleep::sleep;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 /// How long a stream may be silent, in milliseconds, before its connection is taken for dead. An
@@ -210,7 +211,9 @@ impl Transport {
         let patience = if request.waits { f64::INFINITY } else { SILENCE };
         let response = match select(response, pin!(sleep(patience))).await {
             Either::Left((response, _)) => response.map_err(no_answer)?,
-            Either::Right(_) => return Err(no_answer("no answer within 45 s".into())),
+            Either::Right(_) => {
+                return Err(self.silent(operation, &cancel, "no answer within 45 s"));
+            }
         };
         let answer: Answer = response.unchecked_into();
         let status = answer.http_status().map_err(no_answer)?;
@@ -284,7 +287,18 @@ impl Transport {
             url: self.agent.url.clone(),
             reason: describe(&thrown),
             never_sent: never_sent(&thrown),
-            cause: thrown,
+            cause: host_value(thrown),
+        })
+    }
+
+    /// The error of an answer that did not come, or not whole, although nothing says so but its absence.
+    fn silent(&self, operation: Operation, cancel: &Cancel, reason: &str) -> Box<Error> {
+        cancel.explain(|| Error::Network {
+            operation,
+            url: self.agent.url.clone(),
+            reason: reason.to_owned(),
+            never_sent: false,
+            cause: None,
         })
     }
 }
@@ -371,7 +385,7 @@ impl Body {
 
     /// The error of an answer that is not as long as it has to be.
     pub(crate) fn cut(&self, reason: &str) -> Box<Error> {
-        self.no_answer(reason.into())
+        self.transport.silent(self.operation, &self.cancel, reason)
     }
 
     fn no_answer(&self, thrown: JsValue) -> Box<Error> {

@@ -1,6 +1,6 @@
 //! What a script answers, amid whatever else the target prints.
 
-use crate::error::Refusal;
+use sandpipe_client::error::Refusal;
 use sandpipe_client::nonce::Nonce;
 
 /// The sections of an answer, in order.

@@ -7,9 +7,9 @@ use super::location::{Location, ProcessId};
 use super::process::Process;
 use super::runtime::{Purpose, Runtime};
 use super::script::sh;
-use crate::error::Result;
 use crate::promise::promise;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 
 #[wasm_bindgen]
 impl Background {

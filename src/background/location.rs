@@ -6,7 +6,7 @@ use wasm_bindgen::JsValue;
 use super::process::Process;
 use super::script::{Script, sh};
 use crate::arguments::{Fields, shell_text, string};
-use crate::error::{Error, Result};
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::shell::quote::quote_path;
 
 /// `{baseDir}/{workspace}` on the target.

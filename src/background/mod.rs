@@ -25,6 +25,8 @@ use wasm_bindgen::prelude::*;
 use location::Location;
 use runtime::Runtime;
 
+use crate::errors::or_throw;
+
 /// The client of the background processes below one directory of one target.
 ///
 /// It holds no state: another client, at another time, sees and does the same.
@@ -44,6 +46,9 @@ impl Background {
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
     pub fn new(run: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
-        Ok(Self { runtime: Runtime::read(run)?, location: Location::read(options)? })
+        or_throw(
+            Runtime::read(run)
+                .and_then(|runtime| Ok(Self { runtime, location: Location::read(options)? })),
+        )
     }
 }

@@ -6,7 +6,7 @@ use wasm_bindgen::prelude::*;
 use super::lines::choose_lines;
 use super::script::{Script, sh};
 use crate::arguments::{Fields, boolean, bytes, milliseconds, string, wrong};
-use crate::error::{Error, Result};
+use sandpipe_client::error::{Error, Result};
 
 /// How much is read at once unless the caller says, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;

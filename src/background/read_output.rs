@@ -10,9 +10,9 @@ use super::read_options::{Filter, ReadOptions, Start};
 use super::runtime::{Purpose, Runtime};
 use super::terminate::whole_milliseconds;
 use super::wait::Slice;
-use crate::error::Result;
 use crate::promise::promise;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 
 #[wasm_bindgen]
 impl Background {
@@ -108,8 +108,8 @@ mod tests {
 
     use super::super::lines::choose_lines;
     use super::super::read_options::Stream;
-    use sandpipe_client::nonce::Nonce;
     use super::*;
+    use sandpipe_client::nonce::Nonce;
 
     /// The files of a process, which goes when it is dropped. This very program stands for one that runs.
     struct Files {

@@ -5,8 +5,8 @@ use super::Background;
 use super::location::{Location, ProcessId};
 use super::runtime::{Purpose, Runtime};
 use super::script::sh;
-use crate::error::Result;
 use crate::promise::promise;
+use sandpipe_client::error::Result;
 
 #[wasm_bindgen]
 impl Background {

@@ -12,9 +12,9 @@ use super::runtime::{Purpose, Runtime};
 use super::spawn::{Order, Output, spawn};
 use super::wait::{WaitOptions, wait};
 use crate::arguments::{Fields, boolean, bytes, milliseconds, shell_text};
-use crate::error::{Result, told_ms};
 use crate::promise::promise;
 use crate::value::to_js;
+use sandpipe_client::error::{Result, whole_ms};
 
 /// How long a command is waited for unless the caller says, in milliseconds.
 const WAIT_TIMEOUT_MS: f64 = 300_000.0;
@@ -102,7 +102,7 @@ async fn run(
         Ending { status: Status::Running, .. } => {
             let reason = format!(
                 "the command still runs after {} ms, and goes on as background process {id}",
-                told_ms(options.wait_timeout_ms),
+                whole_ms(options.wait_timeout_ms),
                 id = id.as_str()
             );
             (1, Some(reason))

@@ -13,8 +13,10 @@ use super::location::ProcessId;
 use super::script::Script;
 use crate::abort::Abort;
 use crate::arguments;
-use crate::error::{Error, Refusal, Result};
+use crate::errors::{js_value, thrown};
 use crate::request::excerpt;
+use sandpipe_client::error::{Error, Refusal, Result};
+use sandpipe_client::host_value::HostValue;
 use sandpipe_client::nonce::Nonce;
 use sandpipe_client::operation::Operation;
 
@@ -43,7 +45,7 @@ impl Purpose<'_> {
             output: output.to_owned(),
             id: self.id.map(|id| id.as_str().to_owned()),
             refusal,
-            cause: JsValue::UNDEFINED,
+            cause: None,
         })
     }
 
@@ -58,7 +60,7 @@ impl Purpose<'_> {
             output: String::new(),
             id: self.id.map(|id| id.as_str().to_owned()),
             refusal: None,
-            cause: cause.clone(),
+            cause: Some(cause.clone()),
         })
     }
 
@@ -77,11 +79,16 @@ pub(super) fn not_run(error: &Error) -> bool {
     let Error::Thrown(thrown) = error else {
         return false;
     };
-    let field = |name: &str| Reflect::get(thrown, &name.into()).unwrap_or_default();
+    let thrown = js_value(thrown);
+    let field = |name: &str| Reflect::get(&thrown, &name.into()).unwrap_or_default();
     let text = |name: &str| field(name).as_string();
     field("mayHaveRun").as_bool() == Some(false)
         || text("operation") == Some(Operation::CreateExec.to_string())
         || text("code").as_deref() == Some("invalid_argument")
+}
+
+fn abort_error(reason: Option<HostValue>) -> Box<Error> {
+    reason.map_or_else(|| thrown(JsValue::UNDEFINED), Error::thrown)
 }
 
 impl Runtime {
@@ -113,12 +120,12 @@ impl Runtime {
         };
         let mut abort = Abort::listen(signal.clone());
         if let Some(reason) = abort.aborted_before() {
-            return Err(Error::thrown(reason));
+            return Err(abort_error(reason));
         }
         let calling = pin!(self.call(purpose, script, Some(signal)));
         let aborted = pin!(abort.aborted());
         match select(aborted, calling).await {
-            Either::Left((reason, _)) => Err(Error::thrown(reason)),
+            Either::Left((reason, _)) => Err(abort_error(reason)),
             Either::Right((output, _)) => output?.take(purpose, read),
         }
     }
@@ -133,11 +140,11 @@ impl Runtime {
         let script = script.render(&nonce);
         let options = Object::new();
         if let Some(signal) = signal {
-            Reflect::set(&options, &"signal".into(), signal).map_err(Error::thrown)?;
+            Reflect::set(&options, &"signal".into(), signal).map_err(thrown)?;
         }
         let promise =
-            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(Error::thrown)?;
-        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(Error::thrown)?;
+            self.run.call2(&JsValue::UNDEFINED, &script.into(), &options).map_err(thrown)?;
+        let result = JsFuture::from(Promise::resolve(&promise)).await.map_err(thrown)?;
         let field = |name: &str| Reflect::get(&result, &name.into()).ok();
         let exit_code = field("exitCode").and_then(|code| code.as_f64());
         let output = field("output").and_then(|output| output.as_string());

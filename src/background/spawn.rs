@@ -10,9 +10,9 @@ use super::runtime::{Purpose, Runtime, not_run};
 use super::script::{Script, sh};
 use super::terminate::{GRACE_MS, whole_milliseconds};
 use crate::arguments::{Fields, milliseconds, shell_text, variables_named};
-use crate::error::{Error, Result};
 use crate::promise::promise;
 use crate::value::to_js;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::shell::quote::{quote_path, shell_quote};
 
 #[wasm_bindgen]

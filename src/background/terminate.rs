@@ -8,9 +8,9 @@ use super::process::Process;
 use super::runtime::{Purpose, Runtime};
 use super::script::sh;
 use crate::arguments::{Fields, milliseconds};
-use crate::error::Result;
 use crate::promise::promise;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 
 /// How long a process may take to end after SIGTERM, in milliseconds.
 pub(super) const GRACE_MS: f64 = 10_000.0;

@@ -10,9 +10,9 @@ use super::runtime::{Purpose, Runtime};
 use super::script::sh;
 use super::terminate::whole_milliseconds;
 use crate::arguments::{Fields, abort_signal, milliseconds};
-use crate::error::Result;
 use crate::promise::promise;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 
 /// How long one script waits on the target, in milliseconds: a connection on which nothing comes for
 /// longer may be taken for dead.

@@ -8,12 +8,12 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use crate::arguments::{Fields, boolean, command_arguments, program, shell_text, variables};
-use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::promise::promise;
 use crate::request::{Accept, MediaType, Request, read_json};
 use crate::transport::{Body, Transport};
 use crate::value::to_js;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
@@ -68,7 +68,7 @@ impl Creation {
         let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
         let offered = transport.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
-        let known_by_key = offered.map_err(|error| error.of(OPERATION))?;
+        let known_by_key = offered.map_err(|error| error.with_operation(OPERATION))?;
         if known_by_key {
             request.idempotency_key = Some(Uuid::new_v4().to_string());
         }
@@ -120,11 +120,11 @@ impl Creation {
             };
             may_exist |= answer.as_ref().is_err_and(|error| match **error {
                 Error::Protocol { .. } => transport.is_known(),
-                _ => self.leaves_open(error),
+                _ => self.is_ambiguous(error),
             });
             answer
         };
-        let may_repeat = |error: &Error| self.known_by_key || !self.leaves_open(error);
+        let may_repeat = |error: &Error| self.known_by_key || !self.is_ambiguous(error);
         transport.repeat_while(OPERATION, may_repeat, attempt).await.map_err(|error| {
             let proven = self.known_by_key && proves_refusal(&error);
             if may_exist && !proven { self.unknown(error) } else { error }
@@ -140,13 +140,13 @@ impl Creation {
     }
 
     /// Whether the exec may have been created although this was the answer.
-    fn leaves_open(&self, error: &Error) -> bool {
+    fn is_ambiguous(&self, error: &Error) -> bool {
         match error {
             // An agent that knows keys says of its own lack that nothing was created; what another
             // one, or a gateway, means by such a status is not known.
             Error::Http { status: 500 | 503, message: Some(_), .. } => !self.known_by_key,
             Error::Closed | Error::Thrown(_) => true,
-            error => error.leaves_open(),
+            error => error.is_ambiguous(),
         }
     }
 }
@@ -235,7 +235,7 @@ mod tests {
     fn a_refusal_leaves_nothing_open() {
         for status in [400, 401, 403, 404, 413, 422, 429] {
             for message in [None, Some("no")] {
-                assert!(!creation(false).leaves_open(&http(status, message)), "{status}");
+                assert!(!creation(false).is_ambiguous(&http(status, message)), "{status}");
             }
         }
     }
@@ -243,16 +243,16 @@ mod tests {
     #[test]
     fn trouble_on_the_way_leaves_open_whether_it_was_created() {
         for status in [408, 500, 502, 503, 504] {
-            assert!(creation(false).leaves_open(&http(status, None)), "{status}");
-            assert!(creation(false).leaves_open(&http(status, Some("no"))), "{status}");
-            assert!(creation(true).leaves_open(&http(status, None)), "{status}");
+            assert!(creation(false).is_ambiguous(&http(status, None)), "{status}");
+            assert!(creation(false).is_ambiguous(&http(status, Some("no"))), "{status}");
+            assert!(creation(true).is_ambiguous(&http(status, None)), "{status}");
         }
     }
 
     #[test]
     fn an_agent_that_knows_keys_is_believed_when_it_refuses() {
         for status in [500, 503] {
-            assert!(!creation(true).leaves_open(&http(status, Some("no room"))), "{status}");
+            assert!(!creation(true).is_ambiguous(&http(status, Some("no room"))), "{status}");
         }
         assert!(proves_refusal(&http(400, Some("no"))));
         for status in [401, 409, 429, 503] {

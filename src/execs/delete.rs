@@ -3,10 +3,10 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use crate::arguments::exec_id;
-use crate::error::Result;
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
+use sandpipe_client::error::Result;
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
@@ -30,7 +30,7 @@ pub(crate) async fn delete(transport: &Transport, id: &ExecId) -> Result<()> {
         // The attempt before, whose answer was lost, has done it.
         Err(error) if repeated && error.status() == Some(404) => Ok(()),
         Err(error) => {
-            repeated |= error.leaves_open();
+            repeated |= error.is_ambiguous();
             Err(error)
         }
     };

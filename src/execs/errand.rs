@@ -9,9 +9,9 @@ use super::create::Creation;
 use super::delete::delete;
 use super::output_reader::OutputReader;
 use crate::abort::Abort;
-use crate::error::{Error, Result};
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 
 /// Runs a short command of the core's own and forgets it.
 ///

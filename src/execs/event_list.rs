@@ -7,8 +7,9 @@ use sandpipe_text::{Mark, Text};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use super::sink::Sink;
-use crate::error::{Error, Result};
+use crate::errors::thrown;
 use crate::js_string::to_js_string;
+use sandpipe_client::error::Result;
 
 thread_local! {
     static MAKER: RefCell<Option<Function>> = const { RefCell::new(None) };
@@ -38,7 +39,7 @@ impl EventList {
     /// The events since the last time (`ExecStdout[]`).
     pub(crate) fn take_array(&mut self) -> Result<Array> {
         let maker = MAKER.with_borrow(Clone::clone).ok_or_else(|| {
-            Error::Thrown(js_sys::Error::new("makeEventsWith has not been called").into())
+            thrown(js_sys::Error::new("makeEventsWith has not been called").into())
         })?;
         let (outputs, timestamps) = (to_js_string(&self.outputs)?, to_js_string(&self.timestamps)?);
         let numbers = Float64Array::from(&*self.numbers);
@@ -47,13 +48,13 @@ impl EventList {
         self.timestamps.clear();
         self.numbers.clear();
         let events = maker.call3(&JsValue::UNDEFINED, &outputs, &timestamps, &numbers);
-        Ok(events.map_err(Error::thrown)?.unchecked_into())
+        Ok(events.map_err(thrown)?.unchecked_into())
     }
 
     /// Calls a function of the caller's with each of the events since the last time.
     pub(crate) fn tell(&mut self, listener: &Function) -> Result<()> {
         for event in self.take_array()? {
-            listener.call1(&JsValue::UNDEFINED, &event).map_err(Error::thrown)?;
+            listener.call1(&JsValue::UNDEFINED, &event).map_err(thrown)?;
         }
         Ok(())
     }

@@ -17,12 +17,13 @@ use super::stop_requests::{StopRequest, StopRequests};
 use super::wait::wait;
 use super::wait_options::WaitOptions;
 use crate::arguments::{Fields, command_arguments, program, string};
-use crate::error::{Error, Result};
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::execs::ladder::Trigger;
+use sandpipe_client::host_value::HostText;
 
 #[wasm_bindgen]
 impl Execs {
@@ -154,7 +155,7 @@ fn lost_sight(id: &ExecId, error: Box<Error>) -> Box<Error> {
     }
     Box::new(Error::ExitCodeMissing {
         exec_id: id.as_str().to_owned(),
-        output: "".into(),
+        output: HostText::default(),
         cause: Some(error),
     })
 }

@@ -5,8 +5,9 @@ use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
 
 use super::sink::Sink;
-use crate::error::Error;
 use crate::request::{ExecId, excerpt};
+use sandpipe_client::error::Error;
+use sandpipe_client::host_value::HostText;
 use sandpipe_client::operation::Operation;
 
 /// Follows the output of one exec from a sequence number to its exit code.
@@ -39,7 +40,7 @@ impl Break {
                 exec_id: id.as_str().to_owned(),
                 from,
                 to,
-                output: "".into(),
+                output: HostText::default(),
                 exit_code: None,
             },
         }

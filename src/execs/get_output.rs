@@ -10,10 +10,10 @@ use super::output_lost::with_exit_code;
 use super::sink::Sink;
 use super::transcript::Transcript;
 use crate::arguments::{exec_id, last_sequence};
-use crate::error::{Error, Result};
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]

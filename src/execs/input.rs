@@ -3,10 +3,10 @@
 use sandpipe_protocol::{ExecStdin, StdinType};
 
 use super::send_stdin::send_stdin;
-use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 /// The most bytes of input in one request: agents bound the size of a body.
@@ -23,7 +23,11 @@ pub(super) enum Input {
 /// Says whether input can have an end, before anything is run.
 pub(super) async fn check_end(transport: &Transport) -> Result<()> {
     let feature = Feature::StdinEof;
-    if transport.offers(feature).await.map_err(|error| error.of(Operation::CreateExec))? {
+    if transport
+        .offers(feature)
+        .await
+        .map_err(|error| error.with_operation(Operation::CreateExec))?
+    {
         return Ok(());
     }
     Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" }.into())
@@ -56,7 +60,7 @@ async fn send(
 ) -> Result<()> {
     for body in bodies {
         // What may have arrived is not repeated: the process could read it twice.
-        let may_repeat = |error: &Error| !error.leaves_open();
+        let may_repeat = |error: &Error| !error.is_ambiguous();
         let attempt = async || send_stdin(transport, id, &body).await;
         match transport.repeat_while(Operation::SendStdin, may_repeat, attempt).await {
             Ok(_) => {}

@@ -4,11 +4,11 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use super::live_list::ListEvent;
-use crate::error::Result;
 use crate::promise::promise;
 use crate::request::{Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]

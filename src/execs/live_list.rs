@@ -5,8 +5,9 @@ use sandpipe_protocol::ExecItem;
 use sandpipe_protocol::json::{FromJson, Problem, Value};
 use wasm_bindgen::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::errors::thrown;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 
 /// What an event of the list's stream says; also the list by itself.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl LiveList {
     pub(crate) fn to_js(&self) -> Result<JsValue> {
         let list = Object::new();
         let execs = Array::from(&self.items.values()).reverse();
-        Reflect::set(&list, &"execs".into(), &execs).map_err(Error::thrown)?;
+        Reflect::set(&list, &"execs".into(), &execs).map_err(thrown)?;
         Ok(list.into())
     }
 }

@@ -3,9 +3,9 @@ use futures_util::future::LocalBoxFuture;
 
 use super::get::get_once;
 use super::resume;
-use crate::error::Error;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::Error;
 
 /// Adds the exit code to an error of lost output, where the command has ended: the loss does not hide it. The
 /// agent is asked once.

@@ -13,11 +13,12 @@ use super::resume::{Ending, Next, Resume};
 use super::sink::Sink;
 use crate::abort::Abort;
 use crate::closing::Cancel;
-use crate::error::{Error, Result};
 use crate::request::{ExecId, Request};
 use crate::retry::{Failure, is_worth_repeating};
 use crate::terminal::{Ended, Events, Line};
 use crate::transport::{Body, Silent, Transport};
+use sandpipe_client::error::{Error, Result};
+use sandpipe_client::host_value::HostText;
 use sandpipe_client::http::reconnect::Pause;
 use sandpipe_client::operation::Operation;
 
@@ -335,7 +336,7 @@ impl OutputReader {
     pub(crate) fn exit_code_missing(&self, cause: Option<Box<Error>>) -> Box<Error> {
         Box::new(Error::ExitCodeMissing {
             exec_id: self.id.as_str().to_owned(),
-            output: "".into(),
+            output: HostText::default(),
             cause,
         })
     }

@@ -7,10 +7,10 @@ use super::exec::{Arguments, exec};
 use super::input::Input;
 use super::wait_options::WaitOptions;
 use crate::arguments::{Fields, abort_signal, shell_text};
-use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sandbox::Sandbox;
+use sandpipe_client::error::{Error, OutputLimit, Result, Stopped};
 use sandpipe_client::shell::quote::shell_quote;
 
 /// The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end).

@@ -4,12 +4,12 @@ use wasm_bindgen::prelude::*;
 
 use super::Execs;
 use crate::arguments::{Fields, exec_id, string, wrong};
-use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]

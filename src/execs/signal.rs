@@ -10,11 +10,11 @@ use super::Execs;
 use super::errand::errand;
 use super::get::get;
 use crate::arguments::{exec_id, signal_name};
-use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::promise::promise;
 use crate::request::{ExecId, Request};
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
@@ -108,7 +108,7 @@ impl Target {
     }
 
     async fn try_signal(&self, transport: &Transport, signal: &str) -> Result<()> {
-        match self.way(transport).await.map_err(|error| error.of(OPERATION))? {
+        match self.way(transport).await.map_err(|error| error.with_operation(OPERATION))? {
             Way::Extension => {
                 let body = SignalRequest { signal: signal.to_owned() };
                 let request = Request::post(OPERATION, self.id.path("/signal"), &body);
@@ -146,8 +146,10 @@ impl Target {
         let (exit_code, output) =
             errand(transport, &request).await.map_err(|error| match *error {
                 // Whether `kill` has run is as open as with a signal whose answer is lost.
-                Error::CreateUnknown { cause, .. } if cause.leaves_open() => cause.of(OPERATION),
-                Error::Http { status: 401 | 403, .. } => error.of(OPERATION),
+                Error::CreateUnknown { cause, .. } if cause.is_ambiguous() => {
+                    cause.with_operation(OPERATION)
+                }
+                Error::Http { status: 401 | 403, .. } => error.with_operation(OPERATION),
                 _ => self.undelivered(&error),
             })?;
         match exit_code {

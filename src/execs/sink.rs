@@ -1,7 +1,7 @@
 use sandpipe_protocol::json_string::JsonString;
 use sandpipe_protocol::{ExecStdout, OutputEvent};
 
-use crate::error::Result;
+use sandpipe_client::error::Result;
 
 /// What takes the events of an output.
 pub(crate) trait Sink {

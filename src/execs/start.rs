@@ -5,11 +5,11 @@ use wasm_bindgen::prelude::*;
 use super::Execs;
 use super::get::get;
 use crate::arguments::exec_id;
-use crate::error::Result;
 use crate::promise::promise;
 use crate::request::{ExecId, Request, read_json};
 use crate::transport::Transport;
 use crate::value::to_js;
+use sandpipe_client::error::Result;
 use sandpipe_client::operation::Operation;
 
 #[wasm_bindgen]
@@ -31,7 +31,7 @@ async fn start(transport: &Transport, id: &ExecId) -> Result<ExecItem> {
         Err(error) if repeated && error.status() == Some(409) => get(transport, id).await,
         Ok(answer) => read_json(operation, &answer),
         Err(error) => {
-            repeated |= error.leaves_open();
+            repeated |= error.is_ambiguous();
             Err(error)
         }
     };

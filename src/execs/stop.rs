@@ -8,9 +8,9 @@ use futures_util::future::{Either, select};
 
 use super::signal::{Group, Target};
 use super::stop_requests::StopRequests;
-use crate::error::{Error, Result, Unstopped};
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, NotStopped, Result};
 use sandpipe_client::execs::ladder::{Ladder, Rung, Trigger};
 use sandpipe_client::operation::Operation;
 
@@ -24,7 +24,7 @@ pub(crate) struct Outcome {
     /// It took SIGKILL.
     pub(crate) forced: bool,
     /// Why processes may be left, if so.
-    pub(crate) unstopped: Option<Unstopped>,
+    pub(crate) unstopped: Option<NotStopped>,
     /// There was nothing to stop: it has not been started.
     pub(crate) never_ran: bool,
 }
@@ -90,12 +90,12 @@ async fn climb(
                     return Outcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
                 }
                 Either::Right((Either::Left((Err(error), _)), _)) => {
-                    return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
+                    return Outcome { unstopped: Some(NotStopped::Undelivered(error)), ..outcome };
                 }
                 Either::Right((Either::Right((trigger, _)), _)) => {
                     if rung == Rung::Kill {
                         let error = failed.take().unwrap_or_else(|| unconfirmed(transport));
-                        outcome.unstopped = Some(Unstopped::Undelivered(error));
+                        outcome.unstopped = Some(NotStopped::Undelivered(error));
                     }
                     next = ladder.advance(trigger);
                     continue;
@@ -110,7 +110,7 @@ async fn climb(
             Err(error) => {
                 // Who may not send the one may not send the other.
                 let refused = matches!(error.status(), Some(401 | 403));
-                outcome.unstopped = Some(Unstopped::Undelivered(error));
+                outcome.unstopped = Some(NotStopped::Undelivered(error));
                 if refused || rung == Rung::Kill {
                     return outcome;
                 }
@@ -120,12 +120,12 @@ async fn climb(
         match select(gone.as_mut(), pushing).await {
             Either::Left((Ok(()), _)) => return Outcome { unstopped: None, ..outcome },
             Either::Left((Err(error), _)) => {
-                return Outcome { unstopped: Some(Unstopped::Undelivered(error)), ..outcome };
+                return Outcome { unstopped: Some(NotStopped::Undelivered(error)), ..outcome };
             }
             Either::Right((trigger, _)) => next = ladder.advance(trigger),
         }
     }
-    let unstopped = outcome.unstopped.unwrap_or(Unstopped::StillThere);
+    let unstopped = outcome.unstopped.unwrap_or(NotStopped::StillThere);
     Outcome { unstopped: Some(unstopped), ..outcome }
 }
 
@@ -142,7 +142,7 @@ async fn deliver(
     let attempt = async || {
         let sent = target.signal(transport, rung.signal()).await;
         if let Err(error) = &sent {
-            may_have_arrived |= error.leaves_open();
+            may_have_arrived |= error.is_ambiguous();
             failed.set(Some(error.clone()));
         }
         sent
@@ -163,7 +163,7 @@ fn unconfirmed(transport: &Transport) -> Box<Error> {
         operation: Operation::SignalExec,
         url: transport.url().to_owned(),
         reason: reason.to_owned(),
-        cause: reason.into(),
+        cause: None,
         never_sent: false,
     })
 }

@@ -4,14 +4,15 @@ use std::pin::pin;
 
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
-use wasm_bindgen::JsValue;
+use sandpipe_client::host_value::HostValue;
 use web_sys::AbortSignal;
 
 use crate::abort::Abort;
 use crate::arguments::{Fields, abort_signal, milliseconds};
-use crate::error::{Error, Result, Stopped, Why};
 use crate::sleep::sleep;
+use sandpipe_client::error::{Error, Result, StopReason, Stopped};
 use sandpipe_client::execs::ladder::Trigger;
+use sandpipe_client::host_value::HostText;
 
 /// What may ask for a command to be stopped: each at most once.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ struct Deadline {
 /// A request to stop.
 #[derive(Clone, Debug)]
 pub(crate) struct StopRequest {
-    pub(crate) why: Why,
+    pub(crate) why: StopReason,
     pub(crate) trigger: Trigger,
 }
 
@@ -64,19 +65,19 @@ impl StopRequests {
             Either::Left((Either::Left((reason, _)), _)) => StopRequest::force(reason),
             Either::Left((Either::Right((reason, _)), _)) => StopRequest::interrupt(reason),
             Either::Right((milliseconds, _)) => {
-                StopRequest { why: Why::TimedOut { milliseconds }, trigger: Trigger::Stop }
+                StopRequest { why: StopReason::TimedOut { milliseconds }, trigger: Trigger::Stop }
             }
         }
     }
 }
 
 impl StopRequest {
-    fn interrupt(reason: JsValue) -> Self {
-        Self { why: Why::Interrupted { reason }, trigger: Trigger::Stop }
+    fn interrupt(reason: Option<HostValue>) -> Self {
+        Self { why: StopReason::Interrupted { reason }, trigger: Trigger::Stop }
     }
 
-    fn force(reason: JsValue) -> Self {
-        Self { why: Why::Interrupted { reason }, trigger: Trigger::Force }
+    fn force(reason: Option<HostValue>) -> Self {
+        Self { why: StopReason::Interrupted { reason }, trigger: Trigger::Force }
     }
 
     /// The error of what was to be stopped before it had begun.
@@ -84,7 +85,7 @@ impl StopRequest {
         Box::new(Error::Stopped(Stopped {
             exec_id: None,
             why: self.why,
-            output: "".into(),
+            output: HostText::default(),
             forced: false,
             unstopped: None,
             incomplete: None,
@@ -93,7 +94,7 @@ impl StopRequest {
 
     /// Its input could not be delivered.
     pub(crate) fn input_lost(error: Box<Error>) -> Self {
-        Self { why: Why::InputLost { error }, trigger: Trigger::Stop }
+        Self { why: StopReason::InputLost { error }, trigger: Trigger::Stop }
     }
 }
 
@@ -115,7 +116,7 @@ impl fmt::Debug for Deadline {
     }
 }
 
-async fn next_abort(place: &mut Option<Abort>) -> JsValue {
+async fn next_abort(place: &mut Option<Abort>) -> Option<HostValue> {
     let Some(abort) = place else {
         return pending().await;
     };

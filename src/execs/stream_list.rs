@@ -8,11 +8,11 @@ use wasm_bindgen::prelude::*;
 use super::Execs;
 use super::live_list::LiveList;
 use crate::batches::{Batches, Source};
-use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::request::{Request, read_json};
 use crate::retry::{Failure, is_worth_repeating};
 use crate::transport::{Body, Transport};
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::http::reconnect::{Pause, ReconnectBackoff};
 use sandpipe_client::operation::Operation;
 

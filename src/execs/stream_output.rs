@@ -8,7 +8,8 @@ use super::event_list::EventList;
 use super::output_reader::OutputReader;
 use crate::arguments::{exec_id, last_sequence};
 use crate::batches::{Batches, Source};
-use crate::error::Result;
+use crate::errors::or_throw;
+use sandpipe_client::error::Result;
 
 #[wasm_bindgen]
 impl Execs {
@@ -23,8 +24,8 @@ impl Execs {
         id: &JsValue,
         last_sequence: &JsValue,
     ) -> std::result::Result<Batches, JsValue> {
-        let id = exec_id(id)?;
-        let last_sequence = self::last_sequence(last_sequence)?;
+        let id = or_throw(exec_id(id))?;
+        let last_sequence = or_throw(self::last_sequence(last_sequence))?;
         let transport = self.transport.part();
         let under_way = transport.in_flight.clone();
         let reader = OutputReader::new(transport, id, last_sequence);

@@ -11,10 +11,11 @@ use super::stop::stop;
 use super::stop_requests::StopRequests;
 use super::wait_options::grace;
 use crate::arguments::{Fields, exec_id};
-use crate::error::{Error, Result, Unstopped};
+use crate::errors::thrown;
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, NotStopped, Result};
 use sandpipe_client::execs::ladder::Trigger;
 
 #[wasm_bindgen]
@@ -28,7 +29,7 @@ impl Execs {
             let (exit_code, forced) = terminate(&transport, &id, grace_ms, &mut requests).await?;
             let result = Object::new();
             let set = |name: &str, value: JsValue| {
-                Reflect::set(&result, &name.into(), &value).map_err(Error::thrown)
+                Reflect::set(&result, &name.into(), &value).map_err(thrown)
             };
             set("exitCode", exit_code.into())?;
             set("forced", forced.into())?;
@@ -60,8 +61,10 @@ async fn terminate(
         stop(transport, &target, first, grace_ms, requests, ended).await
     };
     match outcome.unstopped {
-        Some(Unstopped::Undelivered(error)) => return Err(error),
-        Some(Unstopped::StillThere) => return Err(Error::StillThere(id.as_str().to_owned()).into()),
+        Some(NotStopped::Undelivered(error)) => return Err(error),
+        Some(NotStopped::StillThere) => {
+            return Err(Error::StillThere(id.as_str().to_owned()).into());
+        }
         None if outcome.never_ran => return Err(target.gone()),
         None => {}
     }

@@ -3,9 +3,11 @@ use sandpipe_protocol::OutputEvent;
 use wasm_bindgen::prelude::*;
 
 use super::sink::Sink;
-use crate::error::{Error, OutputLimit, Result};
+use crate::errors::thrown;
 use crate::js_string::to_js_string;
 use crate::request::ExecId;
+use sandpipe_client::error::{Error, OutputLimit, Result};
+use sandpipe_client::host_value::{HostText, HostValue};
 use sandpipe_text::{Mark, Text};
 
 /// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
@@ -86,7 +88,7 @@ impl Transcript {
             Some(limit) => Err(Error::OutputLimit {
                 exec_id: self.exec_id.clone(),
                 limit,
-                output: self.output.clone().into(),
+                output: self.host_text(),
                 unstopped: None,
             }
             .into()),
@@ -94,10 +96,15 @@ impl Transcript {
     }
 
     /// All of it as one string; as much as fits, if that is not all.
-    pub(crate) fn text(&mut self) -> JsValue {
+    pub(crate) fn text(&mut self) -> HostText {
         // What does not fit is left out.
         self.add_piece().unwrap_or_default();
-        self.output.clone().into()
+        self.host_text()
+    }
+
+    fn host_text(&self) -> HostText {
+        let value: JsValue = self.output.clone().into();
+        HostText::new(HostValue::new(value), self.output.length())
     }
 
     /// `{ exitCode, output }`; `exitCode` is left out where there is none.
@@ -108,7 +115,7 @@ impl Transcript {
         self.add_piece()?;
         let outcome = Object::new();
         let set = |name: &str, value: &JsValue| {
-            Reflect::set(&outcome, &name.into(), value).map_err(Error::thrown)
+            Reflect::set(&outcome, &name.into(), value).map_err(thrown)
         };
         if let Some(exit_code) = exit_code {
             set("exitCode", &exit_code.into())?;

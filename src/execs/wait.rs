@@ -17,9 +17,9 @@ use super::terminate::drain;
 use super::transcript::Transcript;
 use super::wait_options::WaitOptions;
 use crate::arguments::exec_id;
-use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::promise::promise;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, OutputLimit, Result, Stopped};
 use sandpipe_client::execs::ladder::Trigger;
 
 #[wasm_bindgen]

@@ -4,7 +4,7 @@ use web_sys::AbortSignal;
 
 use super::stop_requests::StopRequests;
 use crate::arguments::{Fields, bytes, function, milliseconds};
-use crate::error::Result;
+use sandpipe_client::error::Result;
 
 /// How long a process may take to end after SIGTERM, in milliseconds.
 const GRACE: f64 = 10_000.0;

@@ -5,7 +5,8 @@ mod builtins;
 use js_sys::{JsString, Object, Reflect, Uint8Array, WebAssembly};
 use wasm_bindgen::{JsCast, prelude::*};
 
-use crate::error::{Error, Result};
+use crate::errors::thrown;
+use sandpipe_client::error::Result;
 use sandpipe_text::{Text, Units};
 
 #[wasm_bindgen]
@@ -53,12 +54,12 @@ pub(crate) fn to_js_string(text: &Text) -> Result<JsString> {
     // A handle of a JS object may be one more than the module has room for. The memory grows and moves
     // then, and what is made of a view of it is empty. For the next try there is room.
     for _ in 0..3 {
-        let string = make(text.units()).map_err(Error::thrown)?;
+        let string = make(text.units()).map_err(thrown)?;
         if string.length() as usize == text.length() {
             return Ok(string);
         }
     }
-    Err(Error::thrown(js_sys::Error::new("a text could not be made a string").into()))
+    Err(thrown(js_sys::Error::new("a text could not be made a string").into()))
 }
 
 fn in_node(units: Units<'_>) -> std::result::Result<JsString, JsValue> {

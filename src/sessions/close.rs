@@ -8,13 +8,13 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::{Session, Sessions};
-use crate::error::Result;
 use crate::execs::delete::delete;
 use crate::execs::signal::{Group, Target};
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::error::Result;
 
 /// How long the shell and its jobs may take to end after SIGHUP, in milliseconds.
 const GRACE: f64 = 2000.0;

@@ -16,7 +16,6 @@ use super::shell::{Shell, State};
 use super::turns::Turns;
 use super::{Inner, Session, Sessions, script};
 use crate::arguments::{Fields, program, shell_text, variables};
-use crate::error::{Error, Result};
 use crate::execs::create::create;
 use crate::execs::delete::delete;
 use crate::execs::input::feed_on;
@@ -24,6 +23,8 @@ use crate::execs::output_reader::OutputReader;
 use crate::promise::promise;
 use crate::request::{ExecId, excerpt};
 use crate::sleep::sleep;
+use sandpipe_client::error::{Error, Result};
+use sandpipe_client::host_value::HostText;
 
 /// How long a shell may take to be ready, in milliseconds: a real one may be started on a machine that is
 /// overloaded. What ends, or prints what it is given, is judged at once.
@@ -91,7 +92,7 @@ impl Sessions {
                 (NotReady::Because(what), _) => Box::new(Error::Session {
                     exec_id: id.as_str().to_owned(),
                     reason: format!("the shell {:?} {what}", request.command),
-                    output: "".into(),
+                    output: HostText::default(),
                 }),
             });
         }

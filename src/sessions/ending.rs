@@ -6,9 +6,9 @@ use wasm_bindgen::JsValue;
 
 use super::output::Output;
 use super::over;
-use crate::error::{Error, OutputLimit, Result, Stopped, Unstopped, Why};
 use crate::execs::stop_requests::StopRequest;
 use crate::request::ExecId;
+use sandpipe_client::error::{Error, NotStopped, OutputLimit, Result, StopReason, Stopped};
 
 /// How a run came to its end.
 pub(super) enum End {
@@ -67,7 +67,7 @@ impl Output {
         end: End,
         asked: Option<Asked>,
         forced: bool,
-        unstopped: Option<Unstopped>,
+        unstopped: Option<NotStopped>,
     ) -> Result<JsValue> {
         let output = self.transcript.borrow_mut().text();
         let stopped = |why, unstopped, incomplete: Option<Box<Error>>| {
@@ -107,7 +107,9 @@ impl Output {
                 None => Err(over(&self.id, "its shell did not say how the script ended")),
             },
             (None, End::Shell(exit_code)) => self.transcript.borrow_mut().outcome(Some(exit_code)),
-            (None, End::InputLost(error)) => stopped(Why::InputLost { error }, unstopped, None),
+            (None, End::InputLost(error)) => {
+                stopped(StopReason::InputLost { error }, unstopped, None)
+            }
             (None, End::Lost(mut error) | End::NeverSent(mut error)) => {
                 if let Error::ExitCodeMissing { output: collected, .. }
                 | Error::OutputLost { output: collected, .. } = &mut *error

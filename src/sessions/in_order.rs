@@ -5,7 +5,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared};
 
-use crate::error::Result;
+use sandpipe_client::error::Result;
 
 /// What a run sends to its shell, one thing after the other.
 ///
@@ -54,7 +54,7 @@ mod tests {
     use futures_channel::oneshot;
 
     use super::*;
-    use crate::error::Error;
+    use sandpipe_client::error::Error;
 
     #[test]
     fn the_next_waits_for_those_before_also_where_nobody_does() {

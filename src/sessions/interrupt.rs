@@ -13,7 +13,6 @@ use sandpipe_client::nonce::Nonce;
 
 use super::markers::Markers;
 use super::script;
-use crate::error::{Error, Result};
 use crate::execs::errand::errand;
 use crate::execs::input::feed_on;
 use crate::execs::signal::Target;
@@ -22,6 +21,7 @@ use crate::execs::stop_requests::StopRequests;
 use crate::request::ExecId;
 use crate::sleep::sleep;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::execs::ladder::{Ladder, Rung, Trigger};
 use sandpipe_client::operation::Operation;
 
@@ -118,7 +118,7 @@ impl<'run> Interruption<'_, 'run> {
             let target = Target::new(id);
             let attempt = async || target.signal(transport, "SIGINT").await;
             // A second one may hit something else.
-            let may_repeat = |error: &Error| !error.leaves_open();
+            let may_repeat = |error: &Error| !error.is_ambiguous();
             transport.repeat_while(Operation::SignalExec, may_repeat, attempt).await.map(drop)
         };
         self.in_order.then(signalling).await?;

@@ -23,9 +23,10 @@ use wasm_bindgen::prelude::*;
 use self::close::Closing;
 use self::shell::{Shell, State};
 use self::turns::Turns;
-use crate::error::{Error, Result};
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
+use sandpipe_client::host_value::HostText;
 
 /// The client of an agent's sessions.
 #[wasm_bindgen]
@@ -99,6 +100,6 @@ fn over(id: &ExecId, reason: &str) -> Box<Error> {
     Box::new(Error::Session {
         exec_id: id.as_str().to_owned(),
         reason: format!("this session is over: {reason}"),
-        output: "".into(),
+        output: HostText::default(),
     })
 }

@@ -7,13 +7,14 @@ use sandpipe_protocol::ExecStdout;
 use super::ending::End;
 use super::markers::Markers;
 use super::over;
-use crate::error::{Error, Result};
+use crate::errors::js_text;
 use crate::execs::event_list::EventList;
 use crate::execs::follow::{Break, written};
 use crate::execs::output_reader::OutputReader;
 use crate::execs::sink::Sink;
 use crate::execs::transcript::Transcript;
 use crate::request::ExecId;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 /// The output of one run.
@@ -59,7 +60,8 @@ impl Output {
                 }
             }
             if self.markers.borrow().passed_over() {
-                let output = self.transcript.borrow_mut().text().as_string().unwrap_or_default();
+                let output =
+                    js_text(&self.transcript.borrow_mut().text()).as_string().unwrap_or_default();
                 let reason = format!("its shell could not read a script: {}", output.trim());
                 return End::Lost(over(&self.id, &reason));
             }

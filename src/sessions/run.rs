@@ -20,7 +20,6 @@ use super::shell::{Shell, State};
 use super::turns::Turn;
 use super::{Session, script};
 use crate::arguments::shell_text;
-use crate::error::{Error, Result, Unstopped};
 use crate::execs::delete::delete;
 use crate::execs::input::{feed_on, pieces};
 use crate::execs::stop_requests::StopRequests;
@@ -29,6 +28,7 @@ use crate::execs::wait_options::WaitOptions;
 use crate::promise::promise;
 use crate::sleep::sleep;
 use crate::transport::finish;
+use sandpipe_client::error::{Error, NotStopped, Result};
 use sandpipe_client::execs::ladder::Trigger;
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.
@@ -165,7 +165,7 @@ impl Shell {
                 killed.err()
             }
             End::OutOfSight { refusal, script } if script.may_run() => {
-                Some(Unstopped::Undelivered(refusal.clone()))
+                Some(NotStopped::Undelivered(refusal.clone()))
             }
             _ => None,
         };
@@ -199,8 +199,8 @@ impl Shell {
     }
 
     /// Ends the shell and everything in its group.
-    async fn kill(&self) -> std::result::Result<(), Unstopped> {
-        delete(&self.transport, &self.id).await.map_err(Unstopped::Undelivered)
+    async fn kill(&self) -> std::result::Result<(), NotStopped> {
+        delete(&self.transport, &self.id).await.map_err(NotStopped::Undelivered)
     }
 }
 

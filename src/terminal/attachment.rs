@@ -15,10 +15,10 @@ use wasm_bindgen_futures::spawn_local;
 
 use crate::abort::Abort;
 use crate::closing::Cancel;
-use crate::error::{Error, Result};
 use crate::execs::follow::Break;
 use crate::sleep::sleep;
 use crate::socket::{Incoming, Socket};
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::operation::Operation;
 
 /// How often the agent is asked for a sign of life, in milliseconds: a page sees no pings.
@@ -126,7 +126,7 @@ impl Attachment {
             url: self.url.clone(),
             reason: reason.to_owned(),
             never_sent,
-            cause: reason.into(),
+            cause: None,
         })
     }
 

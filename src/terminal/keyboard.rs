@@ -11,11 +11,11 @@ use sandpipe_protocol::{ExecStdin, StdinType};
 use wasm_bindgen_futures::spawn_local;
 
 use super::line::Line;
-use crate::error::{Error, Result};
 use crate::execs::input::{PIECE, pieces};
 use crate::execs::send_stdin::send_stdin;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::{Error, Result};
 
 /// The way from the keyboard to one exec. Its clones are the same way.
 #[derive(Clone, Debug)]

@@ -3,11 +3,11 @@ use std::rc::{Rc, Weak};
 
 use super::attachment::{Attachment, Events};
 use crate::closing::InFlight;
-use crate::error::Result;
 use crate::features::Feature;
 use crate::request::ExecId;
 use crate::socket::Socket;
 use crate::transport::Transport;
+use sandpipe_client::error::Result;
 
 /// What connects a terminal to its exec: a WebSocket, where there can be one. Its clones are the same
 /// line.

@@ -18,13 +18,13 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::{string, terminal_size};
 use crate::batches::{Batches, Source};
-use crate::error::Result;
 use crate::execs::output_reader::OutputReader;
 use crate::execs::stream_output::OutputStream;
 use crate::execs::terminate::drain;
 use crate::promise::promise;
 use crate::request::ExecId;
 use crate::transport::Transport;
+use sandpipe_client::error::Result;
 
 pub(crate) use attachment::{Ended, Events};
 use keyboard::Keyboard;

@@ -6,7 +6,7 @@
 //! in tests it is a simulation.
 //!
 //! What the host hands in and gets back, and what the client can't look into, is a [`host_value::HostValue`]: a
-//! value that a caller's function threw, the reason of an abort. That a call is to end is said by an
+//! value that a caller's function threw, the reason of an abort. Why a call failed is an [`error::Error`]; that a call is to end is said by an
 //! [`abort::AbortSignal`].
 //!
 //! Everything runs on one thread; nothing is `Send`.
@@ -15,6 +15,7 @@
 #![allow(clippy::unnecessary_box_returns)]
 
 pub mod abort;
+pub mod error;
 pub mod execs;
 pub mod host;
 pub mod host_value;

@@ -29,9 +29,11 @@ pub enum Operation {
     StreamList,
 }
 
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Operation {
+    /// Its name, as messages have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
             Self::AskHealth => "ask for the agent's features",
             Self::CreateExec => "create exec",
             Self::StartExec => "start exec",
@@ -43,6 +45,12 @@ impl fmt::Display for Operation {
             Self::GetOutput => "get output",
             Self::StreamOutput => "stream output",
             Self::StreamList => "stream list",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

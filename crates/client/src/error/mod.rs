@@ -1,0 +1,399 @@
+//! Why a call was refused or failed, as plain data.
+//!
+//! What the host has to say of it (a value that was thrown, the output so far) is in it as a
+//! [`HostValue`] or [`HostText`]. [`Error::describe`] is what callers are to see.
+
+mod describe;
+mod hints;
+
+pub use describe::{Cause, Description, Detail};
+
+use crate::host_value::{HostText, HostValue};
+use crate::operation::Operation;
+
+/// Everything that a call can fail with.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The agent, or something on the way to it, answered with another status than 2xx.
+    #[error(
+        "{operation}: the agent answered {status}{}{}",
+        because_of_message(.message.as_deref()),
+        describe_retry_after(*.retry_after_ms, *.max_delay_ms)
+    )]
+    Http {
+        /// What the request was for.
+        operation: Operation,
+        /// The status (RFC 9110, 15).
+        status: u16,
+        /// The reason that the agent gave. None where something else than the agent answered.
+        message: Option<String>,
+        /// The answer's body.
+        body: String,
+        /// What the header `Retry-After` asks for, in milliseconds.
+        retry_after_ms: Option<f64>,
+        /// The longest pause that is allowed, where that is why there is no other attempt.
+        max_delay_ms: Option<f64>,
+    },
+    /// There was no answer.
+    #[error("{operation}: no answer from {url}: {reason}")]
+    Network {
+        /// What the request was for.
+        operation: Operation,
+        /// The agent's address.
+        url: String,
+        /// What went wrong.
+        reason: String,
+        /// There was no connection, so the agent can't have seen the request.
+        never_sent: bool,
+        /// What the host's own function threw, if that is why.
+        cause: Option<HostValue>,
+    },
+    /// The answer is not what the agent's interface says.
+    #[error("{operation}: {problem}")]
+    Protocol {
+        /// What the request was for.
+        operation: Operation,
+        /// What is wrong with the answer.
+        problem: String,
+        /// The beginning of what can't be understood.
+        excerpt: String,
+    },
+    /// An exec may have been created.
+    #[error("create exec: whether {command:?} was started is not known: {cause}")]
+    CreateUnknown {
+        /// The program that was to be run.
+        command: String,
+        /// Why it is not known.
+        cause: Box<Error>,
+    },
+    /// An exec's output ended without an exit code.
+    #[error(
+        "the output of exec {exec_id} ended without an exit code: what became of the command is \
+         not known{}",
+        because(.cause.as_deref())
+    )]
+    ExitCodeMissing {
+        /// The exec to ask for again.
+        exec_id: String,
+        /// What there was of its output.
+        output: HostText,
+        /// What ended it, if that is known.
+        cause: Option<Box<Error>>,
+    },
+    /// The agent has dropped output that had not been read.
+    #[error(
+        "events {from} to {to} of exec {exec_id} are lost: the agent does not have them any more{}",
+        with_exit_code(*.exit_code)
+    )]
+    OutputLost {
+        /// Whose output it is.
+        exec_id: String,
+        /// The first event that is lost.
+        from: u64,
+        /// The last event that is lost.
+        to: u64,
+        /// What came before them, where it has not been handed over.
+        output: HostText,
+        /// What the command ended with, if that is known.
+        exit_code: Option<i32>,
+    },
+    /// There is more output than is allowed, or than one text can hold.
+    #[error("the output of exec {exec_id} is longer than {limit}{}", stopped(limit, .unstopped.as_ref()))]
+    OutputLimit {
+        /// Whose output it is.
+        exec_id: String,
+        /// What it is longer than.
+        limit: OutputLimit,
+        /// As much of it as fits.
+        output: HostText,
+        /// Why the command may still run, if so.
+        unstopped: Option<NotStopped>,
+    },
+    /// A command was stopped before it ended by itself.
+    #[error("{}", .0.message())]
+    Stopped(Stopped),
+    /// Processes of this exec are left after SIGKILL.
+    #[error("processes of exec {0} are still there after SIGKILL")]
+    StillThere(String),
+    /// The agent lacks an extension.
+    #[error("this agent does not offer {feature:?}, which {what} needs")]
+    Unsupported {
+        /// The extension's name.
+        feature: &'static str,
+        /// What needs it.
+        what: &'static str,
+    },
+    /// An argument of a call is wrong.
+    #[error("`{name}` must be {expected}, but is {actual}")]
+    InvalidArgument {
+        /// Which one, with its path, such as `options.graceMs`.
+        name: String,
+        /// What is right.
+        expected: String,
+        /// What it was.
+        actual: String,
+    },
+    /// A session can't be used, or not any more.
+    #[error("{reason}")]
+    Session {
+        /// The exec of its shell.
+        exec_id: String,
+        /// Why, as a sentence.
+        reason: String,
+        /// What the script had written.
+        output: HostText,
+    },
+    /// The target of a background process could not do it, or did not say what it did.
+    #[error("{operation}{}: {problem}", of_process(.id.as_deref()))]
+    Background {
+        /// What it was to do.
+        operation: &'static str,
+        /// What is wrong.
+        problem: String,
+        /// What it printed.
+        output: String,
+        /// The process that it is about, if it is about one.
+        id: Option<String>,
+        /// Why the target refused, where a caller can see to that.
+        refusal: Option<Refusal>,
+        /// What the runtime threw, if that is why.
+        cause: Option<HostValue>,
+    },
+    /// There is no such background process.
+    #[error("{operation}: there is no process {id:?}")]
+    NotFound {
+        /// What was to be done with it.
+        operation: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// The sandbox has been closed.
+    #[error("this sandbox is closed")]
+    Closed,
+    /// What a function of the caller's threw, or the reason that it gave for an abort. It goes
+    /// through as it is.
+    #[error("thrown by the caller")]
+    Thrown(HostValue),
+}
+
+/// A command that was stopped before it ended by itself.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    /// None where nothing had been created.
+    pub exec_id: Option<String>,
+    /// Why it was stopped.
+    pub why: StopReason,
+    /// Its output up to the end.
+    pub output: HostText,
+    /// It took SIGKILL.
+    pub forced: bool,
+    /// Why it may still run, if so.
+    pub unstopped: Option<NotStopped>,
+    /// Why some of its output is missing, if so.
+    pub incomplete: Option<Box<Error>>,
+}
+
+/// Why processes of a command that was to be stopped may be left.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NotStopped {
+    /// No signal could be delivered.
+    #[error("it could not be stopped: {0}")]
+    Undelivered(Box<Error>),
+    /// They are left after SIGKILL.
+    #[error("processes of it are still there after SIGKILL")]
+    StillThere,
+}
+
+/// Why a command was stopped.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StopReason {
+    /// The caller's signal was aborted.
+    #[error("interrupted")]
+    Interrupted {
+        /// Why, in the caller's words.
+        reason: Option<HostValue>,
+    },
+    /// It took longer than it was allowed to.
+    #[error("timed out after {} ms", whole_ms(*milliseconds))]
+    TimedOut {
+        /// How long it was allowed to take.
+        milliseconds: f64,
+    },
+    /// Half of its input is worse than none.
+    #[error("its input could not be delivered: {error}")]
+    InputLost {
+        /// Why not.
+        error: Box<Error>,
+    },
+}
+
+/// Why the target of a background process refuses what it could do otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It runs, or something that it started does.
+    Running,
+    /// The directory of the processes is not its owner's alone.
+    Untrusted,
+}
+
+impl Refusal {
+    /// The `reason` of a `BackgroundError`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Untrusted => "untrusted",
+        }
+    }
+}
+
+/// What output was too long for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutputLimit {
+    /// The longest text that every engine can hold.
+    #[error("a JS string can be ({0} UTF-16 code units)")]
+    String(u32),
+    /// What the caller allows.
+    #[error("`maxOutputBytes` allows ({0} bytes)")]
+    Bytes(u64),
+}
+
+/// In a box: every step of a call hands it on, and is smaller where that is a pointer.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+impl Error {
+    /// What a function of the caller's threw.
+    #[must_use]
+    pub fn thrown(value: HostValue) -> Box<Self> {
+        Box::new(Self::Thrown(value))
+    }
+
+    /// The same, as a failure of another operation: of the one that the caller asked for.
+    #[must_use]
+    pub fn with_operation(mut self: Box<Self>, wanted: Operation) -> Box<Self> {
+        if let Self::Http { operation, .. }
+        | Self::Network { operation, .. }
+        | Self::Protocol { operation, .. } = &mut *self
+        {
+            *operation = wanted;
+        }
+        self
+    }
+
+    /// Whether what was asked for may have been done all the same: there was no answer, or trouble
+    /// on the way.
+    #[must_use]
+    pub fn is_ambiguous(&self) -> bool {
+        match self {
+            Self::Network { never_sent, .. } => !never_sent,
+            Self::Http { status, .. } => *status >= 500 || *status == 408,
+            _ => false,
+        }
+    }
+
+    /// Whether it is about an answer, or about there being none: all else would come again.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::Http { .. } | Self::Network { .. })
+    }
+
+    /// Whether the sandbox was closed meanwhile.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+
+    /// Whether the agent can't have seen the request.
+    #[must_use]
+    pub fn is_never_sent(&self) -> bool {
+        matches!(self, Self::Network { never_sent: true, .. })
+    }
+
+    /// The HTTP status that it is about, if there was an answer.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Http { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// The pause that the server asked for, in milliseconds.
+    #[must_use]
+    pub fn retry_after_ms(&self) -> Option<f64> {
+        match self {
+            Self::Http { retry_after_ms, .. } => *retry_after_ms,
+            _ => None,
+        }
+    }
+
+    /// The same error, if the server asked for a longer pause than this.
+    #[must_use]
+    pub fn asking_too_long(&self, limit_ms: f64) -> Option<Box<Self>> {
+        if self.retry_after_ms()? <= limit_ms {
+            return None;
+        }
+        let mut refusal = Box::new(self.clone());
+        if let Self::Http { max_delay_ms, .. } = &mut *refusal {
+            *max_delay_ms = Some(limit_ms);
+        }
+        Some(refusal)
+    }
+}
+
+impl Stopped {
+    fn message(&self) -> String {
+        let subject = self.exec_id.as_ref().map_or_else(String::new, |id| format!("exec {id}: "));
+        let unstopped = self.unstopped.as_ref().map(|unstopped| format!("; {unstopped}"));
+        let incomplete = self.incomplete.as_ref();
+        let incomplete =
+            incomplete.map(|error| format!("; some of its output is missing: {error}"));
+        let [unstopped, incomplete] = [unstopped, incomplete].map(Option::unwrap_or_default);
+        format!("{subject}{}{unstopped}{incomplete}", self.why)
+    }
+}
+
+fn because_of_message(message: Option<&str>) -> String {
+    message.map_or_else(String::new, |message| format!(": {message}"))
+}
+
+fn of_process(id: Option<&str>) -> String {
+    id.map_or_else(String::new, |id| format!(" {id}"))
+}
+
+/// Milliseconds as messages have them, whole: Rust's own code for fractions is large.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+#[must_use]
+pub fn whole_ms(milliseconds: f64) -> u64 {
+    milliseconds.ceil() as u64
+}
+
+/// What is said of a server that asks for a longer pause than is allowed.
+fn describe_retry_after(retry_after_ms: Option<f64>, max_delay_ms: Option<f64>) -> String {
+    let (Some(requested), Some(allowed)) = (retry_after_ms, max_delay_ms) else {
+        return String::new();
+    };
+    format!(
+        "; it asks for a pause of {} s (Retry-After), and {} s are allowed",
+        whole_ms(requested / 1000.0),
+        whole_ms(allowed / 1000.0)
+    )
+}
+
+fn because(cause: Option<&Error>) -> String {
+    cause.map_or_else(String::new, |cause| format!(" ({cause})"))
+}
+
+/// What became of a command whose output is lost.
+fn with_exit_code(exit_code: Option<i32>) -> String {
+    exit_code.map_or_else(String::new, |code| format!("; the command ended with exit code {code}"))
+}
+
+/// What became of a command whose output is too long.
+fn stopped(limit: &OutputLimit, unstopped: Option<&NotStopped>) -> String {
+    match (limit, unstopped) {
+        (OutputLimit::String(_), _) => String::new(),
+        (OutputLimit::Bytes(_), None) => "; the command was stopped".to_owned(),
+        (OutputLimit::Bytes(_), Some(unstopped)) => format!("; {unstopped}"),
+    }
+}
