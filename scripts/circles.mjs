@@ -2,7 +2,7 @@
 /**
  * Finds files that depend on each other in a circle: `node scripts/circles.mjs FOLDER…`, of Rust or TypeScript. A file depends on the
  * one that defines what a path of it leads to, or that it imports, types included. Declarations and re-exports of modules don't
- * count, nor do tests.
+ * count, nor do tests, nor what is imported while a program runs (`import()`).
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";

@@ -14,12 +14,13 @@ const CHECK_ADDRESS = "Check that the address is an agent's, without /api.";
 
 /** What to do about errors that have a hint. */
 const ADVICE: Readonly<Partial<Record<SandpipeErrorCode, string>>> = {
+  load: "Reload the page. A proxy's Content-Security-Policy has to allow script-src 'wasm-unsafe-eval'.",
   network: "Check that the agent runs, and allows this page's origin (--allow-origin).",
   protocol: CHECK_ADDRESS,
   create_unknown: "Look for it in the list before you run it again: it may run.",
   exit_code_missing: "It may still run: the list shows it when the agent answers again.",
   output_lost: "Raise the agent's --spool-limit, or look at the output while the command runs.",
-  output_limit: "Look at it in the list of commands.",
+  output_limit: "Look at it, and whether it still runs, in the list of commands.",
   interrupted: "It may still run: stop it in the list of commands.",
   timeout: "It may still run: stop it in the list of commands.",
   session: "Open another session.",

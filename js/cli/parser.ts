@@ -34,7 +34,8 @@ export async function carryOut(program: CommandGroup, args: readonly string[]): 
   } catch (error) {
     if (error instanceof UsageError) {
       const what = error.message.replace(/\.$/, "");
-      throw new UsageError(`${what}. See \`${pathOf(parser, args)} --help\`.`, { cause: error });
+      const path = pathOf(namedBy(parser, args));
+      throw new UsageError(`${what}. See \`${path} --help\`.`, { cause: error });
     }
     // It ends so when it has written the help or the version.
     if (!(error instanceof CommanderError)) throw error;
@@ -61,10 +62,15 @@ function commandOf(parser: Parser, name: string | undefined): Parser | undefined
   return parser.commands.find((command) => command.name() === name);
 }
 
-/** The program and the commands that the first arguments name. */
-function pathOf(parser: Parser, [name, ...rest]: readonly string[]): string {
+/** The parser of the command that the first arguments name. */
+function namedBy(parser: Parser, [name, ...rest]: readonly string[]): Parser {
   const named = commandOf(parser, name);
-  return named === undefined ? parser.name() : `${parser.name()} ${pathOf(named, rest)}`;
+  return named === undefined ? parser : namedBy(named, rest);
+}
+
+/** The program and the commands that lead to a parser. */
+function pathOf(parser: Parser): string {
+  return parser.parent === null ? parser.name() : `${pathOf(parser.parent)} ${parser.name()}`;
 }
 
 /** What a parser is given. */
@@ -79,18 +85,33 @@ interface Parsing {
 
 function parserOf(program: CommandGroup, parsing: Parsing): Parser {
   const parser = new Parser(program.name)
-    .helpOption("-h, --help", HELP_OPTION.help.help)
+    // Commander's own would be found behind a wrong option, among another program's words, too.
+    .helpOption(false)
     .configureHelp({ helpWidth: HELP_WIDTH, subcommandTerm: (command) => command.name() })
     .configureOutput({ writeOut: parsing.write, writeErr: () => undefined })
     .exitOverride((error) => {
       if (error.exitCode === 0) throw error;
-      // For commander a group without a command asks for its help.
-      const isAlone = error.code === "commander.help";
-      const what = isAlone ? "no command was given" : error.message.replace(/^error: /, "");
-      throw new UsageError(what, { cause: error });
+      throw new UsageError(whatIsWrong(namedBy(parser, parsing.args ?? []), error), {
+        cause: error,
+      });
     });
+  // Where an option is a digit, commander takes no negative number for an operand: `kill -9 ID` must not be `kill ID`.
+  parser.addOption(new ParserOption("-0").hideHelp());
+  parser.on("option:0", () => {
+    throw new UsageError("unknown option '-0'");
+  });
   define(parser, program, parsing);
   return parser;
+}
+
+/** What commander says, without the value of an option that it does not know: it may be a secret. */
+function whatIsWrong(parser: Parser, { code, message }: CommanderError): string {
+  // For commander a group without a command asks for its help.
+  if (code === "commander.help") return "no command was given";
+  const [, name] = /^error: unknown option '(--[^'=]+)=/.exec(message) ?? [];
+  if (name === undefined) return message.replace(/^error: /, "");
+  const isFlag = parser.options.some(({ long }) => long === name);
+  return isFlag ? `${name} takes no value` : `unknown option '${name}'`;
 }
 
 /** Has a parser read what a command or a group describes. */
@@ -100,6 +121,11 @@ function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing)
   for (const [name, option] of Object.entries(entry.options)) {
     parser.addOption(parserOption(name, option, args));
   }
+  parser.addOption(parserOption("help", HELP_OPTION.help, args));
+  parser.on("option:help", () => {
+    parser.outputHelp();
+    throw new CommanderError(0, "commander.helpDisplayed", "");
+  });
   const examples = `Examples:\n${entry.examples.map((example) => `  ${example}\n`).join("")}`;
   if ("commands" in entry) {
     parser.usage("COMMAND [ARGS...]").helpCommand(false);

@@ -47,7 +47,7 @@ test("needs no other package: what it has of others is in it, with their license
   for (const { path } of tarball.files.filter(({ path }) => path.endsWith(".js"))) {
     const code = await readFile(join(dist, path), "utf8");
     const imported = code.matchAll(
-      /^(?:import|export)\b[^"]*from\s*"([^"]+)"|^import\s*"([^"]+)"/gm,
+      /(?:^|;)(?:import|export)\b[^"';]*from\s*"([^"]+)"|(?:^|;)import\s*"([^"]+)"/gm,
     );
     for (const [, from = "", alone = ""] of imported) {
       assert.match(from || alone, /^(\.|node:)/, path);
