@@ -16,6 +16,7 @@ mod closing;
 mod errors;
 mod execs;
 mod features;
+mod fetch_error;
 mod js_string;
 mod promise;
 mod request;
