@@ -9,21 +9,50 @@ export function marker() {
 }
 
 /**
+ * The ids of the processes that are as it says. One that ends while it is looked at is none of them.
+ *
+ * @param {(pid: string) => boolean} is
+ */
+export function processesThat(is) {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return is(pid);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * State, parent and group of a process (proc_pid_stat(5)).
+ *
+ * @param {string} pid
+ */
+export function statOf(pid) {
+  // They come behind the name, which may hold anything.
+  return readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
+}
+
+/**
+ * The environment of a process: its lines.
+ *
+ * @param {string} pid
+ */
+export function environmentOf(pid) {
+  return readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+}
+
+/**
  * The ids of the processes that carry a mark, zombies left out: those have no environment.
  *
  * @param {Record<string, string>} mark
  */
 export function marked(mark) {
   const names = Object.keys(mark);
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
-      return names.every((name) => environment.some((line) => line.startsWith(`${name}=`)));
-    } catch {
-      // It has ended meanwhile.
-      return false;
-    }
+  return processesThat((pid) => {
+    const environment = environmentOf(pid);
+    return names.every((name) => environment.some((line) => line.startsWith(`${name}=`)));
   });
 }
 
@@ -33,15 +62,9 @@ export function marked(mark) {
  * @param {string | number} parent
  */
 export function zombies(parent) {
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      // Behind the name, which may hold anything: state, parent.
-      const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ");
-      return fields?.[0] === "Z" && fields[1] === String(parent);
-    } catch {
-      return false;
-    }
+  return processesThat((pid) => {
+    const [state, itsParent] = statOf(pid);
+    return state === "Z" && itsParent === String(parent);
   });
 }
 

@@ -7,7 +7,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -17,6 +16,8 @@ import { join } from "node:path";
 import { after } from "node:test";
 
 import { BackgroundError } from "sandpipe";
+
+import { environmentOf, processesThat, statOf } from "./processes.mjs";
 
 /** A new directory. */
 export function temporaryDirectory() {
@@ -41,15 +42,9 @@ export function directoryOfTests() {
  * @param {number} group
  */
 export function groupMembers(group) {
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      // Behind the name, which may hold anything: state, parent, group.
-      const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ");
-      return fields?.[2] === String(group) && fields[0] !== "Z";
-    } catch {
-      return false;
-    }
+  return processesThat((pid) => {
+    const [state, , itsGroup] = statOf(pid);
+    return itsGroup === String(group) && state !== "Z";
   });
 }
 
@@ -59,15 +54,7 @@ export function groupMembers(group) {
  * @param {string} id
  */
 export function offspring(id) {
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const environment = readFileSync(`/proc/${pid}/environ`, "latin1");
-      return environment.split("\0").includes(`SANDPIPE_PROCESS=${id}`);
-    } catch {
-      return false;
-    }
-  });
+  return processesThat((pid) => environmentOf(pid).includes(`SANDPIPE_PROCESS=${id}`));
 }
 
 /**
