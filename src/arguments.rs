@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use js_sys::{Array, Function, JsString, Object, Reflect};
+use sandpipe_client::abort::AbortSignal;
 use sandpipe_protocol::TerminalSize;
 use wasm_bindgen::{JsCast, prelude::*};
-use web_sys::AbortSignal;
 
 use crate::errors::thrown;
-use crate::request::ExecId;
+use crate::web;
 use sandpipe_client::error::{Error, Result};
+use sandpipe_client::execs::id::ExecId;
 
 /// A string. JS strings may hold lone surrogates; those have no UTF-8 and would arrive as U+FFFD.
 pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {
@@ -108,13 +109,13 @@ pub(crate) fn bytes(value: &JsValue, name: &str) -> Result<u64> {
     }
 }
 
-/// An `AbortSignal`, also one of another realm.
+/// An `AbortSignal`, also one of another realm. It is listened to from now on.
 pub(crate) fn abort_signal(value: &JsValue, name: &str) -> Result<AbortSignal> {
     let has = |key: &str| Reflect::get(value, &key.into()).ok();
     let aborted = has("aborted").is_some_and(|aborted| aborted.as_bool().is_some());
     let listens = has("addEventListener").is_some_and(|listen| listen.is_function());
     if value.is_object() && aborted && listens {
-        return Ok(value.unchecked_ref::<AbortSignal>().clone());
+        return Ok(web::abort::abort_signal(value.unchecked_ref::<web_sys::AbortSignal>().clone()));
     }
     Err(wrong(name, "an AbortSignal", value))
 }

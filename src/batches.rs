@@ -8,9 +8,9 @@ use std::rc::Rc;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
-use crate::closing::InFlight;
 use crate::promise::promise;
 use sandpipe_client::error::Result;
+use sandpipe_client::scope::CancelScope;
 
 /// Where the batches come from.
 pub(crate) trait Source {
@@ -24,12 +24,12 @@ pub struct Batches {
     /// None while it is being read, and once it has ended.
     source: Rc<RefCell<Option<Box<dyn Source>>>>,
     closed: Rc<Cell<bool>>,
-    under_way: InFlight,
+    under_way: CancelScope,
 }
 
 impl Batches {
     /// The batches of a source; `under_way` is all that it has under way.
-    pub(crate) fn new(under_way: InFlight, source: impl Source + 'static) -> Self {
+    pub(crate) fn new(under_way: CancelScope, source: impl Source + 'static) -> Self {
         Self {
             source: Rc::new(RefCell::new(Some(Box::new(source)))),
             closed: Rc::default(),

@@ -1,47 +1,30 @@
-//! The core of Sandpipe: the whole client of the agent's HTTP interface, compiled to WebAssembly.
+//! The core of Sandpipe for JavaScript: the client of `crates/client`, compiled to WebAssembly.
 //!
-//! `exec()` in TypeScript → [`execs`] builds the request → [`transport`] carries it out and hands
-//! over bytes → [`execs::follow`] says what they mean → the caller. What is decided is decided in
-//! plain Rust, which is tested natively; the files that call into JS carry it out.
+//! Each noun has a file with what JS can call of it: it reads the arguments (`options.rs`, `arguments.rs`), has the
+//! client carry out the call, and makes a value of JS of what comes of it (`value.rs`, `errors.rs`). [`web`] is what the
+//! client needs of the platform.
 
 // An error travels in a box from where it is made: what hands it on is smaller for it.
 #![allow(clippy::unnecessary_box_returns)]
 
-mod abort;
-mod answer;
 mod arguments;
 mod background;
+mod background_options;
 mod batches;
-mod closing;
 mod errors;
 mod execs;
-mod features;
-mod fetch_error;
-mod js_string;
+mod options;
 mod promise;
-mod request;
-mod retry;
 mod sandbox;
 mod sessions;
-mod sleep;
-mod socket;
 mod terminal;
-mod transport;
 mod value;
-
-/// What reads bytes that came from elsewhere, for the fuzz targets.
-#[cfg(feature = "fuzz")]
-pub mod fuzz {
-    pub use crate::background::fuzz::*;
-    pub use crate::execs::fuzz::*;
-    pub use crate::request::fuzz::*;
-    pub use crate::sessions::fuzz::*;
-    pub use crate::terminal::fuzz::*;
-}
+mod web;
 
 pub use background::Background;
 pub use batches::Batches;
-pub use execs::{Execs, make_events_with};
+pub use execs::Execs;
 pub use sandbox::Sandbox;
 pub use sessions::{Session, Sessions};
 pub use terminal::Terminal;
+pub use web::events::make_events_with;

@@ -14,3 +14,8 @@ pub(crate) fn promise(outcome: impl Future<Output = Result<JsValue>> + 'static) 
     let outcome: LocalBoxFuture<'static, Result<JsValue>> = Box::pin(outcome);
     future_to_promise(async { or_throw(outcome.await) })
 }
+
+/// What a call resolves that gives nothing.
+pub(crate) fn done(outcome: Result<()>) -> Result<JsValue> {
+    outcome.map(|()| JsValue::UNDEFINED)
+}

@@ -1,21 +1,32 @@
-use js_sys::{Function, Object, Reflect};
+//! The root client.
+
+use js_sys::{Function, Object, Promise, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use sandpipe_client::agent::Agent;
+use sandpipe_client::error::{Error, Result};
+use sandpipe_client::execs::execs;
+use sandpipe_client::http::client::HttpClient;
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 
 use crate::arguments::{self, Fields, string};
 use crate::errors::{or_throw, thrown};
 use crate::execs::Execs;
-use crate::retry::RetryPolicy;
+use crate::options;
+use crate::promise::promise;
 use crate::sessions::Sessions;
-use crate::transport::Transport;
-use sandpipe_client::error::{Error, Result};
+use crate::value::exec_result;
+use crate::web::Fetch;
+use crate::web::host::web_host;
+use crate::web::retry_hooks::read_retry;
+use crate::web::socket::has_websockets;
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Sandbox {
-    pub(crate) transport: Transport,
+    agent: Agent,
+    execs: execs::Execs,
     sessions: Sessions,
 }
 
@@ -31,16 +42,17 @@ impl Sandbox {
         options: &JsValue,
         runtimes_fetch: Option<Function>,
     ) -> std::result::Result<Self, JsValue> {
-        let transport = or_throw(connect(options, runtimes_fetch))?;
-        let sessions = Sessions::new(transport.clone());
-        Ok(Self { transport, sessions })
+        let agent = or_throw(read_options(options, runtimes_fetch))?;
+        let sessions = Sessions::new(agent.clone());
+        let execs = execs::Execs::new(agent.clone());
+        Ok(Self { agent, execs, sessions })
     }
 
     /// The execs of the agent.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn execs(&self) -> Execs {
-        Execs::new(self.transport.clone())
+        Execs::new(self.agent.clone())
     }
 
     /// The shells that remember.
@@ -50,14 +62,30 @@ impl Sandbox {
         self.sessions.clone()
     }
 
+    /// Runs a script with `sh` to its end. Resolves `{ exitCode, output }`.
+    pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
+        let arguments = options::run_arguments(script, options);
+        let ended = arguments.map(|(script, signal)| self.execs.run_script(script, signal));
+        promise(async { exec_result(&ended?.await?) })
+    }
+
+    /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
+    #[wasm_bindgen(js_name = runAndForget)]
+    pub fn run_and_forget(&self, script: &JsValue, options: &JsValue) -> Promise {
+        let arguments = options::run_arguments(script, options);
+        let ended =
+            arguments.map(|(script, signal)| self.execs.run_script_and_forget(script, signal));
+        promise(async { exec_result(&ended?.await?) })
+    }
+
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.
     pub fn close(&self) {
-        self.transport.in_flight.close();
+        self.agent.http.scope.close();
         self.sessions.end_all();
     }
 }
 
-fn connect(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Transport> {
+fn read_options(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Agent> {
     let fields = Fields::of(options, "options")?;
     fields.only(&["url", "token", "fetch", "headers", "retry"])?;
     let url = fields.required("url", address)?;
@@ -65,15 +93,16 @@ fn connect(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Transp
     let own_headers = fields.optional("headers", headers)?;
     let token = fields.optional("token", token)?;
     // What the caller's `fetch` and headers do, no WebSocket does.
-    let socket_query = (own_fetch.is_none() && own_headers.is_none())
+    let socket_query = (own_fetch.is_none() && own_headers.is_none() && has_websockets())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));
-    let fetch = own_fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
+    let function = own_fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
     let headers = own_headers.unwrap_or_default();
     if let Some(token) = token {
         set(&headers, "authorization", &format!("Bearer {token}"))?;
     }
-    let retry = fields.optional("retry", RetryPolicy::read)?.unwrap_or_default();
-    Ok(Transport::new(url, fetch, headers, socket_query, retry))
+    let retry = fields.optional("retry", read_retry)?.unwrap_or_default();
+    let host = web_host(Some(Fetch { function, headers }));
+    Ok(Agent::new(HttpClient::new(host, &url, socket_query, retry)))
 }
 
 /// A token in a WebSocket's query: a page can't give it headers.
@@ -98,7 +127,7 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
 }
 
 /// What a request has of its own, and what is the connection's (RFC 9110, 7.6.1 and 10.1.1).
-const NOT_THE_CALLERS: [&str; 8] = [
+const CONNECTION_HEADERS: [&str; 8] = [
     "connection",
     "content-length",
     "expect",
@@ -124,7 +153,7 @@ fn headers(value: &JsValue, name: &str) -> Result<Object> {
             actual: actual.to_owned(),
         };
         let field = key.to_ascii_lowercase();
-        if NOT_THE_CALLERS.contains(&field.as_str()) {
+        if CONNECTION_HEADERS.contains(&field.as_str()) {
             return Err(wrong("left out", "a header that the connection sets").into());
         }
         // RFC 9110, 5.5.

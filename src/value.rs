@@ -1,10 +1,11 @@
 //! From Rust values to JS values.
 
-use js_sys::JSON;
+use js_sys::{JSON, Object, Reflect};
+use sandpipe_client::output::transcript::ExecResult;
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
-use crate::errors::thrown;
+use crate::errors::{js_text, thrown};
 use sandpipe_client::error::Result;
 
 /// The JS value that `value`'s JSON stands for.
@@ -13,4 +14,16 @@ use sandpipe_client::error::Result;
 /// each, which is slower for all but the smallest.
 pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
     JSON::parse(&json::to_string(value)).map_err(thrown)
+}
+
+/// `{ exitCode, output }`; `exitCode` is left out where there is none.
+pub(crate) fn exec_result(result: &ExecResult) -> Result<JsValue> {
+    let object = Object::new();
+    let set =
+        |name: &str, value: &JsValue| Reflect::set(&object, &name.into(), value).map_err(thrown);
+    if let Some(exit_code) = result.exit_code {
+        set("exitCode", &exit_code.into())?;
+    }
+    set("output", &js_text(&result.output))?;
+    Ok(object.into())
 }

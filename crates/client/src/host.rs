@@ -12,7 +12,7 @@ use crate::host_value::{HostText, HostValue, Thrown};
 /// What the client needs of its surroundings. Everything runs on one thread; nothing is `Send`.
 ///
 /// It is used as `Rc<dyn Host>`: the client is compiled once, and no type of it has a parameter for its host.
-pub trait Host: fmt::Debug {
+pub trait Host {
     /// Sends a request. It ends when `request.cancel` is aborted, and when the future or the body is dropped.
     ///
     /// The host adds the headers of the caller's, the token among them.
@@ -107,7 +107,7 @@ pub struct HttpResponse {
 }
 
 /// The body of an answer. Dropping it before all of it has come closes the connection.
-pub trait Body: fmt::Debug {
+pub trait Body {
     /// Reads the next chunk in place of what is in `chunk`; it is empty at the end. A read that is given up, and is
     /// begun again later, has lost nothing.
     ///
@@ -124,7 +124,7 @@ pub trait Body: fmt::Debug {
 }
 
 /// An open WebSocket with one owner. Dropping it closes it.
-pub trait Socket: fmt::Debug {
+pub trait Socket {
     /// What comes next. Nothing comes after [`SocketMessage::Closed`].
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<SocketMessage>;
 
@@ -155,4 +155,24 @@ pub struct NoResponse {
     pub never_sent: bool,
     /// What the host's own function threw.
     pub cause: Option<HostValue>,
+}
+
+// Not asked of those who implement them: what a trait object can do is in the module, whether it is used or not.
+
+impl fmt::Debug for dyn Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Host")
+    }
+}
+
+impl fmt::Debug for dyn Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Body")
+    }
+}
+
+impl fmt::Debug for dyn Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Socket")
+    }
 }

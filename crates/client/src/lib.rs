@@ -15,11 +15,22 @@
 #![allow(clippy::unnecessary_box_returns)]
 
 pub mod abort;
+pub mod agent;
+pub mod background;
+pub mod call;
 pub mod error;
 pub mod execs;
+pub mod features;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod host;
 pub mod host_value;
 pub mod http;
 pub mod nonce;
 pub mod operation;
+pub mod output;
+pub mod scope;
+pub mod sessions;
 pub mod shell;
+pub mod terminal;
+mod websocket;

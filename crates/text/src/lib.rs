@@ -30,6 +30,17 @@ pub enum Units<'a> {
     Utf16(&'a [u16]),
 }
 
+impl Units<'_> {
+    /// How many there are.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Ascii(bytes) | Self::Latin1(bytes) => bytes.len(),
+            Self::Utf16(units) => units.len(),
+        }
+    }
+}
+
 /// How much of a text there is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
@@ -71,6 +82,24 @@ impl Text {
     /// Takes off what was appended since. A text that has become wide in between stays so.
     pub fn truncate(&mut self, end: Mark) {
         self.end = end;
+    }
+
+    /// Takes off what is behind the last whole character with which it is at most `max` bytes of UTF-8.
+    pub fn truncate_utf8(&mut self, max: usize) {
+        self.end = match self.units() {
+            Units::Ascii(bytes) => whole_characters(bytes.iter().map(|_| (1, 1)), max),
+            Units::Latin1(bytes) => {
+                let sizes = bytes.iter().map(|byte| (1, if byte.is_ascii() { 1 } else { 2 }));
+                whole_characters(sizes, max)
+            }
+            Units::Utf16(units) => {
+                let characters = char::decode_utf16(units.iter().copied())
+                    .map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER));
+                let sizes =
+                    characters.map(|character| (character.len_utf16(), character.len_utf8()));
+                whole_characters(sizes, max)
+            }
+        };
     }
 
     /// Its code units.
@@ -318,6 +347,19 @@ fn copy_plain<T: Unit, const JSON: bool>(text: &[u8], units: &mut [T]) -> usize 
     done + tail.map(|(byte, place)| *place = T::of_ascii(*byte)).count()
 }
 
+/// How much of a text are the characters that fit into `max` bytes of UTF-8. Each has a size in units and in bytes.
+fn whole_characters(sizes: impl Iterator<Item = (usize, usize)>, max: usize) -> Mark {
+    let mut end = Mark::default();
+    for (units, bytes) in sizes {
+        if end.utf8_length + bytes > max {
+            break;
+        }
+        end.length += units;
+        end.utf8_length += bytes;
+    }
+    end
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -364,6 +406,15 @@ mod tests {
             let text = text(&parts);
             prop_assert_eq!(read(&text), parts.concat());
             prop_assert_eq!(text.utf8_length(), parts.concat().len());
+        }
+
+        #[test]
+        fn it_is_cut_behind_the_last_character_that_fits(string in "[a-z]{0,20}|[a-zé]{0,20}|[a-zé€😀]{0,20}", max in 0_usize..60) {
+            let mut text = text(&[&string]);
+            text.truncate_utf8(max);
+            let (fitting, _) = string.split_at(string.floor_char_boundary(max));
+            prop_assert_eq!(read(&text), fitting);
+            prop_assert_eq!(text.utf8_length(), fitting.len());
         }
 
         #[test]

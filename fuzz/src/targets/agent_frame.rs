@@ -1,6 +1,6 @@
 //! The frames that an agent sends over a WebSocket, against `serde_json`.
 
-use sandpipe::fuzz::{AgentSays, read_frame};
+use sandpipe_client::fuzz::{AgentSays, read_frame};
 use sandpipe_protocol::websocket::AgentFrame;
 
 use crate::{Target, memory::Bound};

@@ -1,6 +1,6 @@
 //! What else an agent, or a gateway in its place, answers: errors, a created exec, media types.
 
-use sandpipe::fuzz::{created_path, is_event_stream, refusal_message};
+use sandpipe_client::fuzz::{created_path, is_event_stream, refusal_message};
 
 use crate::{Target, bytes::decision, memory::Bound};
 

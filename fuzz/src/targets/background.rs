@@ -1,6 +1,6 @@
 //! What a target answers about background processes, amid whatever else it prints.
 
-use sandpipe::fuzz::read_answer;
+use sandpipe_client::fuzz::read_answer;
 
 use crate::{Target, memory::Bound};
 

@@ -1,6 +1,6 @@
 //! The markers in what a session's shell prints, wherever the text is cut.
 
-use sandpipe::fuzz::find_markers;
+use sandpipe_client::fuzz::find_markers;
 use sandpipe_protocol::OutputType::{Stderr, Stdout};
 
 use crate::{

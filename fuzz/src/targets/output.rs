@@ -1,6 +1,6 @@
 //! Following an output: each event once and in order, wherever the bytes are cut.
 
-use sandpipe::fuzz::{Followed, conclude, follow};
+use sandpipe_client::fuzz::{Followed, conclude, follow};
 use sandpipe_text::Units;
 
 use crate::{

@@ -1,0 +1,47 @@
+//! What every operation has of its agent.
+
+use crate::error::Result;
+use crate::features::{Feature, Features};
+use crate::http::client::HttpClient;
+
+/// An agent: how to reach it, and what it offers. Clones share their state.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// Sends the requests.
+    pub http: HttpClient,
+    features: Features,
+}
+
+impl Agent {
+    /// The agent of an HTTP client. Nothing is asked yet.
+    #[must_use]
+    pub fn new(http: HttpClient) -> Self {
+        Self { http, features: Features::default() }
+    }
+
+    /// The same agent for something that can be closed by itself.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { http: self.http.child(), features: self.features.clone() }
+    }
+
+    /// The same agent for what is still to be done when all else has been closed.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self { http: self.http.detached(), features: self.features.clone() }
+    }
+
+    /// Whether the agent offers an extension.
+    ///
+    /// # Errors
+    /// It could not be asked.
+    pub async fn offers(&self, feature: Feature) -> Result<bool> {
+        self.features.offers(feature, &self.http).await
+    }
+
+    /// Whether it is known that an agent is there.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        self.features.was_seen()
+    }
+}

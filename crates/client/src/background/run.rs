@@ -1,0 +1,140 @@
+//! Running a command to its end as a background process.
+
+use sandpipe_protocol::json_object;
+
+use super::location::{Location, ProcessId};
+use super::process::{Process, ProcessState, Status};
+use super::read_options::ReadOptions;
+use super::read_output::read_output;
+use super::remove::remove;
+use super::spawn::{SpawnRequest, spawn};
+use super::target::{ScriptCall, Target};
+use super::wait::{WaitOptions, wait};
+use crate::error::{Result, whole_ms};
+
+/// How long a command is waited for unless the caller says, in milliseconds.
+pub const WAIT_TIMEOUT_MS: f64 = 300_000.0;
+/// The most bytes of output that are handed over as one string: every engine can hold so long a one.
+const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// How to run a command.
+#[derive(Debug)]
+pub struct RunOptions {
+    /// How long it is waited for, in milliseconds.
+    pub wait_timeout_ms: f64,
+    /// Whether its exit code is written down.
+    pub captures_exit_code: bool,
+    /// The most output that is handed over, in bytes.
+    pub max_output_bytes: Option<u64>,
+    /// Whether none of its output is handed over.
+    pub ignores_output: bool,
+    /// The file that its output is to go to.
+    pub output_file: Option<String>,
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub struct RunResult {
+    /// What it printed.
+    pub output: String,
+    /// What it ended with.
+    pub exit_code: i32,
+    /// Why that is not its own, if so.
+    pub failure_reason: Option<String>,
+}
+
+json_object!(ToJson for RunResult {
+    output: "output",
+    exit_code: "exitCode",
+    failure_reason: "failureReason",
+});
+
+pub(super) async fn run(
+    target: &Target,
+    location: &Location,
+    request: SpawnRequest,
+    options: RunOptions,
+) -> Result<RunResult> {
+    let id = target.new_id();
+    let purpose = ScriptCall { operation: "run command", id: Some(&id) };
+    spawn(target, location, &id, request).await?;
+    let patience = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
+    let waited = wait(target, location, &id, &patience).await;
+    let process = waited.map_err(|error| purpose.outcome_unknown(error))?;
+    let (exit_code, failure_reason) = match process.ending {
+        ProcessState { status: Status::Running, .. } => {
+            let reason = format!(
+                "the command still runs after {} ms, and goes on as background process {id}",
+                whole_ms(options.wait_timeout_ms),
+                id = id.as_str()
+            );
+            (1, Some(reason))
+        }
+        ProcessState { exit_code: Some(exit_code), .. } => (exit_code, None),
+        ProcessState { status: Status::Exited, .. } if !options.captures_exit_code => (0, None),
+        ProcessState { .. } => {
+            let problem = "it is gone and has left no exit code: what became of it is not known";
+            return Err(purpose.failed(problem, ""));
+        }
+    };
+    let collected = collect(target, location, &process, &options).await;
+    let (output, is_whole) = collected.map_err(|error| purpose.outcome_unknown(error))?;
+    if failure_reason.is_none() && (is_whole || options.output_file.is_some()) {
+        // Nothing is lost with it, and the outcome is true whether it stays or not.
+        remove(target, location, &id).await.unwrap_or_default();
+    }
+    Ok(RunResult { output, exit_code, failure_reason })
+}
+
+/// What is told of the output, and whether that is all of it.
+async fn collect(
+    target: &Target,
+    location: &Location,
+    process: &Process,
+    options: &RunOptions,
+) -> Result<(String, bool)> {
+    let id = ProcessId::of(process);
+    let purpose = ScriptCall { operation: "run command", id: Some(&id) };
+    let limit = match options.max_output_bytes {
+        _ if options.ignores_output => 0,
+        Some(limit) => limit.min(MAX_OUTPUT_BYTES),
+        None => MAX_OUTPUT_BYTES,
+    };
+    let mut output = String::new();
+    let mut offset = 0;
+    loop {
+        let wanted = ReadOptions::stdout_from(offset, limit - offset);
+        let window = read_output(target, location, &id, &wanted).await?;
+        if options.ignores_output {
+            let file = options.output_file.as_ref().unwrap_or(&process.stdout_path);
+            return Ok((format!("Output of {} bytes is in {file}.", window.size), false));
+        }
+        let chunk = window.chunk;
+        let ended = chunk.next_offset <= offset || chunk.next_offset >= window.size;
+        if chunk.next_offset > limit {
+            // Less than a character was wanted at last.
+            let room = usize::try_from(limit - offset).unwrap_or(usize::MAX);
+            let end = chunk.output.floor_char_boundary(room);
+            output += chunk.output.get(..end).unwrap_or_default();
+            return Ok((output, false));
+        }
+        output += &chunk.output;
+        offset = chunk.next_offset;
+        if ended {
+            return Ok((output, true));
+        }
+        if offset >= limit {
+            return match options.max_output_bytes {
+                Some(_) => Ok((output, false)),
+                None => Err(purpose.failed(
+                    format!(
+                        "the output of {} bytes is longer than one string may be: set maxOutputBytes, \
+                         ignoreOutput or outputFile; all of it is in {}",
+                        window.size, process.stdout_path
+                    ),
+                    "",
+                )),
+            };
+        }
+    }
+}

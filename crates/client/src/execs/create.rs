@@ -1,0 +1,232 @@
+//! Creating an exec, at most once.
+
+use std::mem;
+
+use sandpipe_protocol::sse::Decoder;
+use sandpipe_protocol::{CreateExecRequest, ExecItem};
+use uuid::Builder;
+
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::features::Feature;
+use crate::http::request::{Accept, MediaType, Request};
+use crate::http::response::ResponseBody;
+use crate::http::response::read_json;
+use crate::operation::Operation;
+
+const OPERATION: Operation = Operation::CreateExec;
+
+/// Creates an exec, at most once.
+///
+/// # Errors
+/// [`Error::CreateUnknown`] where it may have been created.
+pub(crate) async fn create(agent: &Agent, exec: &CreateExecRequest) -> Result<ExecItem> {
+    let creation = Creation::prepare(agent, exec, false).await?;
+    Ok(creation.carry_out(agent).await?.exec)
+}
+
+/// What a create gives.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub(crate) exec: ExecItem,
+    /// The stream of its output from the first event on, where that came with the answer.
+    pub(crate) output: Option<ResponseBody>,
+}
+
+/// A create that is ready to be sent, and has not been.
+pub(crate) struct Creation {
+    command: String,
+    request: Request,
+    /// The agent knows a repeated create for what it is.
+    known_by_key: bool,
+    /// The answer may go on with the output.
+    followed: bool,
+}
+
+impl Creation {
+    /// Asks the agent for what it takes to create an exec. Nothing is created.
+    ///
+    /// `followed`: the output is wanted as well, and comes with the answer where the agent can do that.
+    pub(crate) async fn prepare(
+        agent: &Agent,
+        exec: &CreateExecRequest,
+        followed: bool,
+    ) -> Result<Self> {
+        if agent.http.scope.is_closed() {
+            // Nothing has been sent, and nothing will be.
+            return Err(Error::Closed.into());
+        }
+        let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
+        let offered = agent.offers(Feature::IdempotencyKey).await;
+        // To the caller it is the create that failed.
+        let known_by_key = offered.map_err(|error| error.with_operation(OPERATION))?;
+        if known_by_key {
+            request.idempotency_key = Some(key(agent));
+        }
+        // The answer takes as long as the command: the key makes up for one that is cut.
+        let followed = followed && known_by_key && agent.offers(Feature::CreateStream).await?;
+        Ok(Self { command: exec.command.clone(), request, known_by_key, followed })
+    }
+
+    /// Creates the exec, at most once: the request is repeated where the agent knows a repeated
+    /// create for what it is, or can't have seen the one before.
+    ///
+    /// # Errors
+    /// [`Error::CreateUnknown`] where it may have been created.
+    pub(crate) async fn carry_out(&self, agent: &Agent) -> Result<Created> {
+        self.attempts(agent, self.followed, false).await
+    }
+
+    /// Asks anew for the exec that is being created, where the answer may be held back on its way until
+    /// the command has ended. None where that would be no use, or could run it twice.
+    pub(crate) fn ask_again<'a>(
+        &'a self,
+        agent: &'a Agent,
+    ) -> Option<impl Future<Output = Result<Created>> + 'a> {
+        self.followed.then(|| self.attempts(agent, false, true))
+    }
+
+    /// What can't be followed at the first attempt is asked for by itself at the next ones.
+    async fn attempts(
+        &self,
+        agent: &Agent,
+        mut followed: bool,
+        mut may_exist: bool,
+    ) -> Result<Created> {
+        let attempt = async || {
+            let accept =
+                if mem::take(&mut followed) { Accept::JsonOrEventStream } else { Accept::Json };
+            let request = Request { accept, ..self.request.clone() };
+            let answer = match agent.http.open(&request).await {
+                Err(error) => Err(error),
+                Ok(body) if body.media_type == MediaType::EventStream => read_stream(body).await,
+                Ok(mut body) => body.read_to_end().await.and_then(|body| {
+                    // It has been created, and the answer was cut or is not well said; unless a page
+                    // was the answer, and nothing shows that an agent is there.
+                    let is_page = body.trim_ascii_start().starts_with(b"<");
+                    let created = !is_page || agent.is_known();
+                    let exec = read_json(OPERATION, &body).inspect_err(|_| may_exist |= created)?;
+                    Ok(Created { exec, output: None })
+                }),
+            };
+            may_exist |= answer.as_ref().is_err_and(|error| match **error {
+                Error::Protocol { .. } => agent.is_known(),
+                _ => self.is_ambiguous(error),
+            });
+            answer
+        };
+        let may_repeat = |error: &Error| self.known_by_key || !self.is_ambiguous(error);
+        agent.http.repeat_while(OPERATION, may_repeat, attempt).await.map_err(|error| {
+            let proven = self.known_by_key && proves_refusal(&error);
+            if may_exist && !proven { self.unknown(error) } else { error }
+        })
+    }
+
+    /// The error that says that it may have been created.
+    pub(crate) fn unknown(&self, cause: Box<Error>) -> Box<Error> {
+        match *cause {
+            Error::CreateUnknown { .. } => cause,
+            _ => Box::new(Error::CreateUnknown { command: self.command.clone(), cause }),
+        }
+    }
+
+    /// Whether the exec may have been created although this was the answer.
+    fn is_ambiguous(&self, error: &Error) -> bool {
+        match error {
+            // An agent that knows keys says of its own lack that nothing was created; what another
+            // one, or a gateway, means by such a status is not known.
+            Error::Http { status: 500 | 503, message: Some(_), .. } => !self.known_by_key,
+            Error::Closed | Error::Thrown(_) => true,
+            error => error.is_ambiguous(),
+        }
+    }
+}
+
+/// A random key, as a UUID of version 4 (RFC 9562, 5.4).
+fn key(agent: &Agent) -> String {
+    Builder::from_random_bytes(agent.http.host().random_bytes()).into_uuid().to_string()
+}
+
+/// Reads a stream that begins with the exec, as far as that.
+async fn read_stream(mut output: ResponseBody) -> Result<Created> {
+    let mut decoder = Decoder::default();
+    let mut head = Vec::new();
+    let mut exec = None;
+    let exec = loop {
+        if let Some(exec) = exec {
+            break exec?;
+        }
+        let Ok(chunk) = output.read_unless_idle().await else {
+            return Err(output.cut_off("the answer did not say within 45 s what was created"));
+        };
+        let Some(chunk) = chunk? else {
+            return Err(output.cut_off("the answer ended before it said what was created"));
+        };
+        head.extend_from_slice(chunk);
+        let fed = decoder.feed(chunk, &mut |event| {
+            if event.name == "exec" && exec.is_none() && !event.data.is_empty() {
+                exec = Some(read_json(OPERATION, event.data));
+            }
+        });
+        fed.map_err(|too_large| output.cut_off(&too_large.to_string()))?;
+    };
+    // The events of the output that came with it are still to be read.
+    output.put_back(head);
+    Ok(Created { exec, output: Some(output) })
+}
+
+/// Whether an answer to a key shows that no create of that key has succeeded: one that had would
+/// have been given again.
+fn proves_refusal(error: &Error) -> bool {
+    matches!(error, Error::Http { status: 400 | 422 | 500, message: Some(_), .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn creation(known_by_key: bool) -> Creation {
+        let request = Request::get(OPERATION, String::new());
+        Creation { command: "x".into(), request, known_by_key, followed: false }
+    }
+
+    fn http(status: u16, message: Option<&str>) -> Error {
+        Error::Http {
+            operation: OPERATION,
+            status,
+            message: message.map(str::to_owned),
+            body: String::new(),
+            retry_after_ms: None,
+            max_delay_ms: None,
+        }
+    }
+
+    #[test]
+    fn a_refusal_leaves_nothing_open() {
+        for status in [400, 401, 403, 404, 413, 422, 429] {
+            for message in [None, Some("no")] {
+                assert!(!creation(false).is_ambiguous(&http(status, message)), "{status}");
+            }
+        }
+    }
+
+    #[test]
+    fn trouble_on_the_way_leaves_open_whether_it_was_created() {
+        for status in [408, 500, 502, 503, 504] {
+            assert!(creation(false).is_ambiguous(&http(status, None)), "{status}");
+            assert!(creation(false).is_ambiguous(&http(status, Some("no"))), "{status}");
+            assert!(creation(true).is_ambiguous(&http(status, None)), "{status}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_knows_keys_is_believed_when_it_refuses() {
+        for status in [500, 503] {
+            assert!(!creation(true).is_ambiguous(&http(status, Some("no room"))), "{status}");
+        }
+        assert!(proves_refusal(&http(400, Some("no"))));
+        for status in [401, 409, 429, 503] {
+            assert!(!proves_refusal(&http(status, Some("no"))), "{status}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Deleting an exec.
+
+use crate::agent::Agent;
+use crate::error::Result;
+use crate::execs::id::ExecId;
+use crate::http::request::Request;
+use crate::operation::Operation;
+
+/// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
+///
+/// # Errors
+/// The agent refused it, or could not be asked.
+pub(crate) async fn delete(agent: &Agent, id: &ExecId) -> Result<()> {
+    let request = Request::delete(Operation::DeleteExec, id.path(""));
+    let mut repeated = false;
+    let attempt = async || match agent.http.send_once(&request).await {
+        Ok(_) => Ok(()),
+        // The attempt before, whose answer was lost, has done it.
+        Err(error) if repeated && error.status() == Some(404) => Ok(()),
+        Err(error) => {
+            repeated |= error.is_ambiguous();
+            Err(error)
+        }
+    };
+    agent.http.repeat(request.operation, attempt).await
+}

@@ -1,0 +1,102 @@
+//! Feeding a whole text to a command's standard input.
+
+use sandpipe_protocol::{ExecStdin, StdinType};
+
+use super::send_stdin::send_stdin;
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::execs::id::ExecId;
+use crate::features::Feature;
+use crate::operation::Operation;
+
+/// The most bytes of input in one request: agents bound the size of a body.
+pub(crate) const MAX_STDIN_CHUNK_BYTES: usize = 1024 * 1024;
+
+/// What a command reads from its standard input.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// All of it, and then end-of-file.
+    WithEof(String),
+    /// No end comes after it: the command knows where to stop.
+    Open(String),
+}
+
+/// Says whether input can have an end, before anything is run.
+pub(super) async fn check_end(agent: &Agent) -> Result<()> {
+    let feature = Feature::StdinEof;
+    if agent.offers(feature).await.map_err(|error| error.with_operation(Operation::CreateExec))? {
+        return Ok(());
+    }
+    Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" }.into())
+}
+
+/// Sends all of it, and the end if it has one. A command that does not read it to the end may do so.
+pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()> {
+    match input {
+        Input::Open(text) => write_all(agent, id, text).await,
+        Input::WithEof(text) => {
+            let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
+            send(agent, id, &mut bodies(text).chain([end])).await
+        }
+    }
+}
+
+/// Sends all of it, to a process that takes more after it.
+pub(crate) async fn write_all(agent: &Agent, id: &ExecId, input: &str) -> Result<()> {
+    send(agent, id, &mut bodies(input)).await
+}
+
+fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
+    stdin_chunks(input).map(|text| ExecStdin { kind: StdinType::Stdin, input: text.into() })
+}
+
+async fn send(
+    agent: &Agent,
+    id: &ExecId,
+    bodies: &mut dyn Iterator<Item = ExecStdin>,
+) -> Result<()> {
+    for body in bodies {
+        // What may have arrived is not repeated: the process could read it twice.
+        let may_repeat = |error: &Error| !error.is_ambiguous();
+        let attempt = async || send_stdin(agent, id, &body).await;
+        match agent.http.repeat_while(Operation::SendStdin, may_repeat, attempt).await {
+            Ok(_) => {}
+            Err(error) => match *error {
+                // It has ended, or closed its standard input.
+                Error::Http { status: 400, message: Some(_), .. } => return Ok(()),
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// The text in chunks of whole characters.
+pub(crate) fn stdin_chunks(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = rest.floor_char_boundary(MAX_STDIN_CHUNK_BYTES);
+        let (chunk, after) = rest.split_at_checked(end)?;
+        rest = after;
+        (!chunk.is_empty()).then_some(chunk)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_whole_characters_and_all_there_is() {
+        for text in [
+            String::new(),
+            "a".into(),
+            "€".repeat(MAX_STDIN_CHUNK_BYTES),
+            "x".repeat(2 * MAX_STDIN_CHUNK_BYTES),
+        ] {
+            let chunks: Vec<&str> = stdin_chunks(&text).collect();
+            assert_eq!(chunks.concat(), text);
+            assert!(chunks.iter().all(|chunk| (1..=MAX_STDIN_CHUNK_BYTES).contains(&chunk.len())));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The output that there is of an exec by now.
+
+use sandpipe_protocol::Gap;
+use sandpipe_protocol::json;
+use sandpipe_protocol::json_array::Elements;
+
+use super::output_lost::with_exit_code;
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::execs::id::ExecId;
+use crate::http::request::Request;
+use crate::operation::Operation;
+use crate::output::follower::{OutputFault, SequenceFilter};
+use crate::output::sink::OutputSink;
+use crate::output::transcript::{ExecResult, Transcript};
+
+const OPERATION: Operation = Operation::GetOutput;
+
+/// What there is now of an exec's output after `last_sequence`.
+///
+/// # Errors
+/// The agent can't be asked, or has dropped some of it.
+pub(crate) async fn get_output(
+    agent: &Agent,
+    id: &ExecId,
+    last_sequence: i64,
+) -> Result<ExecResult> {
+    let attempt = async || {
+        let mut transcript = Transcript::new(agent.http.host(), id, None);
+        let exit_code = read(agent, id, last_sequence, &mut transcript).await?;
+        transcript.result(exit_code)
+    };
+    match agent.http.repeat(OPERATION, attempt).await {
+        Err(error) => Err(with_exit_code(error, agent, id).await),
+        outcome => outcome,
+    }
+}
+
+/// Reads the events that exist after `last_sequence` into a sink; gives the exit code, if it is among them. That
+/// it succeeds shows that there are no others: a JSON array says where it ends.
+pub(super) async fn read(
+    agent: &Agent,
+    id: &ExecId,
+    last_sequence: i64,
+    sink: &mut dyn OutputSink,
+) -> Result<Option<i32>> {
+    let path = id.path(&format!("/io?lastSequence={last_sequence}"));
+    let request = Request::get(OPERATION, path);
+    let mut body = agent.http.open(&request).await.map_err(|error| gap_error(error, id))?;
+    let mut snapshot = SnapshotReader {
+        elements: Elements::default(),
+        order: SequenceFilter::after(last_sequence),
+    };
+    while let Some(chunk) = body.read().await? {
+        snapshot.feed(chunk, sink).map_err(|broken| broken.into_error(OPERATION, id))?;
+        sink.flush()?;
+    }
+    snapshot.end().map_err(|broken| broken.into_error(OPERATION, id))?;
+    Ok(snapshot.order.exit_code())
+}
+
+/// The extension `gap`: a 410 with the numbers of the events that are gone.
+fn gap_error(error: Box<Error>, id: &ExecId) -> Box<Error> {
+    match &*error {
+        Error::Http { status: 410, body, .. } => match json::read::<Gap>(body.as_bytes()) {
+            Ok(Gap { from, to }) => OutputFault::Lost { from, to }.into_error(OPERATION, id),
+            Err(_) => error,
+        },
+        _ => error,
+    }
+}
+
+/// Reads the array of events that is an exec's output up to now.
+struct SnapshotReader {
+    elements: Elements,
+    order: SequenceFilter,
+}
+
+impl SnapshotReader {
+    /// Gives the events that the next bytes complete to a sink.
+    fn feed(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut dyn OutputSink,
+    ) -> std::result::Result<(), OutputFault> {
+        let mut verdict = Ok(());
+        let Self { elements, order } = self;
+        let fed = elements.feed(chunk, &mut |element| {
+            if verdict.is_ok() {
+                verdict = order.accept(element, sink);
+            }
+        });
+        verdict?;
+        fed.map_err(|error| OutputFault::protocol(&error.to_string(), chunk))
+    }
+
+    /// Says whether the array was whole.
+    fn end(&self) -> std::result::Result<(), OutputFault> {
+        if self.elements.is_complete() {
+            return Ok(());
+        }
+        Err(OutputFault::protocol("the array of events is cut off", &[]))
+    }
+}

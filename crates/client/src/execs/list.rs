@@ -1,0 +1,63 @@
+//! The list of all execs.
+
+use sandpipe_protocol::ExecItem;
+use sandpipe_protocol::json::{FromJson, Problem, Value};
+
+use crate::agent::Agent;
+use crate::error::Result;
+use crate::http::request::Request;
+use crate::http::response::read_json;
+use crate::operation::Operation;
+
+/// What an event of the list's stream says; also the list by itself.
+#[derive(Debug)]
+pub struct ListEvent {
+    /// These are all execs, and not only those that are new or have changed.
+    pub is_snapshot: bool,
+    /// The newest first. One that is new is newer than all before.
+    pub execs: Vec<ExecItem>,
+    /// The ids of those that are gone.
+    pub removed: Vec<String>,
+}
+
+impl FromJson for ListEvent {
+    fn from_json(value: &Value<'_>) -> std::result::Result<Self, Problem> {
+        if value.find("changed")?.is_none() {
+            return Ok(Self {
+                is_snapshot: true,
+                execs: value.field("execs")?,
+                removed: Vec::new(),
+            });
+        }
+        let (execs, removed) = (value.field("changed")?, value.field("removed")?);
+        Ok(Self { is_snapshot: false, execs, removed })
+    }
+}
+
+/// All execs, newest first, long command lines short.
+///
+/// # Errors
+/// The agent can't be asked.
+pub(crate) async fn list(agent: &Agent) -> Result<Vec<ExecItem>> {
+    let operation = Operation::ListExecs;
+    let answer = agent.http.send(&Request::get(operation, "/api/v1/execs".to_owned())).await?;
+    read_json::<ListEvent>(operation, &answer).map(|list| list.execs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_list_or_changes() {
+        let is_snapshot = |text: &str| {
+            sandpipe_protocol::json::read::<ListEvent>(text.as_bytes())
+                .map(|event| event.is_snapshot)
+        };
+        assert_eq!(is_snapshot(r#"{"execs":[]}"#), Ok(true));
+        assert_eq!(is_snapshot(r#"{"changed":[],"removed":["x"]}"#), Ok(false));
+        for wrong in ["{}", r#"{"changed":[]}"#, r#"{"removed":[]}"#, "[]", "1"] {
+            assert!(is_snapshot(wrong).is_err(), "{wrong}");
+        }
+    }
+}

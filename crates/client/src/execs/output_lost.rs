@@ -1,0 +1,27 @@
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+
+use super::get::get_once;
+use crate::agent::Agent;
+use crate::error::Error;
+use crate::execs::id::ExecId;
+use crate::output::resume;
+
+/// Adds the exit code to an error of lost output, where the command has ended: the loss does not hide it. The
+/// agent is asked once.
+pub(super) fn with_exit_code<'a>(
+    mut error: Box<Error>,
+    agent: &'a Agent,
+    id: &'a ExecId,
+) -> LocalBoxFuture<'a, Box<Error>> {
+    // In a box: it would be compiled into each of its callers.
+    async move {
+        if let Error::OutputLost { exit_code, .. } = &mut *error
+            && let Ok(exec) = get_once(agent, id).await
+        {
+            *exit_code = resume::exit_code(&exec);
+        }
+        error
+    }
+    .boxed_local()
+}

@@ -1,0 +1,382 @@
+//! Reading the output of an exec over as many connections as it takes.
+
+use std::mem;
+use std::pin::pin;
+
+use futures_util::future::{Either, LocalBoxFuture, select};
+use sandpipe_protocol::ExecStdout;
+
+use super::get::get_once;
+use super::get_output;
+use super::output_lost::with_exit_code;
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::execs::id::ExecId;
+use crate::host_value::HostText;
+use crate::http::reconnect::Pause;
+use crate::http::request::Request;
+use crate::http::response::{Idle, ResponseBody};
+use crate::http::retry_policy::{FailedAttempt, is_retryable};
+use crate::operation::Operation;
+use crate::output::follower::{Follower, write_event};
+use crate::output::resume::{NextStep, Resume, StreamEnd};
+use crate::output::sink::{Discard, OutputSink};
+use crate::scope::{CancelScope, ScopedRequest};
+use crate::websocket::connection::Connection;
+use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
+
+const OPERATION: Operation = Operation::StreamOutput;
+
+/// Reads the output of one exec up to its exit code, over as many connections as it takes.
+#[derive(Debug)]
+pub struct OutputReader {
+    agent: Agent,
+    id: ExecId,
+    /// What it comes over, if not over streams.
+    connection: Option<Connection>,
+    follower: Follower,
+    resume: Resume,
+    /// There has been a connection.
+    connected: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Not connected.
+    Idle,
+    Open(ResponseBody),
+    Attached(Attached),
+    /// Complete; these events have still to be told.
+    Concluded(Vec<ExecStdout>),
+    /// To be told with the next read: events came before it.
+    Failed(Box<Error>),
+    Ended,
+}
+
+/// Connected by a WebSocket.
+#[derive(Debug)]
+struct Attached {
+    events: SocketOutput,
+    /// When it was connected, in milliseconds.
+    opened: f64,
+    request: ScopedRequest,
+}
+
+impl OutputReader {
+    /// Reads the events after `last_sequence`.
+    pub(crate) fn new(agent: Agent, id: ExecId, last_sequence: i64) -> Self {
+        let resume = Resume::new(agent.http.retry().backoff);
+        let follower = Follower::after(last_sequence);
+        let (connection, connected, state) = (None, false, State::Idle);
+        Self { agent, id, connection, follower, resume, connected, state }
+    }
+
+    /// The same, over a WebSocket where there can be one.
+    pub(crate) fn attached(
+        agent: Agent,
+        id: ExecId,
+        last_sequence: i64,
+        connection: Connection,
+    ) -> Self {
+        Self { connection: Some(connection), ..Self::new(agent, id, last_sequence) }
+    }
+
+    /// Reads all events, beginning with a connection that there is already.
+    pub(crate) fn of(agent: Agent, id: ExecId, output: Option<ResponseBody>) -> Self {
+        let connected = output.is_some();
+        let state = output.map_or(State::Idle, State::Open);
+        Self { connected, state, ..Self::new(agent, id, 0) }
+    }
+
+    /// Closes the connection; the next read goes on where this one was.
+    pub(crate) fn suspend(&mut self) {
+        if matches!(self.state, State::Open(_)) {
+            self.disconnect();
+        }
+    }
+
+    /// Goes on with the newest event and what follows, whatever came before.
+    fn skip_to_newest(&mut self) {
+        self.follower = Follower::after(-1);
+        self.state = State::Idle;
+    }
+
+    /// The exec whose output it is.
+    pub(crate) fn id(&self) -> &ExecId {
+        &self.id
+    }
+
+    /// The exit code, once it is known.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.follower.exit_code()
+    }
+
+    /// The events that the next chunk completes, at least one; None at the end.
+    ///
+    /// # Errors
+    /// As those of [`OutputReader::read_into`].
+    pub(crate) async fn read(&mut self) -> Result<Option<Vec<ExecStdout>>> {
+        let mut events = Vec::new();
+        Ok(self.read_into(&mut events).await?.then_some(events))
+    }
+
+    /// Gives the events that the next chunk completes, at least one, to a sink; false at the end.
+    ///
+    /// A read that is dropped before it is done loses what it was about to give.
+    ///
+    /// # Errors
+    /// The end comes after the exit code only: without it, what ended the output is an error. And those
+    /// of the sink.
+    pub(crate) async fn read_into(&mut self, sink: &mut dyn OutputSink) -> Result<bool> {
+        loop {
+            let before = self.follower.delivered();
+            let fed = match &mut self.state {
+                State::Ended => return Ok(false),
+                State::Failed(error) => {
+                    let error = error.clone();
+                    self.state = State::Ended;
+                    return Err(with_exit_code(error, &self.agent, &self.id).await);
+                }
+                State::Concluded(last) => {
+                    let last = mem::take(last);
+                    self.state = State::Ended;
+                    last.iter()
+                        .try_for_each(|event| write_event(event, sink))
+                        .map_err(|broken| broken.into_error(OPERATION, &self.id))?;
+                    sink.flush()?;
+                    return Ok(true);
+                }
+                State::Idle => {
+                    if let Some(attached) = self.attach().await? {
+                        self.connected = true;
+                        self.state = State::Attached(attached);
+                        continue;
+                    }
+                    let path = self.id.stream_path(self.follower.last_sequence());
+                    let request = Request::stream(OPERATION, path);
+                    match self.agent.http.open(&request).await {
+                        Ok(body) => {
+                            self.connected = true;
+                            self.state = State::Open(body);
+                        }
+                        Err(error) => {
+                            let refused = error.status().is_some();
+                            let ending =
+                                if refused { StreamEnd::Refused } else { StreamEnd::Broken };
+                            self.after_disconnect(ending, Some(error)).await?;
+                        }
+                    }
+                    continue;
+                }
+                State::Open(body) => match body.read_unless_idle().await {
+                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, sink),
+                    Ok(Ok(None)) => {
+                        self.after_disconnect(StreamEnd::Clean, None).await?;
+                        continue;
+                    }
+                    Ok(Err(error)) => {
+                        self.after_disconnect(StreamEnd::Broken, Some(error)).await?;
+                        continue;
+                    }
+                    // It may be dead, it may be idle: another one tells.
+                    Err(Idle) => {
+                        self.disconnect();
+                        continue;
+                    }
+                },
+                State::Attached(Attached { events, request, .. }) => {
+                    let arrived = match select(pin!(events.next()), pin!(request.closed())).await {
+                        Either::Left((arrived, _)) => arrived,
+                        Either::Right(_) => return Err(Error::Closed.into()),
+                    };
+                    let Some(arrived) = arrived else {
+                        match events.end() {
+                            SocketEnd::Overflow => self.disconnect(),
+                            SocketEnd::Clean => {
+                                self.after_disconnect(StreamEnd::Clean, None).await?;
+                            }
+                            SocketEnd::Broken => {
+                                self.after_disconnect(StreamEnd::Broken, None).await?;
+                            }
+                        }
+                        continue;
+                    };
+                    arrived
+                        .into_iter()
+                        .try_for_each(|event| self.follower.feed_event(&event?, sink))
+                }
+            };
+            if let Err(broken) = fed {
+                self.state = State::Failed(broken.into_error(OPERATION, &self.id));
+            } else if self.exit_code().is_some()
+                && let State::Open(body) = mem::replace(&mut self.state, State::Ended)
+            {
+                body.finish();
+            }
+            if self.follower.delivered() > before {
+                self.resume.on_events();
+                sink.flush()?;
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Gives the events that the next chunk completes, at least one, to a sink; false at the end, which comes after the
+    /// exit code only: without it, what ended the output is an error.
+    pub fn read_batch<'a>(
+        &'a mut self,
+        sink: &'a mut dyn OutputSink,
+    ) -> LocalBoxFuture<'a, Result<bool>> {
+        Box::pin(self.read_into(sink))
+    }
+
+    /// All that the reading has under way.
+    #[must_use]
+    pub fn scope(&self) -> &CancelScope {
+        &self.agent.http.scope
+    }
+
+    /// Reads up to the exit code and keeps nothing: what the agent has lost meanwhile does not matter.
+    pub(crate) async fn drain(&mut self) -> Result<()> {
+        loop {
+            match self.read_into(&mut Discard).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => match *error {
+                    Error::OutputLost { .. } => self.skip_to_newest(),
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Connects by a WebSocket, where the connection has one.
+    async fn attach(&self) -> Result<Option<Attached>> {
+        let Some(connection) = &self.connection else {
+            return Ok(None);
+        };
+        let request = self.agent.http.scope.enter()?;
+        let last = self.follower.last_sequence();
+        let opening = pin!(connection.open(&self.agent, &self.id, last));
+        let events = match select(opening, pin!(request.closed())).await {
+            Either::Left((events, _)) => events,
+            Either::Right(_) => return Err(Error::Closed.into()),
+        };
+        let opened = self.agent.http.host().now_ms();
+        Ok(events.map(|events| Attached { events, opened, request }))
+    }
+
+    /// After a connection that ended without an exit code: makes ready for the next one, or sets the
+    /// exit code, or fails.
+    async fn after_disconnect(
+        &mut self,
+        ending: StreamEnd,
+        error: Option<Box<Error>>,
+    ) -> Result<()> {
+        let lasted_ms = match &self.state {
+            State::Open(body) => Some(body.age_ms()),
+            State::Attached(attached) => Some(self.agent.http.host().now_ms() - attached.opened),
+            _ => None,
+        };
+        self.disconnect();
+        let mut error = self.check(error)?;
+        let retry_after = error.as_deref().and_then(Error::retry_after_ms);
+        let mut next = self.resume.on_end(ending, lasted_ms, self.agent.http.random(), retry_after);
+        loop {
+            match next {
+                NextStep::Connect => return Ok(()),
+                NextStep::Done(exit_code) => {
+                    let last = self.conclude(exit_code, error).await?;
+                    self.state = State::Concluded(last);
+                    return Ok(());
+                }
+                NextStep::Missing | NextStep::GiveUp => return Err(self.exit_code_missing(error)),
+                NextStep::Ask(pause) => {
+                    self.pause(pause, error.as_deref()).await?;
+                    match get_once(&self.agent, &self.id).await {
+                        Ok(exec) => next = self.resume.on_status(&exec),
+                        Err(unasked) => {
+                            error = self.check(Some(unasked))?;
+                            let retry_after = error.as_deref().and_then(Error::retry_after_ms);
+                            next =
+                                self.resume.on_status_error(self.agent.http.random(), retry_after);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets an error pass that another attempt may mend.
+    fn check(&mut self, error: Option<Box<Error>>) -> Result<Option<Box<Error>>> {
+        let Some(error) = error else {
+            return Ok(None);
+        };
+        // Where an agent is known to be, a page is trouble on the way to it, whatever its status.
+        let is_page = match *error {
+            Error::Protocol { .. } => self.connected || self.agent.is_known(),
+            Error::Http { message: None, .. } => self.connected,
+            _ => false,
+        };
+        if is_page || is_retryable(&error) {
+            return Ok(Some(error));
+        }
+        self.state = State::Ended;
+        // A gone exec, a refused token: what becomes of the command can't be seen any more.
+        let outcome_unknown = self.connected && error.is_answer();
+        Err(if outcome_unknown { self.exit_code_missing(Some(error)) } else { error })
+    }
+
+    /// The pause before the next attempt. The caller's functions have their say.
+    async fn pause(&mut self, pause: Pause, error: Option<&Error>) -> Result<()> {
+        let Pause { attempt, delay_ms } = pause;
+        let ended = self.exit_code_missing(None);
+        let error = error.unwrap_or(&ended);
+        let failed = FailedAttempt { operation: OPERATION, attempt, error, delay_ms };
+        match self.agent.http.retry().decide(&failed, true).await {
+            Ok(Some(delay_ms)) if delay_ms > 0.0 => self.agent.http.pause(delay_ms).await,
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(self.exit_code_missing(Some(error.clone().into()))),
+            // The agent asks for a longer pause than is allowed.
+            Err(refusal) if refusal.is_answer() => Err(self.exit_code_missing(Some(refusal))),
+            Err(thrown) => Err(thrown),
+        }
+    }
+
+    /// The rest of the output of an exec that has ended, where the streams bring no more: a snapshot
+    /// shows that it is whole. `cause` is what the last stream ended by.
+    async fn conclude(
+        &mut self,
+        exit_code: Option<i32>,
+        cause: Option<Box<Error>>,
+    ) -> Result<Vec<ExecStdout>> {
+        let mut rest: Vec<ExecStdout> = Vec::new();
+        let last = self.follower.last_sequence();
+        match get_output::read(&self.agent, &self.id, last, &mut rest).await {
+            Ok(told) => {
+                let exit_code = told.or(exit_code).ok_or_else(|| self.exit_code_missing(cause))?;
+                rest.extend(self.follower.conclude(&rest, exit_code));
+                Ok(rest)
+            }
+            Err(error) => Err(match *error {
+                Error::Closed => error,
+                Error::OutputLost { .. } => with_exit_code(error, &self.agent, &self.id).await,
+                _ => self.exit_code_missing(cause.or(Some(error))),
+            }),
+        }
+    }
+
+    fn disconnect(&mut self) {
+        self.state = State::Idle;
+        self.follower.disconnected();
+    }
+
+    pub(crate) fn exit_code_missing(&self, cause: Option<Box<Error>>) -> Box<Error> {
+        Box::new(Error::ExitCodeMissing {
+            exec_id: self.id.as_str().to_owned(),
+            output: HostText::default(),
+            cause,
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! Signals for an exec's process group: by the extension, or by `kill` as another exec.
+
+use std::cell::OnceCell;
+
+use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
+
+use super::get::get;
+use super::internal_exec::run_internal;
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::execs::id::ExecId;
+use crate::features::Feature;
+use crate::http::request::Request;
+use crate::operation::Operation;
+
+const OPERATION: Operation = Operation::SignalExec;
+
+/// Sends a signal to an exec's whole process group.
+///
+/// # Errors
+/// The agent refused it, or could not be asked.
+pub(crate) async fn kill(agent: &Agent, id: &ExecId, signal: &str) -> Result<()> {
+    match ProcessGroup::new(id).signal(agent, signal).await? {
+        SignalResult::Signalled => Ok(()),
+        SignalResult::Gone(refusal) => Err(refusal),
+    }
+}
+
+/// What became of a signal.
+#[derive(Debug)]
+pub(crate) enum SignalResult {
+    Signalled,
+    /// No process of the group is left; this is how the agent says so.
+    Gone(Box<Error>),
+}
+
+/// A process group to be signalled.
+#[derive(Debug)]
+pub(crate) struct ProcessGroup {
+    id: ExecId,
+    /// Found with the first signal, which nothing comes before that could hold it up.
+    way: OnceCell<SignalMethod>,
+}
+
+#[derive(Debug)]
+enum SignalMethod {
+    /// The extension: the agent knows the group, also when its leader has ended.
+    Extension,
+    /// `kill` as another exec, for an agent without it: the group has the number of the leader.
+    Kill { pid: u32, status: ExecStatus },
+}
+
+impl ProcessGroup {
+    /// The group of an exec.
+    pub(crate) fn new(id: &ExecId) -> Self {
+        Self { id: id.clone(), way: OnceCell::new() }
+    }
+
+    async fn way(&self, agent: &Agent) -> Result<&SignalMethod> {
+        if let Some(way) = self.way.get() {
+            return Ok(way);
+        }
+        let way = if agent.offers(Feature::Signal).await? {
+            SignalMethod::Extension
+        } else {
+            let ExecItem { pid, status, .. } = get(agent, &self.id).await?;
+            SignalMethod::Kill { pid, status }
+        };
+        Ok(self.way.get_or_init(|| way))
+    }
+
+    /// Whether the exec has not been started: its output has no end then.
+    pub(crate) async fn never_ran(&self, agent: &Agent) -> Result<bool> {
+        let status = match self.way(agent).await? {
+            SignalMethod::Extension => get(agent, &self.id).await?.status,
+            SignalMethod::Kill { status, .. } => status.clone(),
+        };
+        Ok(status == ExecStatus::Created)
+    }
+
+    /// The pauses between two looks at whether it is gone, in milliseconds: the first, the longest.
+    pub(crate) fn poll_pauses(&self) -> (f64, f64) {
+        match self.way.get() {
+            Some(SignalMethod::Extension) => (5.0, 250.0),
+            Some(SignalMethod::Kill { .. }) | None => (20.0, 1000.0),
+        }
+    }
+
+    /// Sends a signal once; `0` only asks whether the group is there.
+    pub(crate) async fn signal(&self, agent: &Agent, signal: &str) -> Result<SignalResult> {
+        match self.try_signal(agent, signal).await {
+            Ok(()) => Ok(SignalResult::Signalled),
+            Err(error) => match error.status() {
+                Some(404 | 409) => Ok(SignalResult::Gone(error)),
+                _ => Err(error),
+            },
+        }
+    }
+
+    async fn try_signal(&self, agent: &Agent, signal: &str) -> Result<()> {
+        match self.way(agent).await.map_err(|error| error.with_operation(OPERATION))? {
+            SignalMethod::Extension => {
+                let body = SignalRequest { signal: signal.to_owned() };
+                let request = Request::post(OPERATION, self.id.path("/signal"), &body);
+                agent.http.send_once(&request).await.map(drop)
+            }
+            SignalMethod::Kill { pid, status } => self.kill(agent, *pid, status, signal).await,
+        }
+    }
+
+    async fn kill(&self, agent: &Agent, pid: u32, status: &ExecStatus, signal: &str) -> Result<()> {
+        // Once the leader has been reaped its number may be another's. A group that was found while
+        // the leader lived is signalled for the moment that a stop takes.
+        let ended = matches!(status, ExecStatus::Exited | ExecStatus::Stopped);
+        if pid == 0 || ended {
+            return Err(self.gone());
+        }
+        // POSIX, kill: a negative process id is that of a group. Behind a signal it is no option; not every
+        // shell takes `--` there.
+        // A process that is stopped acts upon SIGTERM only when it goes on.
+        let script = r#"kill "-$1" "-$2" || exit 1
+            [ "$1" != TERM ] || kill -CONT "-$2" 2>/dev/null || :"#;
+        let signal = signal.strip_prefix("SIG").unwrap_or(signal);
+        let request = CreateExecRequest {
+            command: "sh".to_owned(),
+            args: ["-c", script, "sh", signal, &pid.to_string()].map(str::to_owned).into(),
+            interactive: Some(false),
+            ..CreateExecRequest::default()
+        };
+        let (exit_code, output) =
+            run_internal(agent, &request).await.map_err(|error| match *error {
+                // Whether `kill` has run is as open as with a signal whose answer is lost.
+                Error::CreateUnknown { cause, .. } if cause.is_ambiguous() => {
+                    cause.with_operation(OPERATION)
+                }
+                Error::Http { status: 401 | 403, .. } => error.with_operation(OPERATION),
+                _ => self.not_delivered(&error),
+            })?;
+        match exit_code {
+            Some(0) => Ok(()),
+            // ESRCH, in the words of every system.
+            Some(1) if output.contains("No such process") => Err(self.gone()),
+            _ => Err(self.not_delivered(&output.trim())),
+        }
+    }
+
+    pub(crate) fn gone(&self) -> Box<Error> {
+        let message = format!("no process of exec {} is left", self.id.as_str());
+        Box::new(Error::Http {
+            operation: OPERATION,
+            status: 409,
+            body: message.clone(),
+            message: Some(message),
+            retry_after_ms: None,
+            max_delay_ms: None,
+        })
+    }
+
+    fn not_delivered(&self, reason: &impl std::fmt::Display) -> Box<Error> {
+        Box::new(Error::Protocol {
+            operation: OPERATION,
+            problem: format!("`kill` for exec {} failed: {reason}", self.id.as_str()),
+            excerpt: String::new(),
+        })
+    }
+}

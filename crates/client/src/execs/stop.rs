@@ -1,0 +1,206 @@
+//! Stopping a command: what the ladder decides is carried out here.
+
+use std::cell::Cell;
+use std::future::{Future, pending};
+use std::pin::{Pin, pin};
+
+use futures_util::future::{Either, select};
+
+use super::signal::{ProcessGroup, SignalResult};
+use super::stop_requests::StopRequests;
+use crate::agent::Agent;
+use crate::error::{Error, NotStopped, Result};
+use crate::execs::ladder::{Ladder, Rung, Trigger};
+use crate::operation::Operation;
+
+/// How long a killed group may take to be gone, in milliseconds. Only the system itself can hold a
+/// process up then.
+pub(crate) const KILL_TIMEOUT_MS: f64 = 10_000.0;
+
+/// What became of a stop.
+#[derive(Debug)]
+pub(crate) struct StopOutcome {
+    /// It took SIGKILL.
+    pub(crate) forced: bool,
+    /// Why processes may be left, if so.
+    pub(crate) unstopped: Option<NotStopped>,
+    /// There was nothing to stop: it has not been started.
+    pub(crate) never_ran: bool,
+}
+
+/// Stops a process group and waits until no process of it is left, and until its output has `ended`:
+/// that is read on all the while, so that the last words of a process that tidies up are not lost.
+///
+/// A further one of the `requests` forces.
+pub(crate) async fn stop(
+    agent: &Agent,
+    target: &ProcessGroup,
+    first: Trigger,
+    grace_ms: f64,
+    requests: &mut StopRequests,
+    mut ended: Pin<&mut dyn Future<Output = ()>>,
+) -> StopOutcome {
+    let outcome = {
+        let escalating = pin!(escalate(agent, target, first, grace_ms, requests));
+        match select(escalating, ended.as_mut()).await {
+            Either::Left((outcome, _)) => outcome,
+            Either::Right(((), escalating)) => return escalating.await,
+        }
+    };
+    if outcome.unstopped.is_some() {
+        return outcome;
+    }
+    // A group that is gone writes no more; what it wrote is still to be read.
+    let never_ran = pin!(async {
+        if !matches!(target.never_ran(agent).await, Ok(true)) {
+            pending::<()>().await;
+        }
+    });
+    match select(ended, never_ran).await {
+        Either::Left(_) => outcome,
+        Either::Right(_) => StopOutcome { never_ran: true, ..outcome },
+    }
+}
+
+async fn escalate(
+    agent: &Agent,
+    target: &ProcessGroup,
+    first: Trigger,
+    grace_ms: f64,
+    requests: &mut StopRequests,
+) -> StopOutcome {
+    let mut ladder = Ladder::default();
+    let mut next = ladder.advance(first);
+    let mut outcome = StopOutcome { forced: false, unstopped: None, never_ran: false };
+    let mut gone = pin!(wait_until_gone(agent, target));
+    while let Some(rung) = next {
+        let failed = Cell::new(None);
+        let delivering = pin!(deliver(agent, target, rung, &failed));
+        let mut pushing = pin!(next_trigger(agent, rung, grace_ms, requests));
+        let delivered = {
+            // Its answer may be lost, and the group be gone.
+            let gone_without_answer = pin!(async {
+                agent.http.pause(target.poll_pauses().1).await?;
+                gone.as_mut().await
+            });
+            match select(delivering, select(gone_without_answer, pushing.as_mut())).await {
+                Either::Left((delivered, _)) => delivered,
+                Either::Right((Either::Left((Ok(()), _)), _)) => {
+                    return StopOutcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
+                }
+                Either::Right((Either::Left((Err(error), _)), _)) => {
+                    return StopOutcome {
+                        unstopped: Some(NotStopped::Undelivered(error)),
+                        ..outcome
+                    };
+                }
+                Either::Right((Either::Right((trigger, _)), _)) => {
+                    if rung == Rung::Kill {
+                        let error = failed.take().unwrap_or_else(|| unconfirmed(agent));
+                        outcome.unstopped = Some(NotStopped::Undelivered(error));
+                    }
+                    next = ladder.advance(trigger);
+                    continue;
+                }
+            }
+        };
+        match delivered {
+            Ok(SignalResult::Gone(_)) => return StopOutcome { unstopped: None, ..outcome },
+            Ok(SignalResult::Signalled) => {
+                outcome = StopOutcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
+            }
+            Err(error) => {
+                // Who may not send the one may not send the other.
+                let refused = matches!(error.status(), Some(401 | 403));
+                outcome.unstopped = Some(NotStopped::Undelivered(error));
+                if refused || rung == Rung::Kill {
+                    return outcome;
+                }
+            }
+        }
+        // Also where SIGTERM could not be delivered: it may have been, and its answer lost.
+        match select(gone.as_mut(), pushing).await {
+            Either::Left((Ok(()), _)) => return StopOutcome { unstopped: None, ..outcome },
+            Either::Left((Err(error), _)) => {
+                return StopOutcome { unstopped: Some(NotStopped::Undelivered(error)), ..outcome };
+            }
+            Either::Right((trigger, _)) => next = ladder.advance(trigger),
+        }
+    }
+    let unstopped = outcome.unstopped.unwrap_or(NotStopped::StillThere);
+    StopOutcome { unstopped: Some(unstopped), ..outcome }
+}
+
+/// Delivers the signal of a rung. SIGKILL can be sent as often as it takes; SIGTERM is repeated only
+/// where it can't have arrived, for a program may take a second one for something else. Keeps how the
+/// newest attempt has `failed`.
+async fn deliver(
+    agent: &Agent,
+    target: &ProcessGroup,
+    rung: Rung,
+    failed: &Cell<Option<Box<Error>>>,
+) -> Result<SignalResult> {
+    let mut may_have_arrived = false;
+    let attempt = async || {
+        let sent = target.signal(agent, rung.signal()).await;
+        if let Err(error) = &sent {
+            may_have_arrived |= error.is_ambiguous();
+            failed.set(Some(error.clone()));
+        }
+        sent
+    };
+    let may_repeat =
+        |error: &Error| rung == Rung::Kill || error.is_never_sent() || error.status() == Some(429);
+    match agent.http.repeat_while(Operation::SignalExec, may_repeat, attempt).await {
+        // It was the attempt before that ended it.
+        Ok(SignalResult::Gone(_)) if may_have_arrived => Ok(SignalResult::Signalled),
+        sent => sent,
+    }
+}
+
+/// The error of a SIGKILL of which nothing is known.
+fn unconfirmed(agent: &Agent) -> Box<Error> {
+    let reason = "SIGKILL was not confirmed within 10 s";
+    Box::new(Error::Network {
+        operation: Operation::SignalExec,
+        url: agent.http.url().to_owned(),
+        reason: reason.to_owned(),
+        cause: None,
+        never_sent: false,
+    })
+}
+
+/// Waits for what moves one up from a rung.
+pub(crate) async fn next_trigger(
+    agent: &Agent,
+    rung: Rung,
+    grace_ms: f64,
+    requests: &mut StopRequests,
+) -> Trigger {
+    let host = agent.http.host();
+    match rung {
+        Rung::Terminate => match select(pin!(requests.next()), host.sleep(grace_ms)).await {
+            Either::Left((request, _)) => request.trigger,
+            Either::Right(_) => Trigger::GraceOver,
+        },
+        Rung::Kill => {
+            host.sleep(KILL_TIMEOUT_MS).await;
+            Trigger::GraceOver
+        }
+    }
+}
+
+/// Looks until no process of the group is left. No event tells of it.
+async fn wait_until_gone(agent: &Agent, target: &ProcessGroup) -> Result<()> {
+    let (mut pause, longest) = target.poll_pauses();
+    loop {
+        match target.signal(agent, "0").await {
+            Ok(SignalResult::Gone(_)) => return Ok(()),
+            Err(error) if error.is_closed() => return Err(error),
+            // The ladder's own patience bounds how often.
+            Ok(SignalResult::Signalled) | Err(_) => {}
+        }
+        agent.http.pause(pause).await?;
+        pause = (pause * 2.0).min(longest);
+    }
+}

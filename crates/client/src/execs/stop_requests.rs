@@ -1,0 +1,115 @@
+use std::fmt;
+use std::future::pending;
+use std::pin::pin;
+
+use crate::abort::AbortSignal;
+use crate::host::Host;
+use crate::host_value::HostValue;
+use futures_util::future::{Either, LocalBoxFuture, select};
+
+use crate::error::{Error, StopReason, Stopped};
+use crate::execs::ladder::Trigger;
+use crate::host_value::HostText;
+
+/// What may ask for a command to be stopped: each at most once.
+#[derive(Default)]
+pub(crate) struct StopRequests {
+    signal: Option<AbortSignal>,
+    force: Option<AbortSignal>,
+    timeout_ms: f64,
+    /// Over when the command has taken so long.
+    deadline: Option<LocalBoxFuture<'static, ()>>,
+}
+
+/// A request to stop.
+#[derive(Clone, Debug)]
+pub(crate) struct StopRequest {
+    pub(crate) why: StopReason,
+    pub(crate) trigger: Trigger,
+}
+
+impl StopRequests {
+    /// What asks for a stop when a signal is aborted, or `timeout_ms` from now on are over.
+    pub(crate) fn new(
+        signal: Option<AbortSignal>,
+        force: Option<AbortSignal>,
+        timeout_ms: Option<f64>,
+        host: &dyn Host,
+    ) -> Self {
+        let deadline = timeout_ms.map(|timeout_ms| host.sleep(timeout_ms));
+        Self { signal, force, timeout_ms: timeout_ms.unwrap_or_default(), deadline }
+    }
+
+    /// The request that had been made before anything began.
+    pub(crate) fn already_requested(&self) -> Option<StopRequest> {
+        let aborted = |signal: &Option<AbortSignal>| signal.clone().filter(AbortSignal::is_aborted);
+        let force = aborted(&self.force).map(|force| StopRequest::force(force.reason()));
+        force
+            .or_else(|| aborted(&self.signal).map(|signal| StopRequest::interrupt(signal.reason())))
+    }
+
+    /// Waits for the next request.
+    pub(crate) async fn next(&mut self) -> StopRequest {
+        let Self { signal, force, timeout_ms, deadline } = self;
+        let (signal, force) = (pin!(next_abort(signal)), pin!(next_abort(force)));
+        let deadline = pin!(next_deadline(deadline));
+        match select(select(force, signal), deadline).await {
+            Either::Left((Either::Left((reason, _)), _)) => StopRequest::force(reason),
+            Either::Left((Either::Right((reason, _)), _)) => StopRequest::interrupt(reason),
+            Either::Right(_) => {
+                let why = StopReason::TimedOut { milliseconds: *timeout_ms };
+                StopRequest { why, trigger: Trigger::Stop }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for StopRequests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StopRequests").field("signal", &self.signal).finish_non_exhaustive()
+    }
+}
+
+impl StopRequest {
+    fn interrupt(reason: Option<HostValue>) -> Self {
+        Self { why: StopReason::Interrupted { reason }, trigger: Trigger::Stop }
+    }
+
+    fn force(reason: Option<HostValue>) -> Self {
+        Self { why: StopReason::Interrupted { reason }, trigger: Trigger::Force }
+    }
+
+    /// The error of what was to be stopped before it had begun.
+    pub(crate) fn not_started(self) -> Box<Error> {
+        Box::new(Error::Stopped(Stopped {
+            exec_id: None,
+            why: self.why,
+            output: HostText::default(),
+            forced: false,
+            unstopped: None,
+            incomplete: None,
+        }))
+    }
+
+    /// Its input could not be delivered.
+    pub(crate) fn input_lost(error: Box<Error>) -> Self {
+        Self { why: StopReason::InputLost { error }, trigger: Trigger::Stop }
+    }
+}
+
+async fn next_abort(place: &mut Option<AbortSignal>) -> Option<HostValue> {
+    let Some(signal) = place else {
+        return pending().await;
+    };
+    let reason = signal.aborted().await;
+    *place = None;
+    reason
+}
+
+async fn next_deadline(place: &mut Option<LocalBoxFuture<'static, ()>>) {
+    let Some(deadline) = place else {
+        return pending().await;
+    };
+    deadline.await;
+    *place = None;
+}

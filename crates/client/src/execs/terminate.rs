@@ -1,0 +1,71 @@
+//! Stopping an exec.
+
+use std::pin::pin;
+
+use super::id::ExecId;
+use super::ladder::Trigger;
+use super::output_reader::OutputReader;
+use super::signal::ProcessGroup;
+use super::stop::stop;
+use super::stop_requests::StopRequests;
+use crate::abort::AbortSignal;
+use crate::agent::Agent;
+use crate::error::{Error, NotStopped, Result};
+
+/// How to stop an exec.
+#[derive(Clone, Debug)]
+pub struct TerminateOptions {
+    /// How long it may take to end after SIGTERM, in milliseconds.
+    pub grace_ms: f64,
+    /// Aborted: it is killed.
+    pub force_signal: Option<AbortSignal>,
+}
+
+/// How an exec ended that was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminated {
+    /// What it ended with.
+    pub exit_code: i32,
+    /// It took SIGKILL.
+    pub forced: bool,
+}
+
+/// Stops an exec's process group and waits until it is gone.
+///
+/// # Errors
+/// Processes of it may be left, or its exit code is not known.
+pub(crate) async fn terminate(
+    agent: &Agent,
+    id: &ExecId,
+    TerminateOptions { grace_ms, force_signal }: TerminateOptions,
+) -> Result<Terminated> {
+    let requests = &mut StopRequests::new(None, force_signal, None, &**agent.http.host());
+    let target = ProcessGroup::new(id);
+    // The newest event and what follows: the exit code is in the last one.
+    let mut reader = OutputReader::new(agent.clone(), id.clone(), -1);
+    let mut drained = Ok(());
+    let first = requests.already_requested().map_or(Trigger::Stop, |request| request.trigger);
+    let outcome = {
+        let ended = pin!(async { drained = reader.drain().await });
+        stop(agent, &target, first, grace_ms, requests, ended).await
+    };
+    match outcome.unstopped {
+        Some(NotStopped::Undelivered(error)) => return Err(error),
+        Some(NotStopped::StillThere) => {
+            return Err(Error::StillThere(id.as_str().to_owned()).into());
+        }
+        None if outcome.never_ran => return Err(target.gone()),
+        None => {}
+    }
+    if let Err(lost) = drained {
+        if !matches!(*lost, Error::ExitCodeMissing { .. }) {
+            return Err(lost);
+        }
+        // The agent may have been away for longer than a stream is asked for. It is there again: it said
+        // that nothing is left.
+        reader = OutputReader::new(agent.clone(), id.clone(), -1);
+        reader.drain().await.map_err(|_| lost)?;
+    }
+    let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
+    Ok(Terminated { exit_code, forced: outcome.forced })
+}

@@ -1,0 +1,33 @@
+//! What reads bytes that came from elsewhere, for the fuzz targets.
+
+pub use crate::background::fuzz::*;
+pub use crate::execs::fuzz::*;
+pub use crate::sessions::fuzz::*;
+pub use crate::websocket::fuzz::*;
+
+use crate::execs::id::ExecId;
+use crate::http::request::MediaType;
+use crate::http::response::{error_of_status, is_media_type, read_json};
+use crate::operation::Operation;
+
+/// The message of the error that an answer with this status and body stands for.
+#[must_use]
+pub fn refusal_message(status: u16, body: &[u8]) -> String {
+    let body = String::from_utf8_lossy(body).into_owned();
+    error_of_status(Operation::GetExec, status, body, None).to_string()
+}
+
+/// The path of the exec that an answer tells of, or the message of the error.
+///
+/// # Errors
+/// It is no exec, or one whose id can't be used.
+pub fn created_path(body: &[u8]) -> Result<String, String> {
+    let exec = read_json(Operation::CreateExec, body).and_then(ExecId::of);
+    exec.map(|id| id.stream_path(0)).map_err(|error| error.to_string())
+}
+
+/// Whether a `Content-Type` names event streams.
+#[must_use]
+pub fn is_event_stream(content_type: &str) -> bool {
+    is_media_type(content_type, MediaType::EventStream.name())
+}

@@ -1,0 +1,160 @@
+//! The HTTP client of one agent.
+
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+
+use super::request::{MediaType, Request};
+use super::response::{
+    Exchange, IDLE_TIMEOUT_MS, ResponseBody, error_of_status, excerpt, is_media_type,
+    retry_after_ms,
+};
+use super::retry_policy::RetryPolicy;
+use crate::error::{Error, Result};
+use crate::host::{Host, HttpRequest};
+use crate::scope::CancelScope;
+
+/// The most that is read of an answer with an error: it may be any server's.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// The HTTP client of one agent. Clones share their state.
+#[derive(Clone, Debug)]
+pub struct HttpClient {
+    shared: Rc<Shared>,
+    /// All that it has under way.
+    pub scope: CancelScope,
+}
+
+/// What does not change about an agent.
+#[derive(Debug)]
+struct Shared {
+    host: Rc<dyn Host>,
+    url: Rc<str>,
+    socket_query: Option<String>,
+    retry: RetryPolicy,
+}
+
+impl HttpClient {
+    /// A client of the agent at `url`, which has no slash at its end.
+    ///
+    /// `socket_query` is what a WebSocket's address carries in place of headers; None where it can't say all that a
+    /// request does, or where there are no WebSockets.
+    #[must_use]
+    pub fn new(
+        host: Rc<dyn Host>,
+        url: &str,
+        socket_query: Option<String>,
+        retry: RetryPolicy,
+    ) -> Self {
+        let shared = Shared { host, url: url.into(), socket_query, retry };
+        Self { shared: Rc::new(shared), scope: CancelScope::default() }
+    }
+
+    /// The same client for something that can be closed by itself.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { shared: self.shared.clone(), scope: self.scope.child() }
+    }
+
+    /// The same client for what is still to be done when all else has been closed.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self { shared: self.shared.clone(), scope: CancelScope::default() }
+    }
+
+    /// What it is given by its surroundings.
+    #[must_use]
+    pub fn host(&self) -> &Rc<dyn Host> {
+        &self.shared.host
+    }
+
+    /// The agent's address.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.shared.url
+    }
+
+    /// When a request is made again.
+    #[must_use]
+    pub fn retry(&self) -> &RetryPolicy {
+        &self.shared.retry
+    }
+
+    /// A random number from 0 to 1, without 1.
+    #[must_use]
+    pub fn random(&self) -> f64 {
+        let [a, b, c, d, ..] = self.host().random_bytes();
+        f64::from(u32::from_ne_bytes([a, b, c, d])) / 2_f64.powi(32)
+    }
+
+    /// Whether this, or what it is a child of, has been closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.scope.is_closed()
+    }
+
+    /// The address of a WebSocket of the agent's, if a WebSocket can say all that a request does. The
+    /// path has a query.
+    #[must_use]
+    pub fn socket_address(&self, path: &str) -> Option<String> {
+        let query = self.shared.socket_query.as_ref()?;
+        // "http" is the beginning of "https", too.
+        let rest = self.url().strip_prefix("http")?;
+        Some(format!("ws{rest}{path}{query}"))
+    }
+
+    /// Makes a request once and leaves the answer's body to be read.
+    ///
+    /// # Errors
+    /// No answer, one with another status than 2xx, or one of another kind than was asked for.
+    pub async fn open(&self, request: &Request) -> Result<ResponseBody> {
+        let Shared { host, url, .. } = &*self.shared;
+        let operation = request.operation;
+        let exchange = Exchange {
+            host: host.clone(),
+            url: url.clone(),
+            operation,
+            request: self.scope.enter()?,
+        };
+        let answer = host.send(HttpRequest {
+            method: request.method,
+            url: format!("{url}{}", request.path),
+            accept: request.accept.header(),
+            idempotency_key: request.idempotency_key.clone(),
+            body: request.body.clone(),
+            cancel: exchange.request.signal().clone(),
+        });
+        let timeout_ms = if request.may_wait { f64::INFINITY } else { IDLE_TIMEOUT_MS };
+        let timeout = host.sleep(timeout_ms);
+        let answer = match select(answer, timeout).await {
+            Either::Left((answer, _)) => answer.map_err(|none| exchange.no_answer(none))?,
+            Either::Right(_) => return Err(exchange.cut_off("no answer within 45 s")),
+        };
+        let mut body = ResponseBody::new(exchange, answer.body);
+        if !(200..300).contains(&answer.status) {
+            let text = body.read_up_to(MAX_ERROR_BODY).await?;
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let retry_after = answer.retry_after.and_then(|value| retry_after_ms(&value, &**host));
+            return Err(error_of_status(operation, answer.status, text, retry_after));
+        }
+        let content_type = answer.content_type.as_deref();
+        let is_of_type = |media_type: &&MediaType| {
+            content_type.is_some_and(|told| is_media_type(told, media_type.name()))
+        };
+        if let Some(media_type) = request.accept.media_types().iter().find(is_of_type) {
+            body.media_type = *media_type;
+            return Ok(body);
+        }
+        let beginning = body.read().await?.map(excerpt).unwrap_or_default();
+        Err(Error::Protocol {
+            operation,
+            problem: format!(
+                "the answer from {url} is {}, not {}: {beginning}",
+                content_type.unwrap_or("of no stated type"),
+                request.accept.header(),
+            ),
+            excerpt: beginning,
+        }
+        .into())
+    }
+}

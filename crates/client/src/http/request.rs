@@ -1,0 +1,110 @@
+//! What is wanted of an agent, without I/O.
+
+use sandpipe_protocol::json::{self, ToJson};
+
+use crate::host::Method;
+use crate::operation::Operation;
+
+/// The kinds of bodies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaType {
+    /// A JSON value.
+    Json,
+    /// Server-Sent Events.
+    EventStream,
+}
+
+impl MediaType {
+    /// As the header `Content-Type` has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::EventStream => "text/event-stream",
+        }
+    }
+}
+
+/// The kind of body that an answer is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accept {
+    /// A JSON value.
+    Json,
+    /// Server-Sent Events.
+    EventStream,
+    /// The latter where the agent gives one for this.
+    JsonOrEventStream,
+}
+
+impl Accept {
+    /// The media types, without parameters.
+    #[must_use]
+    pub fn media_types(self) -> &'static [MediaType] {
+        match self {
+            Self::Json => &[MediaType::Json],
+            Self::EventStream => &[MediaType::EventStream],
+            Self::JsonOrEventStream => &[MediaType::EventStream, MediaType::Json],
+        }
+    }
+
+    /// The header's value.
+    #[must_use]
+    pub fn header(self) -> String {
+        let names: Vec<_> = self.media_types().iter().map(|media_type| media_type.name()).collect();
+        names.join(", ")
+    }
+}
+
+/// A request to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What it is for.
+    pub operation: Operation,
+    /// What it does.
+    pub method: Method,
+    /// Below the agent's address, with its query.
+    pub path: String,
+    /// JSON.
+    pub body: Option<String>,
+    /// The kind of body that the answer is to have.
+    pub accept: Accept,
+    /// Makes a create repeatable: the agent gives the same exec for the same key.
+    pub idempotency_key: Option<String>,
+    /// The agent may take its time to answer: until a process has read its input.
+    pub may_wait: bool,
+}
+
+impl Request {
+    /// One that reads JSON.
+    #[must_use]
+    pub fn get(operation: Operation, path: String) -> Self {
+        Self {
+            operation,
+            method: Method::Get,
+            path,
+            body: None,
+            accept: Accept::Json,
+            idempotency_key: None,
+            may_wait: false,
+        }
+    }
+
+    /// One that reads Server-Sent Events.
+    #[must_use]
+    pub fn stream(operation: Operation, path: String) -> Self {
+        Self { accept: Accept::EventStream, ..Self::get(operation, path) }
+    }
+
+    /// One that removes.
+    #[must_use]
+    pub fn delete(operation: Operation, path: String) -> Self {
+        Self { method: Method::Delete, ..Self::get(operation, path) }
+    }
+
+    /// One that sends JSON, and reads JSON.
+    #[must_use]
+    pub fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {
+        let body = Some(json::to_string(body));
+        Self { method: Method::Post, body, ..Self::get(operation, path) }
+    }
+}

@@ -1,0 +1,278 @@
+//! Answers of an agent: the body as it comes, what it says, and the errors that it may stand for.
+
+use std::future::poll_fn;
+use std::mem;
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use sandpipe_protocol::ErrorBody;
+use sandpipe_protocol::json::{self, FromJson, Problem};
+
+use super::request::MediaType;
+use crate::error::{Error, Result};
+use crate::host::{Body, Host, NoResponse};
+use crate::operation::Operation;
+use crate::scope::ScopedRequest;
+
+/// How long a stream may be idle, in milliseconds, before its connection is taken for dead. An
+/// agent says something every 15 s; another one that does not is merely asked again.
+pub(super) const IDLE_TIMEOUT_MS: f64 = 45_000.0;
+
+/// How long what is as good as over may take to end, in milliseconds.
+const FINISH_TIMEOUT_MS: u32 = 1000;
+
+/// The most that is read of an answer that is read whole.
+const MAX_BODY: usize = 64 * 1024 * 1024;
+
+/// A request that is under way: what its errors say.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) host: Rc<dyn Host>,
+    /// The agent's address.
+    pub(super) url: Rc<str>,
+    pub(super) operation: Operation,
+    pub(super) request: ScopedRequest,
+}
+
+impl Exchange {
+    pub(super) fn no_answer(
+        &self,
+        NoResponse { reason, never_sent, cause }: NoResponse,
+    ) -> Box<Error> {
+        self.request.or_closed(|| Error::Network {
+            operation: self.operation,
+            url: self.url.to_string(),
+            reason,
+            never_sent,
+            cause,
+        })
+    }
+
+    /// The error of an answer that did not come, or not whole, although nothing says so but its absence.
+    pub(super) fn cut_off(&self, reason: &str) -> Box<Error> {
+        self.no_answer(NoResponse { reason: reason.to_owned(), never_sent: false, cause: None })
+    }
+}
+
+/// The body of an answer. Dropping it before all of it has come closes the connection.
+#[derive(Debug)]
+pub struct ResponseBody {
+    /// The kind of body that it is.
+    pub media_type: MediaType,
+    /// None where the answer has no body.
+    body: Option<Box<dyn Body>>,
+    exchange: Exchange,
+    /// When the answer began, by the host's clock.
+    opened_ms: f64,
+    /// The newest chunk; its memory serves the next one.
+    chunk: Vec<u8>,
+    /// It comes first.
+    put_back: Vec<u8>,
+}
+
+/// Nothing came for so long that the connection may be dead.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle;
+
+impl ResponseBody {
+    pub(super) fn new(exchange: Exchange, body: Option<Box<dyn Body>>) -> Self {
+        Self {
+            media_type: MediaType::Json,
+            body,
+            opened_ms: exchange.host.now_ms(),
+            exchange,
+            chunk: Vec::new(),
+            put_back: Vec::new(),
+        }
+    }
+
+    /// The next chunk as the network gave it, never empty; None at the end.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub async fn read(&mut self) -> Result<Option<&[u8]>> {
+        if !self.put_back.is_empty() {
+            self.chunk = mem::take(&mut self.put_back);
+            return Ok(Some(&self.chunk));
+        }
+        let Self { body: Some(body), chunk, exchange, .. } = self else {
+            return Ok(None);
+        };
+        poll_fn(|context| body.poll_read(context, chunk))
+            .await
+            .map_err(|broken| exchange.no_answer(broken))?;
+        Ok((!chunk.is_empty()).then_some(chunk))
+    }
+
+    /// The same; an `Err` of the outer kind says that nothing came for too long.
+    ///
+    /// # Errors
+    /// [`Idle`].
+    pub async fn read_unless_idle(&mut self) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
+        let timeout = self.exchange.host.sleep(IDLE_TIMEOUT_MS);
+        match select(pin!(self.read()), timeout).await {
+            Either::Left((read, _)) => Ok(read),
+            Either::Right(_) => Err(Idle),
+        }
+    }
+
+    /// How long ago the answer began, in milliseconds.
+    #[must_use]
+    pub fn age_ms(&self) -> f64 {
+        self.exchange.host.now_ms() - self.opened_ms
+    }
+
+    /// Gives back what was read: it is what the next read gives.
+    pub fn put_back(&mut self, bytes: Vec<u8>) {
+        self.put_back = bytes;
+    }
+
+    /// Has the rest read of an answer that has said all there is to say: its connection serves the next
+    /// request then, and no browser shows the request as a failed one. Nobody waits for it. If the rest
+    /// does not come the connection is closed.
+    pub fn finish(mut self) {
+        self.exchange.request.detach();
+        if let Some(body) = &mut self.body {
+            body.unref();
+        }
+        let host = self.exchange.host.clone();
+        let rest = async move { while let Ok(Some(_)) = self.read().await {} };
+        host.linger(Box::pin(rest), FINISH_TIMEOUT_MS);
+    }
+
+    /// The error of an answer that is not as long as it has to be.
+    #[must_use]
+    pub fn cut_off(&self, reason: &str) -> Box<Error> {
+        self.exchange.cut_off(reason)
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    /// The connection broke or was idle, or there is too much.
+    pub async fn read_to_end(&mut self) -> Result<Vec<u8>> {
+        let whole = self.read_up_to(MAX_BODY).await?;
+        if whole.len() < MAX_BODY {
+            return Ok(whole);
+        }
+        Err(Error::Protocol {
+            operation: self.exchange.operation,
+            problem: format!("the answer is larger than {MAX_BODY} bytes"),
+            excerpt: excerpt(&whole),
+        }
+        .into())
+    }
+
+    /// Reads no more than a certain number of bytes; the rest is left.
+    pub(super) async fn read_up_to(&mut self, limit: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < limit {
+            let Ok(chunk) = self.read_unless_idle().await else {
+                return Err(self.cut_off("the rest of the answer did not come within 45 s"));
+            };
+            let Some(chunk) = chunk? else {
+                break;
+            };
+            let room = limit - bytes.len();
+            bytes.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether a `Content-Type` names this media type. Its parameters don't matter: all is UTF-8.
+pub(crate) fn is_media_type(content_type: &str, expected: &str) -> bool {
+    let media_type = content_type.split(';').next().unwrap_or_default();
+    media_type.trim().eq_ignore_ascii_case(expected)
+}
+
+/// The pause that a `Retry-After` header asks for, in milliseconds: a number of seconds, or a date
+/// (RFC 9110, 10.2.3).
+pub(super) fn retry_after_ms(value: &str, host: &dyn Host) -> Option<f64> {
+    let value = value.trim();
+    if value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty() {
+        // Beyond that it is too long anyhow.
+        return Some(f64::from(value.parse::<u32>().unwrap_or(u32::MAX)) * 1000.0);
+    }
+    host.ms_until(value)
+}
+
+/// The error that an answer with another status than 2xx stands for.
+pub(crate) fn error_of_status(
+    operation: Operation,
+    status: u16,
+    body: String,
+    retry_after_ms: Option<f64>,
+) -> Box<Error> {
+    let message = json::read::<ErrorBody>(body.as_bytes()).ok().map(|body| body.message);
+    Box::new(Error::Http { operation, status, message, body, retry_after_ms, max_delay_ms: None })
+}
+
+/// The value that an answer's body holds.
+///
+/// # Errors
+/// It is not what it should be.
+pub fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
+    json::read(body).map_err(|problem| unreadable(operation, &problem, body))
+}
+
+fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Box<Error> {
+    let excerpt = excerpt(body);
+    let problem = format!("the agent's answer is not what it should be: {problem}: {excerpt}");
+    Box::new(Error::Protocol { operation, problem, excerpt })
+}
+
+/// The beginning of something that can't be understood, short enough for a message.
+#[must_use]
+pub fn excerpt(bytes: &[u8]) -> String {
+    const LENGTH: usize = 120;
+    let text = String::from_utf8_lossy(bytes.get(..LENGTH * 4).unwrap_or(bytes));
+    let mut excerpt: String = text.chars().take(LENGTH).collect();
+    if excerpt.len() < bytes.len() {
+        excerpt.push('…');
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_gives_the_reason_of_the_agent() {
+        let error = error_of_status(
+            Operation::GetExec,
+            404,
+            r#"{"code":404,"message":"no exec \"x\""}"#.into(),
+            None,
+        );
+        assert_eq!(error.to_string(), "get exec: the agent answered 404: no exec \"x\"");
+        let error =
+            error_of_status(Operation::GetExec, 502, "<html>Bad Gateway</html>".into(), None);
+        assert_eq!(error.to_string(), "get exec: the agent answered 502");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_json_is_quoted() {
+        let page = format!("<!DOCTYPE html>{}", "x".repeat(1000));
+        let error = read_json::<u16>(Operation::GetExec, page.as_bytes()).unwrap_err();
+        let Error::Protocol { problem, excerpt, .. } = *error else {
+            panic!("it is about something else: {error}");
+        };
+        assert!(problem.contains("<!DOCTYPE html>"), "{problem}");
+        assert_eq!(excerpt.chars().count(), 121);
+    }
+
+    #[test]
+    fn a_media_type_is_known_whatever_its_case_and_parameters() {
+        for content_type in
+            ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream ;x"]
+        {
+            assert!(is_media_type(content_type, "text/event-stream"), "{content_type}");
+        }
+        for content_type in ["text/event-stream-2", "text/html", ""] {
+            assert!(!is_media_type(content_type, "text/event-stream"), "{content_type}");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What the bytes of an exec's output mean: a state machine without I/O.
+
+use sandpipe_protocol::json::{self, ToJson};
+use sandpipe_protocol::sse::Decoder;
+use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
+
+use crate::error::Error;
+use crate::execs::id::ExecId;
+use crate::host_value::HostText;
+use crate::http::response::excerpt;
+use crate::operation::Operation;
+use crate::output::sink::OutputSink;
+
+/// Follows the output of one exec from a sequence number to its exit code.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    decoder: Decoder,
+    order: SequenceFilter,
+}
+
+/// Something in the output that can't be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OutputFault {
+    /// The agent said something that is not the protocol.
+    Protocol { problem: String, excerpt: String },
+    /// The events from `from` to `to` are missing.
+    Lost { from: u64, to: u64 },
+}
+
+impl OutputFault {
+    pub(crate) fn protocol(problem: &str, quoted: &[u8]) -> Self {
+        let excerpt = excerpt(quoted);
+        Self::Protocol { problem: format!("{problem}: {excerpt}"), excerpt }
+    }
+
+    /// The error that it stands for in the output of exec `id`.
+    pub(crate) fn into_error(self, operation: Operation, id: &ExecId) -> Box<Error> {
+        match self {
+            Self::Protocol { problem, excerpt } => Error::Protocol { operation, problem, excerpt },
+            Self::Lost { from, to } => Error::OutputLost {
+                exec_id: id.as_str().to_owned(),
+                from,
+                to,
+                output: HostText::default(),
+                exit_code: None,
+            },
+        }
+        .into()
+    }
+}
+
+impl Follower {
+    /// Follows the events after `last_sequence`; a negative number stands for the place that many
+    /// events before the newest one.
+    pub(crate) fn after(last_sequence: i64) -> Self {
+        Self { decoder: Decoder::default(), order: SequenceFilter::after(last_sequence) }
+    }
+
+    /// Takes the next bytes and gives each event that they complete to `sink`, if it has not come
+    /// before.
+    ///
+    /// What comes after the exit code is not looked at: the stream ends there.
+    pub(crate) fn feed(
+        &mut self,
+        chunk: &[u8],
+        sink: &mut dyn OutputSink,
+    ) -> Result<(), OutputFault> {
+        let Self { decoder, order } = self;
+        let mut verdict = Ok(());
+        let fed = decoder.feed(chunk, &mut |event| {
+            if verdict.is_err() || order.exit_code.is_some() {
+                return;
+            }
+            verdict = match &*event.name {
+                // Whose sender means a sign of life by it: it says nothing.
+                _ if event.data.is_empty() => Ok(()),
+                "" | "message" => order.accept(event.data, sink),
+                "gap" => Err(read_gap(event.data)),
+                // An extension that was not asked for.
+                _ => Ok(()),
+            };
+        });
+        verdict?;
+        match fed {
+            Err(too_large) if order.exit_code.is_none() => {
+                Err(OutputFault::protocol(&too_large.to_string(), &[]))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes an event that came by itself; gives it to `sink`, if it has not come before.
+    pub(crate) fn feed_event(
+        &mut self,
+        event: &ExecStdout,
+        sink: &mut dyn OutputSink,
+    ) -> Result<(), OutputFault> {
+        self.order.accept_event(event, sink)
+    }
+
+    /// How many events it has given.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.order.accepted
+    }
+
+    /// The exit code, once it has come.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.order.exit_code
+    }
+
+    /// The `lastSequence` to go on with.
+    pub(crate) fn last_sequence(&self) -> i64 {
+        self.order.last_sequence()
+    }
+
+    /// The bytes that come next are another connection's: an unfinished event comes again.
+    pub(crate) fn disconnected(&mut self) {
+        self.decoder = Decoder::default();
+    }
+
+    /// Takes the rest of an output that is known to be whole. An agent that tells the exit code
+    /// elsewhere has no event for it: this gives one.
+    pub(crate) fn conclude(&mut self, rest: &[ExecStdout], exit_code: i32) -> Option<ExecStdout> {
+        self.order.exit_code = Some(exit_code);
+        let last = rest.last();
+        if last.is_some_and(|event| event.exit_code.is_some()) {
+            return None;
+        }
+        let before = u64::try_from(self.last_sequence()).unwrap_or(0);
+        Some(ExecStdout {
+            kind: OutputType::Stdout,
+            output: String::new(),
+            sequence: last.map_or(before, |event| event.sequence).saturating_add(1),
+            timestamp: None,
+            exit_code: Some(exit_code),
+        })
+    }
+}
+
+/// Lets each event through once, in order.
+#[derive(Debug)]
+pub(crate) struct SequenceFilter {
+    /// The `lastSequence` that was asked for.
+    requested: i64,
+    /// The sequence number of the next event; None where any may come first.
+    next: Option<u64>,
+    /// How many events it has let through.
+    accepted: u64,
+    exit_code: Option<i32>,
+}
+
+impl SequenceFilter {
+    pub(crate) fn after(last_sequence: i64) -> Self {
+        let next = u64::try_from(last_sequence).ok().map(|last| last + 1);
+        Self { requested: last_sequence, next, accepted: 0, exit_code: None }
+    }
+
+    /// The `lastSequence` that gives the events that have not come yet.
+    fn last_sequence(&self) -> i64 {
+        let last = self.next.and_then(|next| i64::try_from(next).ok()).map(|next| next - 1);
+        last.unwrap_or(self.requested)
+    }
+
+    /// The exit code, once an event has brought it.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    /// Gives the event that the JSON is to `sink`, if it has not come before.
+    pub(crate) fn accept(
+        &mut self,
+        json: &[u8],
+        sink: &mut dyn OutputSink,
+    ) -> Result<(), OutputFault> {
+        let Some(event) = read_with(json, sink) else {
+            return self.accept_event(&read_event(&String::from_utf8_lossy(json))?, sink);
+        };
+        match self.is_next(event.sequence) {
+            Ok(true) => sink.take(event),
+            repeated_or_lost => {
+                sink.discard();
+                return repeated_or_lost.map(drop);
+            }
+        }
+        self.exit_code = event.exit_code.or(self.exit_code);
+        Ok(())
+    }
+
+    /// The same for one that does not lie in JSON.
+    fn accept_event(
+        &mut self,
+        event: &ExecStdout,
+        sink: &mut dyn OutputSink,
+    ) -> Result<(), OutputFault> {
+        if self.is_next(event.sequence)? {
+            write_event(event, sink)?;
+            self.exit_code = event.exit_code.or(self.exit_code);
+        }
+        Ok(())
+    }
+
+    /// Whether an event has not come before.
+    fn is_next(&mut self, sequence: u64) -> Result<bool, OutputFault> {
+        // Some agents count from 0.
+        let counts_from_zero = self.accepted == 0 && sequence == 0 && self.next == Some(1);
+        if let Some(next) = self.next {
+            if sequence > next {
+                return Err(OutputFault::Lost { from: next, to: sequence - 1 });
+            }
+            if sequence < next && !counts_from_zero {
+                return Ok(false);
+            }
+        }
+        self.accepted += 1;
+        self.next = Some(sequence.saturating_add(1));
+        Ok(true)
+    }
+}
+
+/// Gives an event to `sink` in the form in which all others come.
+pub(crate) fn write_event(
+    event: &ExecStdout,
+    sink: &mut dyn OutputSink,
+) -> Result<(), OutputFault> {
+    let mut json = Vec::new();
+    event.write(&mut json);
+    // What is written without anything unusual is read.
+    let event = read_with(&json, sink)
+        .ok_or_else(|| OutputFault::protocol("an event is unreadable", &json))?;
+    sink.take(event);
+    Ok(())
+}
+
+/// Reads an event of the usual form; `sink` has its output then, and nothing of any other.
+fn read_with<'a>(json: &'a [u8], sink: &mut dyn OutputSink) -> Option<OutputEvent<'a>> {
+    let event = OutputEvent::read_with(json, &mut |json| sink.read_output(json));
+    if event.is_none() {
+        sink.discard();
+    }
+    event
+}
+
+/// What the data of a `gap` event stands for.
+fn read_gap(json: &[u8]) -> OutputFault {
+    match json::read::<Gap>(json) {
+        Ok(Gap { from, to }) => OutputFault::Lost { from, to },
+        Err(problem) => {
+            OutputFault::protocol(&format!("a gap is not what it should be: {problem}"), json)
+        }
+    }
+}
+
+fn read_event(json: &str) -> Result<ExecStdout, OutputFault> {
+    json::read(json.as_bytes()).map_err(|problem| {
+        let problem = format!("an event of the output is not what it should be: {problem}");
+        OutputFault::protocol(&problem, json.as_bytes())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sandpipe_protocol::sse::encode_event;
+
+    use super::*;
+
+    fn event(sequence: u64, output: &str, exit_code: Option<i32>) -> ExecStdout {
+        ExecStdout {
+            kind: OutputType::Stdout,
+            output: output.to_owned(),
+            sequence,
+            timestamp: None,
+            exit_code,
+        }
+    }
+
+    fn stream(events: &[ExecStdout]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for event in events {
+            encode_event(&mut bytes, "", &serde_json::to_string(event).unwrap());
+        }
+        bytes
+    }
+
+    fn follow(
+        last_sequence: i64,
+        bytes: &[u8],
+    ) -> (Vec<ExecStdout>, Result<Option<i32>, OutputFault>) {
+        let mut follower = Follower::after(last_sequence);
+        let mut events = Vec::new();
+        let result = follower.feed(bytes, &mut events);
+        (events, result.map(|()| follower.exit_code()))
+    }
+
+    #[test]
+    fn follows_to_the_exit_code_and_no_further() {
+        let events = [event(1, "a", None), event(2, "b", Some(3)), event(3, "c", None)];
+        assert_eq!(follow(0, &stream(&events)), (events[..2].to_vec(), Ok(Some(3))));
+    }
+
+    #[test]
+    fn the_exit_code_stands_whatever_follows_it() {
+        let mut bytes = stream(&[event(1, "", Some(0))]);
+        bytes.extend_from_slice(b"data: not json\n\n");
+        assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
+    }
+
+    #[test]
+    fn a_stream_without_an_exit_code_has_none() {
+        assert_eq!(follow(0, &stream(&[event(1, "a", None)])).1, Ok(None));
+    }
+
+    #[test]
+    fn an_event_that_came_before_is_not_repeated() {
+        let events =
+            [event(1, "a", None), event(1, "a", None), event(2, "b", None), event(1, "a", None)];
+        assert_eq!(follow(0, &stream(&events)).0, [event(1, "a", None), event(2, "b", None)]);
+        assert_eq!(follow(1, &stream(&events)).0, [event(2, "b", None)]);
+    }
+
+    #[test]
+    fn a_jump_is_a_loss() {
+        let events = [event(1, "a", None), event(5, "b", Some(0))];
+        assert_eq!(
+            follow(0, &stream(&events)),
+            (events[..1].to_vec(), Err(OutputFault::Lost { from: 2, to: 4 }))
+        );
+        assert_eq!(follow(0, &stream(&events[1..])).1, Err(OutputFault::Lost { from: 1, to: 4 }));
+    }
+
+    #[test]
+    fn the_newest_events_may_start_anywhere() {
+        let events = [event(41, "a", None), event(42, "b", Some(0))];
+        assert_eq!(follow(-2, &stream(&events)), (events.to_vec(), Ok(Some(0))));
+    }
+
+    #[test]
+    fn an_agent_may_count_from_zero() {
+        let events = [event(0, "a", None), event(1, "b", Some(0))];
+        assert_eq!(follow(0, &stream(&events)), (events.to_vec(), Ok(Some(0))));
+    }
+
+    #[test]
+    fn events_of_other_names_and_comments_are_passed_over() {
+        let mut bytes = b": ping\n\nevent: news\ndata: {}\n\n".to_vec();
+        bytes.extend(stream(&[event(1, "a", Some(0))]));
+        assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
+    }
+
+    #[test]
+    fn events_without_data_are_passed_over() {
+        let mut bytes = b"data:\n\ndata\n\nevent: gap\ndata: \n\n".to_vec();
+        bytes.extend(stream(&[event(1, "a", None)]));
+        bytes.extend_from_slice(b"event: message\ndata:\n\n");
+        bytes.extend(stream(&[event(2, "b", Some(0))]));
+        assert_eq!(
+            follow(0, &bytes),
+            (vec![event(1, "a", None), event(2, "b", Some(0))], Ok(Some(0)))
+        );
+    }
+
+    #[test]
+    fn what_is_not_the_protocol_is_quoted() {
+        let (events, result) = follow(0, b"data: {\"type\":\"stdout\"\n\n");
+        assert_eq!(events, []);
+        let Err(OutputFault::Protocol { excerpt, .. }) = result else {
+            panic!("it was taken for an event");
+        };
+        assert_eq!(excerpt, "{\"type\":\"stdout\"");
+    }
+
+    #[test]
+    fn an_output_that_has_the_largest_number_is_concluded() {
+        let last = Follower::after(0).conclude(&[event(u64::MAX, "a", None)], 3).unwrap();
+        assert_eq!((last.sequence, last.exit_code), (u64::MAX, Some(3)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_event_comes_once_and_in_order_wherever_the_bytes_are_cut(
+            outputs in prop::collection::vec(".{0,20}", 1..20),
+            exit_code in any::<i32>(),
+            size in 1_usize..64,
+        ) {
+            let count = outputs.len();
+            let events: Vec<ExecStdout> = (1..)
+                .zip(&outputs)
+                .map(|(sequence, output)| {
+                    let is_last = usize::try_from(sequence) == Ok(count);
+                    event(sequence, output, is_last.then_some(exit_code))
+                })
+                .collect();
+            let mut follower = Follower::after(0);
+            let mut followed: Vec<ExecStdout> = Vec::new();
+            for chunk in stream(&events).chunks(size) {
+                follower.feed(chunk, &mut followed).unwrap();
+            }
+            prop_assert_eq!(followed, events);
+            prop_assert_eq!(follower.exit_code(), Some(exit_code));
+        }
+    }
+}

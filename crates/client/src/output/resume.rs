@@ -1,0 +1,409 @@
+//! What to do when a stream of output ends, breaks or was refused: a state machine without I/O and
+//! without a clock. The driver does what it says and tells it what came of that.
+
+use sandpipe_protocol::{ExecItem, ExecStatus};
+
+use crate::http::backoff::Backoff;
+use crate::http::reconnect::{Pause, ReconnectBackoff};
+
+/// Brings a stream of output to its end over as many connections as it takes.
+///
+/// It gives up when the agent can't be reached: [`Backoff::max_attempts`] failures in a row are borne, and
+/// whenever the agent answers the count begins anew. As long as it says that the exec runs, streams may end
+/// as often as they like. Once the exec has ended, no more than that many may bring nothing.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    reconnects: ReconnectBackoff,
+    /// How many times in a row the agent could not be reached.
+    failures: u32,
+    /// How many streams in a row have brought nothing of an exec that is not known to run.
+    empty_streams: u32,
+    /// What the agent said when it was last asked.
+    status: KnownStatus,
+    /// Events have come over this connection.
+    has_new_events: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KnownStatus {
+    /// Not asked for yet, or in words of another agent's own.
+    Unknown,
+    /// More may come.
+    Runs,
+    /// All output exists; this is the exit code, if there is one.
+    Ended(Option<i32>),
+}
+
+/// What the driver is to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NextStep {
+    /// Wait, unless it is 0 milliseconds, then ask the agent what became of the exec.
+    Ask(Pause),
+    /// Connect again, for the events after the last one.
+    Connect,
+    /// Streams bring no more of an exec that has ended: a snapshot has the rest. This is the exit code,
+    /// should the snapshot not have it; where there is none, nothing else shows that it is whole.
+    Done(Option<i32>),
+    /// There is no exit code to be had.
+    Missing,
+    /// It was tried often enough.
+    GiveUp,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamEnd {
+    /// As the sender wished.
+    Clean,
+    /// In the middle, or before it began.
+    Broken,
+    /// It was answered with an error.
+    Refused,
+}
+
+impl Resume {
+    pub(crate) fn new(backoff: Backoff) -> Self {
+        let reconnects = ReconnectBackoff::new(backoff);
+        Self {
+            reconnects,
+            failures: 0,
+            empty_streams: 0,
+            status: KnownStatus::Unknown,
+            has_new_events: false,
+        }
+    }
+
+    /// A new event came.
+    pub(crate) fn on_events(&mut self) {
+        self.empty_streams = 0;
+        self.reconnects.on_progress();
+        self.has_new_events = true;
+    }
+
+    /// The connection ended without an exit code. It was open for so many milliseconds, if it came about;
+    /// `retry_after_ms` is what a refusal named.
+    pub(crate) fn on_end(
+        &mut self,
+        ending: StreamEnd,
+        lasted_ms: Option<f64>,
+        random: f64,
+        retry_after_ms: Option<f64>,
+    ) -> NextStep {
+        let has_new_events = std::mem::take(&mut self.has_new_events);
+        self.failures = if lasted_ms.is_some() { 0 } else { self.failures + 1 };
+        let lasted_ms = lasted_ms.unwrap_or(0.0);
+        let code = match self.status {
+            KnownStatus::Ended(None) if ending == StreamEnd::Clean && !has_new_events => {
+                return NextStep::Missing;
+            }
+            KnownStatus::Ended(code) => Some(code),
+            // An agent ends no stream of what runs, so it is a proxy that does.
+            KnownStatus::Runs => return self.ask(lasted_ms, random, retry_after_ms),
+            KnownStatus::Unknown => {
+                if ReconnectBackoff::was_stable(lasted_ms) {
+                    self.empty_streams = 0;
+                }
+                None
+            }
+        };
+        self.empty_streams += 1;
+        if self.empty_streams <= self.reconnects.backoff.max_attempts {
+            return self.ask(lasted_ms, random, retry_after_ms);
+        }
+        match (ending, code) {
+            // A proxy, too, ends streams in good order: only one that brings nothing however often it
+            // is asked for shows that no output is missing.
+            (StreamEnd::Clean, Some(code)) => NextStep::Done(code),
+            (StreamEnd::Broken | StreamEnd::Refused, Some(Some(_))) => NextStep::Done(None),
+            _ => NextStep::GiveUp,
+        }
+    }
+
+    /// What the agent says of the exec.
+    pub(crate) fn on_status(&mut self, exec: &ExecItem) -> NextStep {
+        self.failures = 0;
+        let had_ended = matches!(self.status, KnownStatus::Ended(_));
+        self.status = match exec.status {
+            ExecStatus::Exited | ExecStatus::Stopped => {
+                if !had_ended {
+                    // What is left is asked for as soon as what is new.
+                    self.reconnects.on_progress();
+                }
+                KnownStatus::Ended(exit_code(exec))
+            }
+            ExecStatus::Created | ExecStatus::Running | ExecStatus::Stopping => {
+                self.empty_streams = 0;
+                KnownStatus::Runs
+            }
+            ExecStatus::Other(_) => KnownStatus::Unknown,
+        };
+        NextStep::Connect
+    }
+
+    /// The agent could not be asked.
+    pub(crate) fn on_status_error(&mut self, random: f64, retry_after_ms: Option<f64>) -> NextStep {
+        self.failures += 1;
+        self.ask(0.0, random, retry_after_ms)
+    }
+
+    fn ask(&mut self, lasted_ms: f64, random: f64, retry_after_ms: Option<f64>) -> NextStep {
+        if self.failures > self.reconnects.backoff.max_attempts {
+            return NextStep::GiveUp;
+        }
+        NextStep::Ask(self.reconnects.pause(lasted_ms, random, retry_after_ms))
+    }
+}
+
+/// The exit code of an exec that has ended, if it has one.
+pub(crate) fn exit_code(exec: &ExecItem) -> Option<i32> {
+    let ended = matches!(exec.status, ExecStatus::Exited | ExecStatus::Stopped);
+    (ended && exec.exit_code >= 0).then_some(exec.exit_code)
+}
+
+#[cfg(test)]
+mod silent_commands;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sandpipe_protocol::sse::encode_event;
+    use sandpipe_protocol::{ExecStdout, OutputType};
+
+    use super::*;
+    use crate::output::follower::Follower;
+
+    /// What one connection does to the bytes that it is to carry.
+    #[derive(Clone, Copy, Debug)]
+    enum Fault {
+        /// Carries so many bytes, then ends.
+        Cut(usize, StreamEnd),
+        /// Does not come about.
+        Refused,
+        /// Carries the events before the wanted ones as well.
+        Repeats(usize),
+    }
+
+    /// An agent that has all events of an exec that has ended.
+    struct Agent {
+        events: Vec<ExecStdout>,
+        exec: ExecItem,
+    }
+
+    impl Agent {
+        fn new(outputs: &[String], exit_code: i32) -> Self {
+            let event = |(sequence, output): (u64, &String)| ExecStdout {
+                kind: OutputType::Stdout,
+                output: output.clone(),
+                sequence,
+                timestamp: None,
+                exit_code: None,
+            };
+            let mut events: Vec<_> = (1..).zip(outputs).map(event).collect();
+            events.push(ExecStdout {
+                exit_code: Some(exit_code),
+                ..event((events.len() as u64 + 1, &String::new()))
+            });
+            Self { events, exec: exec(ExecStatus::Exited, exit_code) }
+        }
+
+        /// The bytes of the events after `last_sequence`.
+        fn stream(&self, last_sequence: i64) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            for event in self.events.iter().skip(usize::try_from(last_sequence).unwrap()) {
+                encode_event(&mut bytes, "", &serde_json::to_string(event).unwrap());
+            }
+            bytes
+        }
+    }
+
+    pub(super) fn exec(status: ExecStatus, exit_code: i32) -> ExecItem {
+        ExecItem {
+            id: "x".into(),
+            command: "x".into(),
+            args: vec![],
+            status,
+            pid: 1,
+            pty: false,
+            exit_code,
+            user: None,
+            created_at: None,
+            started_at: None,
+            ended_at: None,
+            args_truncated: None,
+        }
+    }
+
+    /// Follows the agent's output through connections with these faults, then through sound ones.
+    fn follow(agent: &Agent, faults: &[Fault], max_attempts: u32) -> (Vec<ExecStdout>, NextStep) {
+        let backoff = Backoff { max_attempts, ..Backoff::default() };
+        let mut resume = Resume::new(backoff);
+        let mut follower = Follower::after(0);
+        let mut events = Vec::new();
+        let mut faults = faults.iter();
+        loop {
+            let fault = faults.next().copied().unwrap_or(Fault::Cut(usize::MAX, StreamEnd::Clean));
+            let last = follower.last_sequence();
+            let (bytes, ending) = match fault {
+                Fault::Refused => (Vec::new(), StreamEnd::Broken),
+                Fault::Repeats(count) => {
+                    let from = last - i64::try_from(count).unwrap();
+                    (agent.stream(from.max(0)), StreamEnd::Clean)
+                }
+                Fault::Cut(count, ending) => {
+                    let mut bytes = agent.stream(last);
+                    bytes.truncate(count);
+                    (bytes, ending)
+                }
+            };
+            for chunk in bytes.chunks(7) {
+                let before = events.len();
+                follower.feed(chunk, &mut events).unwrap();
+                if events.len() > before {
+                    resume.on_events();
+                }
+            }
+            if let Some(exit_code) = follower.exit_code() {
+                return (events, NextStep::Done(Some(exit_code)));
+            }
+            follower.disconnected();
+            match resume.on_end(ending, Some(0.0), 0.5, None) {
+                NextStep::Ask(_) => assert_eq!(resume.on_status(&agent.exec), NextStep::Connect),
+                verdict => return (events, verdict),
+            }
+        }
+    }
+
+    fn fault() -> impl Strategy<Value = Fault> {
+        prop_oneof![
+            (0_usize..400, prop::sample::select(vec![StreamEnd::Clean, StreamEnd::Broken]))
+                .prop_map(|(count, ending)| Fault::Cut(count, ending)),
+            Just(Fault::Refused),
+            (0_usize..4).prop_map(Fault::Repeats),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_event_comes_once_and_in_order_whatever_the_faults(
+            outputs in prop::collection::vec(".{0,12}", 0..12),
+            exit_code in 0..256,
+            faults in prop::collection::vec(fault(), 0..30),
+        ) {
+            let agent = Agent::new(&outputs, exit_code);
+            let (events, verdict) = follow(&agent, &faults, u32::MAX);
+            prop_assert_eq!(verdict, NextStep::Done(Some(exit_code)));
+            let told: Vec<_> = events.iter().filter(|event| event.exit_code.is_none()).collect();
+            let all: Vec<_> = agent.events.iter().filter(|event| event.exit_code.is_none()).collect();
+            prop_assert_eq!(told, all);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_exec_that_ended_comes_to_an_end_whatever_streams_do(
+            exit_code in -1..256_i32,
+            ends in prop::collection::vec(
+                (prop::sample::select(vec![StreamEnd::Clean, StreamEnd::Broken, StreamEnd::Refused]), 0.0..1e5),
+                10,
+            ),
+        ) {
+            let mut resume = Resume::new(Backoff::default());
+            resume.on_status(&exec(ExecStatus::Exited, exit_code));
+            let known = (exit_code >= 0).then_some(exit_code);
+            let mut rounds = 0;
+            let (verdict, last) = loop {
+                let (ending, lasted_ms) = ends[rounds];
+                rounds += 1;
+                let lasted_ms = (ending != StreamEnd::Refused).then_some(lasted_ms);
+                match resume.on_end(ending, lasted_ms, 0.5, None) {
+                    NextStep::Ask(_) => resume.on_status(&exec(ExecStatus::Exited, exit_code)),
+                    verdict => break (verdict, ending),
+                };
+            };
+            prop_assert!(rounds <= 4);
+            let expected = match last {
+                StreamEnd::Clean if known.is_none() => NextStep::Missing,
+                StreamEnd::Clean => NextStep::Done(known),
+                StreamEnd::Broken | StreamEnd::Refused if known.is_some() => NextStep::Done(None),
+                StreamEnd::Broken | StreamEnd::Refused => NextStep::GiveUp,
+            };
+            prop_assert_eq!(verdict, expected);
+        }
+    }
+
+    #[test]
+    fn streams_that_end_at_once_are_opened_again_after_growing_pauses_for_as_long_as_it_runs() {
+        let mut resume = Resume::new(Backoff::default());
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            let NextStep::Ask(pause) = resume.on_end(StreamEnd::Broken, Some(50.0), 1.0, None)
+            else {
+                panic!("it was given up after {pauses:?}");
+            };
+            pauses.push(pause.delay_ms);
+            assert_eq!(resume.on_status(&exec(ExecStatus::Running, -1)), NextStep::Connect);
+        }
+        assert_eq!(pauses, [0.0, 500.0, 1e3, 2e3, 4e3, 8e3, 16e3, 30e3, 30e3, 30e3]);
+    }
+
+    #[test]
+    fn an_agent_that_can_not_be_reached_is_given_up() {
+        let mut resume = Resume::new(Backoff::default());
+        let mut next = resume.on_end(StreamEnd::Broken, Some(60_000.0), 1.0, None);
+        let mut pauses = Vec::new();
+        while let NextStep::Ask(pause) = next {
+            pauses.push(pause.delay_ms);
+            next = resume.on_status_error(1.0, None);
+        }
+        assert_eq!((next, pauses), (NextStep::GiveUp, vec![0.0, 500.0, 1000.0, 2000.0]));
+    }
+
+    #[test]
+    fn a_status_in_words_of_another_agent_s_own_is_no_proof_that_it_runs() {
+        let unknown = exec(ExecStatus::Other("COMPLETED".into()), -1);
+        for (lasted_ms, is_given_up) in [(0.0, true), (1000.0, false)] {
+            let mut resume = Resume::new(Backoff::default());
+            let given_up = (0..100).any(|_| {
+                let next = resume.on_end(StreamEnd::Clean, Some(lasted_ms), 0.5, None);
+                resume.on_status(&unknown);
+                next == NextStep::GiveUp
+            });
+            assert_eq!(given_up, is_given_up, "streams of {lasted_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_new_event_starts_the_count_again() {
+        let mut resume = Resume::new(Backoff::default());
+        for _ in 0..100 {
+            let next = resume.on_end(StreamEnd::Clean, Some(0.0), 1.0, None);
+            assert_eq!(next, NextStep::Ask(Pause { attempt: 1, delay_ms: 0.0 }));
+            assert_eq!(resume.on_status(&exec(ExecStatus::Exited, 0)), NextStep::Connect);
+            resume.on_events();
+        }
+    }
+
+    #[test]
+    fn an_exec_that_ended_without_a_code_has_none_to_be_had() {
+        let mut resume = Resume::new(Backoff::default());
+        resume.on_end(StreamEnd::Broken, Some(0.0), 0.0, None);
+        assert_eq!(resume.on_status(&exec(ExecStatus::Stopped, -1)), NextStep::Connect);
+        assert_eq!(resume.on_end(StreamEnd::Clean, Some(0.0), 0.0, None), NextStep::Missing);
+    }
+
+    #[test]
+    fn a_stream_that_brought_events_may_have_been_cut() {
+        let mut resume = Resume::new(Backoff::default());
+        resume.on_end(StreamEnd::Broken, Some(0.0), 0.0, None);
+        resume.on_status(&exec(ExecStatus::Stopped, -1));
+        resume.on_events();
+        assert!(matches!(resume.on_end(StreamEnd::Clean, Some(0.0), 0.0, None), NextStep::Ask(_)));
+    }
+
+    #[test]
+    fn a_pause_that_the_server_names_is_kept() {
+        let mut resume = Resume::new(Backoff::default());
+        let next = resume.on_end(StreamEnd::Refused, None, 0.0, Some(7000.0));
+        assert_eq!(next, NextStep::Ask(Pause { attempt: 1, delay_ms: 7000.0 }));
+    }
+}

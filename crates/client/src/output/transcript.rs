@@ -1,0 +1,140 @@
+//! The output of an exec as it is collected.
+
+use std::rc::Rc;
+
+use sandpipe_protocol::OutputEvent;
+use sandpipe_text::{Mark, Text};
+
+use super::sink::OutputSink;
+use crate::error::{Error, OutputLimit, Result};
+use crate::execs::id::ExecId;
+use crate::host::Host;
+use crate::host_value::HostText;
+
+/// How much text is handed to the host at once, in bytes of UTF-8. Smaller strings are moved about by V8's garbage
+/// collector.
+const TEXT_CHUNK_BYTES: usize = 512 * 1024;
+
+/// What a command that has ended has given.
+#[derive(Clone, Debug)]
+pub struct ExecResult {
+    /// What it ended with; None where it has not ended.
+    pub exit_code: Option<i32>,
+    /// Its output.
+    pub output: HostText,
+}
+
+/// The output of an exec as it is collected. The host keeps it, where it can be freed again: the memory of a WASM
+/// module never shrinks.
+#[derive(Debug)]
+pub(crate) struct Transcript {
+    host: Rc<dyn Host>,
+    exec_id: String,
+    /// What the host has so far.
+    output: HostText,
+    /// What it has not yet.
+    text: Text,
+    /// The end of the last event in it.
+    end: Mark,
+    bytes: u64,
+    max_bytes: Option<u64>,
+}
+
+impl Transcript {
+    /// Keeps at most so many bytes, counted as UTF-8.
+    pub(crate) fn new(host: &Rc<dyn Host>, id: &ExecId, max_bytes: Option<u64>) -> Self {
+        Self {
+            host: host.clone(),
+            exec_id: id.as_str().to_owned(),
+            output: HostText::default(),
+            text: Text::default(),
+            end: Mark::default(),
+            bytes: 0,
+            max_bytes,
+        }
+    }
+
+    /// How many more bytes it may keep.
+    fn remaining_bytes(&self) -> u64 {
+        self.max_bytes.map_or(u64::MAX, |max| max - self.bytes)
+    }
+
+    /// Gives the host the text since the last time.
+    ///
+    /// # Errors
+    /// The whole would be more than is allowed: what fits is kept. Or it would be more than the host
+    /// can hold: the text is not kept.
+    fn flush_text(&mut self) -> Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let mut exceeded = None;
+        let remaining = self.remaining_bytes();
+        if let Some(max) = self.max_bytes
+            && self.text.utf8_length() as u64 > remaining
+        {
+            exceeded = Some(OutputLimit::Bytes(max));
+            self.text.truncate_utf8(usize::try_from(remaining).unwrap_or(usize::MAX));
+        }
+        let max_length = self.host.max_text_length();
+        let length = u64::from(self.output.length()) + self.text.length() as u64;
+        if length <= u64::from(max_length) {
+            let more = self.text.units();
+            self.output = self.host.append_text(&self.output, more).map_err(Error::thrown)?;
+            self.bytes += self.text.utf8_length() as u64;
+        } else {
+            exceeded = Some(OutputLimit::String(max_length));
+        }
+        self.text.clear();
+        self.end = self.text.end();
+        match exceeded {
+            None => Ok(()),
+            Some(limit) => Err(Error::OutputLimit {
+                exec_id: self.exec_id.clone(),
+                limit,
+                output: self.output.clone(),
+                unstopped: None,
+            }
+            .into()),
+        }
+    }
+
+    /// All of it; as much as fits, if that is not all.
+    pub(crate) fn text(&mut self) -> HostText {
+        // What does not fit is left out.
+        self.flush_text().unwrap_or_default();
+        self.output.clone()
+    }
+
+    /// What is told of a command that has ended with this, or has not ended.
+    ///
+    /// # Errors
+    /// The output is more than is allowed, or than the host can hold.
+    pub(crate) fn result(&mut self, exit_code: Option<i32>) -> Result<ExecResult> {
+        self.flush_text()?;
+        Ok(ExecResult { exit_code, output: self.output.clone() })
+    }
+}
+
+impl OutputSink for Transcript {
+    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
+        self.text.push_string(json)
+    }
+
+    fn take(&mut self, _event: OutputEvent<'_>) {
+        self.end = self.text.end();
+    }
+
+    fn discard(&mut self) {
+        self.text.truncate(self.end);
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let length = self.text.utf8_length();
+        if length >= TEXT_CHUNK_BYTES || length as u64 > self.remaining_bytes() {
+            self.flush_text()
+        } else {
+            Ok(())
+        }
+    }
+}

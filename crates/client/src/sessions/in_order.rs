@@ -1,0 +1,81 @@
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, Shared};
+
+use crate::error::Result;
+
+/// What a run sends to its shell, one thing after the other.
+///
+/// Each has settled before the next is sent, also if nobody waits for it any more: the end of the
+/// run is in the answer to the last one, so that nothing of it can still be on its way to the next
+/// run. After a failure nothing is sent: what has failed may arrive yet.
+pub(super) struct InOrder<'a>(RefCell<Sending<'a>>);
+
+/// Something that is sent.
+pub(super) type Sending<'a> = Shared<LocalBoxFuture<'a, Result<()>>>;
+
+impl fmt::Debug for InOrder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InOrder")
+    }
+}
+
+impl<'a> InOrder<'a> {
+    pub(super) fn new(first: impl Future<Output = Result<()>> + 'a) -> Self {
+        Self(RefCell::new(first.boxed_local().shared()))
+    }
+
+    /// Resolves when all that was sent has settled.
+    pub(super) fn settled(&self) -> Sending<'a> {
+        self.0.borrow().clone()
+    }
+
+    /// Sends something when all before it has settled.
+    pub(super) fn then(&self, next: impl Future<Output = Result<()>> + 'a) -> Sending<'a> {
+        let before = self.settled();
+        let sending = async {
+            before.await?;
+            next.await
+        };
+        let sending = sending.boxed_local().shared();
+        *self.0.borrow_mut() = sending.clone();
+        sending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::pin::pin;
+
+    use futures_channel::oneshot;
+
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn the_next_waits_for_those_before_also_where_nobody_does() {
+        let (tell, told) = oneshot::channel();
+        let in_order = InOrder::new(async { told.await.map_err(|_| Error::Closed.into()) });
+        drop(in_order.then(async { Ok(()) }));
+        let mut third = pin!(in_order.then(async { Ok(()) }));
+        assert!(third.as_mut().now_or_never().is_none());
+        tell.send(()).unwrap();
+        assert!(third.now_or_never().unwrap().is_ok());
+    }
+
+    #[test]
+    fn nothing_is_sent_after_a_failure() {
+        let sent = Cell::new(false);
+        let in_order = InOrder::new(async { Err(Error::Closed.into()) });
+        let second = in_order.then(async {
+            sent.set(true);
+            Ok(())
+        });
+        assert!(second.now_or_never().unwrap().is_err());
+        assert!(!sent.get());
+    }
+}

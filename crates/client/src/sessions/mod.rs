@@ -1,0 +1,20 @@
+//! Sessions: shells that remember.
+//!
+//! [`session::Sessions`] starts one as an exec and gives a [`session::Session`], whose runs go to its shell one after
+//! the other. `script.rs` says what the shell is given, `markers.rs` what it prints; `in_order.rs` and `turns.rs` decide
+//! what comes after what; the others carry out.
+
+mod close;
+pub mod create;
+mod ending;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
+mod in_order;
+mod interrupt;
+mod markers;
+mod output;
+mod run;
+mod script;
+pub mod session;
+mod shell;
+mod turns;

@@ -1,0 +1,129 @@
+use std::cell::RefCell;
+
+use futures_channel::oneshot;
+use sandpipe_protocol::ExecStdout;
+
+use super::ending::End;
+use super::markers::Markers;
+use super::session::session_ended;
+use crate::error::{Error, Result};
+use crate::execs::id::ExecId;
+use crate::execs::output_reader::OutputReader;
+use crate::operation::Operation;
+use crate::output::follower::{OutputFault, write_event};
+use crate::output::sink::OutputSink;
+use crate::output::transcript::Transcript;
+
+/// How much of the output is kept for messages, at least, in bytes.
+const MAX_BEGINNING_BYTES: usize = 4096;
+
+/// The output of one run.
+pub(super) struct Output {
+    pub(super) id: ExecId,
+    pub(super) markers: RefCell<Markers>,
+    pub(super) transcript: RefCell<Transcript>,
+    /// Not there while it is being called.
+    pub(super) listener: RefCell<Option<Box<dyn OutputSink>>>,
+    /// The first of it, for messages.
+    pub(super) beginning: RefCell<String>,
+}
+
+impl Output {
+    /// Reads up to the end of the run. `announce` is told that the script has begun, `fail` why its
+    /// output is of no use any more; it is followed to its end all the same.
+    pub(super) async fn follow(
+        &self,
+        reader: &mut OutputReader,
+        unread: &mut Vec<ExecStdout>,
+        mut announce: Option<oneshot::Sender<()>>,
+        mut fail: Option<oneshot::Sender<Box<Error>>>,
+    ) -> End {
+        loop {
+            let events = match std::mem::take(unread) {
+                read if !read.is_empty() => read,
+                _ => match reader.read().await {
+                    Ok(Some(events)) => events,
+                    Ok(None) => return End::Shell(reader.exit_code().unwrap_or_default()),
+                    Err(error) => return End::Lost(error),
+                },
+            };
+            let mut events = events.into_iter();
+            let told = self.take(&mut events);
+            *unread = events.collect();
+            if self.markers.borrow().begun()
+                && let Some(announce) = announce.take()
+            {
+                // Nobody may be waiting any more.
+                announce.send(()).unwrap_or_default();
+            }
+            if let Some(fail_now) = fail.take() {
+                match self.notify(&told) {
+                    Ok(()) => fail = Some(fail_now),
+                    Err(error) => drop(fail_now.send(error)),
+                }
+            }
+            if self.markers.borrow().passed_over() {
+                let reason = format!(
+                    "its shell could not read a script: {}",
+                    self.beginning.borrow().trim()
+                );
+                return End::Lost(session_ended(&self.id, &reason));
+            }
+            if self.markers.borrow().over() {
+                reader.suspend();
+                return End::Ready;
+            }
+        }
+    }
+
+    /// What of the events is the script's output, up to its end.
+    fn take(&self, events: &mut impl Iterator<Item = ExecStdout>) -> Vec<ExecStdout> {
+        let mut markers = self.markers.borrow_mut();
+        let mut told = Vec::new();
+        for mut event in events {
+            event.output = markers.feed(event.kind, &event.output);
+            if event.exit_code.is_some() {
+                event.output.push_str(&markers.rest(event.kind));
+            }
+            self.keep_beginning(&event.output);
+            if !event.output.is_empty() || event.exit_code.is_some() {
+                told.push(event);
+            }
+            if markers.over() {
+                break;
+            }
+        }
+        told
+    }
+
+    fn keep_beginning(&self, text: &str) {
+        let mut beginning = self.beginning.borrow_mut();
+        if beginning.len() < MAX_BEGINNING_BYTES {
+            beginning.push_str(text);
+        }
+    }
+
+    fn notify(&self, events: &[ExecStdout]) -> Result<()> {
+        let broken = |broken: OutputFault| broken.into_error(Operation::StreamOutput, &self.id);
+        let mut listener = self.listener.take();
+        {
+            let mut transcript = self.transcript.borrow_mut();
+            for event in events {
+                write_event(event, &mut *transcript).map_err(broken)?;
+                if let Some(listener) = &mut listener {
+                    write_event(event, &mut **listener).map_err(broken)?;
+                }
+            }
+            transcript.flush()?;
+        }
+        if let Some(listener) = &mut listener {
+            listener.flush()?;
+        }
+        self.listener.replace(listener);
+        Ok(())
+    }
+
+    pub(super) fn exit_code(&self) -> Option<i32> {
+        self.markers.borrow().exit_code()
+    }
+}

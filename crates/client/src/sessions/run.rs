@@ -1,0 +1,256 @@
+use std::cell::{Cell, RefCell};
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::{Either, Shared, select};
+
+use super::ending::{Asked, End};
+use super::in_order::{InOrder, Sending};
+use super::interrupt::Interruption;
+use crate::nonce::Nonce;
+
+use super::markers::Markers;
+use super::output::Output;
+use super::script;
+use super::session::Session;
+use super::shell::{Shell, State};
+use super::turns::Turn;
+use crate::execs::delete::delete;
+use crate::execs::feed_stdin::{stdin_chunks, write_all};
+use crate::execs::stop_requests::StopRequests;
+use crate::execs::wait_options::WaitOptions;
+use crate::host::Host;
+use crate::output::transcript::{ExecResult, Transcript};
+
+use crate::call::{Call, call};
+use crate::error::{Error, NotStopped, Result};
+use crate::execs::ladder::Trigger;
+
+/// How long the answer to a script may take, in milliseconds, once its output has been lost.
+const REFUSAL_TIMEOUT_MS: f64 = 500.0;
+
+/// How long what is as good as over may take to end, in milliseconds.
+const FINISH_TIMEOUT_MS: u32 = 1000;
+
+impl Session {
+    /// Runs a script when those before it are done: the order is that of the calls.
+    #[must_use]
+    pub fn run(&self, script: String, options: WaitOptions) -> Call<ExecResult> {
+        let turn = self.0.turns.take();
+        let session = self.clone();
+        call(async move { session.run_in_turn(turn, &script, options).await })
+    }
+
+    async fn run_in_turn(
+        &self,
+        turn: impl Future<Output = Option<Turn>>,
+        script: &str,
+        options: WaitOptions,
+    ) -> Result<ExecResult> {
+        let mut stops = options.stop_requests(&**self.0.agent.http.host());
+        if let Some(request) = stops.already_requested() {
+            return Err(request.not_started());
+        }
+        let turn = match select(pin!(turn), pin!(stops.next())).await {
+            Either::Left((turn, _)) => turn,
+            Either::Right((asked, _)) => return Err(asked.not_started()),
+        };
+        let mut shell = self.borrow_shell()?;
+        let (result, over) = shell.run(script, options, stops).await;
+        self.return_shell(match over {
+            None => State::Ready(shell),
+            Some(reason) => State::Over(reason),
+        });
+        drop(turn);
+        match result {
+            // It is this session that was closed, not the sandbox.
+            Err(error) if error.is_closed() && !self.0.sandbox_agent.http.scope.is_closed() => {
+                Err(self.over("it was closed"))
+            }
+            result => result,
+        }
+    }
+}
+
+impl Shell {
+    /// Runs one script. Also says why the session is over with it, if it is.
+    async fn run(
+        &mut self,
+        script: &str,
+        options: WaitOptions,
+        mut stops: StopRequests,
+    ) -> (Result<ExecResult>, Option<String>) {
+        let WaitOptions { listener, max_output_bytes, grace_ms, .. } = options;
+        let host = self.agent.http.host().clone();
+        let nonce = Nonce::of_bytes(host.random_bytes());
+        let line = script::run(&nonce, script, self.last_exit_code, self.streams);
+        let output = Output {
+            id: self.id.clone(),
+            markers: RefCell::new(Markers::new(&nonce)),
+            transcript: RefCell::new(Transcript::new(&host, &self.id, max_output_bytes)),
+            listener: RefCell::new(listener),
+            beginning: RefCell::default(),
+        };
+        let (arrived, forced) = (Rc::new(Cell::new(false)), Cell::new(false));
+        let (announce, begun) = oneshot::channel();
+        let begun = begun.shared();
+        let sending = self.send(line, &nonce, begun.clone(), arrived.clone());
+        let (end, asked) = {
+            let (fail, failed) = oneshot::channel();
+            let Self { agent, id, pid, user, reader, unread, .. } = &mut *self;
+            let following = output.follow(reader, unread, Some(announce), Some(fail));
+            let (agent, id) = (&*agent, &*id);
+            let in_order = InOrder::new(sending.clone());
+            // In a box: it is polled in two places, and would be compiled into both.
+            let mut conversation = converse(&*host, following, in_order.settled()).boxed_local();
+            let asked = {
+                let asking = pin!(ask(&mut stops, failed));
+                match select(&mut conversation, asking).await {
+                    Either::Left((end, _)) => Err(end),
+                    Either::Right((asked, _)) => Ok(asked),
+                }
+            };
+            match asked {
+                Err(end) => (end, None),
+                Ok(asked) => {
+                    let first = match &asked {
+                        Asked::By(request) => request.trigger,
+                        Asked::Failure(_) => Trigger::Stop,
+                    };
+                    let interruption = Interruption {
+                        agent,
+                        id,
+                        pid: *pid,
+                        user: user.as_deref(),
+                        nonce: &nonce,
+                        markers: &output.markers,
+                        in_order: &in_order,
+                        forced: &forced,
+                    };
+                    let interrupting = interruption.escalate(
+                        has_begun(begun.clone()),
+                        first,
+                        grace_ms,
+                        &mut stops,
+                    );
+                    let end = match select(conversation, pin!(interrupting)).await {
+                        Either::Left((end, _)) => end,
+                        Either::Right((Ok(()), _)) => {
+                            End::Unstoppable { begun: output.markers.borrow().begun() }
+                        }
+                        Either::Right((Err(error), _)) => End::of_input(error),
+                    };
+                    (end, Some(asked))
+                }
+            }
+        };
+        match (&end, &asked) {
+            // The shell has read all, and the answer that says so may be on its way.
+            (End::Ready, None) => {
+                host.linger(Box::pin(sending.map(drop)), FINISH_TIMEOUT_MS);
+            }
+            _ => drop(sending),
+        }
+        let begun = output.markers.borrow().begun();
+        let end = end.of_run(&self.id, begun, arrived.get());
+        let reason = end.over();
+        let unstopped = match &end {
+            // Nothing of the script runs, or closing ends it.
+            End::Lost(error) if matches!(**error, Error::Closed | Error::Session { .. }) => None,
+            // It may end by itself, unless it is to be stopped.
+            End::Lost(_) if asked.is_none() => None,
+            End::Lost(_) | End::InputLost(_) | End::Unstoppable { .. } => {
+                let killed = self.kill().await;
+                forced.set(forced.get() || killed.is_ok());
+                killed.err()
+            }
+            End::OutOfSight { refusal, script } if script.may_run() => {
+                Some(NotStopped::Undelivered(refusal.clone()))
+            }
+            _ => None,
+        };
+        match end {
+            End::Ready => self.last_exit_code = output.exit_code().unwrap_or_default(),
+            End::NeverSent(_) => self.reader.suspend(),
+            _ => {}
+        }
+        (output.result(end, asked, forced.get(), unstopped), reason)
+    }
+
+    /// Sends a script, and its end when it has begun; says whether something has `arrived`.
+    fn send(
+        &self,
+        line: String,
+        nonce: &Nonce,
+        begun: Shared<oneshot::Receiver<()>>,
+        arrived: Rc<Cell<bool>>,
+    ) -> Sending<'static> {
+        let (agent, id) = (self.agent.clone(), self.id.clone());
+        let end = script::end(nonce, 0);
+        let sending = async move {
+            for chunk in stdin_chunks(&line) {
+                write_all(&agent, &id, chunk).await?;
+                arrived.set(true);
+            }
+            has_begun(begun).await;
+            write_all(&agent, &id, &end).await
+        };
+        sending.boxed_local().shared()
+    }
+
+    /// Ends the shell and everything in its group.
+    async fn kill(&self) -> std::result::Result<(), NotStopped> {
+        delete(&self.agent, &self.id).await.map_err(NotStopped::Undelivered)
+    }
+}
+
+/// Resolves when the script has begun.
+async fn has_begun(begun: Shared<oneshot::Receiver<()>>) {
+    if begun.await.is_err() {
+        // It never will: the output has ended.
+        pending::<()>().await;
+    }
+}
+
+/// Follows the output while the script is sent.
+async fn converse(
+    host: &dyn Host,
+    following: impl Future<Output = End>,
+    talking: impl Future<Output = Result<()>>,
+) -> End {
+    let talking = async {
+        match talking.await {
+            Ok(()) => pending().await,
+            Err(error) => error,
+        }
+    };
+    match select(pin!(following), pin!(talking)).await {
+        // What became of the script says more, and may be on its way.
+        Either::Left((End::Lost(lost), talking))
+            if matches!(*lost, Error::ExitCodeMissing { .. }) =>
+        {
+            match select(talking, host.sleep(REFUSAL_TIMEOUT_MS)).await {
+                Either::Left((error, _)) => End::InputLost(error),
+                Either::Right(_) => End::Lost(lost),
+            }
+        }
+        Either::Left((end, _)) => end,
+        Either::Right((error, _)) => End::of_input(error),
+    }
+}
+
+async fn ask(stops: &mut StopRequests, failed: oneshot::Receiver<Box<Error>>) -> Asked {
+    let failed = async {
+        match failed.await {
+            Ok(error) => error,
+            Err(_) => pending().await,
+        }
+    };
+    match select(pin!(stops.next()), pin!(failed)).await {
+        Either::Left((request, _)) => Asked::By(request),
+        Either::Right((error, _)) => Asked::Failure(error),
+    }
+}

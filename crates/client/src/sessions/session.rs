@@ -1,0 +1,88 @@
+//! Sessions, and what they keep.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::close::PendingClose;
+use super::shell::{Shell, State};
+use super::turns::Turns;
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::execs::id::ExecId;
+use crate::host_value::HostText;
+
+/// The client of an agent's sessions.
+#[derive(Clone, Debug)]
+pub struct Sessions {
+    pub(super) agent: Agent,
+    /// Those that were created and not closed.
+    pub(super) open: Rc<RefCell<Vec<Session>>>,
+}
+
+impl Sessions {
+    /// The client of an agent's sessions. Nothing is asked yet.
+    #[must_use]
+    pub fn new(agent: Agent) -> Self {
+        Self { agent, open: Rc::default() }
+    }
+}
+
+/// A shell that remembers: it keeps its directory, variables and functions from run to run.
+#[derive(Clone, Debug)]
+pub struct Session(pub(super) Rc<Inner>);
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) id: ExecId,
+    /// What closing the session closes.
+    pub(super) agent: Agent,
+    /// That of the sandbox.
+    pub(super) sandbox_agent: Agent,
+    pub(super) turns: Turns,
+    pub(super) state: RefCell<State>,
+    pub(super) closing: RefCell<Option<PendingClose>>,
+    pub(super) siblings: Rc<RefCell<Vec<Session>>>,
+}
+
+impl Session {
+    /// The shell, for one run.
+    pub(super) fn borrow_shell(&self) -> Result<Box<Shell>> {
+        if self.0.sandbox_agent.http.scope.is_closed() {
+            return Err(Error::Closed.into());
+        }
+        let mut state = self.0.state.borrow_mut();
+        match std::mem::replace(&mut *state, State::InUse) {
+            State::Ready(shell) => Ok(shell),
+            State::InUse => Err(self.over("its shell was not given back")),
+            State::Over(reason) => {
+                let error = self.over(&reason);
+                *state = State::Over(reason);
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn return_shell(&self, new: State) {
+        let mut state = self.0.state.borrow_mut();
+        if matches!(*state, State::InUse) {
+            *state = new;
+        }
+    }
+
+    pub(super) fn end(&self, reason: &str) {
+        *self.0.state.borrow_mut() = State::Over(reason.to_owned());
+    }
+
+    pub(super) fn over(&self, reason: &str) -> Box<Error> {
+        session_ended(&self.0.id, reason)
+    }
+}
+
+/// The error of a session that can't be used any more.
+pub(super) fn session_ended(id: &ExecId, reason: &str) -> Box<Error> {
+    Box::new(Error::Session {
+        exec_id: id.as_str().to_owned(),
+        reason: format!("this session is over: {reason}"),
+        output: HostText::default(),
+    })
+}

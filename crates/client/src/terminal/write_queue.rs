@@ -1,0 +1,196 @@
+//! What is typed: it arrives in order, each once, and whoever typed it is told.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use sandpipe_protocol::websocket::ClientFrame;
+use sandpipe_protocol::{ExecStdin, StdinType};
+
+use crate::agent::Agent;
+use crate::error::{Error, Result};
+use crate::execs::feed_stdin::{MAX_STDIN_CHUNK_BYTES, stdin_chunks};
+use crate::execs::id::ExecId;
+use crate::execs::send_stdin::send_stdin;
+use crate::websocket::connection::Connection;
+
+/// The way from the keyboard to one exec. Its clones are the same way.
+#[derive(Clone, Debug)]
+pub(super) struct TerminalInput(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    agent: Agent,
+    id: ExecId,
+    connection: Connection,
+    waiting: RefCell<WriteQueue<oneshot::Sender<Result<()>>>>,
+    delivering: Cell<bool>,
+}
+
+impl TerminalInput {
+    pub(super) fn new(agent: Agent, id: ExecId, connection: Connection) -> Self {
+        let (waiting, delivering) = Default::default();
+        Self(Rc::new(Inner { agent, id, connection, waiting, delivering }))
+    }
+
+    /// Sends a frame after all those before it.
+    ///
+    /// # Errors
+    /// The agent refused it, or whether it arrived is not known.
+    pub(super) fn send(&self, frame: ClientFrame) -> impl Future<Output = Result<()>> + use<> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.waiting.borrow_mut().push(frame, sender);
+        if !self.0.delivering.replace(true) {
+            let inner = self.0.clone();
+            let host = inner.agent.http.host().clone();
+            host.spawn(Box::pin(async move { inner.deliver_all().await }));
+        }
+        async { receiver.await.unwrap_or(Err(Error::Closed.into())) }
+    }
+}
+
+impl Inner {
+    async fn deliver_all(&self) {
+        loop {
+            let next = self.waiting.borrow_mut().next();
+            let Some((frame, senders)) = next else {
+                break;
+            };
+            let outcome = self.deliver(frame).await;
+            for sender in senders {
+                // It may not be waiting any more.
+                sender.send(outcome.clone()).unwrap_or_default();
+            }
+        }
+        self.delivering.set(false);
+    }
+
+    async fn deliver(&self, frame: ClientFrame) -> Result<()> {
+        let ClientFrame::Input { input } = frame else {
+            return self.deliver_one(frame).await;
+        };
+        for chunk in stdin_chunks(&input) {
+            self.deliver_one(ClientFrame::Input { input: chunk.to_owned() }).await?;
+        }
+        Ok(())
+    }
+
+    async fn deliver_one(&self, frame: ClientFrame) -> Result<()> {
+        if self.agent.http.scope.is_closed() {
+            return Err(Error::Closed.into());
+        }
+        if let Some(socket) = self.connection.socket() {
+            match socket.deliver(frame.clone()).await {
+                Err(error) if error.is_never_sent() => {}
+                Err(_) if self.agent.http.scope.is_closed() => return Err(Error::Closed.into()),
+                outcome => return outcome,
+            }
+        }
+        let (kind, input) = match frame {
+            ClientFrame::Input { input } => (StdinType::Stdin, input),
+            ClientFrame::Resize(size) => {
+                (StdinType::Resize, format!(r#"{{"cols":{},"rows":{}}}"#, size.cols, size.rows))
+            }
+            ClientFrame::Ping => return Ok(()),
+        };
+        send_stdin(&self.agent, &self.id, &ExecStdin { kind, input }).await.map(drop)
+    }
+}
+
+/// The frames that wait for the one before them, with who is to be told.
+#[derive(Debug)]
+struct WriteQueue<T>(VecDeque<(ClientFrame, T)>);
+
+impl<T> Default for WriteQueue<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> WriteQueue<T> {
+    fn push(&mut self, frame: ClientFrame, sender: T) {
+        self.0.push_back((frame, sender));
+    }
+
+    /// The next frame to be sent. What is typed while another one is under way goes together: a slow
+    /// way must not slow the typist.
+    fn next(&mut self) -> Option<(ClientFrame, Vec<T>)> {
+        let (mut first, sender) = self.0.pop_front()?;
+        let mut senders = vec![sender];
+        while let Some((next, _)) = self.0.front() {
+            match (&mut first, next) {
+                (ClientFrame::Input { input }, ClientFrame::Input { input: more })
+                    if input.len() + more.len() <= MAX_STDIN_CHUNK_BYTES =>
+                {
+                    input.push_str(more);
+                }
+                // Only the last size matters.
+                (ClientFrame::Resize(size), ClientFrame::Resize(later)) => *size = *later,
+                _ => break,
+            }
+            senders.extend(self.0.pop_front().map(|(_, sender)| sender));
+        }
+        Some((first, senders))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sandpipe_protocol::TerminalSize;
+
+    use super::*;
+
+    fn input(text: &str) -> ClientFrame {
+        ClientFrame::Input { input: text.to_owned() }
+    }
+
+    fn resize(cols: u16) -> ClientFrame {
+        ClientFrame::Resize(TerminalSize { cols, rows: 24 })
+    }
+
+    fn sent(frames: &[ClientFrame]) -> Vec<(ClientFrame, Vec<usize>)> {
+        let mut waiting = WriteQueue::default();
+        for (number, frame) in frames.iter().enumerate() {
+            waiting.push(frame.clone(), number);
+        }
+        std::iter::from_fn(|| waiting.next()).collect()
+    }
+
+    #[test]
+    fn what_waits_goes_together_and_a_size_keeps_its_place() {
+        assert_eq!(
+            sent(&[input("a"), input("b"), resize(1), resize(2), input("c")]),
+            [(input("ab"), vec![0, 1]), (resize(2), vec![2, 3]), (input("c"), vec![4]),]
+        );
+    }
+
+    #[test]
+    fn a_frame_does_not_grow_without_end() {
+        let large = "x".repeat(MAX_STDIN_CHUNK_BYTES);
+        assert_eq!(sent(&[input(&large), input("y")]).len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn all_text_is_sent_in_order_and_everyone_is_told_once(
+            frames in prop::collection::vec(
+                prop_oneof!["[a-z]{0,3}".prop_map(|text| input(&text)), any::<u16>().prop_map(resize)],
+                0..20,
+            ),
+        ) {
+            let text = |frames: &[ClientFrame]| -> String {
+                let texts = frames.iter().filter_map(|frame| match frame {
+                    ClientFrame::Input { input } => Some(input.as_str()),
+                    _ => None,
+                });
+                texts.collect()
+            };
+            let (sent, senders): (Vec<_>, Vec<_>) = sent(&frames).into_iter().unzip();
+            prop_assert_eq!(text(&sent), text(&frames));
+            prop_assert_eq!(senders.concat(), (0..frames.len()).collect::<Vec<_>>());
+        }
+    }
+}

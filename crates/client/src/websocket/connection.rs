@@ -1,0 +1,79 @@
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use super::exec_socket::{ExecSocket, SocketOutput};
+use crate::agent::Agent;
+use crate::error::Result;
+use crate::execs::id::ExecId;
+use crate::features::Feature;
+use crate::scope::CancelScope;
+
+/// What connects a terminal to its exec: a WebSocket, where there can be one. Its clones are the same
+/// connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// The terminal's: it outlives those who read from it, for what is typed.
+    scope: CancelScope,
+    socket: RefCell<Weak<ExecSocket>>,
+    /// WebSockets don't get through.
+    is_unavailable: Cell<bool>,
+    /// One has got through.
+    has_worked: Cell<bool>,
+}
+
+impl Connection {
+    /// A connection to an agent's execs.
+    ///
+    /// # Errors
+    /// The agent could not be asked whether it takes WebSockets.
+    pub(crate) async fn probe(agent: &Agent) -> Result<Self> {
+        let possible = agent.http.socket_address("").is_some();
+        let offered = possible && agent.offers(Feature::Attach).await?;
+        Ok(Self::new(agent.http.scope.clone(), !offered))
+    }
+
+    fn new(scope: CancelScope, is_unavailable: bool) -> Self {
+        Self(Rc::new(Inner {
+            scope,
+            socket: RefCell::default(),
+            is_unavailable: Cell::new(is_unavailable),
+            has_worked: Cell::default(),
+        }))
+    }
+
+    /// Another one of the same kind.
+    pub(crate) fn sibling(&self) -> Self {
+        Self::new(self.0.scope.clone(), self.0.is_unavailable.get())
+    }
+
+    /// Connects to an exec, for its events after `last_sequence`. None where it takes a stream.
+    pub(crate) async fn open(
+        &self,
+        agent: &Agent,
+        id: &ExecId,
+        last_sequence: i64,
+    ) -> Option<SocketOutput> {
+        if self.0.is_unavailable.get() {
+            return None;
+        }
+        let address = agent.http.socket_address(&id.socket_path(last_sequence))?;
+        let request = self.0.scope.enter().ok()?;
+        let Some(events) =
+            ExecSocket::open(agent.http.host(), &address, agent.http.url(), request).await
+        else {
+            self.0.is_unavailable.set(!self.0.has_worked.get());
+            return None;
+        };
+        self.0.has_worked.set(true);
+        self.0.socket.replace(Rc::downgrade(events.socket()));
+        Some(events)
+    }
+
+    /// The connection that there is now.
+    pub(crate) fn socket(&self) -> Option<Rc<ExecSocket>> {
+        self.0.socket.borrow().upgrade().filter(|socket| socket.is_open())
+    }
+}

@@ -1,0 +1,189 @@
+//! Execs: commands that the agent runs.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use js_sys::{Array, Object, Promise, Reflect};
+use sandpipe_client::agent::Agent;
+use sandpipe_client::error::Result;
+use sandpipe_client::execs::execs;
+use sandpipe_client::execs::list_stream::ListStream;
+use sandpipe_client::execs::output_reader::OutputReader;
+use sandpipe_client::terminal::attach::attach;
+use wasm_bindgen::prelude::*;
+
+use crate::arguments::{exec_id, last_sequence, signal_name};
+use crate::batches::{Batches, Source};
+use crate::errors::{or_throw, thrown};
+use crate::options;
+use crate::promise::{done, promise};
+use crate::terminal::Terminal;
+use crate::value::{exec_result, to_js};
+use crate::web::events::EventBatch;
+use crate::web::live_list::LiveList;
+
+/// The client of an agent's execs.
+///
+/// Every call takes what it needs before it returns its promise, so that freeing this handle
+/// meanwhile does no harm; a wrong argument rejects the promise as any other failure does.
+#[wasm_bindgen]
+#[derive(Clone, Debug)]
+pub struct Execs(execs::Execs);
+
+impl Execs {
+    pub(crate) fn new(agent: Agent) -> Self {
+        Self(execs::Execs::new(agent))
+    }
+}
+
+#[wasm_bindgen]
+impl Execs {
+    /// Creates an exec and, unless told otherwise, starts it. Resolves its `ExecItem`.
+    pub fn create(&self, request: &JsValue) -> Promise {
+        let created = options::create_request(request).map(|request| self.0.create(request));
+        promise(async { to_js(&created?.await?) })
+    }
+
+    /// Starts an exec that was created without being started. Resolves its `ExecItem`.
+    pub fn start(&self, id: &JsValue) -> Promise {
+        let started = exec_id(id).map(|id| self.0.start(id));
+        promise(async { to_js(&started?.await?) })
+    }
+
+    /// Resolves the `ExecItem` of an exec.
+    pub fn get(&self, id: &JsValue) -> Promise {
+        let exec = exec_id(id).map(|id| self.0.get(id));
+        promise(async { to_js(&exec?.await?) })
+    }
+
+    /// Resolves an array of the `ExecItem`s of all execs, newest first, long command lines short.
+    pub fn list(&self) -> Promise {
+        let list = self.0.list();
+        promise(async { to_js(&list.await?) })
+    }
+
+    /// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
+    pub fn delete(&self, id: &JsValue) -> Promise {
+        let deleted = exec_id(id).map(|id| self.0.delete(id));
+        promise(async { done(deleted?.await) })
+    }
+
+    /// Runs a command to its end. Resolves `{ exitCode, output }` whatever the exit code is.
+    pub fn exec(&self, command: &JsValue, args: &JsValue, options: &JsValue) -> Promise {
+        let ended =
+            options::exec_arguments(command, args, options).map(|arguments| self.0.exec(arguments));
+        promise(async { exec_result(&ended?.await?) })
+    }
+
+    /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
+    pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
+        let ended = exec_id(id).and_then(|id| Ok(self.0.wait(id, options::wait_options(options)?)));
+        promise(async { exec_result(&ended?.await?) })
+    }
+
+    /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
+    pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
+        let terminated = exec_id(id)
+            .and_then(|id| Ok(self.0.terminate(id, options::terminate_options(options)?)));
+        promise(async {
+            let terminated = terminated?.await?;
+            let result = Object::new();
+            let set = |name: &str, value: JsValue| {
+                Reflect::set(&result, &name.into(), &value).map_err(thrown)
+            };
+            set("exitCode", terminated.exit_code.into())?;
+            set("forced", terminated.forced.into())?;
+            Ok(result.into())
+        })
+    }
+
+    /// Sends a signal, by default SIGTERM, to an exec's whole process group.
+    pub fn kill(&self, id: &JsValue, signal: &JsValue) -> Promise {
+        let sent = exec_id(id).and_then(|id| Ok(self.0.kill(id, signal_name(signal)?)));
+        promise(async { done(sent?.await) })
+    }
+
+    /// Writes to a running exec's standard input, or sets the size of its terminal. Resolves its
+    /// `ExecItem`.
+    #[wasm_bindgen(js_name = sendStdin)]
+    pub fn send_stdin(&self, id: &JsValue, body: &JsValue) -> Promise {
+        let sent = exec_id(id).and_then(|id| Ok(self.0.send_stdin(id, options::stdin_body(body)?)));
+        promise(async { to_js(&sent?.await?) })
+    }
+
+    /// Resolves what there is now of an exec's output after `lastSequence`: `{ exitCode?, output }`.
+    #[wasm_bindgen(js_name = getOutput)]
+    pub fn get_output(&self, id: &JsValue, last_sequence: &JsValue) -> Promise {
+        let output = exec_id(id)
+            .and_then(|id| Ok(self.0.get_output(id, self::last_sequence(last_sequence)?)));
+        promise(async { exec_result(&output?.await?) })
+    }
+
+    /// The events (`ExecStdout`) of an exec's output after `lastSequence`, up to the one with the
+    /// exit code.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
+    #[wasm_bindgen(js_name = streamOutput)]
+    pub fn stream_output(
+        &self,
+        id: &JsValue,
+        last_sequence: &JsValue,
+    ) -> std::result::Result<Batches, JsValue> {
+        let id = or_throw(exec_id(id))?;
+        let last_sequence = or_throw(self::last_sequence(last_sequence))?;
+        let reader = self.0.stream_output(id, last_sequence);
+        let scope = reader.scope().clone();
+        Ok(Batches::new(scope, OutputBatches { reader, batch: EventBatch::default() }))
+    }
+
+    /// The list of all execs (`{ execs }`), now and after every change, until it is closed.
+    #[wasm_bindgen(js_name = streamList)]
+    #[must_use]
+    pub fn stream_list(&self) -> Batches {
+        let stream = self.0.stream_list();
+        let scope = stream.scope().clone();
+        Batches::new(scope, Lists { stream, list: LiveList::default() })
+    }
+
+    /// Resolves a `Terminal` at an exec that exists.
+    pub fn attach(&self, id: &JsValue) -> Promise {
+        let attached = exec_id(id).map(|id| attach(self.0.agent(), id));
+        promise(async { Ok(Terminal::new(attached?.await?).into()) })
+    }
+}
+
+/// The events of an output as they are read.
+struct OutputBatches {
+    reader: OutputReader,
+    /// Its memory serves batch after batch.
+    batch: EventBatch,
+}
+
+impl Source for OutputBatches {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
+        Box::pin(async {
+            if self.reader.read_batch(&mut self.batch).await? {
+                return self.batch.take_array().map(|events| Some(events.into()));
+            }
+            Ok(None)
+        })
+    }
+}
+
+/// The list of all execs, one for all that a chunk brings.
+struct Lists {
+    stream: ListStream,
+    list: LiveList,
+}
+
+impl Source for Lists {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
+        Box::pin(async {
+            for event in self.stream.next_events().await? {
+                self.list.apply(&event)?;
+            }
+            Ok(Some(Array::of1(&self.list.to_js()?).into()))
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! Sessions: shells that remember.
+
+use js_sys::Promise;
+use sandpipe_client::agent::Agent;
+use sandpipe_client::sessions::session;
+use wasm_bindgen::prelude::*;
+
+use crate::arguments::shell_text;
+use crate::options;
+use crate::promise::{done, promise};
+use crate::value::exec_result;
+
+/// The client of an agent's sessions.
+#[wasm_bindgen]
+#[derive(Clone, Debug)]
+pub struct Sessions(session::Sessions);
+
+impl Sessions {
+    pub(crate) fn new(agent: Agent) -> Self {
+        Self(session::Sessions::new(agent))
+    }
+
+    /// Ends all sessions with their sandbox.
+    pub(crate) fn end_all(&self) {
+        self.0.end_all();
+    }
+}
+
+#[wasm_bindgen]
+impl Sessions {
+    /// Starts a shell and waits until it is ready. Resolves a [`Session`].
+    pub fn create(&self, options: &JsValue) -> Promise {
+        let created = options::session_options(options).map(|options| self.0.create(options));
+        promise(async { Ok(Session(created?.await?).into()) })
+    }
+}
+
+/// A shell that remembers: it keeps its directory, variables and functions from run to run.
+#[wasm_bindgen]
+#[derive(Clone, Debug)]
+pub struct Session(session::Session);
+
+#[wasm_bindgen]
+impl Session {
+    /// Runs a script when those before it are done. Resolves `{ exitCode, output }`.
+    pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
+        // Now: the order is that of the calls.
+        let running = shell_text(script, "script")
+            .and_then(|script| Ok(self.0.run(script, options::wait_options(options)?)));
+        promise(async { exec_result(&running?.await?) })
+    }
+
+    /// Ends the shell and everything in its group, also when it is called again.
+    pub fn close(&self) -> Promise {
+        let closed = self.0.close();
+        promise(async { done(closed.await) })
+    }
+}

@@ -1,0 +1,77 @@
+//! An exec as a terminal has it: its output, its input, its exit code.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use js_sys::Promise;
+use sandpipe_client::error::Result;
+use sandpipe_client::terminal::terminal::{self, TerminalOutput};
+use wasm_bindgen::prelude::*;
+
+use crate::arguments::{string, terminal_size};
+use crate::batches::{Batches, Source};
+use crate::promise::{done, promise};
+use crate::web::events::EventBatch;
+
+/// A terminal at an exec.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Terminal(terminal::Terminal);
+
+impl Terminal {
+    pub(crate) fn new(terminal: terminal::Terminal) -> Self {
+        Self(terminal)
+    }
+}
+
+#[wasm_bindgen]
+impl Terminal {
+    /// The output (`ExecStdout`) from its beginning up to the exit code.
+    #[must_use]
+    pub fn output(&self) -> Batches {
+        let output = self.0.output();
+        Batches::new(output.scope.clone(), TerminalBatches { output, batch: EventBatch::default() })
+    }
+
+    /// Types a text.
+    pub fn write(&self, text: &JsValue) -> Promise {
+        let typed = string(text, "text").map(|input| self.0.write(input));
+        promise(async { done(typed?.await) })
+    }
+
+    /// Sets the size.
+    pub fn resize(&self, cols: &JsValue, rows: &JsValue) -> Promise {
+        let sent = terminal_size(cols, rows).map(|size| self.0.resize(size));
+        promise(async { done(sent?.await) })
+    }
+
+    /// Resolves the exit code. Where the output has not been read to its end, it is waited for over a
+    /// connection of its own.
+    pub fn exited(&self) -> Promise {
+        let exited = self.0.exited();
+        promise(async { exited.await.map(JsValue::from) })
+    }
+
+    /// Ends all connections. The command goes on.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+/// The output as it is read.
+struct TerminalBatches {
+    output: TerminalOutput,
+    /// Its memory serves batch after batch.
+    batch: EventBatch,
+}
+
+impl Source for TerminalBatches {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
+        Box::pin(async {
+            if self.output.read_batch(&mut self.batch).await? {
+                return self.batch.take_array().map(|events| Some(events.into()));
+            }
+            Ok(None)
+        })
+    }
+}

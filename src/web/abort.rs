@@ -1,0 +1,51 @@
+//! The client's abort signals made of those of JS.
+
+use sandpipe_client::abort::AbortSignal;
+use sandpipe_client::host_value::HostValue;
+use wasm_bindgen::{JsCast, prelude::*};
+
+use crate::errors::host_value;
+
+/// A signal of JS and what listens to it. Dropping it ends the listening.
+#[derive(Debug)]
+struct Source {
+    signal: web_sys::AbortSignal,
+    /// None where the signal had been aborted before.
+    listener: Option<Closure<dyn FnMut()>>,
+}
+
+/// The client's signal that is aborted with one of JS.
+pub(crate) fn abort_signal(signal: web_sys::AbortSignal) -> AbortSignal {
+    let is_aborted = signal.aborted();
+    let reason = signal.clone();
+    let made = AbortSignal::of_source(|controller| {
+        let listener = (!is_aborted).then(|| {
+            let aborted = signal.clone();
+            let listener = Closure::once(move || controller.abort(host_value(aborted.reason())));
+            // It can't fail: the arguments are what the standard asks for.
+            signal
+                .add_event_listener_with_callback("abort", listener.as_ref().unchecked_ref())
+                .unwrap_or_default();
+            listener
+        });
+        HostValue::new(Source { signal, listener })
+    });
+    if is_aborted {
+        made.controller().abort(host_value(reason.reason()));
+    }
+    made
+}
+
+/// The signal of JS that the client's was made of.
+pub(crate) fn js_signal(signal: &AbortSignal) -> Option<&web_sys::AbortSignal> {
+    signal.source()?.downcast_ref::<Source>().map(|source| &source.signal)
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        if let Some(listener) = &self.listener {
+            let function = listener.as_ref().unchecked_ref();
+            self.signal.remove_event_listener_with_callback("abort", function).unwrap_or_default();
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The one file that touches `fetch`.
+
+use std::task::{Context, Poll, ready};
+
+use futures_util::FutureExt;
+use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
+use sandpipe_client::abort::{AbortSignal, Subscription};
+use sandpipe_client::host::{Body, HttpRequest, HttpResponse, NoResponse};
+use wasm_bindgen::{JsCast, prelude::*};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{AbortController, DomException, RequestInit};
+
+use super::response::{JsBodyReader, JsResponse};
+use crate::errors::host_value;
+
+thread_local! {
+    /// The reason of every request that is over. Each could have one of its own, with its stack, which takes
+    /// longer than all the rest of an abort.
+    static OVER: JsValue =
+        DomException::new_with_message_and_name("the request is over", "AbortError")
+            .map_or_else(JsValue::from, JsValue::from);
+}
+
+/// A `fetch`, of the caller's, the runtime's or the global one, and what every request of it carries.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetch {
+    pub(crate) function: Function,
+    /// The token included: values by names in lower case.
+    pub(crate) headers: Object,
+}
+
+impl Fetch {
+    pub(super) async fn send(self, request: HttpRequest) -> Result<HttpResponse, NoResponse> {
+        self.respond(request).await.map_err(no_response)
+    }
+
+    async fn respond(self, request: HttpRequest) -> Result<HttpResponse, JsValue> {
+        let connection = Connection::new(&request.cancel)?;
+        let init = self.init(&request, &connection)?;
+        let promise = self.function.call2(&JsValue::UNDEFINED, &request.url.into(), &init)?;
+        let response = JsFuture::from(Promise::resolve(&promise)).await?;
+        let response: JsResponse = response.unchecked_into();
+        let status = response.http_status()?;
+        let is_success = (200..300).contains(&status);
+        let reader = response.reader()?;
+        let body = reader.map(|reader| -> Box<dyn Body> {
+            Box::new(WebBody { reader, reading: None, _connection: connection })
+        });
+        let content_type = response.header("content-type");
+        let retry_after = if is_success { None } else { response.header("retry-after") };
+        Ok(HttpResponse { status, content_type, retry_after, body })
+    }
+
+    fn init(&self, request: &HttpRequest, connection: &Connection) -> Result<RequestInit, JsValue> {
+        let headers = Object::assign(&Object::new(), &self.headers);
+        let set = |name: &str, value: &str| Reflect::set(&headers, &name.into(), &value.into());
+        set("accept", &request.accept)?;
+        if let Some(key) = &request.idempotency_key {
+            set("idempotency-key", key)?;
+        }
+        let init = RequestInit::new();
+        init.set_method(request.method.as_str());
+        init.set_signal(Some(&connection.controller.signal()));
+        if let Some(body) = &request.body {
+            set("content-type", "application/json")?;
+            init.set_body(&body.into());
+        }
+        init.set_headers(&headers);
+        Ok(init)
+    }
+}
+
+/// A request that is under way. Dropping it ends it, if it has not ended by itself.
+#[derive(Debug)]
+struct Connection {
+    controller: AbortController,
+    _cancelled: Subscription,
+}
+
+impl Connection {
+    fn new(cancel: &AbortSignal) -> Result<Self, JsValue> {
+        let controller = AbortController::new()?;
+        let own = controller.clone();
+        let cancelled = cancel.on_abort(move || own.abort());
+        Ok(Self { controller, _cancelled: cancelled })
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        OVER.with(|over| self.controller.abort_with_reason(over));
+    }
+}
+
+/// The body of a `Response`.
+#[derive(Debug)]
+struct WebBody {
+    reader: JsBodyReader,
+    /// The chunk that is asked for: a read that is given up loses nothing.
+    reading: Option<JsFuture>,
+    _connection: Connection,
+}
+
+impl Body for WebBody {
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        chunk: &mut Vec<u8>,
+    ) -> Poll<Result<(), NoResponse>> {
+        loop {
+            let reading = match &mut self.reading {
+                Some(reading) => reading,
+                none => {
+                    let promise = self.reader.read().map_err(no_response)?;
+                    none.insert(JsFuture::from(promise))
+                }
+            };
+            let read = ready!(reading.poll_unpin(context));
+            self.reading = None;
+            if take_chunk(&read.map_err(no_response)?, chunk).map_err(no_response)? {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    fn unref(&mut self) {
+        // Others than Node's have no such function.
+        self.reader.unref().unwrap_or_default();
+    }
+}
+
+/// Copies what a read has given, nothing at the end; says whether there is anything to be told.
+fn take_chunk(read: &JsValue, chunk: &mut Vec<u8>) -> Result<bool, JsValue> {
+    if Reflect::get(read, &"done".into())?.is_truthy() {
+        chunk.clear();
+        return Ok(true);
+    }
+    let bytes: Uint8Array = Reflect::get(read, &"value".into())?.unchecked_into();
+    chunk.resize(bytes.length() as usize, 0);
+    bytes.copy_to(chunk);
+    Ok(!chunk.is_empty())
+}
+
+fn no_response(thrown: JsValue) -> NoResponse {
+    NoResponse {
+        reason: describe(&thrown),
+        never_sent: never_sent(&thrown),
+        cause: host_value(thrown),
+    }
+}
+
+/// Whether an error of Node's says that there was no connection at all, so that the agent can't have
+/// seen the request. Browsers don't tell.
+fn never_sent(thrown: &JsValue) -> bool {
+    // The codes of a failed `connect` are also those by which established connections end.
+    system_field(thrown, "syscall").as_deref() == Some("connect")
+        || matches!(
+            system_field(thrown, "code").as_deref(),
+            Some("ECONNREFUSED" | "ENOTFOUND" | "EAI_AGAIN" | "UND_ERR_CONNECT_TIMEOUT")
+        )
+}
+
+/// A field of the error of Node's system that was thrown, or that caused it, as with its `fetch`.
+fn system_field(thrown: &JsValue, key: &str) -> Option<String> {
+    let field = |error: &JsValue| Reflect::get(error, &key.into()).ok()?.as_string();
+    field(thrown).or_else(|| field(&Reflect::get(thrown, &"cause".into()).ok()?))
+}
+
+/// What went wrong, as JS tells it: an error's message and those of its causes, of which there may
+/// be a circle. Node's fetch says "fetch failed" and gives the reason as the cause.
+fn describe(thrown: &JsValue) -> String {
+    const MAX_CAUSES: usize = 4;
+    let field = |error: &JsValue, key: &str| {
+        Reflect::get(error, &key.into()).ok().filter(|value| !value.is_falsy())
+    };
+    let message = |error: &JsValue| {
+        let message = field(error, "message").or_else(|| field(error, "code"));
+        message.and_then(|text| text.as_string()).or_else(|| error.as_string())
+    };
+    let causes = std::iter::successors(Some(thrown.clone()), |error| field(error, "cause"));
+    let messages: Vec<String> =
+        causes.take(MAX_CAUSES).map_while(|error| message(&error)).collect();
+    if messages.is_empty() { "unknown error".to_owned() } else { messages.join(": ") }
+}

@@ -1,0 +1,109 @@
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{LocalBoxFuture, select};
+use js_sys::{Date, JsString};
+use sandpipe_client::host::{Host, HttpRequest, HttpResponse, NoResponse, Socket};
+use sandpipe_client::host_value::{HostText, HostValue, Thrown};
+use sandpipe_text::Units;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
+
+use super::abort::abort_signal;
+use super::fetch::Fetch;
+use super::text::units_to_js;
+use super::{socket, timer};
+use crate::errors::js_text;
+
+/// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
+/// lowest.
+const MAX_STRING_LENGTH: u32 = (1 << 29) - 24;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = performance)]
+    fn now() -> f64;
+
+    #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
+    fn get_random_values(bytes: &mut [u8]);
+}
+
+/// What the client needs, from the platform.
+#[derive(Debug)]
+struct WebHost {
+    /// None for what runs scripts elsewhere and makes no requests.
+    fetch: Option<Fetch>,
+}
+
+/// The host of a client that makes its requests with `fetch`.
+pub(crate) fn web_host(fetch: Option<Fetch>) -> Rc<dyn Host> {
+    Rc::new(WebHost { fetch })
+}
+
+impl Host for WebHost {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> LocalBoxFuture<'static, Result<HttpResponse, NoResponse>> {
+        let fetch = self.fetch.clone();
+        Box::pin(async move {
+            match fetch {
+                Some(fetch) => fetch.send(request).await,
+                None => Err(NoResponse {
+                    reason: "there is nothing to make requests with".to_owned(),
+                    never_sent: true,
+                    cause: None,
+                }),
+            }
+        })
+    }
+
+    fn open_socket(&self, url: &str) -> LocalBoxFuture<'static, Option<Box<dyn Socket>>> {
+        let url = url.to_owned();
+        Box::pin(async move { socket::open(&url).await })
+    }
+
+    fn sleep(&self, ms: f64) -> LocalBoxFuture<'static, ()> {
+        timer::sleep(ms)
+    }
+
+    fn now_ms(&self) -> f64 {
+        now()
+    }
+
+    fn ms_until(&self, http_date: &str) -> Option<f64> {
+        let date = Date::parse(http_date);
+        (!date.is_nan()).then(|| (date - Date::now()).max(0.0))
+    }
+
+    fn random_bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        get_random_values(&mut bytes);
+        bytes
+    }
+
+    fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
+        spawn_local(task);
+    }
+
+    fn linger(&self, task: LocalBoxFuture<'static, ()>, limit_ms: u32) {
+        spawn_local(async move {
+            // Unlike other timers this one keeps no process of Node.js.
+            let limit = abort_signal(web_sys::AbortSignal::timeout_with_u32(limit_ms));
+            select(task, pin!(limit.aborted())).await;
+        });
+    }
+
+    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown> {
+        let more = units_to_js(more).map_err(HostValue::new)?;
+        // Engines put a concatenated string together when it is first looked at: who looks at the exit code alone
+        // does not pay for that.
+        let whole = JsString::from(js_text(text)).concat(&more);
+        let length = whole.length();
+        Ok(HostText::new(HostValue::new(JsValue::from(whole)), length))
+    }
+
+    fn max_text_length(&self) -> u32 {
+        MAX_STRING_LENGTH
+    }
+}

@@ -1,0 +1,80 @@
+//! The function that runs scripts for background processes: the caller's.
+
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use js_sys::{Function, Object, Promise, Reflect};
+use sandpipe_client::abort::AbortSignal;
+use sandpipe_client::background::target::{RunFailure, Runtime, ScriptResult};
+use sandpipe_client::error::Result;
+use sandpipe_client::host_value::HostValue;
+use sandpipe_client::operation::Operation;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+use super::abort::js_signal;
+use crate::arguments;
+
+/// Something with a shell.
+#[derive(Debug)]
+pub(crate) struct JsRuntime {
+    run: Function,
+}
+
+impl JsRuntime {
+    pub(crate) fn read(run: &JsValue) -> Result<Self> {
+        Ok(Self { run: arguments::function(run, "runtime.run")? })
+    }
+
+    fn call(
+        &self,
+        script: String,
+        signal: Option<&AbortSignal>,
+    ) -> std::result::Result<Promise, JsValue> {
+        let options = Object::new();
+        if let Some(signal) = signal.and_then(js_signal) {
+            Reflect::set(&options, &"signal".into(), signal)?;
+        }
+        let promise = self.run.call2(&JsValue::UNDEFINED, &script.into(), &options)?;
+        Ok(Promise::resolve(&promise))
+    }
+}
+
+impl Runtime for JsRuntime {
+    fn run(
+        &self,
+        script: String,
+        signal: Option<&AbortSignal>,
+    ) -> LocalBoxFuture<'static, std::result::Result<ScriptResult, RunFailure>> {
+        let called = self.call(script, signal);
+        async {
+            let result = match called {
+                Ok(promise) => JsFuture::from(promise).await,
+                Err(thrown) => Err(thrown),
+            };
+            let result = result.map_err(|thrown| RunFailure::Thrown {
+                not_run: not_run(&thrown),
+                error: HostValue::new(thrown),
+            })?;
+            let field = |name: &str| Reflect::get(&result, &name.into()).ok();
+            let exit_code = field("exitCode").and_then(|code| code.as_f64());
+            let output = field("output").and_then(|output| output.as_string());
+            match (exit_code, output) {
+                (Some(exit_code), Some(output)) => Ok(ScriptResult { exit_code, output }),
+                _ => Err(RunFailure::NoResult),
+            }
+        }
+        .boxed_local()
+    }
+}
+
+/// Whether the runtime says for sure that it has not run the script.
+///
+/// A sandbox does that with an error of a create: where the create may have been carried out the error is
+/// `create_unknown`, and later ones are of other operations.
+fn not_run(thrown: &JsValue) -> bool {
+    let field = |name: &str| Reflect::get(thrown, &name.into()).unwrap_or_default();
+    let text = |name: &str| field(name).as_string();
+    field("mayHaveRun").as_bool() == Some(false)
+        || text("operation").as_deref() == Some(Operation::CreateExec.name())
+        || text("code").as_deref() == Some("invalid_argument")
+}
