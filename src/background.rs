@@ -9,8 +9,8 @@ use wasm_bindgen::prelude::*;
 
 use crate::background_options as options;
 use crate::errors::or_throw;
-use crate::promise::{done, promise};
-use crate::value::to_js;
+use crate::promise::{nothing, promise_of};
+use crate::value::json;
 use crate::web::host::web_host;
 use crate::web::runtime::JsRuntime;
 
@@ -38,19 +38,18 @@ impl Background {
     /// Starts a script. Resolves the process.
     pub fn spawn(&self, script: &JsValue, options: &JsValue) -> Promise {
         let spawned = options::spawn_request(script, options).map(|request| self.0.spawn(request));
-        promise(async { to_js(&spawned?.await?) })
+        promise_of(spawned, json)
     }
 
     /// Resolves a process as it is now.
     pub fn get(&self, id: &JsValue) -> Promise {
         let process = options::process_id(id).map(|id| self.0.get(id));
-        promise(async { to_js(&process?.await?) })
+        promise_of(process, json)
     }
 
     /// Resolves all processes as they are now, newest first.
     pub fn list(&self) -> Promise {
-        let list = self.0.list();
-        promise(async { to_js(&list.await?) })
+        promise_of(Ok(self.0.list()), json)
     }
 
     /// Reads output from a place on. Resolves `{ output, nextOffset, status, exitCode? }`.
@@ -58,33 +57,33 @@ impl Background {
     pub fn read_output(&self, id: &JsValue, options: &JsValue) -> Promise {
         let read = options::process_id(id)
             .and_then(|id| Ok(self.0.read_output(id, options::read_options(options)?)));
-        promise(async { to_js(&read?.await?) })
+        promise_of(read, json)
     }
 
     /// Waits for the end of a process. Resolves the process, which still runs if `timeoutMs` passed.
     pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
         let waited = options::process_id(id)
             .and_then(|id| Ok(self.0.wait(id, options::wait_options(options)?)));
-        promise(async { to_js(&waited?.await?) })
+        promise_of(waited, json)
     }
 
     /// Stops the process group of a process and waits until it is gone. Resolves the process.
     pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
         let terminated = options::process_id(id)
             .and_then(|id| Ok(self.0.terminate(id, options::grace(options)?)));
-        promise(async { to_js(&terminated?.await?) })
+        promise_of(terminated, json)
     }
 
     /// Runs a command and waits for its end. Resolves `{ output, exitCode, failureReason? }`.
     pub fn run(&self, command: &JsValue, options: &JsValue) -> Promise {
         let ended = options::run_arguments(command, options)
             .map(|(request, options)| self.0.run(request, options));
-        promise(async { to_js(&ended?.await?) })
+        promise_of(ended, json)
     }
 
     /// Removes a process that has ended, with its output.
     pub fn remove(&self, id: &JsValue) -> Promise {
         let removed = options::process_id(id).map(|id| self.0.remove(id));
-        promise(async { done(removed?.await) })
+        promise_of(removed, nothing)
     }
 }

@@ -45,7 +45,7 @@ impl Batches {
     pub fn next(&self) -> Promise {
         let (place, closed) = (self.source.clone(), self.closed.clone());
         let source = place.take();
-        promise(async move {
+        promise(Box::pin(async move {
             let Some(mut source) = source else {
                 return Ok(JsValue::UNDEFINED);
             };
@@ -60,7 +60,7 @@ impl Batches {
                 }
                 None => Ok(JsValue::UNDEFINED),
             }
-        })
+        }))
     }
 
     /// Closes the connection. What it tells of goes on.

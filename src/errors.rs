@@ -46,11 +46,9 @@ pub(crate) fn to_js(error: &Error) -> JsValue {
     if let Some(hint) = description.hint {
         set("hint", &hint.into());
     }
-    for (name, detail) in description.details {
-        if let Some(detail) = detail {
-            set(name, &detail_to_js(&detail));
-        }
-    }
+    error.visit_details(&mut |name, detail| {
+        set(name, &detail_to_js(&detail));
+    });
     failure.into()
 }
 

@@ -16,9 +16,9 @@ use crate::arguments::{exec_id, last_sequence, signal_name};
 use crate::batches::{Batches, Source};
 use crate::errors::{or_throw, thrown};
 use crate::options;
-use crate::promise::{done, promise};
+use crate::promise::{nothing, promise_of};
 use crate::terminal::Terminal;
-use crate::value::{exec_result, to_js};
+use crate::value::{exec_result, json};
 use crate::web::events::EventBatch;
 use crate::web::live_list::LiveList;
 
@@ -41,52 +41,50 @@ impl Execs {
     /// Creates an exec and, unless told otherwise, starts it. Resolves its `ExecItem`.
     pub fn create(&self, request: &JsValue) -> Promise {
         let created = options::create_request(request).map(|request| self.0.create(request));
-        promise(async { to_js(&created?.await?) })
+        promise_of(created, json)
     }
 
     /// Starts an exec that was created without being started. Resolves its `ExecItem`.
     pub fn start(&self, id: &JsValue) -> Promise {
         let started = exec_id(id).map(|id| self.0.start(id));
-        promise(async { to_js(&started?.await?) })
+        promise_of(started, json)
     }
 
     /// Resolves the `ExecItem` of an exec.
     pub fn get(&self, id: &JsValue) -> Promise {
         let exec = exec_id(id).map(|id| self.0.get(id));
-        promise(async { to_js(&exec?.await?) })
+        promise_of(exec, json)
     }
 
     /// Resolves an array of the `ExecItem`s of all execs, newest first, long command lines short.
     pub fn list(&self) -> Promise {
-        let list = self.0.list();
-        promise(async { to_js(&list.await?) })
+        promise_of(Ok(self.0.list()), json)
     }
 
     /// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
     pub fn delete(&self, id: &JsValue) -> Promise {
         let deleted = exec_id(id).map(|id| self.0.delete(id));
-        promise(async { done(deleted?.await) })
+        promise_of(deleted, nothing)
     }
 
     /// Runs a command to its end. Resolves `{ exitCode, output }` whatever the exit code is.
     pub fn exec(&self, command: &JsValue, args: &JsValue, options: &JsValue) -> Promise {
         let ended =
             options::exec_arguments(command, args, options).map(|arguments| self.0.exec(arguments));
-        promise(async { exec_result(&ended?.await?) })
+        promise_of(ended, exec_result)
     }
 
     /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
     pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
         let ended = exec_id(id).and_then(|id| Ok(self.0.wait(id, options::wait_options(options)?)));
-        promise(async { exec_result(&ended?.await?) })
+        promise_of(ended, exec_result)
     }
 
     /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
     pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
         let terminated = exec_id(id)
             .and_then(|id| Ok(self.0.terminate(id, options::terminate_options(options)?)));
-        promise(async {
-            let terminated = terminated?.await?;
+        promise_of(terminated, |terminated| {
             let result = Object::new();
             let set = |name: &str, value: JsValue| {
                 Reflect::set(&result, &name.into(), &value).map_err(thrown)
@@ -100,7 +98,7 @@ impl Execs {
     /// Sends a signal, by default SIGTERM, to an exec's whole process group.
     pub fn kill(&self, id: &JsValue, signal: &JsValue) -> Promise {
         let sent = exec_id(id).and_then(|id| Ok(self.0.kill(id, signal_name(signal)?)));
-        promise(async { done(sent?.await) })
+        promise_of(sent, nothing)
     }
 
     /// Writes to a running exec's standard input, or sets the size of its terminal. Resolves its
@@ -108,7 +106,7 @@ impl Execs {
     #[wasm_bindgen(js_name = sendStdin)]
     pub fn send_stdin(&self, id: &JsValue, body: &JsValue) -> Promise {
         let sent = exec_id(id).and_then(|id| Ok(self.0.send_stdin(id, options::stdin_body(body)?)));
-        promise(async { to_js(&sent?.await?) })
+        promise_of(sent, json)
     }
 
     /// Resolves what there is now of an exec's output after `lastSequence`: `{ exitCode?, output }`.
@@ -116,7 +114,7 @@ impl Execs {
     pub fn get_output(&self, id: &JsValue, last_sequence: &JsValue) -> Promise {
         let output = exec_id(id)
             .and_then(|id| Ok(self.0.get_output(id, self::last_sequence(last_sequence)?)));
-        promise(async { exec_result(&output?.await?) })
+        promise_of(output, exec_result)
     }
 
     /// The events (`ExecStdout`) of an exec's output after `lastSequence`, up to the one with the
@@ -149,7 +147,7 @@ impl Execs {
     /// Resolves a `Terminal` at an exec that exists.
     pub fn attach(&self, id: &JsValue) -> Promise {
         let attached = exec_id(id).map(|id| attach(self.0.agent(), id));
-        promise(async { Ok(Terminal::new(attached?.await?).into()) })
+        promise_of(attached, |terminal| Ok(Terminal::new(terminal).into()))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::arguments::{self, Fields, string};
 use crate::errors::{or_throw, thrown};
 use crate::execs::Execs;
 use crate::options;
-use crate::promise::promise;
+use crate::promise::promise_of;
 use crate::sessions::Sessions;
 use crate::value::exec_result;
 use crate::web::Fetch;
@@ -66,7 +66,7 @@ impl Sandbox {
     pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
         let arguments = options::run_arguments(script, options);
         let ended = arguments.map(|(script, signal)| self.execs.run_script(script, signal));
-        promise(async { exec_result(&ended?.await?) })
+        promise_of(ended, exec_result)
     }
 
     /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
@@ -75,7 +75,7 @@ impl Sandbox {
         let arguments = options::run_arguments(script, options);
         let ended =
             arguments.map(|(script, signal)| self.execs.run_script_and_forget(script, signal));
-        promise(async { exec_result(&ended?.await?) })
+        promise_of(ended, exec_result)
     }
 
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.

@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::shell_text;
 use crate::options;
-use crate::promise::{done, promise};
+use crate::promise::{nothing, promise_of};
 use crate::value::exec_result;
 
 /// The client of an agent's sessions.
@@ -31,7 +31,7 @@ impl Sessions {
     /// Starts a shell and waits until it is ready. Resolves a [`Session`].
     pub fn create(&self, options: &JsValue) -> Promise {
         let created = options::session_options(options).map(|options| self.0.create(options));
-        promise(async { Ok(Session(created?.await?).into()) })
+        promise_of(created, |session| Ok(Session(session).into()))
     }
 }
 
@@ -47,12 +47,11 @@ impl Session {
         // Now: the order is that of the calls.
         let running = shell_text(script, "script")
             .and_then(|script| Ok(self.0.run(script, options::wait_options(options)?)));
-        promise(async { exec_result(&running?.await?) })
+        promise_of(running, exec_result)
     }
 
     /// Ends the shell and everything in its group, also when it is called again.
     pub fn close(&self) -> Promise {
-        let closed = self.0.close();
-        promise(async { done(closed.await) })
+        promise_of(Ok(self.0.close()), nothing)
     }
 }

@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::{string, terminal_size};
 use crate::batches::{Batches, Source};
-use crate::promise::{done, promise};
+use crate::promise::{nothing, promise_of};
 use crate::web::events::EventBatch;
 
 /// A terminal at an exec.
@@ -36,20 +36,19 @@ impl Terminal {
     /// Types a text.
     pub fn write(&self, text: &JsValue) -> Promise {
         let typed = string(text, "text").map(|input| self.0.write(input));
-        promise(async { done(typed?.await) })
+        promise_of(typed, nothing)
     }
 
     /// Sets the size.
     pub fn resize(&self, cols: &JsValue, rows: &JsValue) -> Promise {
         let sent = terminal_size(cols, rows).map(|size| self.0.resize(size));
-        promise(async { done(sent?.await) })
+        promise_of(sent, nothing)
     }
 
     /// Resolves the exit code. Where the output has not been read to its end, it is waited for over a
     /// connection of its own.
     pub fn exited(&self) -> Promise {
-        let exited = self.0.exited();
-        promise(async { exited.await.map(JsValue::from) })
+        promise_of(Ok(self.0.exited()), |exit_code| Ok(exit_code.into()))
     }
 
     /// Ends all connections. The command goes on.

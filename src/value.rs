@@ -16,8 +16,13 @@ pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
     JSON::parse(&json::to_string(value)).map_err(thrown)
 }
 
+/// The same, as what a call resolves.
+pub(crate) fn json<T: ToJson>(value: T) -> Result<JsValue> {
+    to_js(&value)
+}
+
 /// `{ exitCode, output }`; `exitCode` is left out where there is none.
-pub(crate) fn exec_result(result: &ExecResult) -> Result<JsValue> {
+pub(crate) fn exec_result(result: ExecResult) -> Result<JsValue> {
     let object = Object::new();
     let set =
         |name: &str, value: &JsValue| Reflect::set(&object, &name.into(), value).map_err(thrown);

@@ -3,17 +3,16 @@
 use super::{Error, NotStopped, StopReason, Stopped};
 use crate::host_value::{HostText, HostValue};
 
-/// What callers see of an error: all but the class that its code stands for.
+/// What callers see of every error: all but the class that its code stands for, and the fields of that class,
+/// which [`Error::visit_details`] gives.
 #[derive(Debug)]
-pub struct Description<'a> {
+pub struct Description {
     /// The machine-readable code.
     pub code: &'static str,
     /// What is wrong, with the hint.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
-    /// The fields of the error's class beside these, by name; None for one that is left out.
-    pub details: Vec<(&'static str, Option<Detail<'a>>)>,
 }
 
 /// A field of an error.
@@ -47,7 +46,7 @@ impl Error {
     ///
     /// # Errors
     /// It is [`Error::Thrown`].
-    pub fn describe(&self) -> Result<Description<'_>, &HostValue> {
+    pub fn describe(&self) -> Result<Description, &HostValue> {
         if let Self::Thrown(value) = self {
             return Err(value);
         }
@@ -56,7 +55,7 @@ impl Error {
             Some(hint) => format!("{self}. {hint}"),
             None => self.to_string(),
         };
-        Ok(Description { code: self.code(), message, hint, details: self.details() })
+        Ok(Description { code: self.code(), message, hint })
     }
 
     /// The machine-readable code.
@@ -85,94 +84,116 @@ impl Error {
         }
     }
 
-    fn details(&self) -> Vec<(&'static str, Option<Detail<'_>>)> {
-        match self {
-            Self::Http { operation, status, body, .. } => vec![
-                ("status", Some(Detail::Number((*status).into()))),
-                ("operation", Some(Detail::Text(operation.name()))),
-                ("body", Some(Detail::Text(body))),
-            ],
-            Self::Network { operation, reason, cause, .. } => vec![
-                ("status", Some(Detail::Number(0.0))),
-                ("operation", Some(Detail::Text(operation.name()))),
-                ("cause", value(cause.as_ref()).or(Some(Detail::Cause(Cause::Reason(reason))))),
-            ],
-            Self::Protocol { excerpt, .. } => vec![("excerpt", Some(Detail::Text(excerpt)))],
-            Self::CreateUnknown { command, cause } => {
-                vec![("command", Some(Detail::Text(command))), ("cause", error(Some(cause)))]
+    /// Calls `visit` with each field that the class of this error has beside the code, the message and the hint. One
+    /// that is left out is not visited.
+    pub fn visit_details(&self, visit: &mut dyn FnMut(&'static str, Detail<'_>)) {
+        let cause = match self {
+            Self::Http { operation, status, body, .. } => {
+                visit("status", Detail::Number((*status).into()));
+                visit("operation", Detail::Text(operation.name()));
+                visit("body", Detail::Text(body));
+                None
             }
-            Self::ExitCodeMissing { exec_id, output, cause } => vec![
-                ("execId", Some(Detail::Text(exec_id))),
-                ("output", Some(Detail::Output(output))),
-                ("cause", error(cause.as_deref())),
-            ],
-            Self::OutputLost { exec_id, from, to, output, exit_code } => vec![
-                ("execId", Some(Detail::Text(exec_id))),
-                ("from", Some(sequence(*from))),
-                ("to", Some(sequence(*to))),
-                ("output", Some(Detail::Output(output))),
-                ("exitCode", exit_code.map(|code| Detail::Number(code.into()))),
-            ],
-            Self::OutputLimit { exec_id, output, unstopped, .. } => vec![
-                ("execId", Some(Detail::Text(exec_id))),
-                ("output", Some(Detail::Output(output))),
-                ("cause", unstopped.as_ref().and_then(NotStopped::cause)),
-            ],
-            Self::Stopped(stopped) => stopped.details(),
-            Self::Session { exec_id, output, .. } => vec![
-                ("execId", Some(Detail::Text(exec_id))),
-                ("output", Some(Detail::Output(output))),
-            ],
-            Self::StillThere(exec_id) => vec![("execId", Some(Detail::Text(exec_id)))],
-            Self::Unsupported { feature, .. } => vec![("feature", Some(Detail::Text(feature)))],
-            Self::Background { operation, output, id, refusal, cause, .. } => vec![
-                ("operation", Some(Detail::Text(operation))),
-                ("output", Some(Detail::Text(output))),
-                ("id", id.as_deref().map(Detail::Text)),
-                ("reason", refusal.map(|refusal| Detail::Text(refusal.name()))),
-                ("cause", value(cause.as_ref())),
-            ],
-            Self::NotFound { id, .. } => vec![("id", Some(Detail::Text(id)))],
-            Self::InvalidArgument { .. } | Self::Closed | Self::Thrown(_) => Vec::new(),
+            Self::Network { operation, reason, cause, .. } => {
+                visit("status", Detail::Number(0.0));
+                visit("operation", Detail::Text(operation.name()));
+                Some(cause.as_ref().map_or(Cause::Reason(reason), Cause::Value))
+            }
+            Self::Protocol { excerpt, .. } => {
+                visit("excerpt", Detail::Text(excerpt));
+                None
+            }
+            Self::CreateUnknown { command, cause } => {
+                visit("command", Detail::Text(command));
+                Some(Cause::Error(cause))
+            }
+            Self::ExitCodeMissing { exec_id, output, cause } => {
+                visit_output(visit, exec_id, output);
+                cause.as_deref().map(Cause::Error)
+            }
+            Self::OutputLost { exec_id, from, to, output, exit_code } => {
+                visit_output(visit, exec_id, output);
+                visit("from", sequence(*from));
+                visit("to", sequence(*to));
+                if let Some(code) = exit_code {
+                    visit("exitCode", Detail::Number((*code).into()));
+                }
+                None
+            }
+            Self::OutputLimit { exec_id, output, unstopped, .. } => {
+                visit_output(visit, exec_id, output);
+                unstopped.as_ref().and_then(NotStopped::cause)
+            }
+            Self::Stopped(stopped) => stopped.visit_details(visit),
+            Self::Session { exec_id, output, .. } => {
+                visit_output(visit, exec_id, output);
+                None
+            }
+            Self::StillThere(exec_id) => {
+                visit("execId", Detail::Text(exec_id));
+                None
+            }
+            Self::Unsupported { feature, .. } => {
+                visit("feature", Detail::Text(feature));
+                None
+            }
+            Self::Background { operation, output, id, refusal, cause, .. } => {
+                visit("operation", Detail::Text(operation));
+                visit("output", Detail::Text(output));
+                if let Some(id) = id {
+                    visit("id", Detail::Text(id));
+                }
+                if let Some(refusal) = refusal {
+                    visit("reason", Detail::Text(refusal.name()));
+                }
+                cause.as_ref().map(Cause::Value)
+            }
+            Self::NotFound { id, .. } => {
+                visit("id", Detail::Text(id));
+                None
+            }
+            Self::InvalidArgument { .. } | Self::Closed | Self::Thrown(_) => None,
+        };
+        if let Some(cause) = cause {
+            visit("cause", Detail::Cause(cause));
         }
     }
 }
 
 impl Stopped {
-    fn details(&self) -> Vec<(&'static str, Option<Detail<'_>>)> {
+    /// Visits all but the cause, which it gives.
+    fn visit_details(&self, visit: &mut dyn FnMut(&'static str, Detail<'_>)) -> Option<Cause<'_>> {
         let (exit_code, cause) = match &self.why {
             // 128 + SIGINT, as a shell has it.
-            StopReason::Interrupted { reason } => (Some(130.0), value(reason.as_ref())),
+            StopReason::Interrupted { reason } => (Some(130.0), reason.as_ref().map(Cause::Value)),
             // As `timeout` of the GNU coreutils has it.
             StopReason::TimedOut { .. } => (Some(124.0), None),
-            StopReason::InputLost { error: lost } => (None, error(Some(lost))),
+            StopReason::InputLost { error } => (None, Some(Cause::Error(error))),
         };
-        let not_stopped = || self.unstopped.as_ref().and_then(NotStopped::cause);
-        vec![
-            ("execId", self.exec_id.as_deref().map(Detail::Text)),
-            ("output", Some(Detail::Output(&self.output))),
-            ("exitCode", exit_code.map(Detail::Number)),
-            ("forced", Some(Detail::Bool(self.forced))),
-            ("cause", cause.or_else(not_stopped)),
-        ]
+        if let Some(id) = &self.exec_id {
+            visit("execId", Detail::Text(id));
+        }
+        visit("output", Detail::Output(&self.output));
+        if let Some(code) = exit_code {
+            visit("exitCode", Detail::Number(code));
+        }
+        visit("forced", Detail::Bool(self.forced));
+        cause.or_else(|| self.unstopped.as_ref().and_then(NotStopped::cause))
     }
 }
 
 impl NotStopped {
-    fn cause(&self) -> Option<Detail<'_>> {
+    fn cause(&self) -> Option<Cause<'_>> {
         match self {
-            Self::Undelivered(undelivered) => error(Some(undelivered)),
+            Self::Undelivered(undelivered) => Some(Cause::Error(undelivered)),
             Self::StillThere => None,
         }
     }
 }
 
-fn error(cause: Option<&Error>) -> Option<Detail<'_>> {
-    cause.map(|cause| Detail::Cause(Cause::Error(cause)))
-}
-
-fn value(cause: Option<&HostValue>) -> Option<Detail<'_>> {
-    cause.map(|cause| Detail::Cause(Cause::Value(cause)))
+fn visit_output(visit: &mut dyn FnMut(&'static str, Detail<'_>), exec_id: &str, output: &HostText) {
+    visit("execId", Detail::Text(exec_id));
+    visit("output", Detail::Output(output));
 }
 
 /// Sequence numbers stay far below 2^53, up to which a double is exact.
@@ -196,13 +217,19 @@ mod tests {
             cause,
         };
         let (without, with) = (network(None), network(Some(HostValue::new(7_u8))));
-        let cause = |error: &Error| match error.describe().unwrap().details.pop() {
-            Some(("cause", Some(Detail::Cause(Cause::Reason(reason))))) => Ok(reason.to_owned()),
-            Some(("cause", Some(Detail::Cause(Cause::Value(value))))) => Err(value.clone()),
-            other => panic!("{other:?}"),
+        let mut causes = Vec::new();
+        for error in [&without, &with] {
+            error.visit_details(&mut |_, detail| match detail {
+                Detail::Cause(Cause::Reason(reason)) => causes.push(Ok(reason.to_owned())),
+                Detail::Cause(Cause::Value(value)) => causes.push(Err(value.clone())),
+                _ => {}
+            });
+        }
+        let [Ok(reason), Err(value)] = &causes[..] else {
+            panic!("{causes:?}");
         };
-        assert_eq!(cause(&without).unwrap(), "no answer within 45 s");
-        assert_eq!(cause(&with).unwrap_err().downcast_ref(), Some(&7_u8));
+        assert_eq!(reason, "no answer within 45 s");
+        assert_eq!(value.downcast_ref(), Some(&7_u8));
     }
 
     #[test]
@@ -224,8 +251,13 @@ mod tests {
             })
         };
         let is_error = |error: &Error| {
-            let cause = error.describe().unwrap().details.pop().unwrap().1;
-            matches!(cause, Some(Detail::Cause(Cause::Error(_))))
+            let mut is_error = None;
+            error.visit_details(&mut |_, detail| {
+                if let Detail::Cause(cause) = detail {
+                    is_error = Some(matches!(cause, Cause::Error(_)));
+                }
+            });
+            is_error.unwrap()
         };
         assert!(is_error(&stopped(None)));
         assert!(!is_error(&stopped(Some(HostValue::new("why")))));
