@@ -23,6 +23,7 @@ pub(crate) fn promise(outcome: LocalBoxFuture<'static, Result<JsValue>>) -> Prom
 }
 
 /// What a call resolves that gives nothing.
+#[allow(clippy::unnecessary_wraps)] // As all that a call gives.
 pub(crate) fn nothing((): ()) -> Result<JsValue> {
     Ok(JsValue::UNDEFINED)
 }

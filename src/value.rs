@@ -17,18 +17,19 @@ pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
 }
 
 /// The same, as what a call resolves.
+#[allow(clippy::needless_pass_by_value)] // A call gives values.
 pub(crate) fn json<T: ToJson>(value: T) -> Result<JsValue> {
     to_js(&value)
 }
 
 /// `{ exitCode, output }`; `exitCode` is left out where there is none.
-pub(crate) fn exec_result(result: ExecResult) -> Result<JsValue> {
+pub(crate) fn exec_result(ExecResult { exit_code, output }: ExecResult) -> Result<JsValue> {
     let object = Object::new();
     let set =
         |name: &str, value: &JsValue| Reflect::set(&object, &name.into(), value).map_err(thrown);
-    if let Some(exit_code) = result.exit_code {
+    if let Some(exit_code) = exit_code {
         set("exitCode", &exit_code.into())?;
     }
-    set("output", &js_text(&result.output))?;
+    set("output", &js_text(&output))?;
     Ok(object.into())
 }

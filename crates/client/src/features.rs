@@ -47,9 +47,12 @@ impl Feature {
 
 /// The extensions of one agent: asked for once, when they are first needed.
 #[derive(Clone, Debug, Default)]
-pub struct Features {
-    answer: Rc<RefCell<Option<PendingHealth>>>,
-    was_seen: Rc<Cell<bool>>,
+pub struct Features(Rc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    answer: RefCell<Option<PendingHealth>>,
+    was_seen: Cell<bool>,
 }
 
 /// One question for all who ask meanwhile.
@@ -86,12 +89,13 @@ impl Features {
     /// on the way, and not a wrong address.
     #[must_use]
     pub fn was_seen(&self) -> bool {
-        self.was_seen.get()
+        self.0.was_seen.get()
     }
 
     /// Asks the agent, unless it is being asked or has answered for good.
     async fn answer(&self, http: &HttpClient) -> Rc<Result<Offered>> {
         let answer = self
+            .0
             .answer
             .borrow_mut()
             .get_or_insert_with(|| {
@@ -101,15 +105,16 @@ impl Features {
             .clone();
         let answer = answer.await;
         let is_final = answer.as_ref().as_ref().is_ok_and(|offer| offer.is_final);
-        let mut last = self.answer.borrow_mut();
+        let mut last = self.0.answer.borrow_mut();
         // It may have been asked anew meanwhile.
         let is_last =
             last.as_ref().and_then(Shared::peek).is_some_and(|it| Rc::ptr_eq(it, &answer));
         if is_last && !is_final {
             last.take();
         }
-        self.was_seen.set(
-            self.was_seen.get() || answer.as_ref().as_ref().is_ok_and(|offer| offer.is_own_answer),
+        self.0.was_seen.set(
+            self.0.was_seen.get()
+                || answer.as_ref().as_ref().is_ok_and(|offer| offer.is_own_answer),
         );
         answer
     }
