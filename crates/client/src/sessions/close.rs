@@ -1,10 +1,11 @@
-use std::fmt;
+//! Closing sessions.
+
 use std::pin::pin;
 
 use futures_util::FutureExt;
-use futures_util::future::{Either, LocalBoxFuture, Shared, select};
+use futures_util::future::{Either, select};
 
-use super::session::{Session, Sessions};
+use super::session::{PendingClose, Session, Sessions};
 use crate::agent::Agent;
 use crate::call::{Call, call};
 use crate::error::Result;
@@ -14,16 +15,6 @@ use crate::execs::signal::{ProcessGroup, SignalResult};
 
 /// How long the shell and its jobs may take to end after SIGHUP, in milliseconds.
 const HANGUP_TIMEOUT_MS: f64 = 2000.0;
-
-/// A close that is under way or done, for all who ask for it.
-#[derive(Clone)]
-pub(super) struct PendingClose(Shared<LocalBoxFuture<'static, Result<()>>>);
-
-impl fmt::Debug for PendingClose {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PendingClose")
-    }
-}
 
 impl Session {
     /// Ends the shell and everything in its group, also when it is called again.

@@ -6,14 +6,15 @@
 
 mod close;
 pub mod create;
-mod ending;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod in_order;
 mod interrupt;
 mod markers;
-mod output;
 mod run;
+mod run_end;
+mod run_output;
+mod run_result;
 mod script;
 pub mod session;
 mod shell;

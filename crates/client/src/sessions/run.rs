@@ -7,13 +7,14 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, Shared, select};
 
-use super::ending::{Asked, End};
 use super::in_order::{InOrder, Sending};
 use super::interrupt::Interruption;
 use crate::nonce::Nonce;
 
 use super::markers::Markers;
-use super::output::Output;
+use super::run_end::End;
+use super::run_output::Output;
+use super::run_result::Asked;
 use super::script;
 use super::session::Session;
 use super::shell::{Shell, State};

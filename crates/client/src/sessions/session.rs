@@ -1,9 +1,11 @@
 //! Sessions, and what they keep.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
-use super::close::PendingClose;
+use futures_util::future::{LocalBoxFuture, Shared};
+
 use super::shell::{Shell, State};
 use super::turns::Turns;
 use crate::agent::Agent;
@@ -42,6 +44,16 @@ pub(super) struct Inner {
     pub(super) state: RefCell<State>,
     pub(super) closing: RefCell<Option<PendingClose>>,
     pub(super) siblings: Rc<RefCell<Vec<Session>>>,
+}
+
+/// A close that is under way or done, for all who ask for it.
+#[derive(Clone)]
+pub(super) struct PendingClose(pub(super) Shared<LocalBoxFuture<'static, Result<()>>>);
+
+impl fmt::Debug for PendingClose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PendingClose")
+    }
 }
 
 impl Session {

@@ -1,10 +1,12 @@
+//! The output of a run, up to its end.
+
 use std::cell::RefCell;
 
 use futures_channel::oneshot;
 use sandpipe_protocol::ExecStdout;
 
-use super::ending::End;
 use super::markers::Markers;
+use super::run_end::End;
 use super::session::session_ended;
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;

@@ -1,13 +1,10 @@
-//! How a run ends, and what its caller is told.
+//! How a run ends, and with it perhaps its session.
 
 use std::fmt;
 
-use super::output::Output;
 use super::session::session_ended;
-use crate::error::{Error, NotStopped, OutputLimit, Result, StopReason, Stopped};
+use crate::error::Error;
 use crate::execs::id::ExecId;
-use crate::execs::stop_requests::StopRequest;
-use crate::output::transcript::ExecResult;
 
 /// How a run came to its end.
 pub(super) enum End {
@@ -49,75 +46,6 @@ impl fmt::Display for Script {
             Self::Unknown => "whether the script ran is not known",
             Self::DidNotRun => "the script did not run",
         })
-    }
-}
-
-/// What asks for a script to be stopped.
-pub(super) enum Asked {
-    By(StopRequest),
-    /// More output than is allowed, or the caller's function threw.
-    Failure(Box<Error>),
-}
-
-impl Output {
-    /// What the caller is told.
-    pub(super) fn result(
-        &self,
-        end: End,
-        asked: Option<Asked>,
-        forced: bool,
-        unstopped: Option<NotStopped>,
-    ) -> Result<ExecResult> {
-        let output = self.transcript.borrow_mut().text();
-        let stopped = |why, unstopped, incomplete: Option<Box<Error>>| {
-            Err(Error::Stopped(Stopped {
-                exec_id: Some(self.id.as_str().to_owned()),
-                why,
-                output: output.clone(),
-                forced,
-                unstopped,
-                incomplete,
-            })
-            .into())
-        };
-        match (asked, end) {
-            (_, End::Lost(error)) if error.is_closed() => Err(error),
-            (Some(Asked::By(request)), End::Lost(error) | End::InputLost(error)) => {
-                stopped(request.why, unstopped, Some(error))
-            }
-            (Some(Asked::By(request)), _) => stopped(request.why, unstopped, None),
-            (Some(Asked::Failure(mut error)), _) => {
-                if let Error::OutputLimit {
-                    limit: OutputLimit::Bytes(_), unstopped: left, ..
-                } = &mut *error
-                {
-                    *left = unstopped;
-                }
-                Err(error)
-            }
-            (None, End::OutOfSight { refusal, script }) => Err(Error::Session {
-                exec_id: self.id.as_str().to_owned(),
-                reason: format!("this session is over: {}; {script}", out_of_sight(&refusal)),
-                output,
-            }
-            .into()),
-            (None, End::Ready | End::Unstoppable { .. }) => match self.exit_code() {
-                Some(exit_code) => self.transcript.borrow_mut().result(Some(exit_code)),
-                None => Err(session_ended(&self.id, "its shell did not say how the script ended")),
-            },
-            (None, End::Shell(exit_code)) => self.transcript.borrow_mut().result(Some(exit_code)),
-            (None, End::InputLost(error)) => {
-                stopped(StopReason::InputLost { error }, unstopped, None)
-            }
-            (None, End::Lost(mut error) | End::NeverSent(mut error)) => {
-                if let Error::ExitCodeMissing { output: collected, .. }
-                | Error::OutputLost { output: collected, .. } = &mut *error
-                {
-                    *collected = output;
-                }
-                Err(error)
-            }
-        }
     }
 }
 
@@ -193,7 +121,8 @@ fn is_refusal(error: &Error) -> bool {
     )
 }
 
-fn out_of_sight(refusal: &Error) -> String {
+/// Why a shell is out of sight.
+pub(super) fn out_of_sight(refusal: &Error) -> String {
     match refusal.status() {
         Some(404) => format!("the agent does not know its shell any more: {refusal}"),
         _ => format!("the agent does not give access to its shell: {refusal}"),

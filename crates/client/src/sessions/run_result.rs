@@ -1,0 +1,77 @@
+//! What the caller of a run is told of its end.
+
+use super::run_end::{End, out_of_sight};
+use super::run_output::Output;
+use super::session::session_ended;
+use crate::error::{Error, NotStopped, OutputLimit, Result, StopReason, Stopped};
+use crate::execs::stop_requests::StopRequest;
+use crate::output::transcript::ExecResult;
+
+/// What asks for a script to be stopped.
+pub(super) enum Asked {
+    By(StopRequest),
+    /// More output than is allowed, or the caller's function threw.
+    Failure(Box<Error>),
+}
+
+impl Output {
+    /// What the caller is told.
+    pub(super) fn result(
+        &self,
+        end: End,
+        asked: Option<Asked>,
+        forced: bool,
+        unstopped: Option<NotStopped>,
+    ) -> Result<ExecResult> {
+        let output = self.transcript.borrow_mut().text();
+        let stopped = |why, unstopped, incomplete: Option<Box<Error>>| {
+            Err(Error::Stopped(Stopped {
+                exec_id: Some(self.id.as_str().to_owned()),
+                why,
+                output: output.clone(),
+                forced,
+                unstopped,
+                incomplete,
+            })
+            .into())
+        };
+        match (asked, end) {
+            (_, End::Lost(error)) if error.is_closed() => Err(error),
+            (Some(Asked::By(request)), End::Lost(error) | End::InputLost(error)) => {
+                stopped(request.why, unstopped, Some(error))
+            }
+            (Some(Asked::By(request)), _) => stopped(request.why, unstopped, None),
+            (Some(Asked::Failure(mut error)), _) => {
+                if let Error::OutputLimit {
+                    limit: OutputLimit::Bytes(_), unstopped: left, ..
+                } = &mut *error
+                {
+                    *left = unstopped;
+                }
+                Err(error)
+            }
+            (None, End::OutOfSight { refusal, script }) => Err(Error::Session {
+                exec_id: self.id.as_str().to_owned(),
+                reason: format!("this session is over: {}; {script}", out_of_sight(&refusal)),
+                output,
+            }
+            .into()),
+            (None, End::Ready | End::Unstoppable { .. }) => match self.exit_code() {
+                Some(exit_code) => self.transcript.borrow_mut().result(Some(exit_code)),
+                None => Err(session_ended(&self.id, "its shell did not say how the script ended")),
+            },
+            (None, End::Shell(exit_code)) => self.transcript.borrow_mut().result(Some(exit_code)),
+            (None, End::InputLost(error)) => {
+                stopped(StopReason::InputLost { error }, unstopped, None)
+            }
+            (None, End::Lost(mut error) | End::NeverSent(mut error)) => {
+                if let Error::ExitCodeMissing { output: collected, .. }
+                | Error::OutputLost { output: collected, .. } = &mut *error
+                {
+                    *collected = output;
+                }
+                Err(error)
+            }
+        }
+    }
+}
