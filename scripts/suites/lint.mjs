@@ -25,7 +25,11 @@ const CHECKS = [
   ["types of the package", "node_modules/.bin/tsc", ["--project", "tests/types"]],
   ["types of the console", "node_modules/.bin/tsc", ["--project", "console"]],
   ["types of scripts and tests", "node_modules/.bin/tsc", ["--project", "."]],
-  ["no circles of files", "node", ["scripts/circles.mjs", "src", "crates", "fuzz", "js", "console/src"]],
+  [
+    "no circles of files",
+    "node",
+    ["scripts/circles.mjs", "src", "crates", "fuzz", "js", "console/src"],
+  ],
 ];
 
 export async function lint() {
