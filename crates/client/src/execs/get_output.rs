@@ -51,7 +51,13 @@ pub(super) async fn read(
         elements: Elements::default(),
         order: SequenceFilter::after(last_sequence),
     };
-    while let Some(chunk) = body.read().await? {
+    loop {
+        let Ok(chunk) = body.read_unless_idle().await else {
+            return Err(body.cut_off("the rest of the output did not come within 45 s"));
+        };
+        let Some(chunk) = chunk? else {
+            break;
+        };
         snapshot.feed(chunk, sink).map_err(|broken| broken.into_error(OPERATION, id))?;
         sink.flush()?;
     }
