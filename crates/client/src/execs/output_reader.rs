@@ -82,11 +82,11 @@ impl OutputReader {
         Self { connection: Some(connection), ..Self::new(agent, id, last_sequence) }
     }
 
-    /// Reads all events, beginning with a connection that there is already.
+    /// Reads all events of an exec that has just been created, beginning with the connection that came with it.
     pub(crate) fn of(agent: Agent, id: ExecId, output: Option<ResponseBody>) -> Self {
-        let connected = output.is_some();
         let state = output.map_or(State::Idle, State::Open);
-        Self { connected, state, ..Self::new(agent, id, 0) }
+        // Who created it is an agent: what is no answer of one's is trouble on the way.
+        Self { connected: true, state, ..Self::new(agent, id, 0) }
     }
 
     /// Closes the connection; the next read goes on where this one was.
