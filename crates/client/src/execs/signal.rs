@@ -90,8 +90,11 @@ impl ProcessGroup {
     pub(crate) async fn signal(&self, agent: &Agent, signal: &str) -> Result<SignalResult> {
         match self.try_signal(agent, signal).await {
             Ok(()) => Ok(SignalResult::Signalled),
-            Err(error) => match error.status() {
-                Some(404 | 409) => Ok(SignalResult::Gone(error)),
+            Err(error) => match *error {
+                // Without a message it is a gateway that knows nothing of the group.
+                Error::Http { status: 404 | 409, message: Some(_), .. } => {
+                    Ok(SignalResult::Gone(error))
+                }
                 _ => Err(error),
             },
         }
