@@ -17,6 +17,9 @@ use crate::operation::Operation;
 /// process up then.
 pub(crate) const KILL_TIMEOUT_MS: f64 = 10_000.0;
 
+/// How long one look at whether a group is gone may take: so many times the longest pause between two.
+const LOOK_TIMEOUT_PAUSES: f64 = 8.0;
+
 /// What became of a stop.
 #[derive(Debug)]
 pub(crate) struct StopOutcome {
@@ -194,11 +197,13 @@ pub(crate) async fn next_trigger(
 async fn wait_until_gone(agent: &Agent, target: &ProcessGroup) -> Result<()> {
     let (mut pause, longest) = target.poll_pauses();
     loop {
-        match target.signal(agent, "0").await {
-            Ok(SignalResult::Gone(_)) => return Ok(()),
-            Err(error) if error.is_closed() => return Err(error),
+        // A look whose connection is dead must not keep the next one from seeing that it is gone.
+        let timeout = agent.http.host().sleep(longest * LOOK_TIMEOUT_PAUSES);
+        match select(pin!(target.signal(agent, "0")), timeout).await {
+            Either::Left((Ok(SignalResult::Gone(_)), _)) => return Ok(()),
+            Either::Left((Err(error), _)) if error.is_closed() => return Err(error),
             // The ladder's own patience bounds how often.
-            Ok(SignalResult::Signalled) | Err(_) => {}
+            Either::Left(_) | Either::Right(_) => {}
         }
         agent.http.pause(pause).await?;
         pause = (pause * 2.0).min(longest);
