@@ -108,8 +108,11 @@ async fn escalate(
             }
         };
         match delivered {
-            Ok(SignalResult::Gone(_)) => return StopOutcome { unstopped: None, ..outcome },
-            Ok(SignalResult::Signalled) => {
+            Ok(Delivered::Gone { may_be_by_it }) => {
+                let forced = outcome.forced || (may_be_by_it && rung == Rung::Kill);
+                return StopOutcome { forced, unstopped: None, ..outcome };
+            }
+            Ok(Delivered::Signalled) => {
                 outcome = StopOutcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
             }
             Err(error) => {
@@ -134,6 +137,15 @@ async fn escalate(
     StopOutcome { unstopped: Some(unstopped), ..outcome }
 }
 
+/// What became of the signal of a rung.
+enum Delivered {
+    Signalled,
+    /// No process of the group is left. An attempt before may have been what ended it.
+    Gone {
+        may_be_by_it: bool,
+    },
+}
+
 /// Delivers the signal of a rung. SIGKILL can be sent as often as it takes; SIGTERM is repeated only
 /// where it can't have arrived, for a program may take a second one for something else. Keeps how the
 /// newest attempt has `failed`.
@@ -142,7 +154,7 @@ async fn deliver(
     target: &ProcessGroup,
     rung: Rung,
     failed: &Cell<Option<Box<Error>>>,
-) -> Result<SignalResult> {
+) -> Result<Delivered> {
     let mut may_have_arrived = false;
     let attempt = async || {
         let sent = target.signal(agent, rung.signal()).await;
@@ -154,10 +166,9 @@ async fn deliver(
     };
     let may_repeat =
         |error: &Error| rung == Rung::Kill || error.is_never_sent() || error.status() == Some(429);
-    match agent.http.repeat_while(Operation::SignalExec, may_repeat, attempt).await {
-        // It was the attempt before that ended it.
-        Ok(SignalResult::Gone(_)) if may_have_arrived => Ok(SignalResult::Signalled),
-        sent => sent,
+    match agent.http.repeat_while(Operation::SignalExec, may_repeat, attempt).await? {
+        SignalResult::Gone(_) => Ok(Delivered::Gone { may_be_by_it: may_have_arrived }),
+        SignalResult::Signalled => Ok(Delivered::Signalled),
     }
 }
 
