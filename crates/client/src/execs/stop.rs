@@ -75,7 +75,8 @@ async fn escalate(
     let mut ladder = Ladder::default();
     let mut next = ladder.advance(first);
     let mut outcome = StopOutcome { forced: false, unstopped: None, never_ran: false };
-    let mut gone = pin!(wait_until_gone(agent, target));
+    let is_there = Cell::new(false);
+    let mut gone = pin!(wait_until_gone(agent, target, &is_there));
     while let Some(rung) = next {
         let failed = Cell::new(None);
         let delivering = pin!(deliver(agent, target, rung, &failed));
@@ -114,6 +115,8 @@ async fn escalate(
             }
             Ok(Delivered::Signalled) => {
                 outcome = StopOutcome { forced: rung == Rung::Kill, unstopped: None, ..outcome };
+                // What was seen before does not count.
+                gone.set(wait_until_gone(agent, target, &is_there));
             }
             Err(error) => {
                 // Who may not send the one may not send the other.
@@ -133,7 +136,13 @@ async fn escalate(
             Either::Right((trigger, _)) => next = ladder.advance(trigger),
         }
     }
-    let unstopped = outcome.unstopped.unwrap_or(NotStopped::StillThere);
+    let unstopped = outcome.unstopped.unwrap_or_else(|| {
+        if is_there.get() {
+            NotStopped::StillThere
+        } else {
+            NotStopped::Undelivered(unconfirmed(agent))
+        }
+    });
     StopOutcome { unstopped: Some(unstopped), ..outcome }
 }
 
@@ -204,13 +213,22 @@ pub(crate) async fn next_trigger(
     }
 }
 
-/// Looks until no process of the group is left. No event tells of it.
-async fn wait_until_gone(agent: &Agent, target: &ProcessGroup) -> Result<()> {
+/// Looks until no process of the group is left. No event tells of it. Says whether the newest look has seen that it
+/// `is_there`.
+async fn wait_until_gone(
+    agent: &Agent,
+    target: &ProcessGroup,
+    is_there: &Cell<bool>,
+) -> Result<()> {
+    is_there.set(false);
     let (mut pause, longest) = target.poll_pauses();
     loop {
         // A look whose connection is dead must not keep the next one from seeing that it is gone.
         let timeout = agent.http.host().sleep(longest * LOOK_TIMEOUT_PAUSES);
-        match select(pin!(target.signal(agent, "0")), timeout).await {
+        let looking = pin!(target.signal(agent, "0"));
+        let looked = select(looking, timeout).await;
+        is_there.set(matches!(looked, Either::Left((Ok(SignalResult::Signalled), _))));
+        match looked {
             Either::Left((Ok(SignalResult::Gone(_)), _)) => return Ok(()),
             Either::Left((Err(error), _)) if error.is_closed() => return Err(error),
             // The ladder's own patience bounds how often.

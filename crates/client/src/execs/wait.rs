@@ -63,13 +63,14 @@ pub(crate) async fn follow_to_end(
         }
     };
     if let Some((why, outcome)) = stopped {
+        let (output, kept) = record.transcript.text();
         return Err(Error::Stopped(Stopped {
             exec_id: Some(id.as_str().to_owned()),
             why,
-            output: record.transcript.text(),
+            output,
             forced: outcome.forced,
             unstopped: outcome.unstopped,
-            incomplete: followed.err(),
+            incomplete: followed.and(kept).err(),
         })
         .into());
     }
@@ -78,7 +79,8 @@ pub(crate) async fn follow_to_end(
     };
     match &mut *error {
         Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } => {
-            *output = record.transcript.text();
+            // Some of it is missing anyway.
+            (*output, _) = record.transcript.text();
         }
         Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { reader.drain().await.unwrap_or_default() });

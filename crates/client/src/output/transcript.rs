@@ -99,11 +99,10 @@ impl Transcript {
         }
     }
 
-    /// All of it; as much as fits, if that is not all.
-    pub(crate) fn text(&mut self) -> HostText {
-        // What does not fit is left out.
-        self.flush_text().unwrap_or_default();
-        self.output.clone()
+    /// As much of it as fits, and why that is not all, if so.
+    pub(crate) fn text(&mut self) -> (HostText, Result<()>) {
+        let flushed = self.flush_text();
+        (self.output.clone(), flushed)
     }
 
     /// What is told of a command that has ended with this, or has not ended.

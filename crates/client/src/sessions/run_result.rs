@@ -23,7 +23,7 @@ impl Output {
         forced: bool,
         unstopped: Option<NotStopped>,
     ) -> Result<ExecResult> {
-        let output = self.transcript.borrow_mut().text();
+        let (output, kept) = self.transcript.borrow_mut().text();
         let stopped = |why, unstopped, incomplete: Option<Box<Error>>| {
             Err(Error::Stopped(Stopped {
                 exec_id: Some(self.id.as_str().to_owned()),
@@ -31,7 +31,7 @@ impl Output {
                 output: output.clone(),
                 forced,
                 unstopped,
-                incomplete,
+                incomplete: incomplete.or(kept.err()),
             })
             .into())
         };
