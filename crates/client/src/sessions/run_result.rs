@@ -31,9 +31,13 @@ impl Output {
                 output: output.clone(),
                 forced,
                 unstopped,
-                incomplete: incomplete.or(kept.err()),
+                incomplete: incomplete.or(kept.clone().err()),
             })
             .into())
+        };
+        let ended = |exit_code| {
+            let result = ExecResult { exit_code: Some(exit_code), output: output.clone() };
+            kept.clone().map(|()| result)
         };
         match (asked, end) {
             (_, End::Lost(error)) if error.is_closed() => Err(error),
@@ -57,10 +61,10 @@ impl Output {
             }
             .into()),
             (None, End::Ready | End::Unstoppable { .. }) => match self.exit_code() {
-                Some(exit_code) => self.transcript.borrow_mut().result(Some(exit_code)),
+                Some(exit_code) => ended(exit_code),
                 None => Err(session_ended(&self.id, "its shell did not say how the script ended")),
             },
-            (None, End::Shell(exit_code)) => self.transcript.borrow_mut().result(Some(exit_code)),
+            (None, End::Shell(exit_code)) => ended(exit_code),
             (None, End::InputLost(error)) => {
                 stopped(StopReason::InputLost { error }, unstopped, None)
             }
