@@ -1,0 +1,188 @@
+//! An exec of a simulated agent.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+use sandpipe_protocol::{
+    CreateExecRequest, ExecItem, ExecStatus, ExecStdout, Gap, NO_EXIT_CODE, OutputType,
+};
+
+/// An exec: what was asked for, and what has become of it.
+pub(crate) struct Exec {
+    pub(crate) id: String,
+    pub(crate) request: CreateExecRequest,
+    state: RefCell<State>,
+    waiting: RefCell<Vec<Waker>>,
+}
+
+/// What has become of an exec.
+pub(crate) struct State {
+    pub(crate) status: ExecStatus,
+    pub(crate) pid: u32,
+    pub(crate) exit_code: i32,
+    /// All events there have been, also those that the agent has dropped.
+    pub(crate) events: Vec<ExecStdout>,
+    /// How many of them it has dropped: the first ones.
+    pub(crate) dropped: usize,
+    /// The most events that it keeps.
+    pub(crate) max_events: usize,
+    /// What its process has not read yet.
+    pub(crate) input: VecDeque<String>,
+    /// How many inputs there have been.
+    pub(crate) inputs: u64,
+    pub(crate) input_ended: bool,
+    /// The signals that its process has not heeded yet.
+    pub(crate) signals: VecDeque<String>,
+    /// All signals that were sent to its group, with the time in milliseconds.
+    pub(crate) signalled: Vec<(f64, String)>,
+    /// Up to when another process of its group lives, in milliseconds.
+    pub(crate) others_live_until: f64,
+    pub(crate) is_deleted: bool,
+    /// The scripts that it has begun, if it is the shell of a session.
+    pub(crate) scripts: Vec<String>,
+    /// The one of them that goes on.
+    pub(crate) running: Option<String>,
+}
+
+impl Exec {
+    pub(super) fn new(id: String, pid: u32, request: CreateExecRequest, max_events: usize) -> Self {
+        let state = State {
+            status: ExecStatus::Created,
+            pid,
+            exit_code: NO_EXIT_CODE,
+            events: Vec::new(),
+            dropped: 0,
+            max_events,
+            input: VecDeque::new(),
+            inputs: 0,
+            input_ended: request.interactive == Some(false),
+            signals: VecDeque::new(),
+            signalled: Vec::new(),
+            others_live_until: 0.0,
+            is_deleted: false,
+            scripts: Vec::new(),
+            running: None,
+        };
+        Self { id, request, state: RefCell::new(state), waiting: RefCell::default() }
+    }
+
+    /// Looks at its state.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.state.borrow())
+    }
+
+    /// Changes its state, and has all look that wait for a change.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let changed = change(&mut self.state.borrow_mut());
+        self.waiting.take().into_iter().for_each(Waker::wake);
+        changed
+    }
+
+    /// Waits until there is something.
+    pub(super) async fn wait_for<T>(&self, mut find: impl FnMut(&mut State) -> Option<T>) -> T {
+        poll_fn(|context| {
+            if let Some(found) = find(&mut self.state.borrow_mut()) {
+                return Poll::Ready(found);
+            }
+            let mut waiting = self.waiting.borrow_mut();
+            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Writes to standard input; None if that has ended.
+    pub(super) fn write(&self, text: String) -> Option<Written> {
+        self.change(|state| {
+            if state.input_ended || state.has_ended() {
+                return None;
+            }
+            state.inputs += 1;
+            state.input.push_back(text);
+            Some(Written(state.inputs))
+        })
+    }
+
+    /// Waits until the process has read it, or has ended.
+    pub(super) async fn wait_until_read(&self, Written(number): Written) {
+        self.wait_for(|state| {
+            let read = state.inputs - state.input.len() as u64;
+            (number <= read || state.has_ended()).then_some(())
+        })
+        .await;
+    }
+
+    pub(crate) fn item(&self) -> ExecItem {
+        let CreateExecRequest { command, args, pty, user, .. } = self.request.clone();
+        let state = self.state.borrow();
+        ExecItem {
+            id: self.id.clone(),
+            command,
+            args,
+            status: state.status.clone(),
+            pid: if state.status == ExecStatus::Created { 0 } else { state.pid },
+            pty: pty.unwrap_or_default(),
+            exit_code: state.exit_code,
+            user,
+            created_at: None,
+            started_at: None,
+            ended_at: None,
+            args_truncated: None,
+        }
+    }
+
+    /// All that its processes wrote.
+    pub(crate) fn output(&self) -> String {
+        self.look(|state| state.events.iter().map(|event| event.output.as_str()).collect())
+    }
+}
+
+/// The number of an input.
+pub(super) struct Written(u64);
+
+impl State {
+    /// Whether its own process has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.status, ExecStatus::Exited | ExecStatus::Stopped)
+    }
+
+    /// Whether a process of its group is there.
+    pub(crate) fn has_processes(&self, now_ms: f64) -> bool {
+        let has_leader = self.status != ExecStatus::Created && !self.has_ended();
+        has_leader || now_ms < self.others_live_until
+    }
+
+    /// Adds an event; the oldest one goes where there are too many.
+    pub(super) fn add_event(&mut self, kind: OutputType, output: String, exit_code: Option<i32>) {
+        let sequence = self.events.len() as u64 + 1;
+        let timestamp = Some("2026-01-31T12:34:56.789Z".to_owned());
+        self.events.push(ExecStdout { kind, output, sequence, timestamp, exit_code });
+        self.dropped = self.dropped.max(self.events.len().saturating_sub(self.max_events));
+    }
+
+    /// The number of the event after which a reader begins; a negative one is counted from the end.
+    pub(super) fn start_after(&self, last_sequence: i64) -> u64 {
+        let newest = self.events.len() as u64;
+        if last_sequence >= 0 {
+            last_sequence.unsigned_abs()
+        } else {
+            newest.saturating_sub(last_sequence.unsigned_abs()).max(self.dropped as u64)
+        }
+    }
+
+    /// The events after `last` that are not there any more.
+    pub(super) fn gap_after(&self, last: u64) -> Option<Gap> {
+        let dropped = self.dropped as u64;
+        (last < dropped).then_some(Gap { from: last + 1, to: dropped })
+    }
+
+    /// The events after `last` that are there.
+    pub(super) fn events_after(&self, last: u64) -> &[ExecStdout] {
+        let from = usize::try_from(last).unwrap_or(usize::MAX).max(self.dropped);
+        self.events.get(from..).unwrap_or_default()
+    }
+}

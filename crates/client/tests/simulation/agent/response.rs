@@ -1,0 +1,32 @@
+//! What the agent answers.
+
+use futures_util::future::ready;
+use futures_util::{StreamExt, stream};
+use sandpipe_protocol::ErrorBody;
+use serde::Serialize;
+
+use crate::network::Bytes;
+
+/// An answer.
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: Bytes,
+}
+
+/// An answer that is whole from the beginning.
+pub(crate) fn whole(status: u16, content_type: &'static str, body: Vec<u8>) -> Response {
+    Response { status, content_type, body: stream::once(ready(body)).boxed_local() }
+}
+
+pub(super) fn json(status: u16, value: &impl Serialize) -> Response {
+    whole(status, "application/json", serde_json::to_vec(value).expect("plain data"))
+}
+
+pub(super) fn event_stream(status: u16, body: Bytes) -> Response {
+    Response { status, content_type: "text/event-stream", body }
+}
+
+pub(super) fn error(status: u16, message: &str) -> Response {
+    json(status, &ErrorBody { code: status, message: message.to_owned() })
+}

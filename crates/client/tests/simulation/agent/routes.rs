@@ -1,0 +1,160 @@
+//! The paths of the agent's interface.
+
+use std::rc::Rc;
+
+use sandpipe_client::host::HttpRequest;
+use sandpipe_protocol::{
+    CreateExecRequest, ExecDeleteResponse, ExecListResponse, ExecStatus, ExecStdin, Gap, Health,
+    SignalRequest, StdinType,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::exec::Exec;
+use super::response::{Response, error, event_stream, json};
+use super::{SimAgent, streams};
+use crate::faults::Kind;
+
+impl SimAgent {
+    /// Does what a request asks for.
+    pub(crate) async fn handle(
+        self: &Rc<Self>,
+        kind: Kind,
+        path: &str,
+        query: &str,
+        request: &HttpRequest,
+    ) -> Response {
+        match kind {
+            Kind::Health => return self.health(),
+            Kind::List => return json(200, &ExecListResponse { execs: self.items() }),
+            Kind::Create => return self.create_once(request),
+            Kind::StreamList => {
+                let wants_changes = query == "changes=true" && self.offers("list-changes");
+                return event_stream(200, streams::list(self.clone(), wants_changes));
+            }
+            _ => {}
+        }
+        let id = path.split('/').skip_while(|segment| *segment != "execs").nth(1);
+        let Some(exec) = id.and_then(|id| self.exec(id)) else {
+            return error(404, "there is no such exec");
+        };
+        match kind {
+            Kind::Delete => {
+                self.delete(&exec).await;
+                json(200, &ExecDeleteResponse { message: "deleted".to_owned() })
+            }
+            Kind::Start if exec.look(|state| state.status != ExecStatus::Created) => {
+                error(409, "it has been started")
+            }
+            Kind::Start => {
+                self.start(&exec);
+                self.tell();
+                json(200, &exec.item())
+            }
+            Kind::Output => self.output(&exec, query),
+            Kind::Stdin => self.stdin(&exec, request).await,
+            Kind::Signal if self.offers("signal") => self.signal_group(&exec, request),
+            Kind::Signal => error(404, "there is no such path"),
+            Kind::StreamOutput => {
+                let last = exec.look(|state| state.start_after(last_sequence(query)));
+                let tells_gaps = self.offers("gap");
+                event_stream(
+                    200,
+                    streams::output(self.executor.clone(), exec, last, tells_gaps, None),
+                )
+            }
+            _ => json(200, &exec.item()),
+        }
+    }
+
+    fn health(&self) -> Response {
+        json(
+            200,
+            &Health {
+                agent: "sandpipe-agent".to_owned(),
+                version: "0.0.0".to_owned(),
+                features: self.features.iter().copied().map(str::to_owned).collect(),
+            },
+        )
+    }
+
+    /// Creates an exec, unless one was created with the same key.
+    fn create_once(self: &Rc<Self>, request: &HttpRequest) -> Response {
+        let body = request.body.clone().unwrap_or_default();
+        let key = request.idempotency_key.clone().filter(|_| self.offers("idempotency-key"));
+        let before = key.as_ref().and_then(|key| self.keys.borrow().get(key).cloned());
+        let (status, exec) = match before {
+            Some((other, _)) if other != body => {
+                return error(422, "the key was used for another body");
+            }
+            Some((_, exec)) if self.exec(&exec.id).is_none() => return error(409, "it is gone"),
+            Some((_, exec)) => (200, exec),
+            None => {
+                let exec = self.create(read::<CreateExecRequest>(request));
+                if let Some(key) = key {
+                    self.keys.borrow_mut().insert(key, (body, exec.clone()));
+                }
+                (201, exec)
+            }
+        };
+        let item = exec.item();
+        if !self.offers("create-stream") || !request.accept.contains("text/event-stream") {
+            return json(status, &item);
+        }
+        let first = Some(streams::event("exec", &item));
+        let tells_gaps = self.offers("gap");
+        event_stream(status, streams::output(self.executor.clone(), exec, 0, tells_gaps, first))
+    }
+
+    fn output(&self, exec: &Exec, query: &str) -> Response {
+        exec.look(|state| {
+            let last = state.start_after(last_sequence(query));
+            match state.gap_after(last).filter(|_| self.offers("gap")) {
+                Some(gap) => json(410, &Lost { code: 410, message: "lost", gap }),
+                None => json(200, &state.events_after(last)),
+            }
+        })
+    }
+
+    /// Answers when the process has taken the input.
+    async fn stdin(&self, exec: &Exec, request: &HttpRequest) -> Response {
+        let ExecStdin { kind, input } = read(request);
+        match kind {
+            StdinType::Stdin => match exec.write(input) {
+                Some(written) => exec.wait_until_read(written).await,
+                None => return error(400, "its standard input has ended"),
+            },
+            StdinType::Eof if !self.offers("stdin-eof") => return error(400, "no such type"),
+            StdinType::Eof => exec.change(|state| state.input_ended = true),
+            StdinType::Resize => {}
+        }
+        json(200, &exec.item())
+    }
+
+    fn signal_group(&self, exec: &Exec, request: &HttpRequest) -> Response {
+        let SignalRequest { signal } = read(request);
+        if self.signal(exec, signal.trim_start_matches("SIG")) {
+            json(200, &exec.item())
+        } else {
+            error(409, "no process of the group is left")
+        }
+    }
+}
+
+/// The body of a 410.
+#[derive(Serialize)]
+struct Lost {
+    code: u16,
+    message: &'static str,
+    #[serde(flatten)]
+    gap: Gap,
+}
+
+/// A client's body: it has to be right.
+fn read<T: DeserializeOwned>(request: &HttpRequest) -> T {
+    serde_json::from_str(request.body.as_deref().expect("a body")).expect("what the path takes")
+}
+
+fn last_sequence(query: &str) -> i64 {
+    query.strip_prefix("lastSequence=").map_or(0, |last| last.parse().expect("a number"))
+}

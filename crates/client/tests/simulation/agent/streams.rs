@@ -1,0 +1,122 @@
+//! The event streams of a simulated agent.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_util::future::{Either, ready, select};
+use futures_util::{StreamExt, stream};
+use sandpipe_protocol::sse::{encode_comment, encode_event};
+use sandpipe_protocol::{ExecItem, ExecListChanges, ExecListResponse};
+use serde::Serialize;
+
+use super::SimAgent;
+use super::exec::{Exec, State};
+use crate::executor::Executor;
+use crate::network::Bytes;
+
+/// How often a stream that has nothing to say gives a sign of life, in milliseconds.
+const PING_INTERVAL_MS: f64 = 15_000.0;
+
+/// How often a reader is told of the list at most, in milliseconds.
+const LIST_INTERVAL_MS: f64 = 50.0;
+
+/// One event with this data.
+pub(super) fn event(name: &str, data: &impl Serialize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_event(&mut bytes, name, &serde_json::to_string(data).expect("plain data"));
+    bytes
+}
+
+fn comment(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_comment(&mut bytes, text);
+    bytes
+}
+
+/// The events after `last`, behind the bytes that come `first`.
+pub(super) fn output(
+    executor: Executor,
+    exec: Rc<Exec>,
+    last: u64,
+    tells_gaps: bool,
+    first: Option<Vec<u8>>,
+) -> Bytes {
+    let first = first.unwrap_or_else(|| comment("sandpipe"));
+    let rest = stream::unfold(Some(last), move |last| {
+        let (executor, exec) = (executor.clone(), exec.clone());
+        async move {
+            let last = last?;
+            let next = pin!(exec.wait_for(|state| next_output(state, last, tells_gaps)));
+            match select(next, executor.sleep(PING_INTERVAL_MS)).await {
+                Either::Left((next, _)) => next,
+                Either::Right(_) => Some((comment("ping"), Some(last))),
+            }
+        }
+    });
+    stream::once(ready(first)).chain(rest).boxed_local()
+}
+
+/// What a stream gives, and the number of its last event: None once that has the exit code.
+type Given = (Vec<u8>, Option<u64>);
+
+/// What is to be given after the event `last`. None where there is nothing yet; an inner None at the end.
+#[expect(clippy::option_option, reason = "nothing yet is not the same as nothing any more")]
+fn next_output(state: &State, last: u64, tells_gaps: bool) -> Option<Option<Given>> {
+    if state.is_deleted {
+        return Some(None);
+    }
+    if let Some(gap) = state.gap_after(last).filter(|_| tells_gaps) {
+        return Some(Some((event("gap", &gap), Some(gap.to))));
+    }
+    let events = state.events_after(last);
+    let Some(newest) = events.last() else {
+        let is_over = state.has_ended() && last >= state.events.len() as u64;
+        return is_over.then_some(None);
+    };
+    let bytes = events.iter().flat_map(|output| event("", output)).collect();
+    Some(Some((bytes, newest.exit_code.is_none().then_some(newest.sequence))))
+}
+
+/// The list of all execs, now and whenever it changes.
+pub(super) fn list(agent: Rc<SimAgent>, wants_changes: bool) -> Bytes {
+    let known = Rc::<RefCell<Option<BTreeMap<String, ExecItem>>>>::default();
+    let rest = stream::unfold((), move |()| {
+        let (agent, known) = (agent.clone(), known.clone());
+        async move {
+            let next =
+                pin!(agent.wait_for(|| next_list(&agent, &mut known.borrow_mut(), wants_changes)));
+            let ping = agent.executor.sleep(PING_INTERVAL_MS);
+            let bytes = match select(next, ping).await {
+                Either::Left((bytes, _)) => {
+                    agent.executor.sleep(LIST_INTERVAL_MS).await;
+                    bytes
+                }
+                Either::Right(_) => comment("ping"),
+            };
+            Some((bytes, ()))
+        }
+    });
+    stream::once(ready(comment("sandpipe"))).chain(rest).boxed_local()
+}
+
+fn next_list(
+    agent: &SimAgent,
+    known: &mut Option<BTreeMap<String, ExecItem>>,
+    wants_changes: bool,
+) -> Option<Vec<u8>> {
+    let items = agent.items();
+    let now: BTreeMap<_, _> = items.iter().map(|item| (item.id.clone(), item.clone())).collect();
+    let before = known.replace(now.clone());
+    match before {
+        Some(before) if before == now => None,
+        Some(before) if wants_changes => {
+            let is_new = |item: &ExecItem| before.get(&item.id) != Some(item);
+            let changed = items.into_iter().filter(is_new).collect();
+            let removed = before.into_keys().filter(|id| !now.contains_key(id)).collect();
+            Some(event("", &ExecListChanges { changed, removed }))
+        }
+        _ => Some(event("", &ExecListResponse { execs: items })),
+    }
+}

@@ -1,0 +1,272 @@
+//! What goes wrong on the way to the agent and back.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use sandpipe_client::host::{HttpRequest, Method};
+
+/// What a request is for, as its address says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Health,
+    List,
+    Create,
+    Get,
+    Delete,
+    Start,
+    Output,
+    Stdin,
+    Signal,
+    StreamList,
+    StreamOutput,
+    Socket,
+}
+
+impl Kind {
+    /// The kind of a request for a path without its query.
+    pub(crate) fn of(method: Method, path: &str) -> Option<Self> {
+        let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        Some(match (method, &segments[..]) {
+            (Method::Get, ["health"]) => Self::Health,
+            (Method::Get, ["api", "v1", "execs"]) => Self::List,
+            (Method::Post, ["api", "v1", "execs"]) => Self::Create,
+            (Method::Get, ["api", "v1", "execs", _]) => Self::Get,
+            (Method::Delete, ["api", "v1", "execs", _]) => Self::Delete,
+            (Method::Post, ["api", "v1", "execs", _, "start"]) => Self::Start,
+            (Method::Get, ["api", "v1", "execs", _, "io"]) => Self::Output,
+            (Method::Post, ["api", "v1", "execs", _, "io"]) => Self::Stdin,
+            (Method::Post, ["api", "v1", "execs", _, "signal"]) => Self::Signal,
+            (Method::Get, ["api", "v1", "stream", "execs"]) => Self::StreamList,
+            (Method::Get, ["api", "v1", "stream", "execs", _, "io"]) => Self::StreamOutput,
+            (Method::Get, ["ws", "v1", "execs", _]) => Self::Socket,
+            _ => return None,
+        })
+    }
+}
+
+/// Something that goes wrong with one request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// There is no connection, so the agent does not see the request.
+    Refused,
+    /// The connection breaks before the answer.
+    Lost {
+        /// The agent has done what was asked.
+        acted: bool,
+    },
+    /// The answer's head comes so many milliseconds late.
+    Late(f64),
+    /// A gateway answers.
+    Status {
+        status: u16,
+        retry_after: Option<RetryAfter>,
+        /// The agent has done what was asked.
+        acted: bool,
+    },
+    /// A gateway's page answers, with status 200; the agent has not seen the request.
+    Page,
+    /// The body ends after so many bytes, as if it were whole if it is clean.
+    Cut { after: usize, is_clean: bool },
+    /// Nothing comes for so many milliseconds after so many bytes; for ever if they are infinite.
+    Stall { after: usize, ms: f64 },
+    /// A stream begins so many events before what was asked for.
+    Repeat(u64),
+    /// A stream ends in good order after so many events of output, at least one. That may happen any number of times:
+    /// there is progress.
+    EndAfter(usize),
+}
+
+impl Fault {
+    fn is_progress(&self) -> bool {
+        matches!(self, Self::EndAfter(_))
+    }
+}
+
+/// What the header `Retry-After` says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum RetryAfter {
+    Seconds(u32),
+    /// A date that is so many milliseconds ahead.
+    Date(f64),
+}
+
+/// How much may go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Budget {
+    /// Nothing.
+    None,
+    /// What a client that may try so many times in all has to bear.
+    Survivable { max_attempts: u32 },
+    /// Anything.
+    Hopeless,
+}
+
+/// Which requests fail, and how. Each has a chance of its own: that one is spared changes no other's.
+#[derive(Debug)]
+pub(crate) struct FaultPlan {
+    seed: u64,
+    budget: Budget,
+    /// How many requests in a hundred have a fault.
+    percentage: u8,
+    /// The requests that are spared.
+    spared: BTreeSet<(Kind, u32)>,
+    requests: RefCell<BTreeMap<Kind, u32>>,
+    /// How many faults in a row there have been of the same request: another one that succeeds meanwhile does not help.
+    faults_in_a_row: RefCell<BTreeMap<(Kind, String), u32>>,
+    drawn: RefCell<Vec<(Kind, u32)>>,
+}
+
+impl FaultPlan {
+    pub(crate) fn new(
+        seed: u64,
+        budget: Budget,
+        percentage: u8,
+        spared: BTreeSet<(Kind, u32)>,
+    ) -> Self {
+        let (requests, faults_in_a_row, drawn) = Default::default();
+        Self { seed, budget, percentage, spared, requests, faults_in_a_row, drawn }
+    }
+
+    /// The faults that there were.
+    pub(crate) fn drawn(&self) -> Vec<(Kind, u32)> {
+        self.drawn.borrow().clone()
+    }
+
+    /// What goes wrong with a request that is being made now. One that is made again has the same `content`.
+    pub(crate) fn next(&self, kind: Kind, content: String, is_repeatable: bool) -> Option<Fault> {
+        let mut requests = self.requests.borrow_mut();
+        let number = requests.entry(kind).or_default();
+        *number += 1;
+        let key = (kind, *number);
+        let mut rows = self.faults_in_a_row.borrow_mut();
+        let faults_in_a_row = rows.entry((kind, content)).or_default();
+        let mut random = fastrand::Rng::with_seed(
+            self.seed ^ (u64::from(*number) << 8 | kind as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        );
+        let is_chosen = random.u8(..100) < self.percentage && !self.spared.contains(&key);
+        let fault = match self.budget {
+            Budget::Survivable { max_attempts } => {
+                let fault = is_chosen.then(|| survivable(&mut random, kind, is_repeatable));
+                let is_last_attempt = *faults_in_a_row + 1 >= max_attempts;
+                fault.filter(|fault| fault.is_progress() || !is_last_attempt)
+            }
+            Budget::Hopeless => is_chosen.then(|| any(&mut random)),
+            Budget::None => None,
+        };
+        match fault {
+            None => *faults_in_a_row = 0,
+            Some(fault) if fault.is_progress() => {}
+            Some(_) => *faults_in_a_row += 1,
+        }
+        if fault.is_some() {
+            self.drawn.borrow_mut().push(key);
+        }
+        fault
+    }
+}
+
+/// A fault that a request of this kind can be repeated after.
+fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fault {
+    if !is_repeatable {
+        return match random.u8(..3) {
+            0 => Fault::Status { status: 429, retry_after: None, acted: false },
+            1 => Fault::Late(random.f64() * 40_000.0),
+            _ => Fault::Refused,
+        };
+    }
+    let acted = random.bool();
+    let kinds = match kind {
+        Kind::StreamOutput => 13,
+        Kind::StreamList => 10,
+        _ => 6,
+    };
+    match random.u8(..kinds) {
+        0 => Fault::Refused,
+        1 => Fault::Lost { acted },
+        2 => Fault::Late(random.f64() * 90_000.0),
+        3 => Fault::Stall { after: size(random), ms: duration(random) },
+        4 => Fault::Cut { after: size(random), is_clean: false },
+        5 => {
+            let status = [408, 429, 500, 502, 503, 504][random.usize(..6)];
+            let acted = acted && status != 429;
+            let retry_after = match random.u8(..6) {
+                0 => Some(RetryAfter::Seconds(random.u32(..30))),
+                // The client's clock may be some seconds off.
+                1 => Some(RetryAfter::Date(random.f64() * 15_000.0)),
+                _ => None,
+            };
+            Fault::Status { status, retry_after, acted }
+        }
+        6 | 7 => Fault::Cut { after: size(random), is_clean: true },
+        8 | 9 => Fault::Repeat(random.u64(1..10)),
+        _ => Fault::EndAfter(random.usize(1..4)),
+    }
+}
+
+fn any(random: &mut fastrand::Rng) -> Fault {
+    match random.u8(..8) {
+        0 => Fault::Page,
+        1 => Fault::Cut { after: size(random), is_clean: true },
+        2 => {
+            let statuses = [400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 502, 503, 504];
+            let status = statuses[random.usize(..statuses.len())];
+            Fault::Status {
+                status,
+                retry_after: random.bool().then(|| RetryAfter::Seconds(random.u32(..))),
+                // Who answers for the agent knows what it means by another status.
+                acted: random.bool() && (status >= 500 || status == 408),
+            }
+        }
+        _ => survivable(random, Kind::StreamOutput, true),
+    }
+}
+
+/// How many bytes come before something goes wrong: few, mostly.
+fn size(random: &mut fastrand::Rng) -> usize {
+    let bits = random.u32(..12);
+    random.usize(..1 << bits)
+}
+
+fn duration(random: &mut fastrand::Rng) -> f64 {
+    match random.u8(..4) {
+        0 => f64::INFINITY,
+        1 => random.f64() * 90_000.0,
+        _ => random.f64() * 1000.0,
+    }
+}
+
+/// Whether it is borne that what has become of a request is not known: it is made again, or others make up for it.
+pub(crate) fn is_repeatable(kind: Kind, request: &HttpRequest) -> bool {
+    match kind {
+        Kind::Create => request.idempotency_key.is_some(),
+        Kind::Start | Kind::Stdin | Kind::Socket => false,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(budget: Budget, spared: BTreeSet<(Kind, u32)>) -> Vec<Option<Fault>> {
+        let plan = FaultPlan::new(7, budget, 60, spared);
+        (0..200).map(|_| plan.next(Kind::Get, String::new(), true)).collect()
+    }
+
+    #[test]
+    fn a_request_that_is_spared_changes_no_other_fault() {
+        let all = draw(Budget::Hopeless, BTreeSet::new());
+        let place = all.iter().position(Option::is_some).unwrap();
+        let number = u32::try_from(place).unwrap() + 1;
+        let mut expected = all;
+        expected[place] = None;
+        assert_eq!(draw(Budget::Hopeless, [(Kind::Get, number)].into()), expected);
+    }
+
+    #[test]
+    fn as_many_attempts_as_are_allowed_survive() {
+        let faults = draw(Budget::Survivable { max_attempts: 3 }, BTreeSet::new());
+        assert!(faults.windows(2).any(|pair| pair.iter().all(Option::is_some)));
+        assert!(faults.windows(3).all(|three| three.iter().any(Option::is_none)));
+    }
+}

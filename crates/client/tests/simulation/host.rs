@@ -1,0 +1,129 @@
+//! The client's host under simulation.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, select};
+use sandpipe_client::host::{Host, HttpRequest, HttpResponse, NoResponse, Socket};
+use sandpipe_client::host_value::{HostText, HostValue, Thrown};
+use sandpipe_text::Units;
+
+use crate::executor::{Executor, Owner};
+use crate::network::Network;
+
+/// The surroundings of a simulated client.
+#[derive(Debug)]
+pub(crate) struct SimHost {
+    executor: Executor,
+    network: Rc<Network>,
+    surroundings: Surroundings,
+    random: RefCell<fastrand::Rng>,
+}
+
+/// How a host differs from another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings {
+    /// Timers take so many times as long as they are to: at least 1.
+    pub(crate) timer_factor: f64,
+    /// How many milliseconds the system's clock is ahead of the servers'.
+    pub(crate) clock_ahead_ms: f64,
+    /// The most UTF-16 code units of a text.
+    pub(crate) max_text_length: u32,
+}
+
+impl Surroundings {
+    pub(crate) fn of(random: &mut fastrand::Rng) -> Self {
+        let is_usual = random.u8(..4) > 0;
+        Self {
+            timer_factor: if is_usual { 1.0 } else { 1.0 + random.f64() / 2.0 },
+            clock_ahead_ms: if is_usual { 0.0 } else { (random.f64() - 0.5) * 28_000.0 },
+            max_text_length: if random.u8(..16) > 0 { 1 << 29 } else { random.u32(8..2000) },
+        }
+    }
+}
+
+impl SimHost {
+    pub(crate) fn new(
+        executor: Executor,
+        network: Rc<Network>,
+        surroundings: Surroundings,
+        seed: u64,
+    ) -> Self {
+        let random = RefCell::new(fastrand::Rng::with_seed(seed));
+        Self { executor, network, surroundings, random }
+    }
+}
+
+impl Host for SimHost {
+    fn send(
+        &self,
+        request: HttpRequest,
+    ) -> LocalBoxFuture<'static, Result<HttpResponse, NoResponse>> {
+        self.network.clone().send(request).boxed_local()
+    }
+
+    fn open_socket(&self, url: &str) -> LocalBoxFuture<'static, Option<Box<dyn Socket>>> {
+        self.network.clone().open_socket(url.to_owned()).boxed_local()
+    }
+
+    fn sleep(&self, ms: f64) -> LocalBoxFuture<'static, ()> {
+        self.executor.sleep(ms * self.surroundings.timer_factor).boxed_local()
+    }
+
+    fn now_ms(&self) -> f64 {
+        self.executor.now_ms()
+    }
+
+    /// A date is a number of milliseconds of the servers' clock here.
+    fn ms_until(&self, http_date: &str) -> Option<f64> {
+        let due_ms: f64 = http_date.strip_prefix("at ")?.parse().ok()?;
+        Some((due_ms - self.now_ms() - self.surroundings.clock_ahead_ms).max(0.0))
+    }
+
+    fn random_bytes(&self) -> [u8; 16] {
+        self.random.borrow_mut().u128(..).to_le_bytes()
+    }
+
+    fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
+        self.executor.spawn(Owner::Client, task);
+    }
+
+    fn linger(&self, task: LocalBoxFuture<'static, ()>, limit_ms: u32) {
+        let limit = self.executor.sleep(limit_ms.into());
+        self.spawn(select(task, limit).map(drop).boxed_local());
+    }
+
+    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown> {
+        let mut units = text_units(text).to_vec();
+        match more {
+            Units::Ascii(bytes) | Units::Latin1(bytes) => {
+                units.extend(bytes.iter().copied().map(u16::from));
+            }
+            Units::Utf16(more) => units.extend(more),
+        }
+        let length = u32::try_from(units.len()).expect("less than the host allows");
+        Ok(HostText::new(HostValue::new(units), length))
+    }
+
+    fn max_text_length(&self) -> u32 {
+        self.surroundings.max_text_length
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Network")
+    }
+}
+
+fn text_units(text: &HostText) -> &[u16] {
+    let units = text.value().and_then(HostValue::downcast_ref::<Vec<u16>>);
+    units.map_or(&[], Vec::as_slice)
+}
+
+/// What a text says.
+pub(crate) fn text_of(text: &HostText) -> String {
+    String::from_utf16(text_units(text)).expect("whole characters")
+}

@@ -1,0 +1,218 @@
+//! The network between the client and the agent: it takes time, and has the faults of a plan.
+
+mod body;
+mod socket;
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use futures_util::future::{Either, select};
+use futures_util::stream::LocalBoxStream;
+use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
+
+use crate::agent::SimAgent;
+use crate::agent::response::{Response, whole};
+use crate::executor::{Executor, Owner, Sleep};
+use crate::faults::{Fault, FaultPlan, Kind, RetryAfter, is_repeatable};
+use crate::trace::Trace;
+use body::{SimBody, first_events};
+use socket::SimSocket;
+
+/// The agent's address.
+pub(crate) const URL: &str = "http://agent";
+
+/// The way to an agent.
+pub(crate) struct Network {
+    executor: Executor,
+    agent: Rc<SimAgent>,
+    faults: Rc<FaultPlan>,
+    trace: Rc<Trace>,
+    random: RefCell<fastrand::Rng>,
+    /// The most bytes that come at once.
+    max_chunk: usize,
+    requests: Cell<u32>,
+    /// How many answers are not over.
+    connections: Rc<Cell<u32>>,
+}
+
+impl Network {
+    pub(crate) fn new(
+        executor: Executor,
+        agent: Rc<SimAgent>,
+        faults: Rc<FaultPlan>,
+        trace: Rc<Trace>,
+        mut random: fastrand::Rng,
+    ) -> Self {
+        let max_chunk = if random.bool() { 1 << random.u32(..8) } else { 64 * 1024 };
+        let random = RefCell::new(random);
+        let (requests, connections) = Default::default();
+        Self { executor, agent, faults, trace, random, max_chunk, requests, connections }
+    }
+
+    /// How many requests there have been.
+    pub(crate) fn requests(&self) -> u32 {
+        self.requests.get()
+    }
+
+    /// How many answers are not over.
+    pub(crate) fn connections(&self) -> u32 {
+        self.connections.get()
+    }
+
+    /// Sends a request. The agent acts on it also where the client does not wait for that.
+    pub(crate) async fn send(
+        self: Rc<Self>,
+        request: HttpRequest,
+    ) -> Result<HttpResponse, NoResponse> {
+        let cancel = request.cancel.clone();
+        let sent = pin!(self.exchange(request));
+        match select(sent, pin!(cancel.aborted())).await {
+            Either::Left((response, _)) => response,
+            Either::Right(_) => Err(broken("the request was aborted")),
+        }
+    }
+
+    /// Opens a WebSocket.
+    pub(crate) async fn open_socket(self: Rc<Self>, url: String) -> Option<Box<dyn Socket>> {
+        self.requests.set(self.requests.get() + 1);
+        let fault = self.faults.next(Kind::Socket, String::new(), true);
+        self.trace.add(|| format!("#{} WebSocket {url} {fault:?}", self.requests()));
+        self.pause().await;
+        match fault {
+            Some(Fault::Cut { .. } | Fault::Stall { .. }) | None => {}
+            Some(Fault::Late(ms)) => self.executor.sleep(ms).await,
+            Some(_) => return None,
+        }
+        let (path, query) = url.strip_prefix("ws://agent/ws/v1/execs/")?.split_once('?')?;
+        let exec = self.agent.exec(path)?;
+        let last = query.strip_prefix("lastSequence=")?.parse().ok()?;
+        Some(Box::new(SimSocket::open(&self, exec, last, fault)))
+    }
+
+    async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, NoResponse> {
+        self.requests.set(self.requests.get() + 1);
+        let number = self.requests();
+        let address = request.url.strip_prefix(URL).expect("the agent's address");
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        let kind = Kind::of(request.method, path).expect("a path of the agent's");
+        let content = [path, request.body.as_deref().unwrap_or_default()].concat();
+        let fault = self.faults.next(kind, content, is_repeatable(kind, &request));
+        self.trace.add(|| {
+            let body = request.body.as_deref().unwrap_or_default();
+            format!("#{number} {} {address} {body} {fault:?}", request.method.as_str())
+        });
+        let mut query = query.to_owned();
+        let mut late_ms = 0.0;
+        // What has been sent arrives, also where the client has given it up.
+        let on_its_way = self.pause();
+        match fault {
+            Some(Fault::Refused) => {
+                on_its_way.await;
+                return Err(NoResponse { never_sent: true, ..broken("connection refused") });
+            }
+            Some(Fault::Lost { acted: false }) => {
+                on_its_way.await;
+                return Err(broken("connection reset"));
+            }
+            Some(Fault::Page) => {
+                on_its_way.await;
+                let page = b"<html>A gateway's page</html>".to_vec();
+                return Ok(self.respond(&request, whole(200, "text/html", page), None, None));
+            }
+            Some(Fault::Status { status, retry_after, acted: false }) => {
+                on_its_way.await;
+                return Ok(self.refuse(&request, status, retry_after));
+            }
+            // Who drops events tells of a gap where a stream begins.
+            Some(Fault::Repeat(events)) if self.agent.keeps_all_events() => {
+                query = earlier(&query, events);
+            }
+            Some(Fault::Late(ms)) => late_ms = ms,
+            _ => {}
+        }
+        let (sender, receiver) = oneshot::channel();
+        let (agent, path, sent) = (self.agent.clone(), path.to_owned(), request.clone());
+        self.executor.spawn(Owner::Simulation, async move {
+            on_its_way.await;
+            let response = agent.handle(kind, &path, &query, &sent).await;
+            // The client may be gone.
+            drop(sender.send(response));
+        });
+        let mut response = receiver.await.map_err(|_| broken("the agent is gone"))?;
+        self.pause().await;
+        self.executor.sleep(late_ms).await;
+        self.trace.add(|| format!("#{number} is answered {}", response.status));
+        if let Some(Fault::EndAfter(events)) = fault {
+            response.body = first_events(response.body, events);
+        }
+        match fault {
+            Some(Fault::Lost { .. }) => Err(broken("connection reset")),
+            Some(Fault::Status { status, retry_after, .. }) => {
+                Ok(self.refuse(&request, status, retry_after))
+            }
+            fault => Ok(self.respond(&request, response, None, fault)),
+        }
+    }
+
+    /// A gateway's error.
+    fn refuse(
+        &self,
+        request: &HttpRequest,
+        status: u16,
+        retry_after: Option<RetryAfter>,
+    ) -> HttpResponse {
+        let retry_after = retry_after.map(|retry_after| match retry_after {
+            RetryAfter::Seconds(seconds) => seconds.to_string(),
+            RetryAfter::Date(ms) => format!("at {}", self.executor.now_ms() + ms),
+        });
+        let page = b"<html>A gateway's error</html>".to_vec();
+        self.respond(request, whole(status, "text/html", page), retry_after, None)
+    }
+
+    fn respond(
+        &self,
+        request: &HttpRequest,
+        response: Response,
+        retry_after: Option<String>,
+        fault: Option<Fault>,
+    ) -> HttpResponse {
+        let Response { status, content_type, body } = response;
+        let body = SimBody::new(
+            self.executor.clone(),
+            body,
+            &request.cancel,
+            fault,
+            self.max_chunk,
+            self.connections.clone(),
+        );
+        HttpResponse {
+            status,
+            content_type: Some(content_type.to_owned()),
+            retry_after,
+            body: Some(Box::new(body)),
+        }
+    }
+
+    /// The time that bytes take.
+    fn pause(&self) -> Sleep {
+        let ms = self.random.borrow_mut().f64() * 4.0;
+        self.executor.sleep(ms)
+    }
+}
+
+/// The bytes of an answer as the agent gives them.
+pub(crate) type Bytes = LocalBoxStream<'static, Vec<u8>>;
+
+fn broken(reason: &str) -> NoResponse {
+    NoResponse { reason: reason.to_owned(), never_sent: false, cause: None }
+}
+
+/// The query of a stream that begins so many events earlier.
+fn earlier(query: &str, events: u64) -> String {
+    match query.strip_prefix("lastSequence=").and_then(|last| last.parse::<u64>().ok()) {
+        Some(last) => format!("lastSequence={}", last.saturating_sub(events)),
+        None => query.to_owned(),
+    }
+}

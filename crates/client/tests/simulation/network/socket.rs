@@ -1,0 +1,146 @@
+//! A WebSocket on its way.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::pending;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use futures_util::StreamExt;
+use sandpipe_client::host::{Socket, SocketMessage};
+use sandpipe_protocol::websocket::{AgentFrame, ClientMessage};
+
+use super::Network;
+use crate::agent::exec::Exec;
+use crate::agent::websocket::attend;
+use crate::executor::Owner;
+use crate::faults::Fault;
+
+/// An open WebSocket. Frames take their time, in both directions, up to where its fault is.
+pub(super) struct SimSocket {
+    incoming: UnboundedReceiver<SocketMessage>,
+    outgoing: UnboundedSender<String>,
+    connections: Rc<Cell<u32>>,
+}
+
+/// How many frames get through in all, and what happens then.
+struct Limit {
+    frames: RefCell<usize>,
+    end: End,
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Closed { clean: bool },
+    Silent,
+}
+
+impl Limit {
+    fn of(fault: Option<Fault>) -> Self {
+        let (after, end) = match fault {
+            Some(Fault::Cut { after, is_clean }) => (after, End::Closed { clean: is_clean }),
+            Some(Fault::Stall { after, .. }) => (after, End::Silent),
+            _ => (usize::MAX, End::Silent),
+        };
+        Self { frames: RefCell::new(after), end }
+    }
+
+    /// Whether another frame gets through.
+    fn take_one(&self) -> bool {
+        let mut frames = self.frames.borrow_mut();
+        let left = frames.checked_sub(1);
+        *frames = left.unwrap_or_default();
+        left.is_some()
+    }
+}
+
+impl SimSocket {
+    pub(super) fn open(
+        network: &Rc<Network>,
+        exec: Rc<Exec>,
+        last: i64,
+        fault: Option<Fault>,
+    ) -> Self {
+        let (outgoing, from_client) = unbounded();
+        let (to_client, incoming) = unbounded();
+        let (to_agent, messages) = unbounded();
+        let (frames, from_agent) = unbounded();
+        // Sizes are those of bodies: few frames, too, are to get through.
+        let limit = Rc::new(Limit::of(fault));
+        let spawn = |task| network.executor.spawn(Owner::Simulation, task);
+        let agent = network.agent.clone();
+        spawn(Box::pin(attend(agent, exec, last, frames, messages)) as LocalTask);
+        spawn(Box::pin(upwards(network.clone(), from_client, to_agent, limit.clone())));
+        spawn(Box::pin(downwards(network.clone(), from_agent, to_client, limit)));
+        network.connections.set(network.connections.get() + 1);
+        Self { incoming, outgoing, connections: network.connections.clone() }
+    }
+}
+
+type LocalTask = futures_util::future::LocalBoxFuture<'static, ()>;
+
+/// What the client sends.
+async fn upwards(
+    network: Rc<Network>,
+    mut from_client: UnboundedReceiver<String>,
+    to_agent: UnboundedSender<ClientMessage>,
+    limit: Rc<Limit>,
+) {
+    while let Some(text) = from_client.next().await {
+        network.trace.add(|| format!("WebSocket → {text}"));
+        network.pause().await;
+        if limit.take_one() {
+            let message = serde_json::from_str(&text).expect("what the agent takes");
+            // The agent may have closed it.
+            to_agent.unbounded_send(message).unwrap_or_default();
+        }
+    }
+}
+
+/// What the agent sends.
+async fn downwards(
+    network: Rc<Network>,
+    mut from_agent: UnboundedReceiver<AgentFrame>,
+    to_client: UnboundedSender<SocketMessage>,
+    limit: Rc<Limit>,
+) {
+    // Nobody may be listening any more.
+    let tell = |message| to_client.unbounded_send(message).unwrap_or_default();
+    while let Some(frame) = from_agent.next().await {
+        network.pause().await;
+        if !limit.take_one() {
+            match limit.end {
+                End::Closed { clean } => return tell(SocketMessage::Closed { clean }),
+                End::Silent => return pending().await,
+            }
+        }
+        let text = serde_json::to_string(&frame).expect("plain data");
+        network.trace.add(|| format!("WebSocket ← {text}"));
+        tell(SocketMessage::Text(text));
+    }
+    tell(SocketMessage::Closed { clean: true });
+}
+
+impl Socket for SimSocket {
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<SocketMessage> {
+        let broken = SocketMessage::Closed { clean: false };
+        self.incoming.poll_next_unpin(context).map(|message| message.unwrap_or(broken))
+    }
+
+    fn send(&mut self, text: &str) -> bool {
+        self.outgoing.unbounded_send(text.to_owned()).is_ok()
+    }
+}
+
+impl fmt::Debug for SimSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimSocket")
+    }
+}
+
+impl Drop for SimSocket {
+    fn drop(&mut self) {
+        self.connections.set(self.connections.get() - 1);
+    }
+}

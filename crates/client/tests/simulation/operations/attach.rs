@@ -1,0 +1,128 @@
+//! `attach`: a terminal, over a WebSocket or what there is in its place.
+
+use std::rc::Rc;
+
+use futures_util::future::join;
+use sandpipe_client::error::{Error, Result};
+use sandpipe_client::execs::id::ExecId;
+use sandpipe_client::terminal::attach::attach;
+use sandpipe_client::terminal::terminal::Terminal;
+use sandpipe_protocol::{ExecStdout, TerminalSize};
+
+use super::{COMMAND, command};
+use crate::agent::SimAgent;
+use crate::agent::exec::Exec;
+use crate::agent::program::{END_MARK, Program, Step};
+use crate::executor::Executor;
+use crate::invariants::ensure;
+use crate::runner::check;
+
+/// What came of a terminal.
+struct Seen {
+    events: Vec<ExecStdout>,
+    /// How the output ended.
+    end: Result<()>,
+    exited: Result<i32>,
+    /// What was typed, and what became of it.
+    typed: Vec<(String, Result<()>)>,
+}
+
+#[test]
+fn gives_each_event_once_and_what_is_typed_once() {
+    check("attach", |world, random| {
+        let mut program = Program::of(random);
+        program.steps.insert(random.usize(..=program.steps.len()), Step::CopyToMark);
+        world.agent.install(COMMAND, program);
+        let exec = world.agent.create(command());
+        let id = ExecId::of(exec.item()).expect("an id");
+        let (client, executor, agent) =
+            (world.client(), world.executor.clone(), world.agent.clone());
+        let (mut pauses, typed_at) = (random.fork(), exec.clone());
+        let seen = world.run(async move {
+            let terminal = attach(client.agent(), id).await?;
+            let seen = use_terminal(&terminal, &executor, &agent, &typed_at, &mut pauses).await;
+            terminal.close();
+            Ok::<_, Box<Error>>(seen)
+        })?;
+        let seen = match seen {
+            Ok(seen) => seen,
+            Err(error) => {
+                ensure!(!world.is_survivable(), "not borne: {error}");
+                return Ok(());
+            }
+        };
+        let (written, truth, output) = (
+            exec.look(|state| state.events.clone()),
+            exec.look(|state| state.exit_code),
+            exec.output(),
+        );
+        let is_lost = exec.look(|state| state.dropped > 0);
+        ensure!(written.starts_with(&seen.events), "{:?} of {written:?}", seen.events);
+        match &seen.end {
+            Ok(()) => {
+                ensure!(seen.events.len() == written.len(), "the end after {:?}", seen.events);
+            }
+            Err(error) => {
+                let is_gap = is_lost && matches!(**error, Error::OutputLost { .. });
+                ensure!(is_gap || !world.is_survivable(), "not borne: {error}");
+            }
+        }
+        match &seen.exited {
+            Ok(code) => ensure!(*code == truth, "the exit code {code} where it is {truth}"),
+            Err(error) => ensure!(!world.is_survivable(), "not borne: {error}"),
+        }
+        let mut last = 0;
+        for (text, outcome) in &seen.typed {
+            let places: Vec<usize> = output.match_indices(text).map(|(place, _)| place).collect();
+            ensure!(places.len() <= 1, "{text:?} came {} times", places.len());
+            let was_read = places.first().is_some_and(|place| *place >= last);
+            last = places.first().copied().unwrap_or(last);
+            // What a process that was killed has not read is not there.
+            let is_killed = exec.look(|state| !state.signalled.is_empty());
+            ensure!(outcome.is_err() || was_read || is_killed, "{text:?} did not come in its turn");
+        }
+        Ok(())
+    });
+}
+
+/// Types, reads the output to its end, and asks for the exit code.
+async fn use_terminal(
+    terminal: &Terminal,
+    executor: &Executor,
+    agent: &SimAgent,
+    exec: &Rc<Exec>,
+    pauses: &mut fastrand::Rng,
+) -> Seen {
+    let mut reader = terminal.output();
+    let reading = async {
+        let mut events: Vec<ExecStdout> = Vec::new();
+        loop {
+            match reader.read_batch(&mut events).await {
+                Ok(true) => {}
+                Ok(false) => return (events, Ok(())),
+                Err(error) => return (events, Err(error)),
+            }
+        }
+    };
+    let typing = async {
+        let mut typed = Vec::new();
+        for number in 0..pauses.u32(..6) {
+            executor.sleep(pauses.f64() * 100.0).await;
+            if pauses.u8(..4) == 0 {
+                // Its answer is nobody's concern here.
+                terminal.resize(TerminalSize { cols: 80, rows: 24 }).await.unwrap_or_default();
+            }
+            let text = format!("<typed {number}>");
+            typed.push((text.clone(), terminal.write(text).await));
+        }
+        let ended = terminal.write(END_MARK.to_string()).await;
+        if ended.is_err() || typed.iter().any(|(_, outcome)| outcome.is_err()) {
+            // It may wait for more for ever.
+            agent.signal(exec, "KILL");
+        }
+        typed
+    };
+    let (typed, (events, end)) = join(typing, reading).await;
+    // Where the output was not read to its end, over a connection of its own.
+    Seen { events, end, exited: terminal.exited().await, typed }
+}
