@@ -1,6 +1,7 @@
 //! Signals that something is to end, as those of the DOM but without JavaScript.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::fmt;
 use std::rc::{Rc, Weak};
 
@@ -21,7 +22,7 @@ struct State {
     aborted: Cell<bool>,
     reason: RefCell<Option<HostValue>>,
     next_key: Cell<u32>,
-    listeners: RefCell<Vec<(u32, Listener)>>,
+    listeners: RefCell<VecDeque<(u32, Listener)>>,
     source: Option<HostValue>,
 }
 
@@ -79,7 +80,7 @@ impl AbortSignal {
         if self.is_aborted() {
             listener();
         } else {
-            self.0.listeners.borrow_mut().push((key, Box::new(listener)));
+            self.0.listeners.borrow_mut().push_back((key, Box::new(listener)));
         }
         Subscription { state: Rc::downgrade(&self.0), key }
     }
@@ -101,11 +102,16 @@ impl AbortController {
             return;
         }
         state.reason.replace(reason);
-        // A listener may call back: no borrow may be held then.
-        let listeners = state.listeners.take();
-        for (_, listener) in listeners {
+        // One at a time: a listener may call back, or drop the subscription of one that comes after it.
+        while let Some((_, listener)) = state.next_listener() {
             listener();
         }
+    }
+}
+
+impl State {
+    fn next_listener(&self) -> Option<(u32, Listener)> {
+        self.listeners.borrow_mut().pop_front()
     }
 }
 
@@ -135,7 +141,7 @@ impl Drop for Subscription {
         let removed = {
             let mut listeners = state.listeners.borrow_mut();
             let place = listeners.iter().position(|(key, _)| *key == self.key);
-            place.map(|place| listeners.remove(place))
+            place.and_then(|place| listeners.remove(place))
         };
         // What it holds may listen to the signal as well: the borrow is over.
         drop(removed);
@@ -193,6 +199,18 @@ mod tests {
         })));
         signal.controller().abort(None);
         assert_eq!(calls.get(), 1);
+    }
+
+    #[test]
+    fn a_listener_that_an_earlier_one_of_the_same_abort_unsubscribed_is_not_called() {
+        let signal = AbortSignal::default();
+        let calls = Rc::new(Cell::new(0));
+        let (later, counted) = (Rc::new(Cell::new(None)), calls.clone());
+        let dropped = later.clone();
+        let _earlier = signal.on_abort(move || drop(dropped.take()));
+        later.set(Some(signal.on_abort(move || counted.set(counted.get() + 1))));
+        signal.controller().abort(None);
+        assert_eq!(calls.get(), 0);
     }
 
     #[test]
