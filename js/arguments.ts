@@ -1,6 +1,6 @@
 // Checks of arguments that do not come to the core, which checks its own.
 import { InvalidArgumentError } from "./errors.js";
-import type { StreamOptions } from "./types.js";
+import type { StreamOptions } from "./stream.js";
 
 /** The signal of a stream's options. */
 export function checkSignal(opts: StreamOptions | undefined): AbortSignal | undefined {

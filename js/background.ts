@@ -1,35 +1,14 @@
-import { Background as Core } from "./core/sandpipe.js";
+import {
+  Background as Core,
+  type BackgroundOptions,
+  type BackgroundRunOptions,
+  type BackgroundWaitOptions,
+  type ReadOutputOptions,
+  type SpawnOptions,
+} from "./core/sandpipe.js";
 import { call, settle } from "./failure.js";
 import { load, type Loader } from "./load.js";
-import type { AbortSignal } from "./platform.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
-
-/** Where the processes have their directories: `{baseDir}/{workspace}/{id}` on the target. */
-export interface BackgroundOptions {
-  /**
-   * A directory on the target; `~` and `~/` stand for the home directory there. It is made for its
-   * owner alone; one that is a symbolic link or belongs to another user is refused. Default:
-   * `${TMPDIR:-/tmp}/sandpipe-$(id -u)`.
-   */
-  baseDir?: string;
-  /** A name that keeps processes apart from others in the same `baseDir`. Default: `default`. */
-  workspace?: string;
-}
-
-/** How to start a process. */
-export interface SpawnOptions {
-  /** A label for people. Several processes may have the same one. */
-  name?: string;
-  /** The directory that it runs in; `~` and `~/` stand for the home directory. Default: the runtime's. */
-  cwd?: string;
-  /** Environment variables on top of the runtime's, up to 128 KiB each. */
-  env?: Record<string, string>;
-  /**
-   * After so many milliseconds the target itself stops it, whether anybody looks or not: SIGTERM to its
-   * process group, 10 s, SIGKILL. It is then `killed` with exit code 124. More than 68 years is for ever.
-   */
-  timeoutMs?: number;
-}
 
 /**
  * - `running`
@@ -64,34 +43,6 @@ export interface BackgroundProcess {
   stderrPath: string;
 }
 
-/** What to read. */
-export interface ReadOutputOptions {
-  /**
-   * Which output. `both` is one text, the same for every reader: what was new on stdout whenever
-   * somebody looked, then what was new on stderr. Default: `both`.
-   */
-  stream?: "stdout" | "stderr" | "both";
-  /** Where to begin, in bytes: 0, or the `nextOffset` of the read before. Default: 0. */
-  offset?: number;
-  /** The most to read, in bytes, at least 4. Default: 1 MiB. */
-  maxBytes?: number;
-  /**
-   * Begin so many bytes before the end instead, as it is at the first look. With `filter`, a line that
-   * this cuts is left out.
-   */
-  tailBytes?: number;
-  /**
-   * A regular expression of JavaScript: only the lines in which it finds something. A line is one of its
-   * stream, and comes where it ends. One that is not finished yet is left for a later read; one that is
-   * longer than `maxBytes` is read in parts.
-   */
-  filter?: string;
-  /** Only the lines in which `filter` finds nothing. */
-  exclude?: boolean;
-  /** How long to wait, on the target, for output to come or for the process to end. Default: 0. */
-  waitMs?: number;
-}
-
 /** A piece of output. No character is cut in two, unless the process was. */
 export interface BackgroundOutput {
   /** The text. */
@@ -102,31 +53,6 @@ export interface BackgroundOutput {
   status: BackgroundStatus;
   /** The process's exit code. */
   exitCode?: number;
-}
-
-/** How long to wait for the end of a process. */
-export interface BackgroundWaitOptions {
-  /** After so many milliseconds the process is given as it is then: `running`. Default: for ever. */
-  timeoutMs?: number;
-  /** Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason. */
-  signal?: AbortSignal;
-}
-
-/** How to run a command and wait for it, beside how any process is started. */
-export interface BackgroundRunOptions extends SpawnOptions {
-  /** How long to wait, in milliseconds. The command goes on after that. Default: 300 000. */
-  waitTimeoutMs?: number;
-  /**
-   * False: no exit code is written down, and a command that ended counts as one that succeeded (0).
-   * Default: true.
-   */
-  captureExitCode?: boolean;
-  /** Only the first so many bytes of the output. Default: all of it. */
-  maxOutputBytes?: number;
-  /** Leave the output where it is: `output` says in which file, and how large it is. */
-  ignoreOutput?: boolean;
-  /** A file on the target for the output. Its directory is made; a file that is there is replaced. */
-  outputFile?: string;
 }
 
 /** What became of a command. */

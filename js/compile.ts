@@ -1,6 +1,5 @@
 // Not part of load.ts: bundlers for edge workers refuse a program that could compile WebAssembly.
-import { isModule } from "./load.js";
-import type { WasmSource } from "./types.js";
+import { isModule, type WasmSource } from "./load.js";
 
 /**
  * Compiles the module that something else than an address gives.

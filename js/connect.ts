@@ -1,7 +1,17 @@
-import { load, type Loader } from "./load.js";
+import type { SandboxOptions } from "./core/sandpipe.js";
+import { load, type Loader, type WasmSource } from "./load.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { Sandbox } from "./sandbox.js";
-import type { ConnectOptions } from "./types.js";
+
+/** What to connect to, and how. */
+export interface ConnectOptions extends SandboxOptions {
+  /**
+   * Where the WebAssembly module comes from, if not from the package: the module, its bytes, an
+   * answer that has it, or its address (in Node.js also a file's path). The module is loaded once:
+   * later calls use what is there.
+   */
+  wasm?: WasmSource;
+}
 
 /**
  * Connects to an agent. It loads the WebAssembly module once and makes no request.

@@ -2,24 +2,19 @@ import { checkSignal } from "./arguments.js";
 import type {
   CreateExecRequest,
   ExecItem,
+  ExecOptions,
   Execs as CoreExecs,
   ExecStdout,
+  StdinBody,
   Terminal as CoreTerminal,
+  TerminateOptions,
+  WaitOptions,
 } from "./core/sandpipe.js";
 import { settle } from "./failure.js";
-import { removeEnded } from "./remove-ended.js";
-import { EventStream } from "./stream.js";
+import { type RemoveOptions, removeEnded } from "./remove-ended.js";
+import { EventStream, type StreamOptions } from "./stream.js";
 import { Terminal } from "./terminal.js";
-import type {
-  ExecOptions,
-  ExecResult,
-  ExecSnapshot,
-  RemoveOptions,
-  StreamOptions,
-  TerminateOptions,
-  TerminateResult,
-  WaitOptions,
-} from "./types.js";
+import type { ExecResult, ExecSnapshot, TerminateResult } from "./types.js";
 
 /** The commands of a sandbox. Each call says what it throws; all throw {@link HttpError} as well. */
 export class Execs {
@@ -149,10 +144,7 @@ export class Execs {
    *
    * @throws {UnsupportedError} The agent has no way to close a stdin.
    */
-  sendStdin(
-    id: string,
-    body: { type?: "stdin" | "resize" | "eof"; input: string },
-  ): Promise<ExecItem> {
+  sendStdin(id: string, body: StdinBody): Promise<ExecItem> {
     return settle(this.#core.sendStdin(id, body));
   }
 

@@ -1,7 +1,10 @@
 import initialize, { makeEventsWith } from "./core/sandpipe.js";
 import { LoadError } from "./errors.js";
 import { makeEvents } from "./events.js";
-import type { WasmSource } from "./types.js";
+import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
+
+/** Something that a WebAssembly module can be made from. */
+export type WasmSource = WasmModule | BufferSource | Response | URL | string;
 
 /**
  * How a JavaScript runtime gets at the WebAssembly module.

@@ -1,4 +1,20 @@
-export type { CreateExecRequest, ExecItem, ExecStdout, OutputType } from "./core/sandpipe.js";
+export type {
+  BackgroundOptions,
+  BackgroundRunOptions,
+  BackgroundWaitOptions,
+  CreateExecRequest,
+  ExecItem,
+  ExecOptions,
+  ExecStdout,
+  OutputType,
+  ReadOutputOptions,
+  RetryContext,
+  RetryOptions,
+  SessionOptions,
+  SpawnOptions,
+  TerminateOptions,
+  WaitOptions,
+} from "./core/sandpipe.js";
 export {
   AgentError,
   BackgroundError,
@@ -28,35 +44,19 @@ export {
 } from "./errors.js";
 export type {
   Background,
-  BackgroundOptions,
   BackgroundOutput,
   BackgroundProcess,
-  BackgroundRunOptions,
   BackgroundRunResult,
   BackgroundStatus,
-  BackgroundWaitOptions,
   MakeBackground,
-  ReadOutputOptions,
-  SpawnOptions,
 } from "./background.js";
-export type { Connect } from "./connect.js";
+export type { Connect, ConnectOptions } from "./connect.js";
+export type { WasmSource } from "./load.js";
+export type { RemoveOptions } from "./remove-ended.js";
+export type { StreamOptions } from "./stream.js";
 export type { Execs } from "./execs.js";
 export type { Runtime } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";
 export type { Terminal } from "./terminal.js";
 export type { Session, Sessions } from "./sessions.js";
-export type {
-  ConnectOptions,
-  ExecOptions,
-  ExecResult,
-  ExecSnapshot,
-  RemoveOptions,
-  RetryContext,
-  RetryOptions,
-  SessionOptions,
-  StreamOptions,
-  TerminateOptions,
-  TerminateResult,
-  WaitOptions,
-  WasmSource,
-} from "./types.js";
+export type { ExecResult, ExecSnapshot, TerminateResult } from "./types.js";

@@ -1,7 +1,17 @@
 // Made of list(), kill() and delete() alone, and here rather than in the core, which every page downloads.
 import type { ExecItem } from "./core/sandpipe.js";
 import { HttpError, InvalidArgumentError } from "./errors.js";
-import type { RemoveOptions } from "./types.js";
+
+/** Which of the commands that have ended are removed. */
+export interface RemoveOptions {
+  /**
+   * Those that ended before, by the agent's clock: a date, the text of one, or milliseconds since 1970. What an
+   * agent does not tell the end of stays.
+   */
+  endedBefore?: Date | string | number;
+  /** How many stay at least, the last to end. Default: 0. */
+  keep?: number;
+}
 
 /** How many are deleted at once. */
 const MAX_AT_ONCE = 8;

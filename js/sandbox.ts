@@ -2,14 +2,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { Background } from "./background.js";
-import { Sandbox as Core } from "./core/sandpipe.js";
+import { Sandbox as Core, type RetryContext, type SandboxOptions } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import { call, explain, settle } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 import { Sessions } from "./sessions.js";
-import type { ConnectOptions, ExecResult, RetryContext } from "./types.js";
+import type { ExecResult } from "./types.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox implements Runtime {
@@ -25,7 +25,7 @@ export class Sandbox implements Runtime {
   readonly background: Background;
 
   /** @internal */
-  constructor(options: Omit<ConnectOptions, "wasm">, fetch?: Fetch) {
+  constructor(options: SandboxOptions, fetch?: Fetch) {
     this.#core = call(() => new Core(guardFetch(explainFailures(options)), fetch));
     this.execs = new Execs(this.#core.execs);
     this.sessions = new Sessions(this.#core.sessions);
@@ -71,14 +71,14 @@ export class Sandbox implements Runtime {
 }
 
 /** The caller's `fetch` is to keep secrets from other origins, too. */
-function guardFetch(options: Omit<ConnectOptions, "wasm">): Omit<ConnectOptions, "wasm"> {
+function guardFetch(options: SandboxOptions): SandboxOptions {
   const { fetch } = options;
   if (typeof fetch !== "function") return options;
   return { ...options, fetch: withRedirects(fetch) as typeof fetch };
 }
 
 /** The caller's retry functions are to see errors of their classes, too. */
-function explainFailures(options: Omit<ConnectOptions, "wasm">): Omit<ConnectOptions, "wasm"> {
+function explainFailures(options: SandboxOptions): SandboxOptions {
   const { retry } = options;
   if (retry === undefined || Object(retry) !== retry) return options;
   const explained = { ...retry };

@@ -1,9 +1,14 @@
 // So that the types compile for users whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { Session as CoreSession, Sessions as CoreSessions } from "./core/sandpipe.js";
+import type {
+  Session as CoreSession,
+  SessionOptions,
+  Sessions as CoreSessions,
+  WaitOptions,
+} from "./core/sandpipe.js";
 import { settle } from "./failure.js";
-import type { ExecResult, SessionOptions, WaitOptions } from "./types.js";
+import type { ExecResult } from "./types.js";
 
 /** The sessions of a sandbox. */
 export class Sessions {

@@ -2,6 +2,12 @@ import type { Batches } from "./core/sandpipe.js";
 import { call, settle } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 
+/** How to follow a stream. */
+export interface StreamOptions {
+  /** Ends the stream when it is aborted: the iteration throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
 /**
  * A stream of the core's as JS iterates it: batch by batch from the core, one by one to the caller.
  *

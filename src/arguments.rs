@@ -186,6 +186,116 @@ pub(crate) fn variables_named(
     Ok(variables)
 }
 
+/// Options of a call, which `options!` says how to read.
+pub(crate) trait Options: Sized {
+    /// The names of its own fields.
+    const NAMES: &'static [&'static str];
+    /// These, and those of the options that are part of it.
+    const ALL_NAMES: &'static [&'static [&'static str]];
+
+    /// Reads the fields.
+    fn read_fields(fields: &Fields<'_>) -> Result<Self>;
+
+    /// Reads options that may be left out; it has no other fields.
+    fn read(options: &JsValue) -> Result<Self> {
+        Self::read_all(&Fields::of_optional(options, "options")?)
+    }
+
+    /// Reads an object that has no other fields.
+    fn read_all(fields: &Fields<'_>) -> Result<Self> {
+        fields.only(Self::ALL_NAMES)?;
+        Self::read_fields(fields)
+    }
+}
+
+/// Defines options: of each its name, its TypeScript type, and the function that reads it. From the doc comments, names
+/// and types the TypeScript interface is made, which the module's `.d.ts` has.
+///
+/// What is read goes to the fields of the `struct` that it makes, or of one that exists (`for`). A field is `required` or
+/// `optional`: an `Option`, or the value after `or`.
+macro_rules! options {
+    (
+        $(#[doc = $about:literal])*
+        interface $interface:literal
+        struct $name:ident {
+            $(..$part:ident: $part_type:ty,)*
+            $($(#[doc = $doc:literal])*
+            $key:literal $typescript:literal =>
+                $field:ident: $type:ty = $how:ident $read:ident $(or $default:expr)?,)*
+        }
+    ) => {
+        $(#[doc = $about])*
+        struct $name {
+            $($part: $part_type,)*
+            $($field: $type,)*
+        }
+        options! { @typescript $interface, [$($about)*], $([$($doc)*] $key $typescript,)* }
+        options! { @read $name, [$($part $part_type,)*], $($key $field $how $read [$($default)?],)* }
+    };
+    (
+        $(#[doc = $about:literal])*
+        interface $interface:literal
+        for $target:ty {
+            $($(#[doc = $doc:literal])*
+            $key:literal $typescript:literal =>
+                $field:ident = $how:ident $read:ident $(or $default:expr)?,)*
+        }
+    ) => {
+        options! { @typescript $interface, [$($about)*], $([$($doc)*] $key $typescript,)* }
+        options! { @read $target, [], $($key $field $how $read [$($default)?],)* }
+    };
+    // TypeScript knows these by another type.
+    (
+        struct $name:ident {
+            $(..$part:ident: $part_type:ty,)*
+            $($key:literal => $field:ident: $type:ty = $how:ident $read:ident $(or $default:expr)?,)*
+        }
+    ) => {
+        struct $name {
+            $($part: $part_type,)*
+            $($field: $type,)*
+        }
+        options! { @read $name, [$($part $part_type,)*], $($key $field $how $read [$($default)?],)* }
+    };
+    (
+        for $target:ty {
+            $($key:literal => $field:ident = $how:ident $read:ident,)*
+            $(..$rest:expr)?
+        }
+    ) => {
+        options! { @read $target, [], $($key $field $how $read [],)* $(..$rest)? }
+    };
+    (@typescript $interface:literal, [$($about:literal)*],
+        $([$($doc:literal)*] $key:literal $typescript:literal,)*) => {
+        const _: () = {
+            #[wasm_bindgen::prelude::wasm_bindgen(typescript_custom_section)]
+            const INTERFACE: &str = concat!(
+                "\n/**\n", $(" *", $about, "\n",)* " */\n",
+                "export interface ", $interface, " {\n",
+                $("    /**\n", $("     *", $doc, "\n",)* "     */\n    ", $key, $typescript, ";\n",)*
+                "}\n"
+            );
+        };
+    };
+    (@read $target:ty, [$($part:ident $part_type:ty,)*],
+        $($key:literal $field:ident $how:ident $read:ident [$($default:expr)?],)* $(..$rest:expr)?) => {
+        impl crate::arguments::Options for $target {
+            const NAMES: &'static [&'static str] = &[$($key),*];
+            const ALL_NAMES: &'static [&'static [&'static str]] =
+                &[$(<$part_type as crate::arguments::Options>::NAMES,)* Self::NAMES];
+
+            fn read_fields(fields: &crate::arguments::Fields<'_>) -> Result<Self> {
+                Ok(Self {
+                    $($part: crate::arguments::Options::read_fields(fields)?,)*
+                    $($field: fields.$how($key, $read)? $(.unwrap_or($default))?,)*
+                    $(..$rest)?
+                })
+            }
+        }
+    };
+}
+pub(crate) use options;
+
 /// The fields of an argument that is an object.
 pub(crate) struct Fields<'a> {
     object: Object,
@@ -209,7 +319,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Refuses fields beside these: a misspelt option would otherwise do nothing, silently.
-    pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
+    fn only(&self, known: &[&[&str]]) -> Result<()> {
+        let known = known.concat();
         match self.names().into_iter().find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
             Some(unknown) => Err(Error::InvalidArgument {

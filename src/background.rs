@@ -7,6 +7,7 @@ use js_sys::Promise;
 use sandpipe_client::background::background;
 use wasm_bindgen::prelude::*;
 
+use crate::arguments::Options;
 use crate::background_options as options;
 use crate::errors::or_throw;
 use crate::promise::{nothing, promise_of};
@@ -62,8 +63,8 @@ impl Background {
 
     /// Waits for the end of a process. Resolves the process, which still runs if `timeoutMs` passed.
     pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
-        let waited = options::process_id(id)
-            .and_then(|id| Ok(self.0.wait(id, options::wait_options(options)?)));
+        let waited =
+            options::process_id(id).and_then(|id| Ok(self.0.wait(id, Options::read(options)?)));
         promise_of(waited, json)
     }
 

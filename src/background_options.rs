@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sandpipe_client::background::duration::GRACE_MS;
 use sandpipe_client::background::location::{Location, ProcessId, path, plain_name};
 use sandpipe_client::background::read_options::{
-    Filter, MAX_BYTES, MAX_CHARACTER_BYTES, ReadOptions, Start, Stream,
+    Filter, LineMatcher, MAX_BYTES, MAX_CHARACTER_BYTES, ReadOptions, Start, Stream,
 };
 use sandpipe_client::background::run::{RunOptions, WAIT_TIMEOUT_MS};
 use sandpipe_client::background::spawn::{
@@ -16,18 +16,32 @@ use sandpipe_client::error::{Error, Result};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
-    Fields, abort_signal, boolean, bytes, milliseconds, shell_text, string, variables_named, wrong,
+    Options, abort_signal, boolean, bytes, milliseconds, options, shell_text, string,
+    variables_named, wrong,
 };
-use crate::web::regexp;
+use crate::web::regexp::matcher;
+
+options! {
+    /// Where the processes have their directories: `{baseDir}/{workspace}/{id}` on the target.
+    interface "BackgroundOptions"
+    struct BackgroundOptions {
+        /// A directory on the target; `~` and `~/` stand for the home directory there. It is made for its
+        /// owner alone; one that is a symbolic link or belongs to another user is refused. Default:
+        /// `${TMPDIR:-/tmp}/sandpipe-$(id -u)`.
+        "baseDir" "?: string" => base_dir: Option<String> = optional target_path,
+        /// A name that keeps processes apart from others in the same `baseDir`. Default: `default`.
+        "workspace" "?: string" => workspace: Option<String> = optional workspace_name,
+    }
+}
 
 /// Reads the options of the client.
 pub(crate) fn location(options: &JsValue) -> Result<Location> {
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&["baseDir", "workspace"])?;
-    let base_dir = fields.optional("baseDir", target_path)?;
-    let workspace =
-        fields.optional("workspace", |value, name| plain_name(string(value, name)?, name))?;
+    let BackgroundOptions { base_dir, workspace } = BackgroundOptions::read(options)?;
     Ok(Location::new(base_dir, workspace))
+}
+
+fn workspace_name(value: &JsValue, name: &str) -> Result<String> {
+    plain_name(string(value, name)?, name)
 }
 
 /// A path on the target.
@@ -40,29 +54,35 @@ pub(crate) fn process_id(value: &JsValue) -> Result<ProcessId> {
     ProcessId::parse(string(value, "id")?)
 }
 
-/// The options of a process that [`read_process`] reads.
-const PROCESS_OPTIONS: [&str; 4] = ["name", "cwd", "env", "timeoutMs"];
+options! {
+    /// How to start a process.
+    interface "SpawnOptions"
+    struct SpawnOptions {
+        /// A label for people. Several processes may have the same one.
+        "name" "?: string" => name: Option<String> = optional shell_text,
+        /// The directory that it runs in; `~` and `~/` stand for the home directory. Default: the runtime's.
+        "cwd" "?: string" => cwd: Option<String> = optional target_path,
+        /// Environment variables on top of the runtime's, up to 128 KiB each.
+        "env" "?: Record<string, string>" =>
+            env: BTreeMap<String, String> = optional environment or BTreeMap::new(),
+        /// After so many milliseconds the target itself stops it, whether anybody looks or not: SIGTERM to its
+        /// process group, 10 s, SIGKILL. It is then `killed` with exit code 124. More than 68 years is for ever.
+        "timeoutMs" "?: number" => timeout_ms: Option<f64> = optional milliseconds,
+    }
+}
 
 /// Reads the arguments of `spawn()`.
 pub(crate) fn spawn_request(script: &JsValue, options: &JsValue) -> Result<SpawnRequest> {
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&PROCESS_OPTIONS)?;
-    read_process(shell_text(script, "script")?, &fields)
+    let script = shell_text(script, "script")?;
+    Ok(SpawnOptions::read(options)?.request(script, OutputTarget::Separate, true))
 }
 
-/// A script and what the options say of its process, whose output goes to a file each.
-fn read_process(script: String, fields: &Fields<'_>) -> Result<SpawnRequest> {
-    Ok(SpawnRequest {
-        script,
-        name: fields.optional("name", shell_text)?,
-        cwd: fields.optional("cwd", target_path)?,
-        env: fields.optional("env", environment)?.unwrap_or_default(),
-        timeout_ms: fields
-            .optional("timeoutMs", milliseconds)?
-            .filter(|milliseconds| *milliseconds <= MAX_TIMEOUT_MS),
-        output: OutputTarget::Separate,
-        keeps_code: true,
-    })
+impl SpawnOptions {
+    fn request(self, script: String, output: OutputTarget, keeps_code: bool) -> SpawnRequest {
+        let Self { name, cwd, env, timeout_ms } = self;
+        let timeout_ms = timeout_ms.filter(|milliseconds| *milliseconds <= MAX_TIMEOUT_MS);
+        SpawnRequest { script, name, cwd, env, timeout_ms, output, keeps_code }
+    }
 }
 
 /// Variables, by names that a shell can have (POSIX, 3.231 Name).
@@ -90,67 +110,110 @@ fn is_variable_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+options! {
+    /// How to run a command and wait for it, beside how any process is started.
+    interface "BackgroundRunOptions extends SpawnOptions"
+    struct BackgroundRunOptions {
+        ..spawn: SpawnOptions,
+        /// How long to wait, in milliseconds. The command goes on after that. Default: 300 000.
+        "waitTimeoutMs" "?: number" =>
+            wait_timeout_ms: f64 = optional milliseconds or WAIT_TIMEOUT_MS,
+        /// False: no exit code is written down, and a command that ended counts as one that succeeded (0).
+        /// Default: true.
+        "captureExitCode" "?: boolean" => captures_exit_code: bool = optional boolean or true,
+        /// Only the first so many bytes of the output. Default: all of it.
+        "maxOutputBytes" "?: number" => max_output_bytes: Option<u64> = optional bytes,
+        /// Leave the output where it is: `output` says in which file, and how large it is.
+        "ignoreOutput" "?: boolean" => ignores_output: bool = optional boolean or false,
+        /// A file on the target for the output. Its directory is made; a file that is there is replaced.
+        "outputFile" "?: string" => output_file: Option<String> = optional target_path,
+    }
+}
+
 /// Reads the arguments of `run()`: what is to be started, and how it is waited for.
 pub(crate) fn run_arguments(
     command: &JsValue,
     options: &JsValue,
 ) -> Result<(SpawnRequest, RunOptions)> {
-    const RUN_OPTIONS: [&str; 5] =
-        ["waitTimeoutMs", "captureExitCode", "maxOutputBytes", "ignoreOutput", "outputFile"];
     let command = shell_text(command, "command")?;
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&[&PROCESS_OPTIONS[..], &RUN_OPTIONS].concat())?;
-    let wait_timeout = fields.optional("waitTimeoutMs", milliseconds)?;
+    let BackgroundRunOptions {
+        spawn,
+        wait_timeout_ms,
+        captures_exit_code,
+        max_output_bytes,
+        ignores_output,
+        output_file,
+    } = BackgroundRunOptions::read(options)?;
+    let output = OutputTarget::Combined { file: output_file.clone() };
+    let request = spawn.request(command, output, captures_exit_code);
     let options = RunOptions {
-        wait_timeout_ms: wait_timeout.unwrap_or(WAIT_TIMEOUT_MS),
-        captures_exit_code: fields.optional("captureExitCode", boolean)?.unwrap_or(true),
-        max_output_bytes: fields.optional("maxOutputBytes", bytes)?,
-        ignores_output: fields.optional("ignoreOutput", boolean)?.unwrap_or(false),
-        output_file: fields.optional("outputFile", target_path)?,
-    };
-    let request = SpawnRequest {
-        output: OutputTarget::Combined { file: options.output_file.clone() },
-        keeps_code: options.captures_exit_code,
-        ..read_process(command, &fields)?
+        wait_timeout_ms,
+        captures_exit_code,
+        max_output_bytes,
+        ignores_output,
+        output_file,
     };
     Ok((request, options))
 }
 
-/// Reads the options of `wait()`.
-pub(crate) fn wait_options(options: &JsValue) -> Result<WaitOptions> {
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&["timeoutMs", "signal"])?;
-    Ok(WaitOptions {
-        timeout_ms: fields.optional("timeoutMs", milliseconds)?.unwrap_or(f64::INFINITY),
-        signal: fields.optional("signal", abort_signal)?,
-    })
+options! {
+    /// How long to wait for the end of a process.
+    interface "BackgroundWaitOptions"
+    for WaitOptions {
+        /// After so many milliseconds the process is given as it is then: `running`. Default: for ever.
+        "timeoutMs" "?: number" => timeout_ms = optional milliseconds or f64::INFINITY,
+        /// Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason.
+        "signal" "?: AbortSignal" => signal = optional abort_signal,
+    }
+}
+
+options! {
+    struct TerminateOptions {
+        "graceMs" => grace_ms: f64 = optional milliseconds or GRACE_MS,
+    }
 }
 
 /// Reads the options of `terminate()`.
 pub(crate) fn grace(options: &JsValue) -> Result<f64> {
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&["graceMs"])?;
-    Ok(fields.optional("graceMs", milliseconds)?.unwrap_or(GRACE_MS))
+    Ok(TerminateOptions::read(options)?.grace_ms)
+}
+
+options! {
+    /// What to read.
+    interface "ReadOutputOptions"
+    struct ReadOutputOptions {
+        /// Which output. `both` is one text, the same for every reader: what was new on stdout whenever
+        /// somebody looked, then what was new on stderr. Default: `both`.
+        "stream" r#"?: "stdout" | "stderr" | "both""# =>
+            stream: Stream = optional stream or Stream::Both,
+        /// Where to begin, in bytes: 0, or the `nextOffset` of the read before. Default: 0.
+        "offset" "?: number" => offset: Option<u64> = optional whole_bytes,
+        /// The most to read, in bytes, at least 4. Default: 1 MiB.
+        "maxBytes" "?: number" => max_bytes: u64 = optional at_least_a_character or MAX_BYTES,
+        /// Begin so many bytes before the end instead, as it is at the first look. With `filter`, a line that
+        /// this cuts is left out.
+        "tailBytes" "?: number" => tail: Option<u64> = optional whole_bytes,
+        /// A regular expression of JavaScript: only the lines in which it finds something. A line is one of its
+        /// stream, and comes where it ends. One that is not finished yet is left for a later read; one that is
+        /// longer than `maxBytes` is read in parts.
+        "filter" "?: string" => filter: Option<LineMatcher> = optional matcher,
+        /// Only the lines in which `filter` finds nothing.
+        "exclude" "?: boolean" => exclude: bool = optional boolean or false,
+        /// How long to wait, on the target, for output to come or for the process to end. Default: 0.
+        "waitMs" "?: number" => wait_ms: f64 = optional milliseconds or 0.0,
+    }
 }
 
 /// Reads the options of `readOutput()`.
 pub(crate) fn read_options(options: &JsValue) -> Result<ReadOptions> {
-    const NAMES: [&str; 7] =
-        ["stream", "offset", "maxBytes", "tailBytes", "filter", "exclude", "waitMs"];
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&NAMES)?;
-    let offset = fields.optional("offset", whole_bytes)?;
-    let tail = fields.optional("tailBytes", whole_bytes)?;
+    let ReadOutputOptions { stream, offset, max_bytes, tail, filter, exclude, wait_ms } =
+        ReadOutputOptions::read(options)?;
     let start = match (offset, tail) {
-        (Some(_), Some(_)) => {
-            return Err(only_one("offset", "tailBytes"));
-        }
+        (Some(_), Some(_)) => return Err(only_one("offset", "tailBytes")),
         (_, Some(tail)) => Start::Tail(tail),
         (offset, None) => Start::Offset(offset.unwrap_or(0)),
     };
-    let exclude = fields.optional("exclude", boolean)?;
-    let expression = fields.optional("filter", regexp::matcher)?;
-    if exclude == Some(true) && expression.is_none() {
+    if exclude && filter.is_none() {
         return Err(Error::InvalidArgument {
             name: "options.exclude".to_owned(),
             expected: "left out where there is no `filter`".to_owned(),
@@ -158,13 +221,8 @@ pub(crate) fn read_options(options: &JsValue) -> Result<ReadOptions> {
         }
         .into());
     }
-    Ok(ReadOptions {
-        stream: fields.optional("stream", stream)?.unwrap_or(Stream::Both),
-        start,
-        max_bytes: fields.optional("maxBytes", at_least_a_character)?.unwrap_or(MAX_BYTES),
-        filter: expression.map(|is_match| Filter { is_match, exclude: exclude == Some(true) }),
-        wait_ms: fields.optional("waitMs", milliseconds)?.unwrap_or(0.0),
-    })
+    let filter = filter.map(|is_match| Filter { is_match, exclude });
+    Ok(ReadOptions { stream, start, max_bytes, filter, wait_ms })
 }
 
 fn only_one(first: &str, second: &str) -> Box<Error> {

@@ -12,7 +12,7 @@ use sandpipe_client::execs::output_reader::OutputReader;
 use sandpipe_client::terminal::attach::attach;
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::{exec_id, last_sequence, signal_name};
+use crate::arguments::{Options, exec_id, last_sequence, signal_name};
 use crate::batches::{Batches, Source};
 use crate::errors::{or_throw, thrown};
 use crate::options;
@@ -76,14 +76,14 @@ impl Execs {
 
     /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
     pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
-        let ended = exec_id(id).and_then(|id| Ok(self.0.wait(id, options::wait_options(options)?)));
+        let ended = exec_id(id).and_then(|id| Ok(self.0.wait(id, Options::read(options)?)));
         promise_of(ended, exec_result)
     }
 
     /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
     pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
-        let terminated = exec_id(id)
-            .and_then(|id| Ok(self.0.terminate(id, options::terminate_options(options)?)));
+        let terminated =
+            exec_id(id).and_then(|id| Ok(self.0.terminate(id, Options::read(options)?)));
         promise_of(terminated, |terminated| {
             let result = Object::new();
             let set = |name: &str, value: JsValue| {

@@ -1,46 +1,66 @@
 //! What the calls of the nouns take, read from the values of JS.
 
+use std::collections::BTreeMap;
+
 use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::error::Result;
-use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
-use wasm_bindgen::prelude::*;
-
-use crate::arguments::{
-    Fields, abort_signal, boolean, bytes, command_arguments, function, milliseconds, program,
-    shell_text, string, variables, wrong,
-};
-use crate::web::events::Listener;
 use sandpipe_client::execs::exec::ExecArguments;
 use sandpipe_client::execs::feed_stdin::Input;
 use sandpipe_client::execs::terminate::TerminateOptions;
 use sandpipe_client::execs::wait_options::{DEFAULT_GRACE_MS, WaitOptions};
+use sandpipe_client::output::sink::OutputSink;
 use sandpipe_client::sessions::create::SessionOptions;
+use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
+use wasm_bindgen::prelude::*;
+
+use crate::arguments::{
+    Fields, Options, abort_signal, boolean, bytes, command_arguments, function, milliseconds,
+    options, program, shell_text, string, variables, wrong,
+};
+use crate::web::events::Listener;
+
+/// The types of the platform that options have.
+#[wasm_bindgen(typescript_custom_section)]
+const PLATFORM: &str = r#"import type { AbortSignal, Fetch, URL } from "../platform.js";"#;
 
 /// Reads the request of `execs.create()`.
 pub(crate) fn create_request(value: &JsValue) -> Result<CreateExecRequest> {
     let fields = Fields::of(value, "request")?;
-    fields.only(&["command", "args", "autostart", "interactive", "pty", "cwd", "env", "user"])?;
-    Ok(CreateExecRequest {
-        command: fields.required("command", program)?,
-        args: fields.required("args", command_arguments)?,
-        autostart: fields.optional("autostart", boolean)?,
-        interactive: fields.optional("interactive", boolean)?,
-        ..read_settings(&fields)?
-    })
+    let NewExec { command, args, autostart, interactive, settings } = NewExec::read_all(&fields)?;
+    Ok(CreateExecRequest { command, args, autostart, interactive, ..settings })
 }
 
-/// The names of the fields that [`read_settings`] reads.
-const SETTINGS: [&str; 4] = ["cwd", "env", "pty", "user"];
+options! {
+    struct NewExec {
+        ..settings: CreateExecRequest,
+        "command" => command: String = required program,
+        "args" => args: Vec<String> = required command_arguments,
+        "autostart" => autostart: Option<bool> = optional boolean,
+        "interactive" => interactive: Option<bool> = optional boolean,
+    }
+}
 
-/// What `create` and `exec` both take.
-fn read_settings(fields: &Fields<'_>) -> Result<CreateExecRequest> {
-    Ok(CreateExecRequest {
-        cwd: fields.optional("cwd", shell_text)?,
-        env: fields.optional("env", variables)?,
-        pty: fields.optional("pty", boolean)?,
-        user: fields.optional("user", shell_text)?,
+// What `create` and `exec` both take; `sandpipe_protocol` has its TypeScript type.
+options! {
+    for CreateExecRequest {
+        "cwd" => cwd = optional shell_text,
+        "env" => env = optional variables,
+        "pty" => pty = optional boolean,
+        "user" => user = optional shell_text,
         ..CreateExecRequest::default()
-    })
+    }
+}
+
+options! {
+    /// How to run a command and follow it to its end.
+    interface r#"ExecOptions
+    extends Omit<CreateExecRequest, "command" | "args" | "autostart" | "interactive">, WaitOptions"#
+    struct ExecOptions {
+        ..settings: CreateExecRequest,
+        ..wait: WaitOptions,
+        /// What the command reads from its stdin, up to end-of-file. Default: nothing.
+        "input" "?: string" => input: Option<String> = optional string,
+    }
 }
 
 /// Reads the arguments of `execs.exec()`.
@@ -51,75 +71,62 @@ pub(crate) fn exec_arguments(
 ) -> Result<ExecArguments> {
     let command = program(command, "command")?;
     let args = if args.is_undefined() { Vec::new() } else { command_arguments(args, "args")? };
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&[&SETTINGS[..], &WAIT_OPTIONS, &["input"]].concat())?;
-    let input = fields.optional("input", string)?.map(Input::WithEof);
+    let ExecOptions { settings, wait, input } = ExecOptions::read(options)?;
     let request = CreateExecRequest {
         command,
         args,
         autostart: Some(true),
         // Without input nothing is ever sent to its stdin: without an end it could wait for ever.
         interactive: Some(input.is_some()),
-        ..read_settings(&fields)?
+        ..settings
     };
-    Ok(ExecArguments { request, input, options: read_wait_options(&fields)? })
+    Ok(ExecArguments { request, input: input.map(Input::WithEof), options: wait })
 }
 
-/// The names of the fields that [`read_wait_options`] reads.
-const WAIT_OPTIONS: [&str; 6] =
-    ["signal", "forceSignal", "timeoutMs", "graceMs", "onOutput", "maxOutputBytes"];
-
-/// Reads the options of `execs.wait()`.
-pub(crate) fn wait_options(value: &JsValue) -> Result<WaitOptions> {
-    let fields = Fields::of_optional(value, "options")?;
-    fields.only(&WAIT_OPTIONS)?;
-    read_wait_options(&fields)
+options! {
+    /// How to follow an exec to its end.
+    interface "WaitOptions"
+    for WaitOptions {
+        /// Aborted: the command is stopped. SIGTERM to its whole process group, `graceMs` for it to end,
+        /// then SIGKILL. The call rejects with `InterruptedError` when the group is gone.
+        "signal" "?: AbortSignal" => signal = optional abort_signal,
+        /// Aborted: SIGKILL now, as for a second Ctrl+C.
+        "forceSignal" "?: AbortSignal" => force_signal = optional abort_signal,
+        /// After so many milliseconds it is stopped in the same way: `TimeoutError`.
+        "timeoutMs" "?: number" => timeout_ms = optional milliseconds,
+        /// How long the command may take to end after SIGTERM, in milliseconds. Default: 10 000.
+        "graceMs" "?: number" => grace_ms = optional milliseconds or DEFAULT_GRACE_MS,
+        /// Called with each piece of output as it arrives, in order. What it returns is not awaited.
+        "onOutput" "?(event: ExecStdout): void" => listener = optional listener,
+        /// More output than this, a whole number of bytes of UTF-8: the command is stopped, `OutputLimitError`.
+        "maxOutputBytes" "?: number" => max_output_bytes = optional bytes,
+    }
 }
 
-fn read_wait_options(fields: &Fields<'_>) -> Result<WaitOptions> {
-    let on_output = fields.optional("onOutput", function)?;
-    Ok(WaitOptions {
-        listener: on_output.map(|function| Box::new(Listener::new(function)) as _),
-        max_output_bytes: fields.optional("maxOutputBytes", bytes)?,
-        grace_ms: grace(fields)?,
-        signal: fields.optional("signal", abort_signal)?,
-        force_signal: fields.optional("forceSignal", abort_signal)?,
-        timeout_ms: fields.optional("timeoutMs", milliseconds)?,
-    })
+fn listener(value: &JsValue, name: &str) -> Result<Box<dyn OutputSink>> {
+    Ok(Box::new(Listener::new(function(value, name)?)))
 }
 
-/// Reads the options of `execs.terminate()`.
-pub(crate) fn terminate_options(value: &JsValue) -> Result<TerminateOptions> {
-    let fields = Fields::of_optional(value, "options")?;
-    fields.only(&["graceMs", "forceSignal"])?;
-    let grace_ms = grace(&fields)?;
-    Ok(TerminateOptions { grace_ms, force_signal: fields.optional("forceSignal", abort_signal)? })
+options! {
+    /// How to stop a command.
+    interface "TerminateOptions"
+    for TerminateOptions {
+        /// How long it may take to end after SIGTERM, in milliseconds. Default: 10 000.
+        "graceMs" "?: number" => grace_ms = optional milliseconds or DEFAULT_GRACE_MS,
+        /// Aborted: SIGKILL now.
+        "forceSignal" "?: AbortSignal" => force_signal = optional abort_signal,
+    }
 }
 
-/// Reads `graceMs`.
-fn grace(fields: &Fields<'_>) -> Result<f64> {
-    Ok(fields.optional("graceMs", milliseconds)?.unwrap_or(DEFAULT_GRACE_MS))
-}
-
-/// Reads the script of `sandbox.run()` and the signal that stops it.
-pub(crate) fn run_arguments(
-    script: &JsValue,
-    options: &JsValue,
-) -> Result<(String, Option<AbortSignal>)> {
-    let script = shell_text(script, "script")?;
-    let fields = Fields::of_optional(options, "options")?;
-    fields.only(&["signal"])?;
-    Ok((script, fields.optional("signal", abort_signal)?))
-}
-
-/// Reads the body of `execs.sendStdin()`.
-pub(crate) fn stdin_body(value: &JsValue) -> Result<ExecStdin> {
-    let fields = Fields::of(value, "body")?;
-    fields.only(&["type", "input"])?;
-    Ok(ExecStdin {
-        kind: fields.optional("type", kind)?.unwrap_or(StdinType::Stdin),
-        input: fields.required("input", string)?,
-    })
+options! {
+    /// Something for a running exec's stdin or terminal.
+    interface "StdinBody"
+    for ExecStdin {
+        /// What `input` is. Default: `"stdin"`.
+        "type" "?: StdinType" => kind = optional kind or StdinType::Stdin,
+        /// The text to write; for `resize`, `{"cols":80,"rows":24}` as JSON; for `eof`, empty.
+        "input" ": string" => input = required string,
+    }
 }
 
 fn kind(value: &JsValue, name: &str) -> Result<StdinType> {
@@ -131,14 +138,37 @@ fn kind(value: &JsValue, name: &str) -> Result<StdinType> {
     }
 }
 
-/// Reads the options of `sessions.create()`.
-pub(crate) fn session_options(value: &JsValue) -> Result<SessionOptions> {
-    let fields = Fields::of_optional(value, "options")?;
-    fields.only(&["cwd", "env", "user", "shell"])?;
-    Ok(SessionOptions {
-        shell: fields.optional("shell", program)?.unwrap_or_else(|| "bash".to_owned()),
-        env: fields.optional("env", variables)?.unwrap_or_default(),
-        cwd: fields.optional("cwd", shell_text)?,
-        user: fields.optional("user", shell_text)?,
-    })
+/// Reads the body of `execs.sendStdin()`.
+pub(crate) fn stdin_body(value: &JsValue) -> Result<ExecStdin> {
+    ExecStdin::read_all(&Fields::of(value, "body")?)
+}
+
+options! {
+    /// Which shell a session has, and where and how it starts.
+    interface "SessionOptions"
+    for SessionOptions {
+        /// The working directory. Default: the agent's workspace.
+        "cwd" "?: string" => cwd = optional shell_text,
+        /// Environment variables, added to the agent's own.
+        "env" "?: Record<string, string>" => env = optional variables or BTreeMap::new(),
+        /// The user to run as: `user[:group]`, names or numeric ids; a number without an entry in `/etc/passwd` needs a
+        /// group. Default: the agent's.
+        "user" "?: string" => user = optional shell_text,
+        /// The name or path of a shell: bash or dash. It reads no start-up file. Default: `"bash"`.
+        "shell" "?: string" => shell = optional program or "bash".to_owned(),
+    }
+}
+
+options! {
+    struct RunOptions {
+        "signal" => signal: Option<AbortSignal> = optional abort_signal,
+    }
+}
+
+/// Reads the script of `sandbox.run()` and the signal that stops it.
+pub(crate) fn run_arguments(
+    script: &JsValue,
+    options: &JsValue,
+) -> Result<(String, Option<AbortSignal>)> {
+    Ok((shell_text(script, "script")?, RunOptions::read(options)?.signal))
 }

@@ -6,13 +6,14 @@ use sandpipe_client::agent::Agent;
 use sandpipe_client::error::{Error, Result};
 use sandpipe_client::execs::execs;
 use sandpipe_client::http::client::HttpClient;
+use sandpipe_client::http::retry_policy::RetryPolicy;
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 
-use crate::arguments::{self, Fields, string};
+use crate::arguments::{Fields, Options, function, options, string, wrong};
 use crate::errors::{or_throw, thrown};
 use crate::execs::Execs;
-use crate::options;
+use crate::options::run_arguments;
 use crate::promise::promise_of;
 use crate::sessions::Sessions;
 use crate::value::exec_result;
@@ -64,7 +65,7 @@ impl Sandbox {
 
     /// Runs a script with `sh` to its end. Resolves `{ exitCode, output }`.
     pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
-        let arguments = options::run_arguments(script, options);
+        let arguments = run_arguments(script, options);
         let ended = arguments.map(|(script, signal)| self.execs.run_script(script, signal));
         promise_of(ended, exec_result)
     }
@@ -72,7 +73,7 @@ impl Sandbox {
     /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
     #[wasm_bindgen(js_name = runAndForget)]
     pub fn run_and_forget(&self, script: &JsValue, options: &JsValue) -> Promise {
-        let arguments = options::run_arguments(script, options);
+        let arguments = run_arguments(script, options);
         let ended =
             arguments.map(|(script, signal)| self.execs.run_script_and_forget(script, signal));
         promise_of(ended, exec_result)
@@ -85,22 +86,37 @@ impl Sandbox {
     }
 }
 
+options! {
+    /// What to connect to, and how.
+    interface "SandboxOptions"
+    struct SandboxOptions {
+        /// The agent's address, such as `http://127.0.0.1:57468`; a path is kept as a prefix.
+        "url" ": string | URL" => url: String = required address,
+        /// The agent's token.
+        "token" "?: string" => token: Option<String> = optional token,
+        /// What makes the requests. Default: in Node.js `node:http`, with the options that its global agents have
+        /// when the package is loaded; elsewhere the global `fetch`. For undici's dispatchers, or a `fetch` that is
+        /// mocked: `(...args) => fetch(...args)`. How long that waits for an answer (undici: 300 s) is how long
+        /// a process may leave its input unread.
+        "fetch" "?: Fetch" => fetch: Option<Function> = optional function,
+        /// Headers that every request carries.
+        "headers" "?: Record<string, string>" => headers: Option<Object> = optional headers,
+        /// When a request is made again, and how a broken stream is resumed.
+        "retry" "?: RetryOptions" => retry: RetryPolicy = optional read_retry or RetryPolicy::default(),
+    }
+}
+
 fn read_options(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Agent> {
-    let fields = Fields::of(options, "options")?;
-    fields.only(&["url", "token", "fetch", "headers", "retry"])?;
-    let url = fields.required("url", address)?;
-    let own_fetch = fields.optional("fetch", arguments::function)?;
-    let own_headers = fields.optional("headers", headers)?;
-    let token = fields.optional("token", token)?;
+    let SandboxOptions { url, token, fetch, headers, retry } =
+        SandboxOptions::read_all(&Fields::of(options, "options")?)?;
     // What the caller's `fetch` and headers do, no WebSocket does.
-    let socket_query = (own_fetch.is_none() && own_headers.is_none() && has_websockets())
+    let socket_query = (fetch.is_none() && headers.is_none() && has_websockets())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));
-    let function = own_fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
-    let headers = own_headers.unwrap_or_default();
+    let function = fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
+    let headers = headers.unwrap_or_default();
     if let Some(token) = token {
         set(&headers, "authorization", &format!("Bearer {token}"))?;
     }
-    let retry = fields.optional("retry", read_retry)?.unwrap_or_default();
     let host = web_host(Some(Fetch { function, headers }));
     Ok(Agent::new(HttpClient::new(host, &url, socket_query, retry)))
 }
@@ -117,7 +133,7 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
         Some(url) => url.href(),
         None => string(value, name)?,
     };
-    let wrong = || arguments::wrong(name, EXPECTED, &JsValue::from_str(&text));
+    let wrong = || wrong(name, EXPECTED, &JsValue::from_str(&text));
     let url = Url::new(&text).map_err(|_| wrong())?;
     let plain = url.search().is_empty() && url.hash().is_empty() && url.username().is_empty();
     if !plain || !matches!(url.protocol().as_str(), "http:" | "https:") {
@@ -189,5 +205,5 @@ fn token(value: &JsValue, name: &str) -> Result<String> {
 
 fn global_fetch() -> Result<Function> {
     let fetch = Reflect::get(&js_sys::global(), &"fetch".into()).map_err(thrown)?;
-    arguments::function(&fetch, "options.fetch")
+    function(&fetch, "options.fetch")
 }

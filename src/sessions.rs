@@ -2,11 +2,11 @@
 
 use js_sys::Promise;
 use sandpipe_client::agent::Agent;
+use sandpipe_client::sessions::create::SessionOptions;
 use sandpipe_client::sessions::session;
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::shell_text;
-use crate::options;
+use crate::arguments::{Options, shell_text};
 use crate::promise::{nothing, promise_of};
 use crate::value::exec_result;
 
@@ -30,7 +30,7 @@ impl Sessions {
 impl Sessions {
     /// Starts a shell and waits until it is ready. Resolves a [`Session`].
     pub fn create(&self, options: &JsValue) -> Promise {
-        let created = options::session_options(options).map(|options| self.0.create(options));
+        let created = SessionOptions::read(options).map(|options| self.0.create(options));
         promise_of(created, |session| Ok(Session(session).into()))
     }
 }
@@ -46,7 +46,7 @@ impl Session {
     pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
         // Now: the order is that of the calls.
         let running = shell_text(script, "script")
-            .and_then(|script| Ok(self.0.run(script, options::wait_options(options)?)));
+            .and_then(|script| Ok(self.0.run(script, Options::read(options)?)));
         promise_of(running, exec_result)
     }
 

@@ -1,4 +1,5 @@
-import type { Background, BackgroundProcess, BackgroundWaitOptions } from "../background.js";
+import type { Background, BackgroundProcess } from "../background.js";
+import type { BackgroundWaitOptions } from "../core/sandpipe.js";
 import { BackgroundError, isSandpipeError } from "../errors.js";
 import { explained } from "./failure.js";
 import { inputSchema } from "./input.js";

@@ -1,4 +1,5 @@
-import type { Background, BackgroundOutput, ReadOutputOptions } from "../background.js";
+import type { Background, BackgroundOutput } from "../background.js";
+import type { ReadOutputOptions } from "../core/sandpipe.js";
 import { cutMiddle, plainText } from "./text.js";
 
 /** Output as plain text within a budget. */

@@ -1,4 +1,5 @@
-import type { BackgroundOptions, MakeBackground } from "../background.js";
+import type { MakeBackground } from "../background.js";
+import type { BackgroundOptions } from "../core/sandpipe.js";
 import { InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
 import { bashBackgroundListTool } from "./bash-background-list.js";

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::arguments::{Fields, function, milliseconds, positive};
+use crate::arguments::{Fields, Options, function, milliseconds, options, positive};
 use crate::errors::{thrown, to_js};
 
 /// The caller's `shouldRetry` and `onRetry`.
@@ -20,23 +20,46 @@ struct JsRetryHooks {
     on_retry: Option<Function>,
 }
 
+options! {
+    /// When something is tried again. Only what may be repeated is: no command is ever run twice.
+    ///
+    /// A request is tried `maxAttempts` times in all. A stream that ends or breaks is opened again where it was,
+    /// after the agent has been asked what became of the command: `maxAttempts` failures in a row to reach the
+    /// agent are borne, and whenever it answers the count begins anew. A command may be silent for hours behind a
+    /// proxy that ends every stream.
+    interface "RetryOptions"
+    struct RetryOptions {
+        /// How often something is tried. Default: 3.
+        "maxAttempts" "?: number" =>
+            max_attempts: u32 = optional positive or Backoff::default().max_attempts,
+        /// The pause after the first failure, in milliseconds; it doubles with each further one. Default: 500.
+        /// A stream is opened again at once after one that lasted a second or brought something; where streams
+        /// end at once, the first time at once and then after such pauses.
+        "baseDelayMs" "?: number" =>
+            base_delay_ms: f64 = optional milliseconds or Backoff::default().base_delay_ms,
+        /// The longest pause, in milliseconds. Default: 30 000. A server's `Retry-After` is obeyed up to this; where
+        /// it asks for more the call fails at once, and the error says so.
+        "maxDelayMs" "?: number" =>
+            max_delay_ms: f64 = optional milliseconds or Backoff::default().max_delay_ms,
+        /// Whether to try again after a failure: a number is the pause in milliseconds. Default: after no
+        /// answer and after the statuses 408, 429, 500, 502, 503 and 504, and to resume a stream whenever
+        /// it ends without an exit code. It is not asked where another attempt could run a command twice.
+        "shouldRetry" "?(context: RetryContext): boolean | number | Promise<boolean | number>" =>
+            should_retry: Option<Function> = optional function,
+        /// Called before the pause of each retry.
+        "onRetry" "?(context: RetryContext): void | Promise<void>" =>
+            on_retry: Option<Function> = optional function,
+    }
+}
+
 /// Reads `options.retry`.
 pub(crate) fn read_retry(value: &JsValue, name: &str) -> Result<RetryPolicy> {
-    let fields = Fields::of(value, name)?;
-    fields.only(&["maxAttempts", "baseDelayMs", "maxDelayMs", "shouldRetry", "onRetry"])?;
-    let default = Backoff::default();
-    let backoff = Backoff {
-        max_attempts: fields.optional("maxAttempts", positive)?.unwrap_or(default.max_attempts),
-        base_delay_ms: fields
-            .optional("baseDelayMs", milliseconds)?
-            .unwrap_or(default.base_delay_ms),
-        max_delay_ms: fields.optional("maxDelayMs", milliseconds)?.unwrap_or(default.max_delay_ms),
-    };
-    let hooks = JsRetryHooks {
-        should_retry: fields.optional("shouldRetry", function)?,
-        on_retry: fields.optional("onRetry", function)?,
-    };
-    Ok(RetryPolicy { backoff, hooks: Some(Rc::new(hooks)) })
+    let RetryOptions { max_attempts, base_delay_ms, max_delay_ms, should_retry, on_retry } =
+        RetryOptions::read_all(&Fields::of(value, name)?)?;
+    Ok(RetryPolicy {
+        backoff: Backoff { max_attempts, base_delay_ms, max_delay_ms },
+        hooks: Some(Rc::new(JsRetryHooks { should_retry, on_retry })),
+    })
 }
 
 impl RetryHooks for JsRetryHooks {
@@ -79,6 +102,28 @@ fn call(
     }
     .boxed_local()
 }
+
+/// What [`context`] makes.
+#[wasm_bindgen(typescript_custom_section)]
+const CONTEXT: &str = r#"
+/** A failure that another attempt may follow. */
+export interface RetryContext {
+    /** What the request was for, such as `"create exec"`. */
+    operation: string;
+    /**
+     * How many attempts have failed in a row, this one included. Of a stream: how many connections in a row,
+     * and questions in between, have come to nothing, or 1 after a connection that lasted; it may be more than
+     * `maxAttempts`, since only failures to reach the agent count there.
+     */
+    attempt: number;
+    /** The failure. */
+    error: unknown;
+    /** The HTTP status, if there was an answer. */
+    status?: number;
+    /** The pause before the next attempt, in milliseconds. */
+    delay: number;
+}
+"#;
 
 fn context(failed: &FailedAttempt<'_>) -> std::result::Result<Object, JsValue> {
     let context = Object::new();

@@ -1,4 +1,5 @@
-import type { Background, ReadOutputOptions } from "../../background.js";
+import type { Background } from "../../background.js";
+import type { ReadOutputOptions } from "../../core/sandpipe.js";
 import { command, UsageError } from "../command.js";
 import { processesByPrefix } from "../ids.js";
 import { onTarget, RUNTIME } from "../machine.js";

@@ -1,4 +1,5 @@
-import type { BackgroundProcess, SpawnOptions } from "../../background.js";
+import type { BackgroundProcess } from "../../background.js";
+import type { SpawnOptions } from "../../core/sandpipe.js";
 import { background } from "../../node.js";
 import { command, type CommandGroup, UsageError } from "../command.js";
 import { onEach, stopEach } from "../each-id.js";
