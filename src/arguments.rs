@@ -196,15 +196,14 @@ pub(crate) trait Options: Sized {
     /// Reads the fields.
     fn read_fields(fields: &Fields<'_>) -> Result<Self>;
 
-    /// Reads options that may be left out; it has no other fields.
+    /// Reads options that may be left out; there are no other fields.
     fn read(options: &JsValue) -> Result<Self> {
-        Self::read_all(&Fields::of_optional(options, "options")?)
+        Self::read_fields(&Fields::with_names(options, "options", true, Self::ALL_NAMES)?)
     }
 
-    /// Reads an object that has no other fields.
-    fn read_all(fields: &Fields<'_>) -> Result<Self> {
-        fields.only(Self::ALL_NAMES)?;
-        Self::read_fields(fields)
+    /// Reads an argument that is an object with no other fields.
+    fn read_required(value: &JsValue, name: &str) -> Result<Self> {
+        Self::read_fields(&Fields::with_names(value, name, false, Self::ALL_NAMES)?)
     }
 }
 
@@ -310,21 +309,22 @@ impl<'a> Fields<'a> {
         Ok(Self { object: value.unchecked_ref::<Object>().clone(), name })
     }
 
-    /// The same, for an argument that may be left out.
-    pub(crate) fn of_optional(value: &JsValue, name: &'a str) -> Result<Self> {
-        if value.is_undefined() {
+    /// The same, and refuses fields beside these: a misspelt option would otherwise do nothing, silently.
+    fn with_names(
+        value: &JsValue,
+        name: &'a str,
+        is_optional: bool,
+        known: &[&[&str]],
+    ) -> Result<Self> {
+        if is_optional && value.is_undefined() {
             return Ok(Self { object: Object::new(), name });
         }
-        Self::of(value, name)
-    }
-
-    /// Refuses fields beside these: a misspelt option would otherwise do nothing, silently.
-    fn only(&self, known: &[&[&str]]) -> Result<()> {
+        let fields = Self::of(value, name)?;
         let known = known.concat();
-        match self.names().into_iter().find(|name| !known.contains(&name.as_str())) {
-            None => Ok(()),
+        match fields.names().into_iter().find(|name| !known.contains(&name.as_str())) {
+            None => Ok(fields),
             Some(unknown) => Err(Error::InvalidArgument {
-                name: self.name.to_owned(),
+                name: name.to_owned(),
                 expected: format!("an object with no other fields than {}", known.join(", ")),
                 actual: format!("one with {unknown:?}"),
             }

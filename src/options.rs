@@ -14,8 +14,8 @@ use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
-    Fields, Options, abort_signal, boolean, bytes, command_arguments, function, milliseconds,
-    options, program, shell_text, string, variables, wrong,
+    Options, abort_signal, boolean, bytes, command_arguments, function, milliseconds, options,
+    program, shell_text, string, variables, wrong,
 };
 use crate::web::events::Listener;
 
@@ -25,8 +25,8 @@ const PLATFORM: &str = r#"import type { AbortSignal, Fetch, URL } from "../platf
 
 /// Reads the request of `execs.create()`.
 pub(crate) fn create_request(value: &JsValue) -> Result<CreateExecRequest> {
-    let fields = Fields::of(value, "request")?;
-    let NewExec { command, args, autostart, interactive, settings } = NewExec::read_all(&fields)?;
+    let NewExec { command, args, autostart, interactive, settings } =
+        NewExec::read_required(value, "request")?;
     Ok(CreateExecRequest { command, args, autostart, interactive, ..settings })
 }
 
@@ -140,7 +140,7 @@ fn kind(value: &JsValue, name: &str) -> Result<StdinType> {
 
 /// Reads the body of `execs.sendStdin()`.
 pub(crate) fn stdin_body(value: &JsValue) -> Result<ExecStdin> {
-    ExecStdin::read_all(&Fields::of(value, "body")?)
+    ExecStdin::read_required(value, "body")
 }
 
 options! {

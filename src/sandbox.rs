@@ -108,7 +108,7 @@ options! {
 
 fn read_options(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Agent> {
     let SandboxOptions { url, token, fetch, headers, retry } =
-        SandboxOptions::read_all(&Fields::of(options, "options")?)?;
+        SandboxOptions::read_required(options, "options")?;
     // What the caller's `fetch` and headers do, no WebSocket does.
     let socket_query = (fetch.is_none() && headers.is_none() && has_websockets())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::arguments::{Fields, Options, function, milliseconds, options, positive};
+use crate::arguments::{Options, function, milliseconds, options, positive};
 use crate::errors::{thrown, to_js};
 
 /// The caller's `shouldRetry` and `onRetry`.
@@ -55,7 +55,7 @@ options! {
 /// Reads `options.retry`.
 pub(crate) fn read_retry(value: &JsValue, name: &str) -> Result<RetryPolicy> {
     let RetryOptions { max_attempts, base_delay_ms, max_delay_ms, should_retry, on_retry } =
-        RetryOptions::read_all(&Fields::of(value, name)?)?;
+        RetryOptions::read_required(value, name)?;
     Ok(RetryPolicy {
         backoff: Backoff { max_attempts, base_delay_ms, max_delay_ms },
         hooks: Some(Rc::new(JsRetryHooks { should_retry, on_retry })),
