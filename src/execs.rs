@@ -6,9 +6,19 @@ use std::pin::Pin;
 use js_sys::{Array, Object, Promise, Reflect};
 use sandpipe_client::agent::Agent;
 use sandpipe_client::error::Result;
-use sandpipe_client::execs::execs;
+use sandpipe_client::execs::create::create;
+use sandpipe_client::execs::delete::delete;
+use sandpipe_client::execs::exec::exec;
+use sandpipe_client::execs::get::get;
+use sandpipe_client::execs::get_output::get_output;
+use sandpipe_client::execs::list::list;
 use sandpipe_client::execs::list_stream::ListStream;
 use sandpipe_client::execs::output_reader::OutputReader;
+use sandpipe_client::execs::send_stdin::send_stdin;
+use sandpipe_client::execs::signal::kill;
+use sandpipe_client::execs::start::start;
+use sandpipe_client::execs::terminate::terminate;
+use sandpipe_client::execs::wait::wait;
 use sandpipe_client::terminal::attach::attach;
 use wasm_bindgen::prelude::*;
 
@@ -28,62 +38,58 @@ use crate::web::live_list::LiveList;
 /// meanwhile does no harm; a wrong argument rejects the promise as any other failure does.
 #[wasm_bindgen]
 #[derive(Clone, Debug)]
-pub struct Execs(execs::Execs);
-
-impl Execs {
-    pub(crate) fn new(agent: Agent) -> Self {
-        Self(execs::Execs::new(agent))
-    }
+pub struct Execs {
+    pub(crate) agent: Agent,
 }
 
 #[wasm_bindgen]
 impl Execs {
     /// Creates an exec and, unless told otherwise, starts it. Resolves its `ExecItem`.
     pub fn create(&self, request: &JsValue) -> Promise {
-        let created = options::create_request(request).map(|request| self.0.create(request));
+        let created = options::create_request(request).map(|request| create(&self.agent, request));
         promise_of(created, json)
     }
 
     /// Starts an exec that was created without being started. Resolves its `ExecItem`.
     pub fn start(&self, id: &JsValue) -> Promise {
-        let started = exec_id(id).map(|id| self.0.start(id));
+        let started = exec_id(id).map(|id| start(&self.agent, id));
         promise_of(started, json)
     }
 
     /// Resolves the `ExecItem` of an exec.
     pub fn get(&self, id: &JsValue) -> Promise {
-        let exec = exec_id(id).map(|id| self.0.get(id));
+        let exec = exec_id(id).map(|id| get(&self.agent, &id));
         promise_of(exec, json)
     }
 
     /// Resolves an array of the `ExecItem`s of all execs, newest first, long command lines short.
     pub fn list(&self) -> Promise {
-        promise_of(Ok(self.0.list()), json)
+        promise_of(Ok(list(&self.agent)), |list| json(list.execs))
     }
 
     /// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
     pub fn delete(&self, id: &JsValue) -> Promise {
-        let deleted = exec_id(id).map(|id| self.0.delete(id));
+        let deleted = exec_id(id).map(|id| delete(&self.agent, &id));
         promise_of(deleted, nothing)
     }
 
     /// Runs a command to its end. Resolves `{ exitCode, output }` whatever the exit code is.
     pub fn exec(&self, command: &JsValue, args: &JsValue, options: &JsValue) -> Promise {
         let ended =
-            options::exec_arguments(command, args, options).map(|arguments| self.0.exec(arguments));
-        promise_of(ended, exec_result)
+            options::exec_arguments(command, args, options).map(|arguments| exec(&self.agent, arguments));
+        promise_of(ended, |(_, result)| exec_result(result))
     }
 
     /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
     pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
-        let ended = exec_id(id).and_then(|id| Ok(self.0.wait(id, Options::read(options)?)));
+        let ended = exec_id(id).and_then(|id| Ok(wait(&self.agent, id, Options::read(options)?)));
         promise_of(ended, exec_result)
     }
 
     /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
     pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
         let terminated =
-            exec_id(id).and_then(|id| Ok(self.0.terminate(id, Options::read(options)?)));
+            exec_id(id).and_then(|id| Ok(terminate(&self.agent, id, Options::read(options)?)));
         promise_of(terminated, |terminated| {
             let result = Object::new();
             let set = |name: &str, value: JsValue| {
@@ -97,7 +103,7 @@ impl Execs {
 
     /// Sends a signal, by default SIGTERM, to an exec's whole process group.
     pub fn kill(&self, id: &JsValue, signal: &JsValue) -> Promise {
-        let sent = exec_id(id).and_then(|id| Ok(self.0.kill(id, signal_name(signal)?)));
+        let sent = exec_id(id).and_then(|id| Ok(kill(&self.agent, &id, signal_name(signal)?)));
         promise_of(sent, nothing)
     }
 
@@ -105,7 +111,7 @@ impl Execs {
     /// `ExecItem`.
     #[wasm_bindgen(js_name = sendStdin)]
     pub fn send_stdin(&self, id: &JsValue, body: &JsValue) -> Promise {
-        let sent = exec_id(id).and_then(|id| Ok(self.0.send_stdin(id, options::stdin_body(body)?)));
+        let sent = exec_id(id).and_then(|id| Ok(send_stdin(&self.agent, &id, &options::stdin_body(body)?)));
         promise_of(sent, json)
     }
 
@@ -113,7 +119,7 @@ impl Execs {
     #[wasm_bindgen(js_name = getOutput)]
     pub fn get_output(&self, id: &JsValue, last_sequence: &JsValue) -> Promise {
         let output = exec_id(id)
-            .and_then(|id| Ok(self.0.get_output(id, self::last_sequence(last_sequence)?)));
+            .and_then(|id| Ok(get_output(&self.agent, id, self::last_sequence(last_sequence)?)));
         promise_of(output, exec_result)
     }
 
@@ -130,7 +136,7 @@ impl Execs {
     ) -> std::result::Result<Batches, JsValue> {
         let id = or_throw(exec_id(id))?;
         let last_sequence = or_throw(self::last_sequence(last_sequence))?;
-        let reader = self.0.stream_output(id, last_sequence);
+        let reader = OutputReader::new(self.agent.child(), id, last_sequence);
         let scope = reader.scope().clone();
         Ok(Batches::new(scope, OutputBatches { reader, batch: EventBatch::default() }))
     }
@@ -139,14 +145,14 @@ impl Execs {
     #[wasm_bindgen(js_name = streamList)]
     #[must_use]
     pub fn stream_list(&self) -> Batches {
-        let stream = self.0.stream_list();
+        let stream = ListStream::new(self.agent.child());
         let scope = stream.scope().clone();
         Batches::new(scope, Lists { stream, list: LiveList::default() })
     }
 
     /// Resolves a `Terminal` at an exec that exists.
     pub fn attach(&self, id: &JsValue) -> Promise {
-        let attached = exec_id(id).map(|id| attach(self.0.agent(), id));
+        let attached = exec_id(id).map(|id| attach(&self.agent, id));
         promise_of(attached, |terminal| Ok(Terminal::new(terminal).into()))
     }
 }
@@ -161,7 +167,7 @@ struct OutputBatches {
 impl Source for OutputBatches {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
         Box::pin(async {
-            if self.reader.read_batch(&mut self.batch).await? {
+            if self.reader.read_into(&mut self.batch).await? {
                 return self.batch.take_array().map(|events| Some(events.into()));
             }
             Ok(None)

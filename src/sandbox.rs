@@ -4,7 +4,7 @@ use js_sys::{Function, Object, Promise, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_client::agent::Agent;
 use sandpipe_client::error::{Error, Result};
-use sandpipe_client::execs::execs;
+use sandpipe_client::execs::run_script::{run_script, run_script_and_forget};
 use sandpipe_client::http::client::HttpClient;
 use sandpipe_client::http::retry_policy::RetryPolicy;
 use wasm_bindgen::{JsCast, prelude::*};
@@ -27,7 +27,6 @@ use crate::web::socket::has_websockets;
 #[derive(Debug)]
 pub struct Sandbox {
     agent: Agent,
-    execs: execs::Execs,
     sessions: Sessions,
 }
 
@@ -45,15 +44,14 @@ impl Sandbox {
     ) -> std::result::Result<Self, JsValue> {
         let agent = or_throw(read_options(options, runtimes_fetch))?;
         let sessions = Sessions::new(agent.clone());
-        let execs = execs::Execs::new(agent.clone());
-        Ok(Self { agent, execs, sessions })
+        Ok(Self { agent, sessions })
     }
 
     /// The execs of the agent.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn execs(&self) -> Execs {
-        Execs::new(self.agent.clone())
+        Execs { agent: self.agent.clone() }
     }
 
     /// The shells that remember.
@@ -66,8 +64,8 @@ impl Sandbox {
     /// Runs a script with `sh` to its end. Resolves `{ exitCode, output }`.
     pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
         let arguments = run_arguments(script, options);
-        let ended = arguments.map(|(script, signal)| self.execs.run_script(script, signal));
-        promise_of(ended, exec_result)
+        let ended = arguments.map(|(script, signal)| run_script(&self.agent, script, signal));
+        promise_of(ended, |(_, result)| exec_result(result))
     }
 
     /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
@@ -75,8 +73,8 @@ impl Sandbox {
     pub fn run_and_forget(&self, script: &JsValue, options: &JsValue) -> Promise {
         let arguments = run_arguments(script, options);
         let ended =
-            arguments.map(|(script, signal)| self.execs.run_script_and_forget(script, signal));
-        promise_of(ended, exec_result)
+            arguments.map(|(script, signal)| run_script_and_forget(&self.agent, script, signal));
+        promise_of(ended, |(_, result)| exec_result(result))
     }
 
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.

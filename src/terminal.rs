@@ -67,7 +67,7 @@ struct TerminalBatches {
 impl Source for TerminalBatches {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
         Box::pin(async {
-            if self.output.read_batch(&mut self.batch).await? {
+            if self.output.read_into(&mut self.batch).await? {
                 return self.batch.take_array().map(|events| Some(events.into()));
             }
             Ok(None)

@@ -1,5 +1,7 @@
 //! What every operation has of its agent.
 
+use futures_util::future::LocalBoxFuture;
+
 use crate::error::Result;
 use crate::features::{Feature, Features};
 use crate::http::client::HttpClient;
@@ -32,11 +34,9 @@ impl Agent {
     }
 
     /// Whether the agent offers an extension.
-    ///
-    /// # Errors
-    /// It could not be asked.
-    pub async fn offers(&self, feature: Feature) -> Result<bool> {
-        self.features.offers(feature, &self.http).await
+    #[must_use]
+    pub fn offers(&self, feature: Feature) -> LocalBoxFuture<'_, Result<bool>> {
+        Box::pin(self.features.offers(feature, &self.http))
     }
 
     /// Whether it is known that an agent is there.

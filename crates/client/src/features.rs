@@ -10,7 +10,6 @@ use sandpipe_protocol::Health;
 use crate::error::{Error, Result};
 use crate::http::client::HttpClient;
 use crate::http::request::Request;
-use crate::http::response::read_json;
 use crate::operation::Operation;
 
 /// An extension that an agent announces.
@@ -123,10 +122,9 @@ impl Features {
 /// An agent that has no such page offers nothing. Where something else answers, this call goes on
 /// without extensions: the base interface is all that is needed.
 async fn ask(http: &HttpClient) -> Result<Offered> {
-    let operation = Operation::AskHealth;
-    let request = Request::get(operation, "/health".to_owned());
+    let request = Request::get(Operation::AskHealth, "/health".to_owned());
     let nothing = |is_final| Ok(Offered { features: Vec::new(), is_own_answer: false, is_final });
-    match http.send(&request).await.and_then(|body| read_json(operation, &body)) {
+    match http.ask(request).await {
         Ok(Health { features, .. }) => {
             Ok(Offered { features, is_own_answer: true, is_final: true })
         }

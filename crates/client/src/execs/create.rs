@@ -2,11 +2,13 @@
 
 use std::mem;
 
+use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use uuid::Builder;
 
 use crate::agent::Agent;
+use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::features::Feature;
 use crate::http::request::{Accept, MediaType, Request};
@@ -16,13 +18,14 @@ use crate::operation::Operation;
 
 const OPERATION: Operation = Operation::CreateExec;
 
-/// Creates an exec, at most once.
-///
-/// # Errors
-/// [`Error::CreateUnknown`] where it may have been created.
-pub(crate) async fn create(agent: &Agent, exec: &CreateExecRequest) -> Result<ExecItem> {
-    let creation = Creation::prepare(agent, exec, false).await?;
-    Ok(creation.carry_out(agent).await?.exec)
+/// Creates an exec, at most once; [`Error::CreateUnknown`] where it may have been created.
+#[must_use]
+pub fn create(agent: &Agent, exec: CreateExecRequest) -> Call<ExecItem> {
+    let agent = agent.clone();
+    call(async move {
+        let creation = Creation::prepare(&agent, &exec, false).await?;
+        Ok(creation.carry_out(&agent).await?.exec)
+    })
 }
 
 /// What a create gives.
@@ -73,8 +76,8 @@ impl Creation {
     ///
     /// # Errors
     /// [`Error::CreateUnknown`] where it may have been created.
-    pub(crate) async fn carry_out(&self, agent: &Agent) -> Result<Created> {
-        self.attempts(agent, self.followed, false).await
+    pub(crate) fn carry_out<'a>(&'a self, agent: &'a Agent) -> LocalBoxFuture<'a, Result<Created>> {
+        Box::pin(self.attempts(agent, self.followed, false))
     }
 
     /// Asks anew for the exec that is being created, where the answer may be held back on its way until
@@ -82,8 +85,9 @@ impl Creation {
     pub(crate) fn ask_again<'a>(
         &'a self,
         agent: &'a Agent,
-    ) -> Option<impl Future<Output = Result<Created>> + 'a> {
-        self.followed.then(|| self.attempts(agent, false, true))
+    ) -> Option<LocalBoxFuture<'a, Result<Created>>> {
+        self.followed
+            .then(|| -> LocalBoxFuture<'a, _> { Box::pin(self.attempts(agent, false, true)) })
     }
 
     /// What can't be followed at the first attempt is asked for by itself at the next ones.

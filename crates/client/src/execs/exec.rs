@@ -15,6 +15,7 @@ use super::stop_requests::{StopRequest, StopRequests};
 use super::wait::follow_to_end;
 use super::wait_options::WaitOptions;
 use crate::agent::Agent;
+use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
 use crate::execs::ladder::Trigger;
@@ -32,10 +33,13 @@ pub struct ExecArguments {
 }
 
 /// Runs a command to its end. Gives the exec as well.
-///
-/// # Errors
-/// What it ended with is not known, or it was stopped.
-pub(crate) async fn exec(agent: &Agent, arguments: ExecArguments) -> Result<(ExecId, ExecResult)> {
+#[must_use]
+pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult)> {
+    let agent = agent.clone();
+    call(async move { run(&agent, arguments).await })
+}
+
+async fn run(agent: &Agent, arguments: ExecArguments) -> Result<(ExecId, ExecResult)> {
     let ExecArguments { request, input, options } = arguments;
     let mut stops = options.stop_requests(&**agent.http.host());
     if let Some(request) = stops.already_requested() {
@@ -65,7 +69,7 @@ pub(crate) async fn exec(agent: &Agent, arguments: ExecArguments) -> Result<(Exe
             (None, None) => pending().await,
         }
     };
-    let outcome = follow_to_end(agent, reader, options, stops, pin!(stop_requested)).await;
+    let outcome = follow_to_end(agent, reader, options, stops, Box::pin(stop_requested)).await;
     outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| outcome_unknown(&id, error))
 }
 
@@ -99,20 +103,17 @@ async fn begin(
     creation: &Creation,
     stops: &mut StopRequests,
 ) -> Result<(Created, Option<StopRequest>)> {
-    let creating = pin!(creation.carry_out(agent));
+    let creating = creation.carry_out(agent);
     let (creating, mut asked) = match select(creating, pin!(stops.next())).await {
         Either::Left((created, _)) => return Ok((created?, None)),
         Either::Right((asked, creating)) => (creating, asked),
     };
     // It may have begun to run. Its id is needed to stop it, however great the hurry.
-    let mut creating = pin!(match creation.ask_again(agent) {
-        Some(again) => Either::Left(again),
-        None => Either::Right(creating),
-    });
+    let mut creating = creation.ask_again(agent).unwrap_or(creating);
     let mut patience = agent.http.host().sleep(KILL_TIMEOUT_MS);
     loop {
         let hurry = pin!(stops.next());
-        match select(creating.as_mut(), select(hurry, &mut patience)).await {
+        match select(&mut creating, select(hurry, &mut patience)).await {
             Either::Left((Ok(created), _)) => return Ok((created, Some(asked))),
             Either::Left((Err(error), _)) if error.is_answer() => return Err(asked.not_started()),
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),

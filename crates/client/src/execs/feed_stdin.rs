@@ -1,5 +1,6 @@
 //! Feeding a whole text to a command's standard input.
 
+use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::{ExecStdin, StdinType};
 
 use super::send_stdin::send_stdin;
@@ -42,8 +43,12 @@ pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()
 }
 
 /// Sends all of it, to a process that takes more after it.
-pub(crate) async fn write_all(agent: &Agent, id: &ExecId, input: &str) -> Result<()> {
-    send(agent, id, &mut bodies(input)).await
+pub(crate) fn write_all<'a>(
+    agent: &'a Agent,
+    id: &'a ExecId,
+    input: &'a str,
+) -> LocalBoxFuture<'a, Result<()>> {
+    Box::pin(async { send(agent, id, &mut bodies(input)).await })
 }
 
 fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {

@@ -3,25 +3,22 @@
 use sandpipe_protocol::ExecItem;
 
 use crate::agent::Agent;
-use crate::error::Result;
+use crate::call::Call;
 use crate::execs::id::ExecId;
 use crate::http::request::Request;
-use crate::http::response::read_json;
 use crate::operation::Operation;
 
 /// What the agent says of an exec.
-///
-/// # Errors
-/// There is none, or the agent could not be asked.
-pub(crate) async fn get(agent: &Agent, id: &ExecId) -> Result<ExecItem> {
-    let operation = Operation::GetExec;
-    let answer = agent.http.send(&Request::get(operation, id.path(""))).await?;
-    read_json(operation, &answer)
+#[must_use]
+pub fn get(agent: &Agent, id: &ExecId) -> Call<ExecItem> {
+    agent.http.ask(request(id))
 }
 
-/// Asks once.
-pub(super) async fn get_once(agent: &Agent, id: &ExecId) -> Result<ExecItem> {
-    let operation = Operation::GetExec;
-    let request = Request::get(operation, id.path(""));
-    read_json(operation, &agent.http.send_once(&request).await?)
+/// The same, asked once.
+pub(super) fn get_once(agent: &Agent, id: &ExecId) -> Call<ExecItem> {
+    agent.http.ask_once(request(id))
+}
+
+fn request(id: &ExecId) -> Request {
+    Request::get(Operation::GetExec, id.path(""))
 }

@@ -6,6 +6,7 @@ use sandpipe_protocol::json_array::Elements;
 
 use super::output_lost::with_exit_code;
 use crate::agent::Agent;
+use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
 use crate::http::request::Request;
@@ -17,23 +18,20 @@ use crate::output::transcript::{ExecResult, Transcript};
 const OPERATION: Operation = Operation::GetOutput;
 
 /// What there is now of an exec's output after `last_sequence`.
-///
-/// # Errors
-/// The agent can't be asked, or has dropped some of it.
-pub(crate) async fn get_output(
-    agent: &Agent,
-    id: &ExecId,
-    last_sequence: i64,
-) -> Result<ExecResult> {
-    let attempt = async || {
-        let mut transcript = Transcript::new(agent.http.host(), id, None);
-        let exit_code = read(agent, id, last_sequence, &mut transcript).await?;
-        transcript.result(exit_code)
-    };
-    match agent.http.repeat(OPERATION, attempt).await {
-        Err(error) => Err(with_exit_code(error, agent, id).await),
-        outcome => outcome,
-    }
+#[must_use]
+pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecResult> {
+    let agent = agent.clone();
+    call(async move {
+        let attempt = async || {
+            let mut transcript = Transcript::new(agent.http.host(), &id, None);
+            let exit_code = read(&agent, &id, last_sequence, &mut transcript).await?;
+            transcript.result(exit_code)
+        };
+        match agent.http.repeat(OPERATION, attempt).await {
+            Err(error) => Err(with_exit_code(error, &agent, &id).await),
+            outcome => outcome,
+        }
+    })
 }
 
 /// Reads the events that exist after `last_sequence` into a sink; gives the exit code, if it is among them. That

@@ -4,9 +4,8 @@ use sandpipe_protocol::ExecItem;
 use sandpipe_protocol::json::{FromJson, Problem, Value};
 
 use crate::agent::Agent;
-use crate::error::Result;
+use crate::call::Call;
 use crate::http::request::Request;
-use crate::http::response::read_json;
 use crate::operation::Operation;
 
 /// What an event of the list's stream says; also the list by itself.
@@ -21,7 +20,7 @@ pub struct ListEvent {
 }
 
 impl FromJson for ListEvent {
-    fn from_json(value: &Value<'_>) -> std::result::Result<Self, Problem> {
+    fn from_json(value: &Value<'_>) -> Result<Self, Problem> {
         if value.find("changed")?.is_none() {
             return Ok(Self {
                 is_snapshot: true,
@@ -35,13 +34,9 @@ impl FromJson for ListEvent {
 }
 
 /// All execs, newest first, long command lines short.
-///
-/// # Errors
-/// The agent can't be asked.
-pub(crate) async fn list(agent: &Agent) -> Result<Vec<ExecItem>> {
-    let operation = Operation::ListExecs;
-    let answer = agent.http.send(&Request::get(operation, "/api/v1/execs".to_owned())).await?;
-    read_json::<ListEvent>(operation, &answer).map(|list| list.execs)
+#[must_use]
+pub fn list(agent: &Agent) -> Call<ListEvent> {
+    agent.http.ask(Request::get(Operation::ListExecs, "/api/v1/execs".to_owned()))
 }
 
 #[cfg(test)]

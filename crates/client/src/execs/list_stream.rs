@@ -33,7 +33,8 @@ pub struct ListStream {
 
 impl ListStream {
     /// A stream of the list. It connects with the first read.
-    pub(super) fn new(agent: Agent) -> Self {
+    #[must_use]
+    pub fn new(agent: Agent) -> Self {
         let reconnects = ReconnectBackoff::new(agent.http.retry().backoff);
         let (decoder, newest) = Default::default();
         Self { agent, decoder, body: None, failures: 0, reconnects, newest }

@@ -65,7 +65,8 @@ struct Attached {
 
 impl OutputReader {
     /// Reads the events after `last_sequence`.
-    pub(crate) fn new(agent: Agent, id: ExecId, last_sequence: i64) -> Self {
+    #[must_use]
+    pub fn new(agent: Agent, id: ExecId, last_sequence: i64) -> Self {
         let resume = Resume::new(agent.http.retry().backoff);
         let follower = Follower::after(last_sequence);
         let (connection, connected, state) = (None, false, State::Idle);
@@ -128,7 +129,14 @@ impl OutputReader {
     /// # Errors
     /// The end comes after the exit code only: without it, what ended the output is an error. And those
     /// of the sink.
-    pub(crate) async fn read_into(&mut self, sink: &mut dyn OutputSink) -> Result<bool> {
+    pub fn read_into<'a>(
+        &'a mut self,
+        sink: &'a mut dyn OutputSink,
+    ) -> LocalBoxFuture<'a, Result<bool>> {
+        Box::pin(self.read_on(sink))
+    }
+
+    async fn read_on(&mut self, sink: &mut dyn OutputSink) -> Result<bool> {
         loop {
             let before = self.follower.delivered();
             let fed = match &mut self.state {
@@ -220,15 +228,6 @@ impl OutputReader {
                 return Ok(true);
             }
         }
-    }
-
-    /// Gives the events that the next chunk completes, at least one, to a sink; false at the end, which comes after the
-    /// exit code only: without it, what ended the output is an error.
-    pub fn read_batch<'a>(
-        &'a mut self,
-        sink: &'a mut dyn OutputSink,
-    ) -> LocalBoxFuture<'a, Result<bool>> {
-        Box::pin(self.read_into(sink))
     }
 
     /// All that the reading has under way.

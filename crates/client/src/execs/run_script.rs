@@ -9,40 +9,41 @@ use super::id::ExecId;
 use super::wait_options::WaitOptions;
 use crate::abort::AbortSignal;
 use crate::agent::Agent;
-use crate::error::{Error, OutputLimit, Result, Stopped};
+use crate::call::{Call, call};
+use crate::error::{Error, OutputLimit, Stopped};
 use crate::output::transcript::ExecResult;
 use crate::shell::quote::shell_quote;
 
-/// Runs a script with `sh` to its end.
-///
-/// # Errors
-/// As those of [`exec`].
-pub(crate) async fn run_script(
+/// Runs a script with `sh` to its end. Gives the exec as well.
+#[must_use]
+pub fn run_script(
     agent: &Agent,
     script: String,
     signal: Option<AbortSignal>,
-) -> Result<ExecResult> {
-    exec(agent, arguments(script, signal)).await.map(|(_, result)| result)
+) -> Call<(ExecId, ExecResult)> {
+    exec(agent, arguments(script, signal))
 }
 
 /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
-///
-/// # Errors
-/// As those of [`exec`].
-pub(crate) async fn run_script_and_forget(
+#[must_use]
+pub fn run_script_and_forget(
     agent: &Agent,
     script: String,
     signal: Option<AbortSignal>,
-) -> Result<ExecResult> {
-    let (id, result) = match exec(agent, arguments(script, signal)).await {
-        Ok((id, result)) => (Some(id), Ok(result)),
-        Err(error) => (finished_exec(&error), Err(error)),
-    };
-    if let Some(id) = id {
-        // What it gave is true all the same if its record stays.
-        delete(agent, &id).await.unwrap_or_default();
-    }
-    result
+) -> Call<(ExecId, ExecResult)> {
+    let agent = agent.clone();
+    call(async move {
+        let ended = run_script(&agent, script, signal).await;
+        let id = match &ended {
+            Ok((id, _)) => Some(id.clone()),
+            Err(error) => finished_exec(error),
+        };
+        if let Some(id) = id {
+            // What it gave is true all the same if its record stays.
+            delete(&agent, &id).await.unwrap_or_default();
+        }
+        ended
+    })
 }
 
 fn arguments(script: String, signal: Option<AbortSignal>) -> ExecArguments {

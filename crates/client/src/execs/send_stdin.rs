@@ -3,25 +3,30 @@
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 
 use crate::agent::Agent;
-use crate::error::{Error, Result};
+use crate::call::{Call, call};
+use crate::error::Error;
 use crate::execs::id::ExecId;
 use crate::features::Feature;
 use crate::http::request::Request;
-use crate::http::response::read_json;
 use crate::operation::Operation;
 
 /// Writes to a running exec's standard input, or sets the size of its terminal.
-///
-/// # Errors
-/// The agent refused it; or whether it arrived is not known.
-pub(crate) async fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Result<ExecItem> {
-    let operation = Operation::SendStdin;
-    let feature = Feature::StdinEof;
-    if body.kind == StdinType::Eof && !agent.offers(feature).await? {
-        return Err(Error::Unsupported { feature: feature.name(), what: "the end of stdin" }.into());
-    }
-    let mut request = Request::post(operation, id.path("/io"), body);
+#[must_use]
+pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem> {
+    let mut request = Request::post(Operation::SendStdin, id.path("/io"), body);
     request.may_wait = true;
     // Not repeated: the process could read it twice.
-    read_json(operation, &agent.http.send_once(&request).await?)
+    let sending = agent.http.ask_once(request);
+    if body.kind != StdinType::Eof {
+        return sending;
+    }
+    let agent = agent.clone();
+    call(async move {
+        let feature = Feature::StdinEof;
+        if !agent.offers(feature).await? {
+            let what = "the end of stdin";
+            return Err(Error::Unsupported { feature: feature.name(), what }.into());
+        }
+        sending.await
+    })
 }

@@ -2,11 +2,13 @@
 
 use std::cell::OnceCell;
 
+use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 
 use super::get::get;
 use super::internal_exec::run_internal;
 use crate::agent::Agent;
+use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
 use crate::features::Feature;
@@ -16,14 +18,15 @@ use crate::operation::Operation;
 const OPERATION: Operation = Operation::SignalExec;
 
 /// Sends a signal to an exec's whole process group.
-///
-/// # Errors
-/// The agent refused it, or could not be asked.
-pub(crate) async fn kill(agent: &Agent, id: &ExecId, signal: &str) -> Result<()> {
-    match ProcessGroup::new(id).signal(agent, signal).await? {
-        SignalResult::Signalled => Ok(()),
-        SignalResult::Gone(refusal) => Err(refusal),
-    }
+#[must_use]
+pub fn kill(agent: &Agent, id: &ExecId, signal: String) -> Call<()> {
+    let (agent, target) = (agent.clone(), ProcessGroup::new(id));
+    call(async move {
+        match target.signal(&agent, &signal).await? {
+            SignalResult::Signalled => Ok(()),
+            SignalResult::Gone(refusal) => Err(refusal),
+        }
+    })
 }
 
 /// What became of a signal.
@@ -87,7 +90,15 @@ impl ProcessGroup {
     }
 
     /// Sends a signal once; `0` only asks whether the group is there.
-    pub(crate) async fn signal(&self, agent: &Agent, signal: &str) -> Result<SignalResult> {
+    pub(crate) fn signal<'a>(
+        &'a self,
+        agent: &'a Agent,
+        signal: &'a str,
+    ) -> LocalBoxFuture<'a, Result<SignalResult>> {
+        Box::pin(self.signal_once(agent, signal))
+    }
+
+    async fn signal_once(&self, agent: &Agent, signal: &str) -> Result<SignalResult> {
         match self.try_signal(agent, signal).await {
             Ok(()) => Ok(SignalResult::Signalled),
             Err(error) => match *error {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, LocalBoxFuture, select};
 
 use super::signal::{ProcessGroup, SignalResult};
 use super::stop_requests::StopRequests;
@@ -35,7 +35,18 @@ pub(crate) struct StopOutcome {
 /// that is read on all the while, so that the last words of a process that tidies up are not lost.
 ///
 /// A further one of the `requests` forces.
-pub(crate) async fn stop(
+pub(crate) fn stop<'a>(
+    agent: &'a Agent,
+    target: &'a ProcessGroup,
+    first: Trigger,
+    grace_ms: f64,
+    requests: &'a mut StopRequests,
+    ended: Pin<&'a mut dyn Future<Output = ()>>,
+) -> LocalBoxFuture<'a, StopOutcome> {
+    Box::pin(stop_and_wait(agent, target, first, grace_ms, requests, ended))
+}
+
+async fn stop_and_wait(
     agent: &Agent,
     target: &ProcessGroup,
     first: Trigger,

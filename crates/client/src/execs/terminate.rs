@@ -10,6 +10,7 @@ use super::stop::stop;
 use super::stop_requests::StopRequests;
 use crate::abort::AbortSignal;
 use crate::agent::Agent;
+use crate::call::{Call, call};
 use crate::error::{Error, NotStopped, Result};
 
 /// How to stop an exec.
@@ -31,10 +32,13 @@ pub struct Terminated {
 }
 
 /// Stops an exec's process group and waits until it is gone.
-///
-/// # Errors
-/// Processes of it may be left, or its exit code is not known.
-pub(crate) async fn terminate(
+#[must_use]
+pub fn terminate(agent: &Agent, id: ExecId, options: TerminateOptions) -> Call<Terminated> {
+    let agent = agent.clone();
+    call(async move { stop_and_drain(&agent, &id, options).await })
+}
+
+async fn stop_and_drain(
     agent: &Agent,
     id: &ExecId,
     TerminateOptions { grace_ms, force_signal }: TerminateOptions,

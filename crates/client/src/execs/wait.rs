@@ -1,9 +1,9 @@
 //! Following an exec to its end.
 
-use std::future::{Future, pending};
-use std::pin::{Pin, pin};
+use std::future::pending;
+use std::pin::pin;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::OutputEvent;
 
 use super::id::ExecId;
@@ -14,27 +14,37 @@ use super::stop::stop;
 use super::stop_requests::{StopRequest, StopRequests};
 use super::wait_options::WaitOptions;
 use crate::agent::Agent;
+use crate::call::{Call, call};
 use crate::error::{Error, OutputLimit, Result, Stopped};
 use crate::output::sink::OutputSink;
 use crate::output::transcript::{ExecResult, Transcript};
 
 /// Follows an exec that exists to its end.
-///
-/// # Errors
-/// What it ended with is not known, or it was stopped.
-pub(crate) async fn wait(agent: &Agent, id: ExecId, options: WaitOptions) -> Result<ExecResult> {
+#[must_use]
+pub fn wait(agent: &Agent, id: ExecId, options: WaitOptions) -> Call<ExecResult> {
     let stops = options.stop_requests(&**agent.http.host());
     let reader = OutputReader::new(agent.clone(), id, 0);
-    follow_to_end(agent, reader, options, stops, pin!(pending())).await
+    follow_to_end(agent, reader, options, stops, Box::pin(pending()))
 }
 
 /// Follows an exec from its first event to its end; stops it when the options ask for that, or `stop_requested` does.
-pub(crate) async fn follow_to_end(
+pub(crate) fn follow_to_end(
+    agent: &Agent,
+    reader: OutputReader,
+    options: WaitOptions,
+    stops: StopRequests,
+    stop_requested: LocalBoxFuture<'static, StopRequest>,
+) -> Call<ExecResult> {
+    let agent = agent.clone();
+    call(async move { follow_or_stop(&agent, reader, options, stops, stop_requested).await })
+}
+
+async fn follow_or_stop(
     agent: &Agent,
     mut reader: OutputReader,
     options: WaitOptions,
     mut stops: StopRequests,
-    stop_requested: Pin<&mut dyn Future<Output = StopRequest>>,
+    stop_requested: LocalBoxFuture<'static, StopRequest>,
 ) -> Result<ExecResult> {
     let WaitOptions { listener, max_output_bytes, grace_ms, .. } = options;
     let id = &reader.id().clone();

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, LocalBoxFuture, select};
 
 use super::request::{MediaType, Request};
 use super::response::{
@@ -103,11 +103,13 @@ impl HttpClient {
         Some(format!("ws{rest}{path}{query}"))
     }
 
-    /// Makes a request once and leaves the answer's body to be read.
-    ///
-    /// # Errors
-    /// No answer, one with another status than 2xx, or one of another kind than was asked for.
-    pub async fn open(&self, request: &Request) -> Result<ResponseBody> {
+    /// Makes a request once and leaves the answer's body to be read: that of one with status 2xx, of a kind that was
+    /// asked for.
+    pub fn open<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<ResponseBody>> {
+        Box::pin(self.exchange(request))
+    }
+
+    async fn exchange(&self, request: &Request) -> Result<ResponseBody> {
         let Shared { host, url, .. } = &*self.shared;
         let operation = request.operation;
         let exchange = Exchange {

@@ -2,30 +2,36 @@
 
 use std::pin::pin;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, LocalBoxFuture, select};
+use sandpipe_protocol::json::FromJson;
 
 use super::client::HttpClient;
 use super::request::Request;
+use super::response::read_json;
 use super::retry_policy::{FailedAttempt, is_retryable};
+use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::operation::Operation;
 
 impl HttpClient {
-    /// Makes a request that may be repeated, as often as it takes and is allowed, and reads the whole
-    /// answer.
-    ///
-    /// # Errors
-    /// The last attempt brought no answer, or one with another status than 2xx.
-    pub async fn send(&self, request: &Request) -> Result<Vec<u8>> {
-        self.repeat(request.operation, async || self.send_once(request).await).await
+    /// Makes a request that may be repeated, as often as it takes and is allowed; gives what its answer says.
+    pub fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
+        let http = self.clone();
+        call(async move {
+            let attempt = async || http.send_once(&request).await;
+            read_json(request.operation, &http.repeat(request.operation, attempt).await?)
+        })
+    }
+
+    /// The same, once.
+    pub fn ask_once<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
+        let http = self.clone();
+        call(async move { read_json(request.operation, &http.send_once(&request).await?) })
     }
 
     /// Makes a request once and reads the whole answer.
-    ///
-    /// # Errors
-    /// No answer, or one with another status than 2xx.
-    pub async fn send_once(&self, request: &Request) -> Result<Vec<u8>> {
-        self.open(request).await?.read_to_end().await
+    pub fn send_once<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<Vec<u8>>> {
+        Box::pin(async { self.open(request).await?.read_to_end().await })
     }
 
     /// Makes attempts until one succeeds, or fails for good.
@@ -66,33 +72,37 @@ impl HttpClient {
     ///
     /// # Errors
     /// `error`, where there is to be no other attempt.
-    async fn pause_or_fail(
+    fn pause_or_fail(
         &self,
         operation: Operation,
         attempts: u32,
         error: Box<Error>,
-    ) -> Result<()> {
-        let retry = self.retry();
-        if attempts >= retry.backoff.max_attempts || !error.is_answer() {
-            return Err(error);
-        }
-        let delay_ms = retry.backoff.delay(attempts, self.random(), error.retry_after_ms());
-        let failed = FailedAttempt { operation, attempt: attempts, error: &error, delay_ms };
-        match retry.decide(&failed, is_retryable(&error)).await? {
-            Some(delay_ms) => self.pause(delay_ms).await,
-            None => Err(error),
-        }
+    ) -> LocalBoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let retry = self.retry();
+            if attempts >= retry.backoff.max_attempts || !error.is_answer() {
+                return Err(error);
+            }
+            let delay_ms = retry.backoff.delay(attempts, self.random(), error.retry_after_ms());
+            let failed = FailedAttempt { operation, attempt: attempts, error: &error, delay_ms };
+            match retry.decide(&failed, is_retryable(&error)).await? {
+                Some(delay_ms) => self.pause(delay_ms).await,
+                None => Err(error),
+            }
+        })
     }
 
     /// Waits, unless it is closed meanwhile.
     ///
     /// # Errors
     /// [`Error::Closed`].
-    pub async fn pause(&self, milliseconds: f64) -> Result<()> {
-        let request = self.scope.enter()?;
-        match select(self.host().sleep(milliseconds), pin!(request.closed())).await {
-            Either::Left(_) => Ok(()),
-            Either::Right(_) => Err(Error::Closed.into()),
-        }
+    pub fn pause(&self, milliseconds: f64) -> LocalBoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let request = self.scope.enter()?;
+            match select(self.host().sleep(milliseconds), pin!(request.closed())).await {
+                Either::Left(_) => Ok(()),
+                Either::Right(_) => Err(Error::Closed.into()),
+            }
+        })
     }
 }

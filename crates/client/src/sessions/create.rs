@@ -73,7 +73,7 @@ impl Sessions {
         if sandbox_agent.http.scope.is_closed() {
             return Err(Error::Closed.into());
         }
-        let exec = create(&sandbox_agent, &request).await?;
+        let exec = create(&sandbox_agent, request.clone()).await?;
         let pid = exec.pid;
         let id = ExecId::of(exec)?;
         let agent = sandbox_agent.child();

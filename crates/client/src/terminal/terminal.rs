@@ -91,7 +91,7 @@ pub struct TerminalOutput {
 
 impl TerminalOutput {
     /// Gives the events that the next chunk completes, at least one, to a sink; false at the end.
-    pub fn read_batch<'a>(
+    pub fn read_into<'a>(
         &'a mut self,
         sink: &'a mut dyn OutputSink,
     ) -> LocalBoxFuture<'a, Result<bool>> {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use sandpipe_client::agent::Agent;
-use sandpipe_client::execs::execs::Execs;
 use sandpipe_client::http::backoff::Backoff;
 use sandpipe_client::http::client::HttpClient;
 use sandpipe_client::http::retry_policy::RetryPolicy;
@@ -122,11 +121,11 @@ impl World {
     }
 
     /// A client of the agent.
-    pub(crate) fn client(&self) -> Execs {
+    pub(crate) fn client(&self) -> Agent {
         let backoff = Backoff { max_attempts: self.setup.max_attempts, ..Backoff::default() };
         let retry = RetryPolicy { backoff, hooks: None };
         let socket_query = Some(String::new());
-        Execs::new(Agent::new(HttpClient::new(self.host.clone(), URL, socket_query, retry)))
+        Agent::new(HttpClient::new(self.host.clone(), URL, socket_query, retry))
     }
 
     /// Runs something to its end.

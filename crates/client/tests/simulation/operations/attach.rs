@@ -39,7 +39,7 @@ fn gives_each_event_once_and_what_is_typed_once() {
             (world.client(), world.executor.clone(), world.agent.clone());
         let (mut pauses, typed_at) = (random.fork(), exec.clone());
         let seen = world.run(async move {
-            let terminal = attach(client.agent(), id).await?;
+            let terminal = attach(&client, id).await?;
             let seen = use_terminal(&terminal, &executor, &agent, &typed_at, &mut pauses).await;
             terminal.close();
             Ok::<_, Box<Error>>(seen)
@@ -97,7 +97,7 @@ async fn use_terminal(
     let reading = async {
         let mut events: Vec<ExecStdout> = Vec::new();
         loop {
-            match reader.read_batch(&mut events).await {
+            match reader.read_into(&mut events).await {
                 Ok(true) => {}
                 Ok(false) => return (events, Ok(())),
                 Err(error) => return (events, Err(error)),

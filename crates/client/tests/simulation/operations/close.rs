@@ -5,6 +5,8 @@ use std::pin::pin;
 use futures_util::future::select;
 use sandpipe_client::error::Error;
 use sandpipe_client::execs::exec::ExecArguments;
+use sandpipe_client::execs::exec::exec;
+use sandpipe_client::execs::list_stream::ListStream;
 use sandpipe_client::execs::wait_options::WaitOptions;
 
 use super::{COMMAND, command, told};
@@ -18,12 +20,12 @@ fn closing_ends_what_is_under_way() {
     check("closed", |world, random| {
         world.agent.install(COMMAND, Program::of(random));
         let client = world.client();
-        let scope = client.agent().http.scope.clone();
+        let scope = client.http.scope.clone();
         let close_ms = random.f64() * if random.bool() { 30.0 } else { 20_000.0 };
         world.after(close_ms, move || scope.close());
         let executor = world.executor.clone();
         let (told, now_ms) = world.run(async move {
-            let told = client.exec(arguments()).await;
+            let told = exec(&client, arguments()).await;
             (told.err(), executor.now_ms())
         })?;
         runs_once(&world.agent.execs_of(COMMAND))?;
@@ -48,7 +50,7 @@ fn a_call_that_is_given_up_leaves_nothing_behind() {
         let given_up =
             world.executor.sleep(random.f64() * if random.bool() { 30.0 } else { 20_000.0 });
         world.run(async move {
-            drop(select(client.exec(arguments()), given_up).await);
+            drop(select(exec(&client, arguments()), given_up).await);
         })?;
         runs_once(&world.agent.execs_of(COMMAND))?;
         is_quiet(world)
@@ -60,19 +62,19 @@ fn closing_a_stream_ends_no_other_call() {
     check("stream_closed", |world, random| {
         world.agent.install(COMMAND, Program::of(random));
         let client = world.client();
-        let mut list = client.stream_list();
+        let mut list = ListStream::new(client.child());
         let scope = list.scope().clone();
         world.after(random.f64() * 20.0, move || scope.close());
         let told = world.run(async move {
             let reading = pin!(async { while list.next_events().await.is_ok() {} });
-            let running = client.exec(arguments());
+            let running = exec(&client, arguments());
             // The stream may be the first to ask what the agent offers.
             match select(reading, running).await {
                 futures_util::future::Either::Left(((), running)) => running.await,
                 futures_util::future::Either::Right((ran, _)) => ran,
             }
         })?;
-        let told = self::told(told);
+        let told = self::told(told.map(|(_, result)| result));
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
         outcome_is_true(world, &execs, &told, true, false)

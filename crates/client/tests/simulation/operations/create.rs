@@ -1,7 +1,10 @@
 //! `create`, `start` and `delete`: a command that waits for its start, and is forgotten.
 
 use sandpipe_client::error::Error;
+use sandpipe_client::execs::create::create;
+use sandpipe_client::execs::delete::delete;
 use sandpipe_client::execs::id::ExecId;
+use sandpipe_client::execs::start::start;
 use sandpipe_protocol::{CreateExecRequest, ExecStatus};
 
 use super::{COMMAND, command};
@@ -17,18 +20,18 @@ fn creates_once_starts_and_deletes() {
         let agent = world.agent.clone();
         let (done, failed) = world.run(async move {
             let request = CreateExecRequest { autostart: Some(false), ..command() };
-            let exec = match client.create(request).await {
+            let exec = match create(&client, request).await {
                 Ok(exec) => exec,
                 Err(error) => return ("create", Some(error)),
             };
             let id = ExecId::of(exec).expect("an id");
-            if let Err(error) = client.start(id.clone()).await {
+            if let Err(error) = start(&client, id.clone()).await {
                 return ("start", Some(error));
             }
             let is_started =
                 agent.execs_of(COMMAND)[0].look(|state| state.status != ExecStatus::Created);
             assert!(is_started, "it was not started");
-            if let Err(error) = client.delete(id.clone()).await {
+            if let Err(error) = delete(&client, &id.clone()).await {
                 return ("delete", Some(error));
             }
             assert!(agent.exec(id.as_str()).is_none(), "it is still there");

@@ -1,6 +1,7 @@
 //! `exec`: a command is run to its end.
 
 use sandpipe_client::execs::exec::ExecArguments;
+use sandpipe_client::execs::exec::exec;
 use sandpipe_client::execs::feed_stdin::Input;
 use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_protocol::CreateExecRequest;
@@ -48,7 +49,8 @@ fn run(world: &World, input: Option<String>) -> Verdict {
     let options = WaitOptions::default();
     let arguments = ExecArguments { request, input: input.map(Input::WithEof), options };
     let client = world.client();
-    let told = world.run(async move { told(client.exec(arguments).await) })?;
+    let told =
+        world.run(async move { told(exec(&client, arguments).await.map(|(_, result)| result)) })?;
     let execs = world.agent.execs_of(COMMAND);
     runs_once(&execs)?;
     outcome_is_true(world, &execs, &told, true, false)

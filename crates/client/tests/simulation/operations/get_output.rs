@@ -1,6 +1,7 @@
 //! `getOutput`: what there is of a command's output.
 
 use sandpipe_client::error::Error;
+use sandpipe_client::execs::get_output::get_output;
 use sandpipe_client::execs::id::ExecId;
 
 use super::{COMMAND, command};
@@ -20,7 +21,7 @@ fn gives_what_there_is_and_the_exit_code_only_with_all_of_it() {
         let client = world.client();
         let told = world.run(async move {
             pause.await;
-            client.get_output(id, i64::try_from(start).expect("small")).await
+            get_output(&client, id, i64::try_from(start).expect("small")).await
         })?;
         match told {
             Ok(result) => {

@@ -1,6 +1,7 @@
 //! `kill`: one signal for a process group.
 
 use sandpipe_client::execs::id::ExecId;
+use sandpipe_client::execs::signal::kill;
 
 use super::{COMMAND, command};
 use crate::agent::program::Program;
@@ -18,7 +19,7 @@ fn sends_one_signal_or_says_why_not() {
         let pause = world.executor.sleep(random.f64() * 500.0);
         let sent = world.run(async move {
             pause.await;
-            client.kill(id, "SIGTERM".to_owned()).await
+            kill(&client, &id, "SIGTERM".to_owned()).await
         })?;
         let arrived = exec.look(|state| state.signalled.len());
         ensure!(arrived <= 1, "it came {arrived} times");

@@ -27,7 +27,7 @@ fn runs_each_script_once_in_order_and_gives_what_is_its_own() {
         let count = random.usize(1..5);
         let scripts: Vec<Script> = (0..count).map(|number| script(world, number, random)).collect();
         let texts: Vec<String> = scripts.iter().map(|(name, _)| name.clone()).collect();
-        let sessions = Sessions::new(world.client().agent().clone());
+        let sessions = Sessions::new(world.client());
         let seen = world.run(async move {
             let session = sessions.create(options()).await?;
             let runs = texts.into_iter().map(|text| session.run(text, WaitOptions::default()));
@@ -68,8 +68,7 @@ fn what_is_interrupted_ends_and_the_next_script_is_spared() {
         let mut plan = Plan::of(random);
         plan.max_output_bytes = None;
         let stops = plan.options(world);
-        let (sessions, agent) =
-            (Sessions::new(world.client().agent().clone()), world.agent.clone());
+        let (sessions, agent) = (Sessions::new(world.client()), world.agent.clone());
         let seen = world.run(async move {
             let session = sessions.create(options()).await?;
             let interrupted = session.run(first, stops);

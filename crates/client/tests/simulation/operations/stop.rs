@@ -5,6 +5,7 @@ use std::rc::Rc;
 use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::error::{Error, NotStopped, OutputLimit};
 use sandpipe_client::execs::exec::ExecArguments;
+use sandpipe_client::execs::exec::exec;
 use sandpipe_client::execs::wait_options::WaitOptions;
 
 use super::{COMMAND, command, told};
@@ -86,7 +87,8 @@ fn what_is_told_to_stop_stops() {
         let options = plan.options(world);
         let arguments = ExecArguments { request: command(), input: None, options };
         let client = world.client();
-        let told = world.run(async move { told(client.exec(arguments).await) })?;
+        let told = world
+            .run(async move { told(exec(&client, arguments).await.map(|(_, result)| result)) })?;
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
         outcome_is_true(world, &execs, &told, true, plan.first_ms().is_finite())?;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use sandpipe_client::execs::list::ListEvent;
+use sandpipe_client::execs::list_stream::ListStream;
 use sandpipe_protocol::ExecItem;
 
 use super::{COMMAND, command};
@@ -19,7 +20,7 @@ fn tells_the_list_as_it_is_in_the_end() {
     check("stream_list", |world, random| {
         let list = Rc::<RefCell<Vec<ExecItem>>>::default();
         let shown = list.clone();
-        let mut stream = world.client().stream_list();
+        let mut stream = ListStream::new(world.client().child());
         let (agent, executor) = (world.agent.clone(), world.executor.clone());
         let mut random = random.fork();
         // A stream that has died is known to have after 45 s without a sign of life.

@@ -2,6 +2,7 @@
 
 use sandpipe_client::error::Error;
 use sandpipe_client::execs::id::ExecId;
+use sandpipe_client::execs::output_reader::OutputReader;
 use sandpipe_protocol::ExecStdout;
 
 use super::{COMMAND, command};
@@ -16,7 +17,7 @@ fn gives_each_event_once_and_in_order_up_to_the_exit_code() {
         let exec = world.agent.create(command());
         let id = ExecId::of(exec.item()).expect("an id");
         let start = if random.bool() { 0 } else { random.i64(-5..5) };
-        let mut reader = world.client().stream_output(id, start);
+        let mut reader = OutputReader::new(world.client().child(), id, start);
         // One that is left early must be no trouble.
         let max_reads = if random.u8(..4) == 0 { random.usize(..4) } else { usize::MAX };
         let pause = world.executor.sleep(random.f64() * 500.0);
@@ -24,7 +25,7 @@ fn gives_each_event_once_and_in_order_up_to_the_exit_code() {
             pause.await;
             let mut events: Vec<ExecStdout> = Vec::new();
             for _ in 0..max_reads {
-                match reader.read_batch(&mut events).await {
+                match reader.read_into(&mut events).await {
                     Ok(true) => {}
                     Ok(false) => return (events, Some(Ok(()))),
                     Err(error) => return (events, Some(Err(error))),

@@ -4,6 +4,7 @@ use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::error::Error;
 use sandpipe_client::execs::id::ExecId;
 use sandpipe_client::execs::terminate::TerminateOptions;
+use sandpipe_client::execs::terminate::terminate;
 
 use super::{COMMAND, command};
 use crate::agent::program::Program;
@@ -28,7 +29,7 @@ fn leaves_no_process_of_the_group_and_gives_its_exit_code() {
         let options = TerminateOptions { grace_ms: random.f64() * 15_000.0, force_signal };
         let told = world.run(async move {
             pause.await;
-            client.terminate(id, options).await
+            terminate(&client, id, options).await
         })?;
         let has_processes = has_processes(world, &exec);
         let is_calm = world.setup.budget == Budget::None;

@@ -1,6 +1,7 @@
 //! `wait`: a command that was started is followed to its end.
 
 use sandpipe_client::execs::id::ExecId;
+use sandpipe_client::execs::wait::wait;
 use sandpipe_client::execs::wait_options::WaitOptions;
 
 use super::{COMMAND, command, told};
@@ -18,7 +19,7 @@ fn gives_the_exit_code_and_all_output_of_a_command_that_was_started_before() {
         let pause = world.executor.sleep(random.f64() * 500.0);
         let told = world.run(async move {
             pause.await;
-            told(client.wait(id, WaitOptions::default()).await)
+            told(wait(&client, id, WaitOptions::default()).await)
         })?;
         outcome_is_true(world, &[exec], &told, false, false)
     });
