@@ -39,25 +39,21 @@ impl AbortSignal {
     }
 
     /// What aborts it.
-    #[must_use]
     pub fn controller(&self) -> AbortController {
         AbortController(Rc::downgrade(&self.0))
     }
 
     /// What it was made of, for the host that has made it.
-    #[must_use]
     pub fn source(&self) -> Option<&HostValue> {
         self.0.source.as_ref()
     }
 
     /// Whether it has been aborted.
-    #[must_use]
     pub fn is_aborted(&self) -> bool {
         self.0.aborted.get()
     }
 
     /// Why it has been aborted, if it has been and a reason was given.
-    #[must_use]
     pub fn reason(&self) -> Option<HostValue> {
         self.0.reason.borrow().clone()
     }
@@ -73,7 +69,6 @@ impl AbortSignal {
     }
 
     /// Calls `listener` when it is aborted, at once if it has been, unless the subscription has been dropped.
-    #[must_use]
     pub fn on_abort(&self, listener: impl FnOnce() + 'static) -> Subscription {
         let key = self.0.next_key.get();
         self.0.next_key.set(key.wrapping_add(1));
@@ -122,6 +117,7 @@ impl fmt::Debug for AbortController {
 }
 
 /// Listens to an [`AbortSignal`], up to when it is dropped.
+#[must_use]
 pub struct Subscription {
     state: Weak<State>,
     key: u32,

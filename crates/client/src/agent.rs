@@ -16,31 +16,26 @@ pub struct Agent {
 
 impl Agent {
     /// The agent of an HTTP client. Nothing is asked yet.
-    #[must_use]
     pub fn new(http: HttpClient) -> Self {
         Self { http, features: Features::default() }
     }
 
     /// The same agent for something that can be closed by itself.
-    #[must_use]
     pub fn child(&self) -> Self {
         Self { http: self.http.child(), features: self.features.clone() }
     }
 
     /// The same agent for what is still to be done when all else has been closed.
-    #[must_use]
     pub fn detached(&self) -> Self {
         Self { http: self.http.detached(), features: self.features.clone() }
     }
 
     /// Whether the agent offers an extension.
-    #[must_use]
     pub fn offers(&self, feature: Feature) -> LocalBoxFuture<'_, Result<bool>> {
         Box::pin(self.features.offers(feature, &self.http))
     }
 
     /// Whether it is known that an agent is there.
-    #[must_use]
     pub fn is_known(&self) -> bool {
         self.features.was_seen()
     }

@@ -31,7 +31,6 @@ pub enum Feature {
 
 impl Feature {
     /// Its name in the answer to `/health`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::IdempotencyKey => "idempotency-key",
@@ -86,7 +85,6 @@ impl Features {
 
     /// Whether it is known that an agent is there: then a page where its answer should be is trouble
     /// on the way, and not a wrong address.
-    #[must_use]
     pub fn was_seen(&self) -> bool {
         self.0.was_seen.get()
     }

@@ -11,7 +11,6 @@ use crate::http::response::{error_of_status, is_media_type, read_json};
 use crate::operation::Operation;
 
 /// The message of the error that an answer with this status and body stands for.
-#[must_use]
 pub fn refusal_message(status: u16, body: &[u8]) -> String {
     let body = String::from_utf8_lossy(body).into_owned();
     error_of_status(Operation::GetExec, status, body, None).to_string()
@@ -27,7 +26,6 @@ pub fn created_path(body: &[u8]) -> Result<String, String> {
 }
 
 /// Whether a `Content-Type` names event streams.
-#[must_use]
 pub fn is_event_stream(content_type: &str) -> bool {
     is_media_type(content_type, MediaType::EventStream.name())
 }

@@ -66,7 +66,6 @@ pub enum Method {
 
 impl Method {
     /// Its name as HTTP has it.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",

@@ -18,7 +18,6 @@ impl HostValue {
     }
 
     /// The value, if it is of this type: for the host that has made it.
-    #[must_use]
     pub fn downcast_ref<T: 'static>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
@@ -39,19 +38,16 @@ pub struct HostText {
 
 impl HostText {
     /// A text of so many UTF-16 code units.
-    #[must_use]
     pub fn new(value: HostValue, length: u32) -> Self {
         Self { value: Some(value), length }
     }
 
     /// What the host keeps it as; None for a text that is empty and was never given to the host.
-    #[must_use]
     pub fn value(&self) -> Option<&HostValue> {
         self.value.as_ref()
     }
 
     /// How many UTF-16 code units it has.
-    #[must_use]
     pub fn length(&self) -> u32 {
         self.length
     }

@@ -9,7 +9,6 @@ pub struct Nonce(String);
 
 impl Nonce {
     /// That of random bytes, which are to be used for nothing else.
-    #[must_use]
     pub fn of_bytes(random: [u8; 16]) -> Self {
         Self(random.iter().fold(String::with_capacity(32), |mut digits, byte| {
             // Writing to a String does not fail.
@@ -20,13 +19,11 @@ impl Nonce {
 
     /// One of a text, for tests.
     #[cfg(any(test, feature = "fuzz"))]
-    #[must_use]
     pub fn of(text: &str) -> Self {
         Self(text.to_owned())
     }
 
     /// Its digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -31,7 +31,6 @@ pub enum Operation {
 
 impl Operation {
     /// Its name, as messages have it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::AskHealth => "ask for the agent's features",

@@ -21,7 +21,6 @@ struct Inner {
 
 impl CancelScope {
     /// A scope within this one that can be closed by itself.
-    #[must_use]
     pub fn child(&self) -> Self {
         Self(Rc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
     }
@@ -50,7 +49,6 @@ impl CancelScope {
     }
 
     /// Whether this, or what it is in, has been closed.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.ancestors().any(|scope| scope.0.closed.get())
     }
@@ -78,7 +76,6 @@ pub struct ScopedRequest {
 
 impl ScopedRequest {
     /// What is aborted when it is to end.
-    #[must_use]
     pub fn signal(&self) -> &AbortSignal {
         &self.signal
     }
@@ -96,7 +93,6 @@ impl ScopedRequest {
     }
 
     /// The error that a failure of it stands for: closing also fails what is under way.
-    #[must_use]
     pub fn or_closed(&self, otherwise: impl FnOnce() -> Error) -> Box<Error> {
         Box::new(if self.scope.is_closed() { Error::Closed } else { otherwise() })
     }

@@ -26,13 +26,11 @@ pub struct Background {
 
 impl Background {
     /// The client of the processes at a place of a runtime's target.
-    #[must_use]
     pub fn new(runtime: Rc<dyn Runtime>, host: Rc<dyn Host>, location: Location) -> Self {
         Self { target: Target::new(runtime, host), location }
     }
 
     /// Starts a script.
-    #[must_use]
     pub fn spawn(&self, request: SpawnRequest) -> Call<Process> {
         let background = self.clone();
         call(async move {
@@ -47,21 +45,18 @@ impl Background {
     }
 
     /// A process as it is now.
-    #[must_use]
     pub fn get(&self, id: ProcessId) -> Call<Process> {
         let background = self.clone();
         call(async move { get::get(&background.target, &background.location, &id).await })
     }
 
     /// All processes as they are now, newest first.
-    #[must_use]
     pub fn list(&self) -> Call<Vec<Process>> {
         let background = self.clone();
         call(async move { list::list(&background.target, &background.location).await })
     }
 
     /// Reads output from a place on.
-    #[must_use]
     pub fn read_output(&self, id: ProcessId, options: ReadOptions) -> Call<OutputChunk> {
         let background = self.clone();
         call(async move {
@@ -73,7 +68,6 @@ impl Background {
     }
 
     /// Waits for the end of a process, or for a time.
-    #[must_use]
     pub fn wait(&self, id: ProcessId, options: WaitOptions) -> Call<Process> {
         let background = self.clone();
         call(
@@ -82,7 +76,6 @@ impl Background {
     }
 
     /// Stops the process group of a process and waits until it is gone.
-    #[must_use]
     pub fn terminate(&self, id: ProcessId, grace_ms: f64) -> Call<Process> {
         let background = self.clone();
         call(async move {
@@ -91,7 +84,6 @@ impl Background {
     }
 
     /// Runs a command and waits for its end.
-    #[must_use]
     pub fn run(&self, request: SpawnRequest, options: RunOptions) -> Call<RunResult> {
         let background = self.clone();
         call(
@@ -100,7 +92,6 @@ impl Background {
     }
 
     /// Removes a process that has ended, with its output.
-    #[must_use]
     pub fn remove(&self, id: ProcessId) -> Call<()> {
         let background = self.clone();
         call(async move { remove::remove(&background.target, &background.location, &id).await })

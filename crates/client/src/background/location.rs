@@ -26,7 +26,6 @@ impl Location {
 
     /// The directory `workspace` in `base_dir`, or in one of the user's own. Both have been checked, by [`path`] and
     /// [`plain_name`].
-    #[must_use]
     pub fn new(base_dir: Option<String>, workspace: Option<String>) -> Self {
         Self { base_dir, workspace: workspace.unwrap_or_else(|| "default".to_owned()) }
     }

@@ -238,7 +238,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// The `reason` of a `BackgroundError`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -263,13 +262,11 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 
 impl Error {
     /// What a function of the caller's threw.
-    #[must_use]
     pub fn thrown(value: HostValue) -> Box<Self> {
         Box::new(Self::Thrown(value))
     }
 
     /// The same, as a failure of another operation: of the one that the caller asked for.
-    #[must_use]
     pub fn with_operation(mut self: Box<Self>, wanted: Operation) -> Box<Self> {
         if let Self::Http { operation, .. }
         | Self::Network { operation, .. }
@@ -282,7 +279,6 @@ impl Error {
 
     /// Whether what was asked for may have been done all the same: there was no answer, or trouble
     /// on the way.
-    #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         match self {
             Self::Network { never_sent, .. } => !never_sent,
@@ -292,25 +288,21 @@ impl Error {
     }
 
     /// Whether it is about an answer, or about there being none: all else would come again.
-    #[must_use]
     pub fn is_answer(&self) -> bool {
         matches!(self, Self::Http { .. } | Self::Network { .. })
     }
 
     /// Whether the sandbox was closed meanwhile.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed)
     }
 
     /// Whether the agent can't have seen the request.
-    #[must_use]
     pub fn is_never_sent(&self) -> bool {
         matches!(self, Self::Network { never_sent: true, .. })
     }
 
     /// The HTTP status that it is about, if there was an answer.
-    #[must_use]
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Http { status, .. } => Some(*status),
@@ -319,7 +311,6 @@ impl Error {
     }
 
     /// The pause that the server asked for, in milliseconds.
-    #[must_use]
     pub fn retry_after_ms(&self) -> Option<f64> {
         match self {
             Self::Http { retry_after_ms, .. } => *retry_after_ms,
@@ -328,7 +319,6 @@ impl Error {
     }
 
     /// The same error, if the server asked for a longer pause than this.
-    #[must_use]
     pub fn asking_too_long(&self, limit_ms: f64) -> Option<Box<Self>> {
         if self.retry_after_ms()? <= limit_ms {
             return None;
@@ -363,7 +353,6 @@ fn of_process(id: Option<&str>) -> String {
 
 /// Milliseconds as messages have them, whole: Rust's own code for fractions is large.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-#[must_use]
 pub fn whole_ms(milliseconds: f64) -> u64 {
     milliseconds.ceil() as u64
 }

@@ -19,7 +19,6 @@ use crate::operation::Operation;
 const OPERATION: Operation = Operation::CreateExec;
 
 /// Creates an exec, at most once; [`Error::CreateUnknown`] where it may have been created.
-#[must_use]
 pub fn create(agent: &Agent, exec: CreateExecRequest) -> Call<ExecItem> {
     let agent = agent.clone();
     call(async move {

@@ -7,7 +7,6 @@ use crate::http::request::Request;
 use crate::operation::Operation;
 
 /// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
-#[must_use]
 pub fn delete(agent: &Agent, id: &ExecId) -> Call<()> {
     let request = Request::delete(Operation::DeleteExec, id.path(""));
     let http = agent.http.clone();

@@ -33,7 +33,6 @@ pub struct ExecArguments {
 }
 
 /// Runs a command to its end. Gives the exec as well.
-#[must_use]
 pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult)> {
     let agent = agent.clone();
     call(async move { run(&agent, arguments).await })

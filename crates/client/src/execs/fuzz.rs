@@ -56,7 +56,6 @@ pub fn follow<'a>(last_sequence: i64, chunks: impl IntoIterator<Item = &'a [u8]>
 }
 
 /// The event that ends an output of which `rest` was still to come.
-#[must_use]
 pub fn conclude(rest: &[ExecStdout], exit_code: i32) -> Option<ExecStdout> {
     Follower::after(0).conclude(rest, exit_code)
 }

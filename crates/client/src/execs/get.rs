@@ -9,7 +9,6 @@ use crate::http::request::Request;
 use crate::operation::Operation;
 
 /// What the agent says of an exec.
-#[must_use]
 pub fn get(agent: &Agent, id: &ExecId) -> Call<ExecItem> {
     agent.http.ask(request(id))
 }

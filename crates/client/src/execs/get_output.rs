@@ -18,7 +18,6 @@ use crate::output::transcript::{ExecResult, Transcript};
 const OPERATION: Operation = Operation::GetOutput;
 
 /// What there is now of an exec's output after `last_sequence`.
-#[must_use]
 pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecResult> {
     let agent = agent.clone();
     call(async move {

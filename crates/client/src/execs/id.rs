@@ -27,7 +27,6 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
 impl ExecId {
     /// The id, unless it would name another resource: an empty path segment is the list's, and
     /// URLs drop `.` and `..` also where they are percent-encoded (WHATWG URL, "double-dot").
-    #[must_use]
     pub fn parse(id: String) -> Option<Self> {
         (!matches!(id.as_str(), "" | "." | "..")).then_some(Self(id))
     }
@@ -47,25 +46,21 @@ impl ExecId {
     }
 
     /// The id itself.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// `/api/v1/execs/{id}`, and what comes after it.
-    #[must_use]
     pub fn path(&self, rest: &str) -> String {
         format!("/api/v1/execs/{}{rest}", self.segment())
     }
 
     /// `/api/v1/stream/execs/{id}/io`, the events after `last_sequence`.
-    #[must_use]
     pub fn stream_path(&self, last_sequence: i64) -> String {
         format!("/api/v1/stream/execs/{}/io?lastSequence={last_sequence}", self.segment())
     }
 
     /// `/ws/v1/execs/{id}`, the output after `last_sequence`.
-    #[must_use]
     pub fn socket_path(&self, last_sequence: i64) -> String {
         format!("/ws/v1/execs/{}?lastSequence={last_sequence}", self.segment())
     }

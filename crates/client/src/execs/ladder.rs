@@ -11,7 +11,6 @@ pub enum Rung {
 
 impl Rung {
     /// The name of its signal.
-    #[must_use]
     pub fn signal(self) -> &'static str {
         match self {
             Self::Terminate => "SIGTERM",

@@ -34,7 +34,6 @@ impl FromJson for ListEvent {
 }
 
 /// All execs, newest first, long command lines short.
-#[must_use]
 pub fn list(agent: &Agent) -> Call<ListEvent> {
     agent.http.ask(Request::get(Operation::ListExecs, "/api/v1/execs".to_owned()))
 }

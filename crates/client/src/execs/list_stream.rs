@@ -33,7 +33,6 @@ pub struct ListStream {
 
 impl ListStream {
     /// A stream of the list. It connects with the first read.
-    #[must_use]
     pub fn new(agent: Agent) -> Self {
         let reconnects = ReconnectBackoff::new(agent.http.retry().backoff);
         let (decoder, newest) = Default::default();
@@ -46,7 +45,6 @@ impl ListStream {
     }
 
     /// All that it has under way.
-    #[must_use]
     pub fn scope(&self) -> &CancelScope {
         &self.agent.http.scope
     }

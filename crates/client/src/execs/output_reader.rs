@@ -65,7 +65,6 @@ struct Attached {
 
 impl OutputReader {
     /// Reads the events after `last_sequence`.
-    #[must_use]
     pub fn new(agent: Agent, id: ExecId, last_sequence: i64) -> Self {
         let resume = Resume::new(agent.http.retry().backoff);
         let follower = Follower::after(last_sequence);
@@ -231,7 +230,6 @@ impl OutputReader {
     }
 
     /// All that the reading has under way.
-    #[must_use]
     pub fn scope(&self) -> &CancelScope {
         &self.agent.http.scope
     }

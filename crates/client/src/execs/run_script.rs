@@ -15,7 +15,6 @@ use crate::output::transcript::ExecResult;
 use crate::shell::quote::shell_quote;
 
 /// Runs a script with `sh` to its end. Gives the exec as well.
-#[must_use]
 pub fn run_script(
     agent: &Agent,
     script: String,
@@ -25,7 +24,6 @@ pub fn run_script(
 }
 
 /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
-#[must_use]
 pub fn run_script_and_forget(
     agent: &Agent,
     script: String,

@@ -11,7 +11,6 @@ use crate::http::request::Request;
 use crate::operation::Operation;
 
 /// Writes to a running exec's standard input, or sets the size of its terminal.
-#[must_use]
 pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem> {
     let mut request = Request::post(Operation::SendStdin, id.path("/io"), body);
     request.may_wait = true;

@@ -18,7 +18,6 @@ use crate::operation::Operation;
 const OPERATION: Operation = Operation::SignalExec;
 
 /// Sends a signal to an exec's whole process group.
-#[must_use]
 pub fn kill(agent: &Agent, id: &ExecId, signal: String) -> Call<()> {
     let (agent, target) = (agent.clone(), ProcessGroup::new(id));
     call(async move {

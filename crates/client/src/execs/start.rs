@@ -11,7 +11,6 @@ use crate::http::response::read_json;
 use crate::operation::Operation;
 
 /// Starts an exec that was created without being started.
-#[must_use]
 pub fn start(agent: &Agent, id: ExecId) -> Call<ExecItem> {
     let agent = agent.clone();
     call(async move {

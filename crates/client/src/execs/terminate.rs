@@ -32,7 +32,6 @@ pub struct Terminated {
 }
 
 /// Stops an exec's process group and waits until it is gone.
-#[must_use]
 pub fn terminate(agent: &Agent, id: ExecId, options: TerminateOptions) -> Call<Terminated> {
     let agent = agent.clone();
     call(async move { stop_and_drain(&agent, &id, options).await })

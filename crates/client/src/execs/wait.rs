@@ -20,7 +20,6 @@ use crate::output::sink::OutputSink;
 use crate::output::transcript::{ExecResult, Transcript};
 
 /// Follows an exec that exists to its end.
-#[must_use]
 pub fn wait(agent: &Agent, id: ExecId, options: WaitOptions) -> Call<ExecResult> {
     let stops = options.stop_requests(&**agent.http.host());
     let reader = OutputReader::new(agent.clone(), id, 0);

@@ -23,7 +23,6 @@ impl Backoff {
     /// Half of it is left to chance (`random`, from 0 to 1): clients that failed together do not
     /// come back together. A server that named a time (`Retry-After`) has it; one that names more than
     /// `max_delay_ms` is not asked again.
-    #[must_use]
     pub fn delay(&self, failures: u32, random: f64, retry_after_ms: Option<f64>) -> f64 {
         if let Some(retry_after) = retry_after_ms {
             return retry_after;
@@ -36,7 +35,6 @@ impl Backoff {
 
 /// Whether a request that may be repeated is worth repeating after an answer of this status: 408
 /// (RFC 9110, 15.5.9), 429 (RFC 6585, 4) and what a gateway says of an agent that is away.
-#[must_use]
 pub fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
 }

@@ -39,7 +39,6 @@ impl HttpClient {
     ///
     /// `socket_query` is what a WebSocket's address carries in place of headers; None where it can't say all that a
     /// request does, or where there are no WebSockets.
-    #[must_use]
     pub fn new(
         host: Rc<dyn Host>,
         url: &str,
@@ -51,51 +50,43 @@ impl HttpClient {
     }
 
     /// The same client for something that can be closed by itself.
-    #[must_use]
     pub fn child(&self) -> Self {
         Self { shared: self.shared.clone(), scope: self.scope.child() }
     }
 
     /// The same client for what is still to be done when all else has been closed.
-    #[must_use]
     pub fn detached(&self) -> Self {
         Self { shared: self.shared.clone(), scope: CancelScope::default() }
     }
 
     /// What it is given by its surroundings.
-    #[must_use]
     pub fn host(&self) -> &Rc<dyn Host> {
         &self.shared.host
     }
 
     /// The agent's address.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.shared.url
     }
 
     /// When a request is made again.
-    #[must_use]
     pub fn retry(&self) -> &RetryPolicy {
         &self.shared.retry
     }
 
     /// A random number from 0 to 1, without 1.
-    #[must_use]
     pub fn random(&self) -> f64 {
         let [a, b, c, d, ..] = self.host().random_bytes();
         f64::from(u32::from_ne_bytes([a, b, c, d])) / 2_f64.powi(32)
     }
 
     /// Whether this, or what it is a child of, has been closed.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.scope.is_closed()
     }
 
     /// The address of a WebSocket of the agent's, if a WebSocket can say all that a request does. The
     /// path has a query.
-    #[must_use]
     pub fn socket_address(&self, path: &str) -> Option<String> {
         let query = self.shared.socket_query.as_ref()?;
         // "http" is the beginning of "https", too.

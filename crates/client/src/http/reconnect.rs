@@ -27,7 +27,6 @@ pub struct Pause {
 
 impl ReconnectBackoff {
     /// No connection has come to nothing yet.
-    #[must_use]
     pub fn new(backoff: Backoff) -> Self {
         Self { backoff, in_a_row: 0 }
     }
@@ -38,7 +37,6 @@ impl ReconnectBackoff {
     }
 
     /// Whether a connection that was open for so many milliseconds was more than an attempt.
-    #[must_use]
     pub fn was_stable(lasted_ms: f64) -> bool {
         lasted_ms >= MIN_LIFETIME_MS
     }
@@ -48,7 +46,6 @@ impl ReconnectBackoff {
     ///
     /// The first time there is no pause: a proxy that ends long streams is no reason to wait. A time
     /// that the server names can only make it longer: where it is 0, the server would be flooded.
-    #[must_use]
     pub fn pause(&mut self, lasted_ms: f64, random: f64, retry_after_ms: Option<f64>) -> Pause {
         if Self::was_stable(lasted_ms) {
             self.in_a_row = 0;

@@ -16,7 +16,6 @@ pub enum MediaType {
 
 impl MediaType {
     /// As the header `Content-Type` has it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -38,7 +37,6 @@ pub enum Accept {
 
 impl Accept {
     /// The media types, without parameters.
-    #[must_use]
     pub fn media_types(self) -> &'static [MediaType] {
         match self {
             Self::Json => &[MediaType::Json],
@@ -48,7 +46,6 @@ impl Accept {
     }
 
     /// The header's value.
-    #[must_use]
     pub fn header(self) -> String {
         let names: Vec<_> = self.media_types().iter().map(|media_type| media_type.name()).collect();
         names.join(", ")
@@ -76,7 +73,6 @@ pub struct Request {
 
 impl Request {
     /// One that reads JSON.
-    #[must_use]
     pub fn get(operation: Operation, path: String) -> Self {
         Self {
             operation,
@@ -90,19 +86,16 @@ impl Request {
     }
 
     /// One that reads Server-Sent Events.
-    #[must_use]
     pub fn stream(operation: Operation, path: String) -> Self {
         Self { accept: Accept::EventStream, ..Self::get(operation, path) }
     }
 
     /// One that removes.
-    #[must_use]
     pub fn delete(operation: Operation, path: String) -> Self {
         Self { method: Method::Delete, ..Self::get(operation, path) }
     }
 
     /// One that sends JSON, and reads JSON.
-    #[must_use]
     pub fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {
         let body = Some(json::to_string(body));
         Self { method: Method::Post, body, ..Self::get(operation, path) }

@@ -118,7 +118,6 @@ impl ResponseBody {
     }
 
     /// How long ago the answer began, in milliseconds.
-    #[must_use]
     pub fn age_ms(&self) -> f64 {
         self.exchange.host.now_ms() - self.opened_ms
     }
@@ -142,7 +141,6 @@ impl ResponseBody {
     }
 
     /// The error of an answer that is not as long as it has to be.
-    #[must_use]
     pub fn cut_off(&self, reason: &str) -> Box<Error> {
         self.exchange.cut_off(reason)
     }
@@ -224,7 +222,6 @@ fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Box<Error
 }
 
 /// The beginning of something that can't be understood, short enough for a message.
-#[must_use]
 pub fn excerpt(bytes: &[u8]) -> String {
     const LENGTH: usize = 120;
     let text = String::from_utf8_lossy(bytes.get(..LENGTH * 4).unwrap_or(bytes));

@@ -90,7 +90,6 @@ impl RetryPolicy {
 }
 
 /// Whether trying again could help: no answer, or one that says that the trouble passes.
-#[must_use]
 pub fn is_retryable(error: &Error) -> bool {
     match error {
         Error::Network { .. } => true,

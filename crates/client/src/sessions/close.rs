@@ -18,7 +18,6 @@ const HANGUP_TIMEOUT_MS: f64 = 2000.0;
 
 impl Session {
     /// Ends the shell and everything in its group, also when it is called again.
-    #[must_use]
     pub fn close(&self) -> Call<()> {
         let session = self.clone();
         call(async move { session.close_once().await })

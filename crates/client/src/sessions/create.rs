@@ -61,7 +61,6 @@ impl SessionOptions {
 
 impl Sessions {
     /// Starts a shell and waits until it is ready.
-    #[must_use]
     pub fn create(&self, options: SessionOptions) -> Call<Session> {
         let sessions = self.clone();
         call(async move { sessions.begin(options).await })

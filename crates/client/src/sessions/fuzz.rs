@@ -20,7 +20,6 @@ pub struct Found {
 }
 
 /// Takes the markers with this nonce out of pieces of stdout and stderr.
-#[must_use]
 pub fn find_markers(nonce: &str, pieces: &[(OutputType, &str)]) -> Found {
     let mut markers = Markers::new(&Nonce::of(nonce));
     let mut outputs = [String::new(), String::new()];

@@ -38,7 +38,6 @@ const FINISH_TIMEOUT_MS: u32 = 1000;
 
 impl Session {
     /// Runs a script when those before it are done: the order is that of the calls.
-    #[must_use]
     pub fn run(&self, script: String, options: WaitOptions) -> Call<ExecResult> {
         let turn = self.0.turns.take();
         let session = self.clone();

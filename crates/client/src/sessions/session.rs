@@ -23,7 +23,6 @@ pub struct Sessions {
 
 impl Sessions {
     /// The client of an agent's sessions. Nothing is asked yet.
-    #[must_use]
     pub fn new(agent: Agent) -> Self {
         Self { agent, open: Rc::default() }
     }

@@ -1,13 +1,11 @@
 //! Text as a shell reads it.
 
 /// `text` as one word of a shell. POSIX, 2.2.2: between single quotes each character stands for itself.
-#[must_use]
 pub fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A path as one word of a shell, with `~` and `~/` for the home directory of whoever runs it.
-#[must_use]
 pub fn quote_path(path: &str) -> String {
     const HOME: &str = r#""${HOME:?is not set, and a path begins with ~}""#;
     match path.strip_prefix('~') {

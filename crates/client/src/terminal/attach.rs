@@ -8,7 +8,6 @@ use crate::execs::id::ExecId;
 use crate::websocket::connection::Connection;
 
 /// A terminal at an exec that exists. It fails where there is no such exec, or the agent can't be asked.
-#[must_use]
 pub fn attach(agent: &Agent, id: ExecId) -> Call<Terminal> {
     let agent = agent.child();
     call(async move {

@@ -36,7 +36,6 @@ impl Terminal {
     }
 
     /// The output from its beginning up to the exit code.
-    #[must_use]
     pub fn output(&self) -> TerminalOutput {
         let agent = self.agent.child();
         let scope = agent.http.scope.clone();
@@ -45,20 +44,17 @@ impl Terminal {
     }
 
     /// Types a text, after what was typed before.
-    #[must_use]
     pub fn write(&self, input: String) -> Call<()> {
         call(self.input.send(ClientFrame::Input { input }))
     }
 
     /// Sets the size.
-    #[must_use]
     pub fn resize(&self, size: TerminalSize) -> Call<()> {
         call(self.input.send(ClientFrame::Resize(size)))
     }
 
     /// The exit code. Where the output has not been read to its end, it is waited for over a
     /// connection of its own.
-    #[must_use]
     pub fn exited(&self) -> Call<i32> {
         let known = self.exit_code.clone();
         let (agent, id, connection) =

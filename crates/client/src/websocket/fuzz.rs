@@ -18,7 +18,6 @@ pub enum AgentSays {
 }
 
 /// Reads a text frame.
-#[must_use]
 pub fn read_frame(text: &str) -> AgentSays {
     match read(Some(text)) {
         Ok(SocketEvent::Event(event)) => AgentSays::Event(event),
