@@ -75,8 +75,8 @@ impl Execs {
 
     /// Runs a command to its end. Resolves `{ exitCode, output }` whatever the exit code is.
     pub fn exec(&self, command: &JsValue, args: &JsValue, options: &JsValue) -> Promise {
-        let ended =
-            options::exec_arguments(command, args, options).map(|arguments| exec(&self.agent, arguments));
+        let ended = options::exec_arguments(command, args, options)
+            .map(|arguments| exec(&self.agent, arguments));
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
@@ -111,7 +111,8 @@ impl Execs {
     /// `ExecItem`.
     #[wasm_bindgen(js_name = sendStdin)]
     pub fn send_stdin(&self, id: &JsValue, body: &JsValue) -> Promise {
-        let sent = exec_id(id).and_then(|id| Ok(send_stdin(&self.agent, &id, &options::stdin_body(body)?)));
+        let sent = exec_id(id)
+            .and_then(|id| Ok(send_stdin(&self.agent, &id, &options::stdin_body(body)?)));
         promise_of(sent, json)
     }
 
