@@ -1,9 +1,12 @@
 //! What goes wrong on the way to the agent and back.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use sandpipe_client::host::{HttpRequest, Method};
+
+use crate::setup::{Part, Parts, Setup};
 
 /// What a request is for, as its address says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +23,8 @@ pub(crate) enum Kind {
     StreamList,
     StreamOutput,
     Socket,
+    /// A script for background processes.
+    Script,
 }
 
 impl Kind {
@@ -91,75 +96,61 @@ pub(crate) enum RetryAfter {
 }
 
 /// How much may go wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Budget {
     /// Nothing.
     None,
-    /// What a client that may try so many times in all has to bear.
+    /// What a client that may try so many times in all has to survive.
     Survivable { max_attempts: u32 },
     /// Anything.
     Hopeless,
+    /// What this says of a request's path and body, and how often there has been the same one.
+    Written(fn(&str, u32) -> Option<Fault>),
 }
 
-/// Which requests fail, and how. Each has a chance of its own: that one is spared changes no other's.
-#[derive(Debug)]
+/// Which requests fail, and how. Each has a chance of its own: one that is left out changes no other.
 pub(crate) struct FaultPlan {
-    seed: u64,
-    budget: Budget,
-    /// How many requests in a hundred have a fault.
-    percentage: u8,
-    /// The requests that are spared.
-    spared: BTreeSet<(Kind, u32)>,
+    setup: Rc<Setup>,
+    parts: Rc<Parts>,
     requests: RefCell<BTreeMap<Kind, u32>>,
-    /// How many faults in a row there have been of the same request: another one that succeeds meanwhile does not help.
-    faults_in_a_row: RefCell<BTreeMap<(Kind, String), u32>>,
-    drawn: RefCell<Vec<(Kind, u32)>>,
+    /// How often there has been the same request, and how many faults in a row it has had by now: another one that
+    /// succeeds meanwhile does not help.
+    same: RefCell<BTreeMap<(Kind, String), (u32, u32)>>,
 }
 
 impl FaultPlan {
-    pub(crate) fn new(
-        seed: u64,
-        budget: Budget,
-        percentage: u8,
-        spared: BTreeSet<(Kind, u32)>,
-    ) -> Self {
-        let (requests, faults_in_a_row, drawn) = Default::default();
-        Self { seed, budget, percentage, spared, requests, faults_in_a_row, drawn }
-    }
-
-    /// The faults that there were.
-    pub(crate) fn drawn(&self) -> Vec<(Kind, u32)> {
-        self.drawn.borrow().clone()
+    pub(crate) fn new(setup: Rc<Setup>, parts: Rc<Parts>) -> Self {
+        Self { setup, parts, requests: RefCell::default(), same: RefCell::default() }
     }
 
     /// What goes wrong with a request that is being made now. One that is made again has the same `content`.
-    pub(crate) fn next(&self, kind: Kind, content: String, is_repeatable: bool) -> Option<Fault> {
+    pub(crate) fn next(&self, kind: Kind, content: &str, is_repeatable: bool) -> Option<Fault> {
         let mut requests = self.requests.borrow_mut();
         let number = requests.entry(kind).or_default();
         *number += 1;
-        let key = (kind, *number);
-        let mut rows = self.faults_in_a_row.borrow_mut();
-        let faults_in_a_row = rows.entry((kind, content)).or_default();
+        let mut same = self.same.borrow_mut();
+        let (count, faults_in_a_row) = same.entry((kind, content.to_owned())).or_default();
+        *count += 1;
         let mut random = fastrand::Rng::with_seed(
-            self.seed ^ (u64::from(*number) << 8 | kind as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            self.setup.seed
+                ^ (u64::from(*number) << 8 | kind as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
         );
-        let is_chosen = random.u8(..100) < self.percentage && !self.spared.contains(&key);
-        let fault = match self.budget {
+        let is_chosen = random.u8(..100) < self.setup.fault_percentage;
+        let fault = match &self.setup.budget {
             Budget::Survivable { max_attempts } => {
                 let fault = is_chosen.then(|| survivable(&mut random, kind, is_repeatable));
-                let is_last_attempt = *faults_in_a_row + 1 >= max_attempts;
+                let is_last_attempt = *faults_in_a_row + 1 >= *max_attempts;
                 fault.filter(|fault| fault.is_progress() || !is_last_attempt)
             }
             Budget::Hopeless => is_chosen.then(|| any(&mut random)),
+            Budget::Written(fault) => fault(content, *count),
             Budget::None => None,
         };
+        let fault = fault.filter(|_| self.parts.keeps(Part::Fault(kind, *number)));
         match fault {
             None => *faults_in_a_row = 0,
             Some(fault) if fault.is_progress() => {}
             Some(_) => *faults_in_a_row += 1,
-        }
-        if fault.is_some() {
-            self.drawn.borrow_mut().push(key);
         }
         fault
     }
@@ -235,38 +226,11 @@ fn duration(random: &mut fastrand::Rng) -> f64 {
     }
 }
 
-/// Whether it is borne that what has become of a request is not known: it is made again, or others make up for it.
+/// Whether a client survives that the outcome of a request is unknown: it is made again, or others make up for it.
 pub(crate) fn is_repeatable(kind: Kind, request: &HttpRequest) -> bool {
     match kind {
         Kind::Create => request.idempotency_key.is_some(),
-        Kind::Start | Kind::Stdin | Kind::Socket => false,
+        Kind::Start | Kind::Stdin | Kind::Socket | Kind::Script => false,
         _ => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn draw(budget: Budget, spared: BTreeSet<(Kind, u32)>) -> Vec<Option<Fault>> {
-        let plan = FaultPlan::new(7, budget, 60, spared);
-        (0..200).map(|_| plan.next(Kind::Get, String::new(), true)).collect()
-    }
-
-    #[test]
-    fn a_request_that_is_spared_changes_no_other_fault() {
-        let all = draw(Budget::Hopeless, BTreeSet::new());
-        let place = all.iter().position(Option::is_some).unwrap();
-        let number = u32::try_from(place).unwrap() + 1;
-        let mut expected = all;
-        expected[place] = None;
-        assert_eq!(draw(Budget::Hopeless, [(Kind::Get, number)].into()), expected);
-    }
-
-    #[test]
-    fn as_many_attempts_as_are_allowed_survive() {
-        let faults = draw(Budget::Survivable { max_attempts: 3 }, BTreeSet::new());
-        assert!(faults.windows(2).any(|pair| pair.iter().all(Option::is_some)));
-        assert!(faults.windows(3).all(|three| three.iter().any(Option::is_none)));
     }
 }

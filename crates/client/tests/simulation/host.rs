@@ -1,7 +1,6 @@
 //! The client's host under simulation.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::rc::Rc;
 
 use futures_util::FutureExt;
@@ -12,47 +11,20 @@ use sandpipe_text::Units;
 
 use crate::executor::{Executor, Owner};
 use crate::network::Network;
+use crate::setup::Setup;
 
-/// The surroundings of a simulated client.
-#[derive(Debug)]
+/// The host of a simulated client.
 pub(crate) struct SimHost {
     executor: Executor,
     network: Rc<Network>,
-    surroundings: Surroundings,
+    setup: Rc<Setup>,
     random: RefCell<fastrand::Rng>,
 }
 
-/// How a host differs from another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings {
-    /// Timers take so many times as long as they are to: at least 1.
-    pub(crate) timer_factor: f64,
-    /// How many milliseconds the system's clock is ahead of the servers'.
-    pub(crate) clock_ahead_ms: f64,
-    /// The most UTF-16 code units of a text.
-    pub(crate) max_text_length: u32,
-}
-
-impl Surroundings {
-    pub(crate) fn of(random: &mut fastrand::Rng) -> Self {
-        let is_usual = random.u8(..4) > 0;
-        Self {
-            timer_factor: if is_usual { 1.0 } else { 1.0 + random.f64() / 2.0 },
-            clock_ahead_ms: if is_usual { 0.0 } else { (random.f64() - 0.5) * 28_000.0 },
-            max_text_length: if random.u8(..16) > 0 { 1 << 29 } else { random.u32(8..2000) },
-        }
-    }
-}
-
 impl SimHost {
-    pub(crate) fn new(
-        executor: Executor,
-        network: Rc<Network>,
-        surroundings: Surroundings,
-        seed: u64,
-    ) -> Self {
-        let random = RefCell::new(fastrand::Rng::with_seed(seed));
-        Self { executor, network, surroundings, random }
+    pub(crate) fn new(executor: Executor, network: Rc<Network>, setup: Rc<Setup>) -> Self {
+        let random = RefCell::new(fastrand::Rng::with_seed(setup.seed));
+        Self { executor, network, setup, random }
     }
 }
 
@@ -69,7 +41,7 @@ impl Host for SimHost {
     }
 
     fn sleep(&self, ms: f64) -> LocalBoxFuture<'static, ()> {
-        self.executor.sleep(ms * self.surroundings.timer_factor).boxed_local()
+        self.executor.sleep(ms * self.setup.timer_factor).boxed_local()
     }
 
     fn now_ms(&self) -> f64 {
@@ -79,7 +51,7 @@ impl Host for SimHost {
     /// A date is a number of milliseconds of the servers' clock here.
     fn ms_until(&self, http_date: &str) -> Option<f64> {
         let due_ms: f64 = http_date.strip_prefix("at ")?.parse().ok()?;
-        Some((due_ms - self.now_ms() - self.surroundings.clock_ahead_ms).max(0.0))
+        Some((due_ms - self.now_ms() - self.setup.clock_ahead_ms).max(0.0))
     }
 
     fn random_bytes(&self) -> [u8; 16] {
@@ -108,13 +80,7 @@ impl Host for SimHost {
     }
 
     fn max_text_length(&self) -> u32 {
-        self.surroundings.max_text_length
-    }
-}
-
-impl fmt::Debug for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Network")
+        self.setup.max_text_length
     }
 }
 

@@ -7,7 +7,6 @@ use sandpipe_client::host_value::HostText;
 
 use crate::agent::exec::Exec;
 use crate::executor::Owner;
-use crate::faults::Budget;
 use crate::host::text_of;
 use crate::runner::Verdict;
 use crate::world::World;
@@ -23,8 +22,8 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// What a caller was told of a command: its exit code and its output, or an error.
-pub(crate) type Told = Result<(i32, String), Box<Error>>;
+/// What a call returns of a command: its exit code and its output, or an error.
+pub(crate) type Outcome = Result<(i32, String), Box<Error>>;
 
 /// 1 and 2. A true exit code and every byte once, or an error that is true as well.
 ///
@@ -33,16 +32,16 @@ pub(crate) type Told = Result<(i32, String), Box<Error>>;
 pub(crate) fn outcome_is_true(
     world: &World,
     execs: &[Rc<Exec>],
-    told: &Told,
+    outcome: &Outcome,
     is_created_here: bool,
     is_stopped: bool,
 ) -> Verdict {
-    let error = match told {
+    let error = match outcome {
         Ok((exit_code, output)) => {
             let [exec] = execs else {
                 return Err("an exit code of no command".to_owned());
             };
-            let truth = exec.look(|state| state.exit_code);
+            let truth = exec.state().exit_code;
             ensure!(*exit_code == truth, "the exit code {exit_code} where it is {truth}");
             let wrote = exec.output();
             ensure!(*output == wrote, "the output {output:?} where it is {wrote:?}");
@@ -50,11 +49,11 @@ pub(crate) fn outcome_is_true(
         }
         Err(error) => error,
     };
-    let is_borne = match &**error {
+    let is_survived = match &**error {
         Error::OutputLost { exec_id, from, to, output, exit_code } => {
             let exec = exec_with(execs, exec_id)?;
             is_prefix(exec, output)?;
-            let (dropped, truth) = exec.look(|state| (state.dropped as u64, state.exit_code));
+            let (dropped, truth) = (exec.state().dropped as u64, exec.state().exit_code);
             ensure!(1 <= *from && from <= to && *to <= dropped, "{from} to {to} are not lost");
             ensure!(exit_code.is_none_or(|code| code == truth), "an untrue exit code in an error");
             true
@@ -97,11 +96,11 @@ pub(crate) fn outcome_is_true(
         }
         Error::Unsupported { .. } => {
             ensure!(execs.is_empty(), "not supported, and yet it runs");
-            !world.agent.offers("stdin-eof")
+            !world.setup.offers("stdin-eof")
         }
         _ => false,
     };
-    ensure!(is_borne || !world.is_survivable(), "what can be borne was not borne: {error}");
+    ensure!(is_survived || !world.setup.is_survivable(), "not survived: {error}");
     Ok(())
 }
 
@@ -114,11 +113,9 @@ pub(crate) fn runs_once(execs: &[Rc<Exec>]) -> Verdict {
 /// Whether processes of an exec are left that a client can signal. Without the extension `signal` it can't once the
 /// first of them has ended: its number may be another's.
 pub(crate) fn has_processes(world: &World, exec: &Exec) -> bool {
-    let knows_extension = world.agent.offers("signal") && world.is_survivable();
-    exec.look(|state| {
-        let has_others = state.has_processes(world.executor.now_ms());
-        has_others && (knows_extension || !state.has_ended())
-    })
+    let knows_extension = world.setup.offers("signal") && world.setup.is_survivable();
+    let state = exec.state();
+    state.has_processes(world.executor.now_ms()) && (knows_extension || !state.has_ended())
 }
 
 /// Nothing goes on when a call is over, and nothing was asked too often.
@@ -127,13 +124,13 @@ pub(crate) fn nothing_is_left(world: &World) -> Verdict {
     let requests = f64::from(world.network.requests());
     ensure!(requests <= 60.0 + 5.0 * seconds, "{requests} requests in {seconds} s");
     // A command of the client's own is followed to its end, whatever goes wrong.
-    let settling_ms = if world.setup.budget == Budget::None { 2_500.0 } else { 3_600_000.0 };
+    let settling_ms = if world.setup.is_calm() { 2_500.0 } else { 3_600_000.0 };
     world.run(world.executor.sleep(settling_ms))?;
     let tasks = world.executor.count_tasks(Owner::Client);
     ensure!(tasks == 0, "{tasks} tasks of the client go on");
     let connections = world.network.connections();
     ensure!(connections == 0, "{connections} connections are open");
-    if world.setup.budget == Budget::None {
+    if world.setup.is_calm() {
         let internal = world.agent.items().iter().filter(|item| item.command == "sh").count();
         ensure!(internal == 0, "{internal} execs of the client's own are left");
     }

@@ -1,20 +1,31 @@
-//! The client under simulation: virtual time, an agent that obeys the agent's interface, and a network with
-//! faults, all decided by a seed.
+//! The client in simulation: virtual time, an agent that obeys the agent's interface, and a network with faults. A seed
+//! decides everything, so that a run which fails can be repeated.
 //!
-//! A [`world::World`] is all there is in a run. An [`executor::Executor`] runs everything. [`host::SimHost`] is what the client has of its surroundings; it
-//! sends through a [`network::Network`], whose faults come of a [`faults::FaultPlan`], to an
-//! [`agent::SimAgent`], whose execs run a [`agent::program::Program`].
+//! What there is in a run, a [`world::World`]:
+//! - [`setup::Setup`]: what the seed decides of the agent, the network and the client's host.
+//! - [`executor::Executor`]: runs all tasks and moves the clock when none is ready. A run takes no real time.
+//! - [`host::SimHost`]: the host of the client. It sends requests through the
+//! - [`network::Network`], which takes time, and fails as [`faults::FaultPlan`] says, on the way to the
+//! - [`agent::SimAgent`]. Its execs carry out a [`agent::program::Program`]: a list of steps.
+//! - [`target::SimTarget`]: in place of the network for background processes. It answers their scripts without a shell.
 //!
-//! Each file of `operations/` has a call made by the thousand, and holds what came of it against the
-//! `invariants`; `runner` does that for each seed, and tells of one that fails how to repeat it:
+//! How a run goes: [`runner::check`] makes a world for each seed and calls an operation, a test in `operations/`. That
+//! installs programs, makes a call of the client and holds the result against what the agent knows, with the
+//! `invariants`: the exit code is true, each byte comes once, a command runs once, what is told to stop stops, and
+//! nothing goes on afterwards. How often requests fail depends on the seed: never, so that the client has to survive it,
+//! or without limit, where an error is allowed that tells the truth.
+//!
+//! A seed that fails is printed with the least that makes it fail: faults, steps and stops are left out one by one. With
+//! it come the setup, the programs, all requests with their times, and the command that repeats it:
 //!
 //! ```text
 //! SIMULATION=exec:4711 cargo test -p sandpipe-client --test simulation
 //! ```
 //!
-//! `SIMULATION_SEEDS` says for how many seeds each call is made. `MUTATIONS.md` has the mistakes that are known to be found.
+//! `SIMULATION_SEEDS` says for how many seeds each operation is run. `operations/regressions.rs` has what was found once,
+//! and MUTATIONS.md mistakes that are known to be found.
 
-// Helpers of tests are not tests for clippy; they too fail by panicking.
+// Functions of tests are not tests for clippy; they too fail by panicking.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod agent;
@@ -25,5 +36,6 @@ mod invariants;
 mod network;
 mod operations;
 mod runner;
-mod trace;
+mod setup;
+mod target;
 mod world;

@@ -1,13 +1,13 @@
-//! Runs an operation for many seeds, and tells how to repeat one that fails.
+//! Runs an operation for many seeds, and shows how to repeat one that fails.
 
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::faults::Kind;
 use crate::invariants;
-use crate::world::{Setup, World};
+use crate::setup::{Part, Parts, Setup};
+use crate::world::World;
 
 /// How many seeds each operation is run for, unless `SIMULATION_SEEDS` says.
 const SEEDS: u64 = 7_500;
@@ -26,37 +26,32 @@ struct Report {
     verdict: Verdict,
     /// The same for the same run.
     fingerprint: (u64, u32, f64),
-    faults: Vec<(Kind, u32)>,
+    parts: BTreeSet<Part>,
     description: String,
 }
 
 /// Runs an operation for many seeds, or for the one that `SIMULATION=NAME:SEED` names.
 pub(crate) fn check(name: &str, operation: Operation) {
-    if let Ok(wanted) = env::var("SIMULATION") {
-        let (wanted_name, seed) = wanted.split_once(':').expect("SIMULATION=NAME:SEED");
-        if wanted_name == name {
-            let seed = seed.parse().expect("SIMULATION=NAME:SEED");
-            check_seed(name, operation, seed);
-        }
-        return;
-    }
-    let seeds =
-        env::var("SIMULATION_SEEDS").map_or(SEEDS, |seeds| seeds.parse().expect("a number"));
-    for seed in 0..seeds {
-        check_seed(name, operation, seed);
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    let Ok(wanted) = env::var("SIMULATION") else {
+        let seeds = env::var("SIMULATION_SEEDS").map_or(SEEDS, |seeds| number(&seeds));
+        return (0..seeds).for_each(|seed| check_seed(name, operation, seed));
+    };
+    let (wanted_name, seed) = wanted.split_once(':').expect("SIMULATION=NAME:SEED");
+    if wanted_name == name {
+        check_seed(name, operation, number(seed));
     }
 }
 
 fn check_seed(name: &str, operation: Operation, seed: u64) {
-    let spared = BTreeSet::new();
-    let report = run(operation, seed, &spared, false);
+    let report = run(operation, seed, &BTreeSet::new(), false);
     if report.verdict.is_ok() && seed.is_multiple_of(REPEATED) {
-        let again = run(operation, seed, &spared, false);
+        let again = run(operation, seed, &BTreeSet::new(), false);
         assert_eq!(report.fingerprint, again.fingerprint, "{name}:{seed} can't be repeated");
     }
     if report.verdict.is_err() {
-        let spared = spare_faults(operation, seed, report.faults);
-        let Report { verdict, description, .. } = run(operation, seed, &spared, true);
+        let left_out = shrink(operation, seed, report.parts);
+        let Report { verdict, description, .. } = run(operation, seed, &left_out, true);
         let problem = verdict.expect_err("it has failed before");
         panic!(
             "{problem}\n{description}\n\nSIMULATION={name}:{seed} cargo test -p sandpipe-client --test simulation"
@@ -64,37 +59,42 @@ fn check_seed(name: &str, operation: Operation, seed: u64) {
     }
 }
 
-/// The faults without which it fails as well.
-fn spare_faults(
-    operation: Operation,
-    seed: u64,
-    faults: Vec<(Kind, u32)>,
-) -> BTreeSet<(Kind, u32)> {
-    let mut spared = BTreeSet::new();
-    for fault in faults {
-        spared.insert(fault);
-        if run(operation, seed, &spared, false).verdict.is_ok() {
-            spared.remove(&fault);
+/// The parts without which a run fails as well. Without one of them another may not be needed any more.
+fn shrink(operation: Operation, seed: u64, mut parts: BTreeSet<Part>) -> BTreeSet<Part> {
+    let mut left_out = BTreeSet::new();
+    loop {
+        let before = left_out.len();
+        for part in parts {
+            left_out.insert(part);
+            if run(operation, seed, &left_out, false).verdict.is_ok() {
+                left_out.remove(&part);
+            }
         }
+        if left_out.len() == before {
+            return left_out;
+        }
+        parts = run(operation, seed, &left_out, false).parts;
     }
-    spared
 }
 
-fn run(operation: Operation, seed: u64, spared: &BTreeSet<(Kind, u32)>, has_trace: bool) -> Report {
+fn run(operation: Operation, seed: u64, left_out: &BTreeSet<Part>, has_trace: bool) -> Report {
     let mut random = fastrand::Rng::with_seed(seed);
-    let setup = Setup { spared: spared.clone(), ..Setup::of(seed, &mut random) };
-    let world = World::new(setup, has_trace);
+    let setup = Setup::of(seed, &mut random);
+    let world = World::new(setup, Parts::without(left_out.clone()), has_trace);
     let judged = catch_unwind(AssertUnwindSafe(|| {
         operation(&world, &mut random)?;
         invariants::nothing_is_left(&world)
     }));
     let verdict = judged.unwrap_or_else(|panic| Err(format!("a panic: {}", message(&*panic))));
-    let description =
-        if has_trace { format!("{:#?}\n{}", world.setup, world.trace) } else { String::new() };
+    let description = if has_trace {
+        format!("{:#?}\n{}\n{}", world.setup, world.agent.describe_programs(), world.trace)
+    } else {
+        String::new()
+    };
     Report {
         verdict,
         fingerprint: (world.executor.polls(), world.network.requests(), world.executor.now_ms()),
-        faults: world.faults.drawn(),
+        parts: world.parts.kept(),
         description,
     }
 }

@@ -1,123 +1,50 @@
 //! All there is in a run: the clock, the agent, the network and the client's host.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::fmt;
 use std::rc::Rc;
 
 use sandpipe_client::agent::Agent;
 use sandpipe_client::http::backoff::Backoff;
 use sandpipe_client::http::client::HttpClient;
 use sandpipe_client::http::retry_policy::RetryPolicy;
-use sandpipe_protocol::ExecStatus;
 
-use crate::agent::{FEATURES, SimAgent};
-use crate::executor::{Executor, Owner, Stuck};
-use crate::faults::{Budget, FaultPlan, Kind};
-use crate::host::{SimHost, Surroundings};
+use crate::agent::SimAgent;
+use crate::agent::program::Program;
+use crate::executor::{Executor, Owner};
+use crate::faults::FaultPlan;
+use crate::host::SimHost;
 use crate::network::{Network, URL};
-use crate::trace::Trace;
-
-/// What a run is made of.
-#[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    pub(crate) seed: u64,
-    pub(crate) features: BTreeSet<&'static str>,
-    /// The most events that the agent keeps of an exec.
-    pub(crate) max_events: usize,
-    /// What the agent says of an exec that runs.
-    pub(crate) running: ExecStatus,
-    pub(crate) budget: Budget,
-    /// How many requests in a hundred have a fault.
-    pub(crate) fault_percentage: u8,
-    /// How often the client tries what fails.
-    pub(crate) max_attempts: u32,
-    pub(crate) surroundings: Surroundings,
-    /// The requests that have no fault although the seed gives them one.
-    pub(crate) spared: BTreeSet<(Kind, u32)>,
-}
+use crate::setup::{Parts, Setup};
 
 /// All there is in a run.
 pub(crate) struct World {
-    pub(crate) setup: Setup,
+    pub(crate) setup: Rc<Setup>,
+    pub(crate) parts: Rc<Parts>,
     pub(crate) executor: Executor,
     pub(crate) agent: Rc<SimAgent>,
     pub(crate) network: Rc<Network>,
-    pub(crate) faults: Rc<FaultPlan>,
-    pub(crate) trace: Rc<Trace>,
     pub(crate) host: Rc<SimHost>,
-}
-
-impl Setup {
-    /// Nothing goes wrong, and the agent has all extensions.
-    pub(crate) fn calm(seed: u64) -> Self {
-        Self {
-            seed,
-            features: FEATURES.into(),
-            max_events: usize::MAX,
-            running: ExecStatus::Running,
-            budget: Budget::None,
-            fault_percentage: 0,
-            max_attempts: 3,
-            surroundings: Surroundings {
-                timer_factor: 1.0,
-                clock_ahead_ms: 0.0,
-                max_text_length: u32::MAX,
-            },
-            spared: BTreeSet::new(),
-        }
-    }
-
-    /// What a seed decides.
-    pub(crate) fn of(seed: u64, random: &mut fastrand::Rng) -> Self {
-        let mut features = BTreeSet::from(FEATURES);
-        match random.u8(..8) {
-            0 => features.clear(),
-            1 | 2 => {
-                features.remove("create-stream");
-            }
-            3 | 4 => {
-                features.remove(FEATURES[random.usize(..FEATURES.len())]);
-            }
-            _ => {}
-        }
-        let max_attempts = random.u32(2..5);
-        Self {
-            features,
-            max_events: if random.u8(..16) == 0 { random.usize(1..10) } else { usize::MAX },
-            running: match random.u8(..8) {
-                0 => ExecStatus::Other("ACTIVE".to_owned()),
-                _ => ExecStatus::Running,
-            },
-            budget: match random.u8(..8) {
-                0 | 1 => Budget::None,
-                2 => Budget::Hopeless,
-                _ => Budget::Survivable { max_attempts },
-            },
-            fault_percentage: random.u8(5..70),
-            max_attempts,
-            surroundings: Surroundings::of(random),
-            ..Self::calm(seed)
-        }
-    }
+    pub(crate) trace: Rc<Trace>,
 }
 
 impl World {
-    pub(crate) fn new(setup: Setup, has_trace: bool) -> Self {
-        let Setup { seed, budget, surroundings, .. } = setup;
-        let executor = Executor::new(seed);
-        let (features, running) = (setup.features.clone(), setup.running.clone());
-        let agent = SimAgent::new(executor.clone(), features, setup.max_events, running);
-        let spared = setup.spared.clone();
-        let faults = Rc::new(FaultPlan::new(seed, budget, setup.fault_percentage, spared));
-        let trace = Rc::new(Trace::new(executor.clone(), has_trace));
+    pub(crate) fn new(setup: Setup, parts: Parts, has_trace: bool) -> Self {
+        let executor = Executor::new(setup.seed);
+        let (setup, parts) = (Rc::new(setup), Rc::new(parts));
+        let lines = has_trace.then(RefCell::default);
+        let trace = Rc::new(Trace { executor: executor.clone(), lines });
+        let agent = SimAgent::new(executor.clone(), setup.clone());
+        let faults = FaultPlan::new(setup.clone(), parts.clone());
         let network = Rc::new(Network::new(
             executor.clone(),
             agent.clone(),
-            faults.clone(),
+            faults,
             trace.clone(),
-            fastrand::Rng::with_seed(!seed),
+            setup.clone(),
         ));
-        let host = SimHost::new(executor.clone(), network.clone(), surroundings, seed);
-        Self { setup, executor, agent, network, faults, trace, host: Rc::new(host) }
+        let host = Rc::new(SimHost::new(executor.clone(), network.clone(), setup.clone()));
+        Self { setup, parts, executor, agent, network, host, trace }
     }
 
     /// A client of the agent.
@@ -128,36 +55,63 @@ impl World {
         Agent::new(HttpClient::new(self.host.clone(), URL, socket_query, retry))
     }
 
-    /// Runs something to its end.
+    /// Runs a future to its end.
     pub(crate) fn run<T: 'static>(
         &self,
         future: impl Future<Output = T> + 'static,
     ) -> Result<T, String> {
-        self.executor.run(future).map_err(|stuck| match stuck {
-            Stuck::Deadlock => "it waits for nothing that will come".to_owned(),
-            Stuck::TooLong => "it does not end within a day".to_owned(),
-            Stuck::TooBusy => "it polls without end".to_owned(),
-        })
+        self.executor.run(future).map_err(str::to_owned)
+    }
+
+    /// What the seed gives; None if it is left out of the run.
+    pub(crate) fn maybe<T>(&self, given: Option<T>) -> Option<T> {
+        given.filter(|_| self.parts.keeps_next())
+    }
+
+    /// A program by chance.
+    pub(crate) fn program(&self, random: &mut fastrand::Rng) -> Program {
+        let mut program = Program::of(random);
+        program.steps.retain(|_| self.parts.keeps_next());
+        program
     }
 
     /// Has something done after so many milliseconds.
-    pub(crate) fn after(&self, ms: f64, act: impl FnOnce() + 'static) {
-        let pause = self.executor.sleep(ms);
+    pub(crate) fn after(&self, ms: f64, name: &'static str, act: impl FnOnce() + 'static) {
+        let (pause, trace) = (self.executor.sleep(ms), self.trace.clone());
         self.executor.spawn(Owner::Simulation, async move {
             pause.await;
+            trace.add(|| name.to_owned());
             act();
         });
     }
-
-    /// Whether all goes well in the end, if the client does what it can.
-    pub(crate) fn is_survivable(&self) -> bool {
-        self.setup.budget != Budget::Hopeless
-    }
 }
 
-/// What runs holds what it runs in.
 impl Drop for World {
     fn drop(&mut self) {
         self.executor.clear();
+    }
+}
+
+/// What happened in a run, in order, for whoever looks for the reason of a failure. It is kept only then: texts take
+/// longer than all else.
+pub(crate) struct Trace {
+    executor: Executor,
+    lines: Option<RefCell<Vec<String>>>,
+}
+
+impl Trace {
+    /// Adds an event.
+    pub(crate) fn add(&self, event: impl FnOnce() -> String) {
+        if let Some(lines) = &self.lines {
+            let now_ms = self.executor.now_ms();
+            lines.borrow_mut().push(format!("{now_ms:>12.3} ms  {}", event()));
+        }
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines = self.lines.as_ref().map(|lines| lines.borrow().join("\n"));
+        f.write_str(&lines.unwrap_or_default())
     }
 }

@@ -1,6 +1,6 @@
 //! An exec of a simulated agent.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
@@ -14,7 +14,7 @@ pub(crate) struct Exec {
     pub(crate) id: String,
     pub(crate) request: CreateExecRequest,
     state: RefCell<State>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: Waiting,
 }
 
 /// What has become of an exec.
@@ -47,10 +47,10 @@ pub(crate) struct State {
 }
 
 impl Exec {
-    pub(super) fn new(id: String, pid: u32, request: CreateExecRequest, max_events: usize) -> Self {
+    pub(super) fn new(number: u32, request: CreateExecRequest, max_events: usize) -> Self {
         let state = State {
             status: ExecStatus::Created,
-            pid,
+            pid: 1000 + number,
             exit_code: NO_EXIT_CODE,
             events: Vec::new(),
             dropped: 0,
@@ -65,34 +65,25 @@ impl Exec {
             scripts: Vec::new(),
             running: None,
         };
-        Self { id, request, state: RefCell::new(state), waiting: RefCell::default() }
+        let (id, state) = (format!("exec-{number:06}"), RefCell::new(state));
+        Self { id, request, state, waiting: Waiting::default() }
     }
 
-    /// Looks at its state.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.state.borrow())
+    /// Its state now.
+    pub(crate) fn state(&self) -> Ref<'_, State> {
+        self.state.borrow()
     }
 
-    /// Changes its state, and has all look that wait for a change.
+    /// Changes its state, and wakes all that wait for a change.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.state.borrow_mut());
-        self.waiting.take().into_iter().for_each(Waker::wake);
+        self.waiting.wake();
         changed
     }
 
     /// Waits until there is something.
-    pub(super) async fn wait_for<T>(&self, mut find: impl FnMut(&mut State) -> Option<T>) -> T {
-        poll_fn(|context| {
-            if let Some(found) = find(&mut self.state.borrow_mut()) {
-                return Poll::Ready(found);
-            }
-            let mut waiting = self.waiting.borrow_mut();
-            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-                waiting.push(context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await
+    pub(crate) async fn wait_for<T>(&self, mut find: impl FnMut(&mut State) -> Option<T>) -> T {
+        self.waiting.until(|| find(&mut self.state.borrow_mut())).await
     }
 
     /// Writes to standard input; None if that has ended.
@@ -118,7 +109,7 @@ impl Exec {
 
     pub(crate) fn item(&self) -> ExecItem {
         let CreateExecRequest { command, args, pty, user, .. } = self.request.clone();
-        let state = self.state.borrow();
+        let state = self.state();
         ExecItem {
             id: self.id.clone(),
             command,
@@ -135,9 +126,16 @@ impl Exec {
         }
     }
 
+    /// When a signal, without its `SIG`, was sent to its group, in milliseconds.
+    pub(crate) fn times_of(&self, signal: &str) -> Vec<f64> {
+        let state = self.state();
+        let sent = state.signalled.iter().filter(|(_, name)| name == signal);
+        sent.map(|(ms, _)| *ms).collect()
+    }
+
     /// All that its processes wrote.
     pub(crate) fn output(&self) -> String {
-        self.look(|state| state.events.iter().map(|event| event.output.as_str()).collect())
+        self.state().events.iter().map(|event| event.output.as_str()).collect()
     }
 }
 
@@ -184,5 +182,30 @@ impl State {
     pub(super) fn events_after(&self, last: u64) -> &[ExecStdout] {
         let from = usize::try_from(last).unwrap_or(usize::MAX).max(self.dropped);
         self.events.get(from..).unwrap_or_default()
+    }
+}
+
+/// Tasks that wait for a change.
+#[derive(Default)]
+pub(super) struct Waiting(RefCell<Vec<Waker>>);
+
+impl Waiting {
+    pub(super) fn wake(&self) {
+        self.0.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits until there is something, which is looked for after each change.
+    pub(super) async fn until<T>(&self, mut find: impl FnMut() -> Option<T>) -> T {
+        poll_fn(|context| {
+            if let Some(found) = find() {
+                return Poll::Ready(found);
+            }
+            let mut waiting = self.0.borrow_mut();
+            if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                waiting.push(context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await
     }
 }

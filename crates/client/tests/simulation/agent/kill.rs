@@ -3,11 +3,11 @@
 
 use std::rc::Rc;
 
-use sandpipe_protocol::{CreateExecRequest, OutputType};
+use sandpipe_protocol::CreateExecRequest;
 
 use super::SimAgent;
 use super::exec::Exec;
-use super::program::{Program, Step};
+use super::program::Program;
 
 /// What the signals to all others than the shell of a session are in its queue: SIGKILL for them, SIGINT for itself.
 pub(super) const KILL_OTHERS: &str = "KILL OTHERS";
@@ -31,12 +31,10 @@ pub(super) fn program(agent: &Rc<SimAgent>, request: &CreateExecRequest) -> Opti
     if exec_with(agent, pid).is_some_and(|exec| agent.signal(&exec, signal)) {
         return Some(Program::exit(0));
     }
-    let words = "sh: 1: kill: No such process\n".to_owned();
-    let steps = vec![Step::Write(OutputType::Stderr, words)];
-    Some(Program { steps, ..Program::exit(1) })
+    Some(Program::write("sh: 1: kill: No such process\n", 1))
 }
 
 fn exec_with(agent: &SimAgent, pid: &str) -> Option<Rc<Exec>> {
     let pid: u32 = pid.parse().ok()?;
-    agent.execs.borrow().values().find(|exec| exec.look(|state| state.pid == pid)).cloned()
+    agent.execs.borrow().values().find(|exec| exec.state().pid == pid).cloned()
 }

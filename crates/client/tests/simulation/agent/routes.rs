@@ -29,8 +29,8 @@ impl SimAgent {
             Kind::List => return json(200, &ExecListResponse { execs: self.items() }),
             Kind::Create => return self.create_once(request),
             Kind::StreamList => {
-                let wants_changes = query == "changes=true" && self.offers("list-changes");
-                return event_stream(200, streams::list(self.clone(), wants_changes));
+                let wants_changes = query == "changes=true" && self.setup.offers("list-changes");
+                return event_stream(200, self.stream_list(wants_changes));
             }
             _ => {}
         }
@@ -43,25 +43,21 @@ impl SimAgent {
                 self.delete(&exec).await;
                 json(200, &ExecDeleteResponse { message: "deleted".to_owned() })
             }
-            Kind::Start if exec.look(|state| state.status != ExecStatus::Created) => {
+            Kind::Start if exec.state().status != ExecStatus::Created => {
                 error(409, "it has been started")
             }
             Kind::Start => {
                 self.start(&exec);
-                self.tell();
+                self.readers.wake();
                 json(200, &exec.item())
             }
             Kind::Output => self.output(&exec, query),
             Kind::Stdin => self.stdin(&exec, request).await,
-            Kind::Signal if self.offers("signal") => self.signal_group(&exec, request),
+            Kind::Signal if self.setup.offers("signal") => self.signal_group(&exec, request),
             Kind::Signal => error(404, "there is no such path"),
             Kind::StreamOutput => {
-                let last = exec.look(|state| state.start_after(last_sequence(query)));
-                let tells_gaps = self.offers("gap");
-                event_stream(
-                    200,
-                    streams::output(self.executor.clone(), exec, last, tells_gaps, None),
-                )
+                let last = exec.state().start_after(last_sequence(query));
+                event_stream(200, self.stream_output(exec, last, None))
             }
             _ => json(200, &exec.item()),
         }
@@ -73,7 +69,7 @@ impl SimAgent {
             &Health {
                 agent: "sandpipe-agent".to_owned(),
                 version: "0.0.0".to_owned(),
-                features: self.features.iter().copied().map(str::to_owned).collect(),
+                features: self.setup.features.iter().copied().map(str::to_owned).collect(),
             },
         )
     }
@@ -81,7 +77,7 @@ impl SimAgent {
     /// Creates an exec, unless one was created with the same key.
     fn create_once(self: &Rc<Self>, request: &HttpRequest) -> Response {
         let body = request.body.clone().unwrap_or_default();
-        let key = request.idempotency_key.clone().filter(|_| self.offers("idempotency-key"));
+        let key = request.idempotency_key.clone().filter(|_| self.setup.offers("idempotency-key"));
         let before = key.as_ref().and_then(|key| self.keys.borrow().get(key).cloned());
         let (status, exec) = match before {
             Some((other, _)) if other != body => {
@@ -98,22 +94,20 @@ impl SimAgent {
             }
         };
         let item = exec.item();
-        if !self.offers("create-stream") || !request.accept.contains("text/event-stream") {
+        if !self.setup.offers("create-stream") || !request.accept.contains("text/event-stream") {
             return json(status, &item);
         }
         let first = Some(streams::event("exec", &item));
-        let tells_gaps = self.offers("gap");
-        event_stream(status, streams::output(self.executor.clone(), exec, 0, tells_gaps, first))
+        event_stream(status, self.stream_output(exec, 0, first))
     }
 
     fn output(&self, exec: &Exec, query: &str) -> Response {
-        exec.look(|state| {
-            let last = state.start_after(last_sequence(query));
-            match state.gap_after(last).filter(|_| self.offers("gap")) {
-                Some(gap) => json(410, &Lost { code: 410, message: "lost", gap }),
-                None => json(200, &state.events_after(last)),
-            }
-        })
+        let state = exec.state();
+        let last = state.start_after(last_sequence(query));
+        match state.gap_after(last).filter(|_| self.setup.offers("gap")) {
+            Some(gap) => json(410, &Lost { code: 410, message: "lost", gap }),
+            None => json(200, &state.events_after(last)),
+        }
     }
 
     /// Answers when the process has taken the input.
@@ -124,7 +118,7 @@ impl SimAgent {
                 Some(written) => exec.wait_until_read(written).await,
                 None => return error(400, "its standard input has ended"),
             },
-            StdinType::Eof if !self.offers("stdin-eof") => return error(400, "no such type"),
+            StdinType::Eof if !self.setup.offers("stdin-eof") => return error(400, "no such type"),
             StdinType::Eof => exec.change(|state| state.input_ended = true),
             StdinType::Resize => {}
         }

@@ -43,7 +43,7 @@ enum Interrupt {
 
 /// Runs a shell to its end.
 pub(super) async fn run(agent: &SimAgent, exec: &Exec) {
-    let random = fastrand::Rng::with_seed(exec.look(|state| state.pid.into()));
+    let random = fastrand::Rng::with_seed(exec.state().pid.into());
     let mut shell = Shell { agent, exec, unread: String::new(), status: 0, random };
     let exit_code = loop {
         match shell.take_line().await {

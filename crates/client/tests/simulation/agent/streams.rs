@@ -1,6 +1,5 @@
 //! The event streams of a simulated agent.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
@@ -13,7 +12,6 @@ use serde::Serialize;
 
 use super::SimAgent;
 use super::exec::{Exec, State};
-use crate::executor::Executor;
 use crate::network::Bytes;
 
 /// How often a stream that has nothing to say gives a sign of life, in milliseconds.
@@ -35,27 +33,47 @@ fn comment(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The events after `last`, behind the bytes that come `first`.
-pub(super) fn output(
-    executor: Executor,
-    exec: Rc<Exec>,
-    last: u64,
-    tells_gaps: bool,
-    first: Option<Vec<u8>>,
-) -> Bytes {
-    let first = first.unwrap_or_else(|| comment("sandpipe"));
-    let rest = stream::unfold(Some(last), move |last| {
-        let (executor, exec) = (executor.clone(), exec.clone());
-        async move {
-            let last = last?;
-            let next = pin!(exec.wait_for(|state| next_output(state, last, tells_gaps)));
-            match select(next, executor.sleep(PING_INTERVAL_MS)).await {
-                Either::Left((next, _)) => next,
-                Either::Right(_) => Some((comment("ping"), Some(last))),
+impl SimAgent {
+    /// The events of an output after `last`, behind the bytes that come `first`.
+    pub(super) fn stream_output(&self, exec: Rc<Exec>, last: u64, first: Option<Vec<u8>>) -> Bytes {
+        let (executor, tells_gaps) = (self.executor.clone(), self.setup.offers("gap"));
+        let first = first.unwrap_or_else(|| comment("sandpipe"));
+        let rest = stream::unfold(Some(last), move |last| {
+            let (executor, exec) = (executor.clone(), exec.clone());
+            async move {
+                let last = last?;
+                let next = pin!(exec.wait_for(|state| next_output(state, last, tells_gaps)));
+                match select(next, executor.sleep(PING_INTERVAL_MS)).await {
+                    Either::Left((next, _)) => next,
+                    Either::Right(_) => Some((comment("ping"), Some(last))),
+                }
             }
-        }
-    });
-    stream::once(ready(first)).chain(rest).boxed_local()
+        });
+        stream::once(ready(first)).chain(rest).boxed_local()
+    }
+
+    /// The list of all execs, now and whenever it changes.
+    pub(super) fn stream_list(self: &Rc<Self>, wants_changes: bool) -> Bytes {
+        let agent = self.clone();
+        let rest = stream::unfold(None, move |mut known| {
+            let agent = agent.clone();
+            async move {
+                let bytes = {
+                    let find = || next_list(&agent, &mut known, wants_changes);
+                    let next = pin!(agent.readers.until(find));
+                    match select(next, agent.executor.sleep(PING_INTERVAL_MS)).await {
+                        Either::Left((bytes, _)) => {
+                            agent.executor.sleep(LIST_INTERVAL_MS).await;
+                            bytes
+                        }
+                        Either::Right(_) => comment("ping"),
+                    }
+                };
+                Some((bytes, known))
+            }
+        });
+        stream::once(ready(comment("sandpipe"))).chain(rest).boxed_local()
+    }
 }
 
 /// What a stream gives, and the number of its last event: None once that has the exit code.
@@ -79,28 +97,7 @@ fn next_output(state: &State, last: u64, tells_gaps: bool) -> Option<Option<Give
     Some(Some((bytes, newest.exit_code.is_none().then_some(newest.sequence))))
 }
 
-/// The list of all execs, now and whenever it changes.
-pub(super) fn list(agent: Rc<SimAgent>, wants_changes: bool) -> Bytes {
-    let known = Rc::<RefCell<Option<BTreeMap<String, ExecItem>>>>::default();
-    let rest = stream::unfold((), move |()| {
-        let (agent, known) = (agent.clone(), known.clone());
-        async move {
-            let next =
-                pin!(agent.wait_for(|| next_list(&agent, &mut known.borrow_mut(), wants_changes)));
-            let ping = agent.executor.sleep(PING_INTERVAL_MS);
-            let bytes = match select(next, ping).await {
-                Either::Left((bytes, _)) => {
-                    agent.executor.sleep(LIST_INTERVAL_MS).await;
-                    bytes
-                }
-                Either::Right(_) => comment("ping"),
-            };
-            Some((bytes, ()))
-        }
-    });
-    stream::once(ready(comment("sandpipe"))).chain(rest).boxed_local()
-}
-
+/// What the list says to a reader who knows it as it was `known`; None where nothing is new.
 fn next_list(
     agent: &SimAgent,
     known: &mut Option<BTreeMap<String, ExecItem>>,

@@ -21,7 +21,7 @@ pub(crate) async fn attend(
     frames: UnboundedSender<AgentFrame>,
     mut messages: UnboundedReceiver<ClientMessage>,
 ) {
-    let mut last = exec.look(|state| state.start_after(last));
+    let mut last = exec.state().start_after(last);
     loop {
         let next = {
             let output = pin!(exec.wait_for(|state| next_output(state, last)));

@@ -16,7 +16,8 @@ use crate::agent::SimAgent;
 use crate::agent::response::{Response, whole};
 use crate::executor::{Executor, Owner, Sleep};
 use crate::faults::{Fault, FaultPlan, Kind, RetryAfter, is_repeatable};
-use crate::trace::Trace;
+use crate::setup::Setup;
+use crate::world::Trace;
 use body::{SimBody, first_events};
 use socket::SimSocket;
 
@@ -27,11 +28,10 @@ pub(crate) const URL: &str = "http://agent";
 pub(crate) struct Network {
     executor: Executor,
     agent: Rc<SimAgent>,
-    faults: Rc<FaultPlan>,
+    pub(crate) faults: FaultPlan,
     trace: Rc<Trace>,
     random: RefCell<fastrand::Rng>,
-    /// The most bytes that come at once.
-    max_chunk: usize,
+    setup: Rc<Setup>,
     requests: Cell<u32>,
     /// How many answers are not over.
     connections: Rc<Cell<u32>>,
@@ -41,14 +41,13 @@ impl Network {
     pub(crate) fn new(
         executor: Executor,
         agent: Rc<SimAgent>,
-        faults: Rc<FaultPlan>,
+        faults: FaultPlan,
         trace: Rc<Trace>,
-        mut random: fastrand::Rng,
+        setup: Rc<Setup>,
     ) -> Self {
-        let max_chunk = if random.bool() { 1 << random.u32(..8) } else { 64 * 1024 };
-        let random = RefCell::new(random);
+        let random = RefCell::new(fastrand::Rng::with_seed(!setup.seed));
         let (requests, connections) = Default::default();
-        Self { executor, agent, faults, trace, random, max_chunk, requests, connections }
+        Self { executor, agent, faults, trace, random, setup, requests, connections }
     }
 
     /// How many requests there have been.
@@ -77,7 +76,7 @@ impl Network {
     /// Opens a WebSocket.
     pub(crate) async fn open_socket(self: Rc<Self>, url: String) -> Option<Box<dyn Socket>> {
         self.requests.set(self.requests.get() + 1);
-        let fault = self.faults.next(Kind::Socket, String::new(), true);
+        let fault = self.faults.next(Kind::Socket, "", true);
         self.trace.add(|| format!("#{} WebSocket {url} {fault:?}", self.requests()));
         self.pause().await;
         match fault {
@@ -98,7 +97,7 @@ impl Network {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let kind = Kind::of(request.method, path).expect("a path of the agent's");
         let content = [path, request.body.as_deref().unwrap_or_default()].concat();
-        let fault = self.faults.next(kind, content, is_repeatable(kind, &request));
+        let fault = self.faults.next(kind, &content, is_repeatable(kind, &request));
         self.trace.add(|| {
             let body = request.body.as_deref().unwrap_or_default();
             format!("#{number} {} {address} {body} {fault:?}", request.method.as_str())
@@ -126,7 +125,7 @@ impl Network {
                 return Ok(self.refuse(&request, status, retry_after));
             }
             // Who drops events tells of a gap where a stream begins.
-            Some(Fault::Repeat(events)) if self.agent.keeps_all_events() => {
+            Some(Fault::Repeat(events)) if self.setup.keeps_all_events() => {
                 query = earlier(&query, events);
             }
             Some(Fault::Late(ms)) => late_ms = ms,
@@ -184,7 +183,7 @@ impl Network {
             body,
             &request.cancel,
             fault,
-            self.max_chunk,
+            self.setup.max_chunk,
             self.connections.clone(),
         );
         HttpResponse {

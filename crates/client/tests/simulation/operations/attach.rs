@@ -12,7 +12,7 @@ use sandpipe_protocol::{ExecStdout, TerminalSize};
 use super::{COMMAND, command};
 use crate::agent::SimAgent;
 use crate::agent::exec::Exec;
-use crate::agent::program::{END_MARK, Program, Step};
+use crate::agent::program::{END_MARK, Step};
 use crate::executor::Executor;
 use crate::invariants::ensure;
 use crate::runner::check;
@@ -30,7 +30,7 @@ struct Seen {
 #[test]
 fn gives_each_event_once_and_what_is_typed_once() {
     check("attach", |world, random| {
-        let mut program = Program::of(random);
+        let mut program = world.program(random);
         program.steps.insert(random.usize(..=program.steps.len()), Step::CopyToMark);
         world.agent.install(COMMAND, program);
         let exec = world.agent.create(command());
@@ -47,29 +47,25 @@ fn gives_each_event_once_and_what_is_typed_once() {
         let seen = match seen {
             Ok(seen) => seen,
             Err(error) => {
-                ensure!(!world.is_survivable(), "not borne: {error}");
+                ensure!(!world.setup.is_survivable(), "not survived: {error}");
                 return Ok(());
             }
         };
-        let (written, truth, output) = (
-            exec.look(|state| state.events.clone()),
-            exec.look(|state| state.exit_code),
-            exec.output(),
-        );
-        let is_lost = exec.look(|state| state.dropped > 0);
+        let (output, state) = (exec.output(), exec.state());
+        let (written, truth) = (&state.events, state.exit_code);
         ensure!(written.starts_with(&seen.events), "{:?} of {written:?}", seen.events);
         match &seen.end {
             Ok(()) => {
                 ensure!(seen.events.len() == written.len(), "the end after {:?}", seen.events);
             }
             Err(error) => {
-                let is_gap = is_lost && matches!(**error, Error::OutputLost { .. });
-                ensure!(is_gap || !world.is_survivable(), "not borne: {error}");
+                let is_gap = state.dropped > 0 && matches!(**error, Error::OutputLost { .. });
+                ensure!(is_gap || !world.setup.is_survivable(), "not survived: {error}");
             }
         }
         match &seen.exited {
             Ok(code) => ensure!(*code == truth, "the exit code {code} where it is {truth}"),
-            Err(error) => ensure!(!world.is_survivable(), "not borne: {error}"),
+            Err(error) => ensure!(!world.setup.is_survivable(), "not survived: {error}"),
         }
         let mut last = 0;
         for (text, outcome) in &seen.typed {
@@ -78,7 +74,7 @@ fn gives_each_event_once_and_what_is_typed_once() {
             let was_read = places.first().is_some_and(|place| *place >= last);
             last = places.first().copied().unwrap_or(last);
             // What a process that was killed has not read is not there.
-            let is_killed = exec.look(|state| !state.signalled.is_empty());
+            let is_killed = !state.signalled.is_empty();
             ensure!(outcome.is_err() || was_read || is_killed, "{text:?} did not come in its turn");
         }
         Ok(())

@@ -1,16 +1,14 @@
-//! A sandbox that is closed, and a stream of it, while a command is run.
+//! A sandbox, a call or a stream that is closed or given up while a command is run.
 
 use std::pin::pin;
 
-use futures_util::future::select;
+use futures_util::future::{Either, select};
 use sandpipe_client::error::Error;
-use sandpipe_client::execs::exec::ExecArguments;
 use sandpipe_client::execs::exec::exec;
 use sandpipe_client::execs::list_stream::ListStream;
 use sandpipe_client::execs::wait_options::WaitOptions;
 
-use super::{COMMAND, command, told};
-use crate::agent::program::Program;
+use super::{COMMAND, arguments, outcome};
 use crate::invariants::{ensure, outcome_is_true, runs_once};
 use crate::runner::{Verdict, check};
 use crate::world::World;
@@ -18,24 +16,21 @@ use crate::world::World;
 #[test]
 fn closing_ends_what_is_under_way() {
     check("closed", |world, random| {
-        world.agent.install(COMMAND, Program::of(random));
+        world.agent.install(COMMAND, world.program(random));
         let client = world.client();
         let scope = client.http.scope.clone();
-        let close_ms = random.f64() * if random.bool() { 30.0 } else { 20_000.0 };
-        world.after(close_ms, move || scope.close());
-        let executor = world.executor.clone();
-        let (told, now_ms) = world.run(async move {
-            let told = exec(&client, arguments()).await;
-            (told.err(), executor.now_ms())
-        })?;
+        let close_ms = some_time(random);
+        world.after(close_ms, "close", move || scope.close());
+        let result = world.run(exec(&client, arguments(WaitOptions::default())))?;
+        let now_ms = world.executor.now_ms();
         runs_once(&world.agent.execs_of(COMMAND))?;
-        if let Some(error) = told {
+        if let Err(error) = result {
             let is_of_closing = match *error {
                 Error::Closed | Error::OutputLost { .. } => true,
                 Error::CreateUnknown { .. } => now_ms >= close_ms,
                 _ => false,
             };
-            ensure!(is_of_closing || !world.is_survivable() || now_ms < close_ms, "{error}");
+            ensure!(is_of_closing || !world.setup.is_survivable() || now_ms < close_ms, "{error}");
         }
         ensure!(now_ms <= close_ms + 5.0, "it goes on up to {now_ms}, closed at {close_ms}");
         is_quiet(world)
@@ -45,13 +40,10 @@ fn closing_ends_what_is_under_way() {
 #[test]
 fn a_call_that_is_given_up_leaves_nothing_behind() {
     check("given_up", |world, random| {
-        world.agent.install(COMMAND, Program::of(random));
-        let client = world.client();
-        let given_up =
-            world.executor.sleep(random.f64() * if random.bool() { 30.0 } else { 20_000.0 });
-        world.run(async move {
-            drop(select(exec(&client, arguments()), given_up).await);
-        })?;
+        world.agent.install(COMMAND, world.program(random));
+        let call = exec(&world.client(), arguments(WaitOptions::default()));
+        let given_up = world.executor.sleep(some_time(random));
+        world.run(async move { drop(select(call, given_up).await) })?;
         runs_once(&world.agent.execs_of(COMMAND))?;
         is_quiet(world)
     });
@@ -60,32 +52,30 @@ fn a_call_that_is_given_up_leaves_nothing_behind() {
 #[test]
 fn closing_a_stream_ends_no_other_call() {
     check("stream_closed", |world, random| {
-        world.agent.install(COMMAND, Program::of(random));
+        world.agent.install(COMMAND, world.program(random));
         let client = world.client();
         let mut list = ListStream::new(client.child());
         let scope = list.scope().clone();
-        world.after(random.f64() * 20.0, move || scope.close());
-        let told = world.run(async move {
+        world.after(random.f64() * 20.0, "close the stream", move || scope.close());
+        let result = world.run(async move {
             let reading = pin!(async { while list.next_events().await.is_ok() {} });
-            let running = exec(&client, arguments());
             // The stream may be the first to ask what the agent offers.
-            match select(reading, running).await {
-                futures_util::future::Either::Left(((), running)) => running.await,
-                futures_util::future::Either::Right((ran, _)) => ran,
+            match select(reading, exec(&client, arguments(WaitOptions::default()))).await {
+                Either::Left(((), running)) => running.await,
+                Either::Right((result, _)) => result,
             }
         })?;
-        let told = self::told(told.map(|(_, result)| result));
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
-        outcome_is_true(world, &execs, &told, true, false)
+        outcome_is_true(world, &execs, &outcome(result.map(|(_, result)| result)), true, false)
     });
 }
 
-fn arguments() -> ExecArguments {
-    ExecArguments { request: command(), input: None, options: WaitOptions::default() }
+fn some_time(random: &mut fastrand::Rng) -> f64 {
+    random.f64() * if random.bool() { 30.0 } else { 20_000.0 }
 }
 
-/// No connection is left, however much goes wrong: the agent's last words take 1 s at most.
+/// No connection is left, however much goes wrong: the client's last requests take 1 s at most.
 fn is_quiet(world: &World) -> Verdict {
     world.run(world.executor.sleep(2_000.0))?;
     let connections = world.network.connections();

@@ -1,6 +1,6 @@
 //! `create`, `start` and `delete`: a command that waits for its start, and is forgotten.
 
-use sandpipe_client::error::Error;
+use sandpipe_client::error::{Error, Result};
 use sandpipe_client::execs::create::create;
 use sandpipe_client::execs::delete::delete;
 use sandpipe_client::execs::id::ExecId;
@@ -8,45 +8,39 @@ use sandpipe_client::execs::start::start;
 use sandpipe_protocol::{CreateExecRequest, ExecStatus};
 
 use super::{COMMAND, command};
-use crate::agent::program::Program;
 use crate::invariants::{ensure, runs_once};
 use crate::runner::check;
 
 #[test]
-fn creates_once_starts_and_deletes() {
+fn a_command_is_created_once_started_and_deleted() {
     check("create_start_delete", |world, random| {
-        world.agent.install(COMMAND, Program::of(random));
-        let client = world.client();
-        let agent = world.agent.clone();
-        let (done, failed) = world.run(async move {
+        world.agent.install(COMMAND, world.program(random));
+        let (client, agent) = (world.client(), world.agent.clone());
+        let (is_created, result) = world.run(async move {
             let request = CreateExecRequest { autostart: Some(false), ..command() };
             let exec = match create(&client, request).await {
                 Ok(exec) => exec,
-                Err(error) => return ("create", Some(error)),
+                Err(error) => return (false, Err(error)),
             };
             let id = ExecId::of(exec).expect("an id");
-            if let Err(error) = start(&client, id.clone()).await {
-                return ("start", Some(error));
-            }
-            let is_started =
-                agent.execs_of(COMMAND)[0].look(|state| state.status != ExecStatus::Created);
-            assert!(is_started, "it was not started");
-            if let Err(error) = delete(&client, &id.clone()).await {
-                return ("delete", Some(error));
-            }
-            assert!(agent.exec(id.as_str()).is_none(), "it is still there");
-            ("all", None)
+            let rest = async {
+                start(&client, id.clone()).await?;
+                let exec = agent.exec(id.as_str()).expect("it exists");
+                assert_ne!(exec.state().status, ExecStatus::Created, "it was not started");
+                delete(&client, &id).await?;
+                assert!(agent.exec(id.as_str()).is_none(), "it is still there");
+                Result::Ok(())
+            };
+            (true, rest.await)
         })?;
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
-        let Some(error) = failed else {
-            ensure!(execs.len() == 1, "created, and it does not exist");
-            return Ok(());
-        };
-        if done == "create" && !matches!(*error, Error::CreateUnknown { .. }) {
-            ensure!(execs.is_empty(), "created, and the error says that it was not: {error}");
+        ensure!(!is_created || execs.len() == 1, "created, and it does not exist");
+        if let Err(error) = result {
+            let is_unknown = is_created || matches!(*error, Error::CreateUnknown { .. });
+            ensure!(is_unknown || execs.is_empty(), "it exists, and the error denies it: {error}");
+            ensure!(!world.setup.is_survivable(), "not survived: {error}");
         }
-        ensure!(!world.is_survivable(), "{done} was not borne: {error}");
         Ok(())
     });
 }

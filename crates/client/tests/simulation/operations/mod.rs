@@ -1,24 +1,31 @@
-//! The calls of the client. Each is a test of its own, so that they share the processors.
+//! The client's calls. Each is a test of its own, so that they share the processors.
 
 mod attach;
+mod background;
 mod close;
 mod create;
 mod exec;
-mod get_output;
-mod kill;
+mod output;
+mod regressions;
 mod session;
 mod stop;
 mod stream_list;
-mod stream_output;
-mod terminate;
-mod wait;
 
+use std::rc::Rc;
+
+use sandpipe_client::agent::Agent;
 use sandpipe_client::error::Result;
+use sandpipe_client::execs::exec::{ExecArguments, exec};
+use sandpipe_client::execs::id::ExecId;
+use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_client::output::transcript::ExecResult;
 use sandpipe_protocol::CreateExecRequest;
 
+use crate::agent::exec::Exec;
+use crate::agent::program::Program;
 use crate::host::text_of;
-use crate::invariants::Told;
+use crate::invariants::Outcome;
+use crate::world::World;
 
 /// The command that is run.
 const COMMAND: &str = "command";
@@ -28,8 +35,37 @@ fn command() -> CreateExecRequest {
     CreateExecRequest { command: COMMAND.to_owned(), ..CreateExecRequest::default() }
 }
 
-/// What the caller of something that follows a command to its end was told.
-fn told(result: Result<ExecResult>) -> Told {
+/// The arguments of an exec of the command.
+fn arguments(options: WaitOptions) -> ExecArguments {
+    ExecArguments { request: command(), input: None, options }
+}
+
+/// Runs the command to its end, and has the result.
+fn run_command(world: &World, arguments: ExecArguments) -> std::result::Result<Outcome, String> {
+    let result = world.run(exec(&world.client(), arguments))?;
+    Ok(outcome(result.map(|(_, result)| result)))
+}
+
+/// The result of a call that follows a command to its end.
+fn outcome(result: Result<ExecResult>) -> Outcome {
     let ExecResult { exit_code, output } = result?;
     Ok((exit_code.expect("it has ended"), text_of(&output)))
+}
+
+/// Makes a call for a command that was started some time before.
+fn call_later<T: 'static, F: Future<Output = T> + 'static>(
+    world: &World,
+    program: Program,
+    random: &mut fastrand::Rng,
+    call: impl FnOnce(Agent, ExecId) -> F + 'static,
+) -> std::result::Result<(Rc<Exec>, T), String> {
+    world.agent.install(COMMAND, program);
+    let exec = world.agent.create(command());
+    let id = ExecId::of(exec.item()).expect("an id");
+    let (client, pause) = (world.client(), world.executor.sleep(random.f64() * 500.0));
+    let result = world.run(async move {
+        pause.await;
+        call(client, id).await
+    })?;
+    Ok((exec, result))
 }

@@ -8,13 +8,12 @@ use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_client::sessions::create::SessionOptions;
 use sandpipe_client::sessions::session::Sessions;
 
+use super::outcome;
 use super::stop::Plan;
-use super::told;
 use crate::agent::exec::Exec;
 use crate::agent::program::{OnTerm, Program, Step};
 use crate::agent::shell::SHELL;
-use crate::faults::Budget;
-use crate::invariants::{Told, ensure};
+use crate::invariants::{Outcome, ensure};
 use crate::runner::{Verdict, check};
 use crate::world::World;
 
@@ -31,7 +30,7 @@ fn runs_each_script_once_in_order_and_gives_what_is_its_own() {
         let seen = world.run(async move {
             let session = sessions.create(options()).await?;
             let runs = texts.into_iter().map(|text| session.run(text, WaitOptions::default()));
-            let seen: Vec<Told> = join_all(runs).await.into_iter().map(told).collect();
+            let seen: Vec<Outcome> = join_all(runs).await.into_iter().map(outcome).collect();
             Ok::<_, Box<Error>>((seen, session.close().await))
         })?;
         let (seen, closed) = match seen {
@@ -40,16 +39,16 @@ fn runs_each_script_once_in_order_and_gives_what_is_its_own() {
         };
         let shell = shell(world)?;
         run_in_order(&shell, &scripts)?;
-        for (script, told) in scripts.iter().zip(&seen) {
-            is_true(&shell, script, told)?;
-            if let Err(error) = told {
-                let is_borne = may_lose_output(world, &shell);
-                ensure!(is_borne || !world.is_survivable(), "{} was not borne: {error}", script.0);
+        for (script, outcome) in scripts.iter().zip(&seen) {
+            is_true(&shell, script, outcome)?;
+            if let Err(error) = outcome {
+                let is_excused = may_lose_output(world, &shell) || !world.setup.is_survivable();
+                ensure!(is_excused, "{} was not survived: {error}", script.0);
             }
         }
         match closed {
-            Ok(()) => ensure!(shell.look(|state| state.is_deleted), "closed, and it is there"),
-            Err(error) => ensure!(!world.is_survivable(), "not closed: {error}"),
+            Ok(()) => ensure!(shell.state().is_deleted, "closed, and it is there"),
+            Err(error) => ensure!(!world.setup.is_survivable(), "not closed: {error}"),
         }
         Ok(())
     });
@@ -65,7 +64,7 @@ fn what_is_interrupted_ends_and_the_next_script_is_spared() {
         }
         let scripts = [(name, program), script(world, 1, random)];
         let [first, second] = [0, 1].map(|number: usize| scripts[number].0.clone());
-        let mut plan = Plan::of(random);
+        let mut plan = Plan::of(world, random);
         plan.max_output_bytes = None;
         let stops = plan.options(world);
         let (sessions, agent) = (Sessions::new(world.client()), world.agent.clone());
@@ -74,9 +73,10 @@ fn what_is_interrupted_ends_and_the_next_script_is_spared() {
             let interrupted = session.run(first, stops);
             let next = session.run(second, WaitOptions::default());
             let interrupted = async {
-                let told = told(interrupted.await);
+                let outcome = outcome(interrupted.await);
                 let shells = agent.execs_of(SHELL);
-                (told, shells[0].look(|state| state.running.clone()))
+                let running = shells[0].state().running.clone();
+                (outcome, running)
             };
             let seen = join(interrupted, next).await;
             // What became of it shows below.
@@ -87,10 +87,10 @@ fn what_is_interrupted_ends_and_the_next_script_is_spared() {
             Ok(seen) => seen,
             Err(error) => return is_not_ready(world, &error),
         };
-        let next = told(next);
+        let next = outcome(next);
         let shell = shell(world)?;
         run_in_order(&shell, &scripts)?;
-        let is_calm = world.setup.budget == Budget::None && !may_lose_output(world, &shell);
+        let is_calm = world.setup.is_calm() && !may_lose_output(world, &shell);
         is_true(&shell, &scripts[0], &interrupted)?;
         if let Err(error) = &interrupted
             && let Error::Stopped(stopped) = &**error
@@ -119,16 +119,16 @@ fn options() -> SessionOptions {
 }
 
 fn script(world: &World, number: usize, random: &mut fastrand::Rng) -> Script {
-    let (name, program) = (format!("script {number}"), Program::of(random));
+    let (name, program) = (format!("script {number}"), world.program(random));
     world.agent.install(&name, program.clone());
     (name, program)
 }
 
 /// The shell takes 30 s at most to be ready, which faults that are borne otherwise may take as well.
 fn is_not_ready(world: &World, error: &Error) -> Verdict {
-    let is_late = matches!(error, Error::Session { .. }) && world.setup.budget != Budget::None;
-    let is_lost = matches!(error, Error::OutputLost { .. }) && !world.agent.keeps_all_events();
-    ensure!(is_late || is_lost || !world.is_survivable(), "no session: {error}");
+    let is_late = matches!(error, Error::Session { .. }) && !world.setup.is_calm();
+    let is_lost = matches!(error, Error::OutputLost { .. }) && !world.setup.keeps_all_events();
+    ensure!(is_late || is_lost || !world.setup.is_survivable(), "no session: {error}");
     Ok(())
 }
 
@@ -140,23 +140,23 @@ fn shell(world: &World) -> Result<Rc<Exec>, String> {
 
 /// Whether the agent has dropped output, or there may be more than a host holds.
 fn may_lose_output(world: &World, shell: &Exec) -> bool {
-    let max_length = world.setup.surroundings.max_text_length as usize;
-    shell.look(|state| state.dropped > 0) || shell.output().encode_utf16().count() > max_length
+    let max_length = world.setup.max_text_length as usize;
+    shell.state().dropped > 0 || shell.output().encode_utf16().count() > max_length
 }
 
 /// Each once at most, in the order of the calls.
 fn run_in_order(shell: &Exec, scripts: &[Script]) -> Verdict {
-    let begun = shell.look(|state| state.scripts.clone());
+    let begun = shell.state().scripts.clone();
     let mut rest = scripts.iter();
     let is_in_order = begun.iter().all(|begun| rest.any(|(name, _)| name == begun));
     ensure!(is_in_order, "the shell has begun {begun:?}");
     Ok(())
 }
 
-/// What is told of a script is its own exit code and output, and no more than it has done.
-fn is_true(shell: &Exec, (name, program): &Script, told: &Told) -> Verdict {
-    let has_begun = shell.look(|state| state.scripts.contains(name));
-    match told {
+/// What a caller learns of a script is its own exit code and output, and no more than it has done.
+fn is_true(shell: &Exec, (name, program): &Script, outcome: &Outcome) -> Verdict {
+    let has_begun = shell.state().scripts.contains(name);
+    match outcome {
         Ok((exit_code, output)) => {
             ensure!(has_begun, "{name} has a result, and has not begun");
             let truth = (&program.exit_code, &program.output());

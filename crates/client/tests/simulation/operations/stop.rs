@@ -1,72 +1,63 @@
-//! `exec` with something that asks for a stop: one interrupt or two, a timeout, too much output.
+//! Stopping a command: `exec` that is interrupted once or twice, has a timeout or too much output; `terminate`; `kill`.
 
 use std::rc::Rc;
 
 use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::error::{Error, NotStopped, OutputLimit};
-use sandpipe_client::execs::exec::ExecArguments;
-use sandpipe_client::execs::exec::exec;
+use sandpipe_client::execs::signal::kill;
+use sandpipe_client::execs::terminate::{TerminateOptions, terminate};
 use sandpipe_client::execs::wait_options::WaitOptions;
 
-use super::{COMMAND, command, told};
+use super::{COMMAND, arguments, call_later, run_command};
 use crate::agent::exec::Exec;
-use crate::agent::program::{Program, Step};
-use crate::faults::Budget;
+use crate::agent::program::Step;
 use crate::host::text_of;
-use crate::invariants::{Told, ensure, has_processes, outcome_is_true, runs_once};
+use crate::invariants::{Outcome, ensure, has_processes, outcome_is_true, runs_once};
 use crate::runner::{Verdict, check};
 use crate::world::World;
 
 /// When a stop is asked for, in milliseconds, and how.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    interrupt_ms: Option<f64>,
-    force_ms: Option<f64>,
-    timeout_ms: Option<f64>,
-    grace_ms: f64,
+    pub(super) interrupt_ms: Option<f64>,
+    pub(super) force_ms: Option<f64>,
+    pub(super) timeout_ms: Option<f64>,
+    pub(super) grace_ms: f64,
     pub(super) max_output_bytes: Option<u64>,
 }
 
 impl Plan {
-    pub(super) fn of(random: &mut fastrand::Rng) -> Self {
-        let time = |random: &mut fastrand::Rng| {
-            let longest = if random.bool() { 40.0 } else { 30_000.0 };
-            random.f64() * longest
+    pub(super) fn of(world: &World, random: &mut fastrand::Rng) -> Self {
+        let mut time = || {
+            let max = if random.bool() { 40.0 } else { 30_000.0 };
+            let time = random.f64() * max;
+            world.maybe(random.bool().then_some(time))
         };
-        let maybe = |random: &mut fastrand::Rng| random.bool().then(|| time(random));
-        Self {
-            interrupt_ms: maybe(random),
-            force_ms: maybe(random),
-            timeout_ms: maybe(random),
-            grace_ms: if random.bool() { 10_000.0 } else { random.f64() * 20_000.0 },
-            max_output_bytes: (random.u8(..8) == 0).then(|| random.u64(..200)),
-        }
+        let (interrupt_ms, force_ms, timeout_ms) = (time(), time(), time());
+        let grace_ms = if random.bool() { 10_000.0 } else { random.f64() * 20_000.0 };
+        let max_output_bytes = (random.u8(..8) == 0).then(|| random.u64(..200));
+        let max_output_bytes = world.maybe(max_output_bytes);
+        Self { interrupt_ms, force_ms, timeout_ms, grace_ms, max_output_bytes }
+    }
+
+    fn times(&self) -> impl Iterator<Item = f64> {
+        [self.interrupt_ms, self.force_ms, self.timeout_ms].into_iter().flatten()
     }
 
     /// When the first stop is asked for.
     pub(super) fn first_ms(&self) -> f64 {
-        let times = [self.interrupt_ms, self.force_ms, self.timeout_ms];
-        times.into_iter().flatten().fold(f64::INFINITY, f64::min)
+        self.times().fold(f64::INFINITY, f64::min)
     }
 
     /// Whether more than one thing asks for a stop: the second one forces.
     pub(super) fn may_force(&self) -> bool {
-        let times = [self.interrupt_ms, self.force_ms, self.timeout_ms];
-        self.force_ms.is_some() || times.into_iter().flatten().count() > 1
+        self.force_ms.is_some() || self.times().count() > 1
     }
 
     pub(super) fn options(&self, world: &World) -> WaitOptions {
-        let signal = |ms: Option<f64>| {
-            ms.map(|ms| {
-                let signal = AbortSignal::default();
-                let aborted = signal.clone();
-                world.after(ms, move || aborted.controller().abort(None));
-                signal
-            })
-        };
         WaitOptions {
-            signal: signal(self.interrupt_ms),
-            force_signal: signal(self.force_ms),
+            signal: self.interrupt_ms.map(|ms| abort_after(world, ms)),
+            force_signal: self.force_ms.map(|ms| abort_after(world, ms)),
             timeout_ms: self.timeout_ms,
             grace_ms: self.grace_ms,
             listener: None,
@@ -75,32 +66,36 @@ impl Plan {
     }
 }
 
+/// A signal that is aborted after so many milliseconds.
+fn abort_after(world: &World, ms: f64) -> AbortSignal {
+    let signal = AbortSignal::default();
+    let aborted = signal.clone();
+    world.after(ms, "abort", move || aborted.controller().abort(None));
+    signal
+}
+
 #[test]
-fn what_is_told_to_stop_stops() {
+fn exec_stops_what_it_is_told_to_stop() {
     check("exec_stopped", |world, random| {
-        let mut program = Program::of(random);
+        let mut program = world.program(random);
         if random.bool() {
             program.steps.push(Step::Pause(3_600_000.0));
         }
         world.agent.install(COMMAND, program);
-        let plan = Plan::of(random);
-        let options = plan.options(world);
-        let arguments = ExecArguments { request: command(), input: None, options };
-        let client = world.client();
-        let told = world
-            .run(async move { told(exec(&client, arguments).await.map(|(_, result)| result)) })?;
+        let plan = Plan::of(world, random);
+        let outcome = run_command(world, arguments(plan.options(world)))?;
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
-        outcome_is_true(world, &execs, &told, true, plan.first_ms().is_finite())?;
-        is_stopped(world, &execs, &told, &plan).map_err(|problem| format!("{problem}; {plan:?}"))
+        outcome_is_true(world, &execs, &outcome, true, plan.first_ms().is_finite())?;
+        is_stopped(world, &execs, &outcome, &plan).map_err(|problem| format!("{problem}; {plan:?}"))
     });
 }
 
 /// 4. What is told to stop, stops.
-fn is_stopped(world: &World, execs: &[Rc<Exec>], told: &Told, plan: &Plan) -> Verdict {
-    let is_calm = world.setup.budget == Budget::None;
+fn is_stopped(world: &World, execs: &[Rc<Exec>], outcome: &Outcome, plan: &Plan) -> Verdict {
+    let is_calm = world.setup.is_calm();
     let now_ms = world.executor.now_ms();
-    let ([exec], Err(error)) = (execs, told) else {
+    let ([exec], Err(error)) = (execs, outcome) else {
         return Ok(());
     };
     let has_processes = has_processes(world, exec);
@@ -112,12 +107,7 @@ fn is_stopped(world: &World, execs: &[Rc<Exec>], told: &Told, plan: &Plan) -> Ve
         }
         _ => return Ok(()),
     };
-    let signals = exec.look(|state| state.signalled.clone());
-    let times = |name: &str| {
-        let of_name = signals.iter().filter(|(_, signal)| signal == name);
-        of_name.map(|(ms, _)| *ms).collect::<Vec<f64>>()
-    };
-    let (terms, kills) = (times("TERM"), times("KILL"));
+    let (terms, kills) = (exec.times_of("TERM"), exec.times_of("KILL"));
     ensure!(terms.len() <= 1, "SIGTERM came {} times", terms.len());
     if let Some(kill_ms) = kills.first()
         && !plan.may_force()
@@ -132,19 +122,73 @@ fn is_stopped(world: &World, execs: &[Rc<Exec>], told: &Told, plan: &Plan) -> Ve
         Some(NotStopped::Undelivered(error)) => ensure!(!is_calm, "not delivered: {error}"),
         None => {
             ensure!(!has_processes, "processes are left");
-            ensure!(stopped.forced || kills.is_empty(), "SIGKILL came, and is not told");
+            ensure!(stopped.forced || kills.is_empty(), "SIGKILL came, and nothing says so");
             let (output, wrote) = (text_of(&stopped.output), exec.output());
             let is_whole = output == wrote || stopped.incomplete.is_some();
             ensure!(is_whole, "the output {output:?} of {wrote:?}");
         }
     }
     if is_calm {
-        let is_lost = exec.look(|state| state.dropped > 0);
+        let is_lost = exec.state().dropped > 0;
         let is_limited = matches!(stopped.incomplete.as_deref(), Some(Error::OutputLimit { .. }));
         ensure!(stopped.incomplete.is_none() || is_lost || is_limited, "output is missing");
-        let factor = world.setup.surroundings.timer_factor;
-        let limit_ms = (plan.first_ms() + plan.grace_ms + 11_000.0) * factor;
+        let limit_ms = (plan.first_ms() + plan.grace_ms + 11_000.0) * world.setup.timer_factor;
         ensure!(now_ms <= limit_ms, "it took {now_ms} ms, and {limit_ms} are allowed");
     }
     Ok(())
+}
+
+#[test]
+fn terminate_leaves_no_process_of_the_group_and_returns_its_exit_code() {
+    check("terminate", |world, random| {
+        let force = AbortSignal::default();
+        if let Some(ms) = world.maybe(random.bool().then_some(random.f64() * 8_000.0)) {
+            let aborted = force.clone();
+            world.after(ms, "force", move || aborted.controller().abort(None));
+        }
+        let force_signal = Some(force);
+        let options = TerminateOptions { grace_ms: random.f64() * 15_000.0, force_signal };
+        let program = world.program(random);
+        let (exec, result) =
+            call_later(world, program, random, |client, id| terminate(&client, id, options))?;
+        match result {
+            Ok(terminated) => {
+                let truth = exec.state().exit_code;
+                ensure!(!has_processes(world, &exec), "processes are left");
+                ensure!(terminated.exit_code == truth, "{terminated:?} where it is {truth}");
+                let is_killed = !exec.times_of("KILL").is_empty();
+                ensure!(terminated.forced || !is_killed, "SIGKILL came, and nothing says so");
+            }
+            Err(error) => {
+                let is_still_there = matches!(*error, Error::StillThere(_));
+                ensure!(!is_still_there, "no process survives SIGKILL");
+                // A signal that can't be delivered, or seen to work, in time is no mistake of the client's.
+                let is_undelivered = error.is_answer() || matches!(*error, Error::Protocol { .. });
+                let is_excused = is_undelivered && !world.setup.is_calm();
+                ensure!(is_excused || !world.setup.is_survivable(), "not survived: {error}");
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn kill_sends_one_signal_or_says_why_not() {
+    check("kill", |world, random| {
+        let program = world.program(random);
+        let (exec, result) = call_later(world, program, random, |client, id| {
+            kill(&client, &id, "SIGTERM".to_owned())
+        })?;
+        let count = exec.times_of("TERM").len();
+        ensure!(count <= 1, "it came {count} times");
+        match result {
+            Ok(()) => ensure!(count == 1, "it was sent, and did not come"),
+            Err(error) if world.setup.is_calm() => {
+                ensure!(error.status() == Some(409), "not sent: {error}");
+                ensure!(count == 0, "it came, and the error denies it: {error}");
+            }
+            Err(_) => {}
+        }
+        Ok(())
+    });
 }

@@ -11,7 +11,6 @@ use sandpipe_protocol::ExecItem;
 
 use super::{COMMAND, command};
 use crate::agent::program::Program;
-use crate::faults::Budget;
 use crate::invariants::ensure;
 use crate::runner::check;
 
@@ -24,7 +23,7 @@ fn tells_the_list_as_it_is_in_the_end() {
         let (agent, executor) = (world.agent.clone(), world.executor.clone());
         let mut random = random.fork();
         // A stream that has died is known to have after 45 s without a sign of life.
-        let settling_ms = if world.setup.budget == Budget::None { 1_000.0 } else { 600_000.0 };
+        let settling_ms = if world.setup.is_calm() { 1_000.0 } else { 600_000.0 };
         let failed = world.run(async move {
             let reading = async {
                 loop {
@@ -52,8 +51,8 @@ fn tells_the_list_as_it_is_in_the_end() {
             }
         })?;
         match failed {
-            Some(error) => ensure!(!world.is_survivable(), "not borne: {error}"),
-            None if world.is_survivable() => {
+            Some(error) => ensure!(!world.setup.is_survivable(), "not survived: {error}"),
+            None if world.setup.is_survivable() => {
                 let (shown, truth) = (list.take(), world.agent.items());
                 ensure!(shown == truth, "{shown:?} where it is {truth:?}");
             }

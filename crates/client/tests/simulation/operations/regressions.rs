@@ -1,0 +1,137 @@
+//! What the simulation has found once, each as a scenario of its own.
+
+use sandpipe_client::error::{Error, NotStopped, OutputLimit, Stopped};
+use sandpipe_client::execs::exec::exec;
+use sandpipe_client::execs::get_output::get_output;
+use sandpipe_client::execs::terminate::{TerminateOptions, Terminated, terminate};
+use sandpipe_client::execs::wait_options::WaitOptions;
+use sandpipe_client::sessions::create::SessionOptions;
+use sandpipe_client::sessions::session::Sessions;
+
+use super::stop::Plan;
+use super::{COMMAND, arguments, call_later, run_command};
+use crate::agent::program::{OnTerm, Program, Step};
+use crate::agent::shell::SHELL;
+use crate::faults::{Budget, Fault};
+use crate::setup::{Parts, Setup};
+use crate::world::World;
+
+/// A world in which these requests fail.
+fn world_with(faults: fn(&str, u32) -> Option<Fault>) -> World {
+    let setup = Setup { budget: Budget::Written(faults), ..Setup::calm() };
+    World::new(setup, Parts::default(), false)
+}
+
+/// A world whose host holds short texts only.
+fn world_with_short_texts() -> World {
+    World::new(Setup { max_text_length: 8, ..Setup::calm() }, Parts::default(), false)
+}
+
+/// A program that writes a line and goes on for an hour.
+fn long(on_term: OnTerm) -> Program {
+    let mut program = Program { on_term, ..Program::write("a long line\n", 0) };
+    program.steps.push(Step::Pause(3_600_000.0));
+    program
+}
+
+/// Runs the command, which is interrupted after a second.
+fn interrupt(world: &World, on_term: OnTerm) -> Stopped {
+    world.agent.install(COMMAND, long(on_term));
+    let (force_ms, timeout_ms, max_output_bytes) = Default::default();
+    let interrupt_ms = Some(1_000.0);
+    let plan = Plan { interrupt_ms, force_ms, timeout_ms, grace_ms: 1_000.0, max_output_bytes };
+    let call = exec(&world.client(), arguments(plan.options(world)));
+    match *world.run(call).expect("it ends").expect_err("it is stopped") {
+        Error::Stopped(stopped) => stopped,
+        error => panic!("{error}"),
+    }
+}
+
+/// Terminates a command that ignores SIGTERM.
+fn terminate_stubborn(world: &World) -> Result<Terminated, Box<Error>> {
+    let options = TerminateOptions { grace_ms: 1_000.0, force_signal: None };
+    let mut random = fastrand::Rng::with_seed(1);
+    let (program, call) = (long(OnTerm::Ignore), |client, id| terminate(&client, id, options));
+    call_later(world, program, &mut random, call).expect("it ends").1
+}
+
+#[test]
+fn get_output_fails_where_the_rest_of_the_answer_never_comes() {
+    let world = world_with(|request, _| {
+        let stall = Fault::Stall { after: 4, ms: f64::INFINITY };
+        request.ends_with("/io").then_some(stall)
+    });
+    let mut random = fastrand::Rng::with_seed(1);
+    let program = Program::write("hello\n", 0);
+    let call = |client, id| get_output(&client, id, 0);
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    result.expect_err("it does not have all of it");
+}
+
+#[test]
+fn exec_goes_on_where_a_gateway_answers_for_the_first_stream() {
+    let world = world_with(|request, nth| {
+        let is_first_stream = request.contains("/stream/") && nth == 1;
+        (request.ends_with("/health") || is_first_stream).then_some(Fault::Page)
+    });
+    world.agent.install(COMMAND, Program::write("hello\n", 3));
+    let outcome = run_command(&world, arguments(WaitOptions::default())).expect("it ends");
+    assert_eq!(outcome.expect("an exit code"), (3, "hello\n".to_owned()));
+}
+
+#[test]
+fn a_gateway_that_knows_no_signal_does_not_say_that_the_command_has_ended() {
+    let world = world_with(|request, _| {
+        let not_found = Fault::Status { status: 404, retry_after: None, acted: false };
+        request.contains("TERM").then_some(not_found)
+    });
+    interrupt(&world, OnTerm::Die);
+    assert_eq!(world.agent.execs_of(COMMAND)[0].times_of("KILL").len(), 1);
+}
+
+#[test]
+fn one_look_at_a_group_that_has_no_answer_does_not_hide_that_the_group_is_gone() {
+    let world = world_with(|request, nth| is_look(request, nth % 3 > 0));
+    assert!(terminate_stubborn(&world).expect("it is gone").forced);
+}
+
+#[test]
+fn a_group_that_sigkill_has_ended_is_gone_when_sigkill_is_sent_again() {
+    let world = world_with(|request, nth| {
+        let is_lost = request.contains("KILL") && nth == 1;
+        is_lost.then_some(Fault::Lost { acted: true }).or_else(|| is_look(request, true))
+    });
+    assert!(terminate_stubborn(&world).expect("it is gone").forced);
+}
+
+#[test]
+fn a_group_that_nobody_has_seen_is_not_said_to_be_still_there() {
+    let world = world_with(|request, _| is_look(request, true));
+    let stopped = interrupt(&world, OnTerm::Ignore);
+    assert!(matches!(stopped.unstopped, Some(NotStopped::Undelivered(_))), "{stopped:?}");
+}
+
+/// Looks at a group that are answered after 44 s, if they are.
+fn is_look(request: &str, is_late: bool) -> Option<Fault> {
+    (request.contains(r#""0""#) && is_late).then_some(Fault::Late(44_000.0))
+}
+
+#[test]
+fn a_stop_says_that_output_is_missing_which_the_host_can_not_hold() {
+    let stopped = interrupt(&world_with_short_texts(), OnTerm::Die);
+    assert!(matches!(stopped.incomplete.as_deref(), Some(Error::OutputLimit { .. })));
+}
+
+#[test]
+fn a_session_fails_where_the_host_can_not_hold_the_output_of_a_script() {
+    let world = world_with_short_texts();
+    world.agent.install("script", Program::write("a long line\n", 0));
+    let sessions = Sessions::new(world.client());
+    let options = SessionOptions { shell: SHELL.to_owned(), ..SessionOptions::default() };
+    let result = world.run(async move {
+        let session = sessions.create(options).await?;
+        session.run("script".to_owned(), WaitOptions::default()).await
+    });
+    let error = result.expect("it ends").expect_err("its output is too long");
+    assert!(matches!(*error, Error::OutputLimit { limit: OutputLimit::String(8), .. }), "{error}");
+}

@@ -1,0 +1,154 @@
+//! What a seed decides of a run, and what the run can do without.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use sandpipe_protocol::ExecStatus;
+
+use crate::faults::{Budget, Kind};
+
+/// The extensions of the agent's interface.
+const FEATURES: [&str; 7] =
+    ["idempotency-key", "signal", "stdin-eof", "gap", "attach", "create-stream", "list-changes"];
+
+/// The agent, the client's host and the network of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) seed: u64,
+    /// The extensions that the agent offers.
+    pub(crate) features: BTreeSet<&'static str>,
+    /// The most events that the agent keeps of an exec.
+    pub(crate) max_events: usize,
+    /// The agent's word for an exec that runs.
+    pub(crate) running: ExecStatus,
+    pub(crate) budget: Budget,
+    /// How many requests in a hundred have a fault.
+    pub(crate) fault_percentage: u8,
+    /// How often the client tries a request.
+    pub(crate) max_attempts: u32,
+    /// Timers take so many times as long as they should: at least 1.
+    pub(crate) timer_factor: f64,
+    /// How many milliseconds the client's clock is ahead of the servers'.
+    pub(crate) clock_ahead_ms: f64,
+    /// The most UTF-16 code units of a text in the client's host.
+    pub(crate) max_text_length: u32,
+    /// The most bytes that the network delivers at once.
+    pub(crate) max_chunk: usize,
+}
+
+impl Setup {
+    /// Nothing goes wrong, and the agent has all extensions.
+    pub(crate) fn calm() -> Self {
+        Self {
+            seed: 1,
+            features: FEATURES.into(),
+            max_events: usize::MAX,
+            running: ExecStatus::Running,
+            budget: Budget::None,
+            fault_percentage: 0,
+            max_attempts: 3,
+            timer_factor: 1.0,
+            clock_ahead_ms: 0.0,
+            max_text_length: 1 << 29,
+            max_chunk: 64 * 1024,
+        }
+    }
+
+    /// What a seed decides.
+    pub(crate) fn of(seed: u64, random: &mut fastrand::Rng) -> Self {
+        let mut setup = Self { seed, ..Self::calm() };
+        match random.u8(..8) {
+            0 => setup.features.clear(),
+            1 | 2 => drop(setup.features.remove("create-stream")),
+            3 | 4 => drop(setup.features.remove(FEATURES[random.usize(..FEATURES.len())])),
+            _ => {}
+        }
+        setup.max_attempts = random.u32(2..5);
+        if random.u8(..16) == 0 {
+            setup.max_events = random.usize(1..10);
+        }
+        if random.u8(..8) == 0 {
+            setup.running = ExecStatus::Other("ACTIVE".to_owned());
+        }
+        setup.budget = match random.u8(..8) {
+            0 | 1 => Budget::None,
+            2 => Budget::Hopeless,
+            _ => Budget::Survivable { max_attempts: setup.max_attempts },
+        };
+        setup.fault_percentage = random.u8(5..70);
+        if random.u8(..4) == 0 {
+            setup.timer_factor = 1.0 + random.f64() / 2.0;
+            setup.clock_ahead_ms = (random.f64() - 0.5) * 28_000.0;
+        }
+        if random.u8(..16) == 0 {
+            setup.max_text_length = random.u32(8..2000);
+        }
+        if random.bool() {
+            setup.max_chunk = 1 << random.u32(..8);
+        }
+        setup
+    }
+
+    /// Whether the agent offers an extension.
+    pub(crate) fn offers(&self, feature: &str) -> bool {
+        self.features.contains(feature)
+    }
+
+    /// Whether the agent never drops an event.
+    pub(crate) fn keeps_all_events(&self) -> bool {
+        self.max_events == usize::MAX
+    }
+
+    /// Whether nothing goes wrong on the way.
+    pub(crate) fn is_calm(&self) -> bool {
+        matches!(self.budget, Budget::None)
+    }
+
+    /// Whether all goes well in the end, if the client does what it can.
+    pub(crate) fn is_survivable(&self) -> bool {
+        matches!(self.budget, Budget::None | Budget::Survivable { .. })
+    }
+}
+
+/// Something that may be left out of a run: where it fails without it, too, the story is shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// The fault of a request, by its number among its kind.
+    Fault(Kind, u32),
+    /// Something else that the seed gives, by its number.
+    Other(u32),
+}
+
+/// What a run is made of, and which parts are left out.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    left_out: BTreeSet<Part>,
+    kept: RefCell<BTreeSet<Part>>,
+    others: Cell<u32>,
+}
+
+impl Parts {
+    pub(crate) fn without(left_out: BTreeSet<Part>) -> Self {
+        Self { left_out, ..Self::default() }
+    }
+
+    /// The parts that the run has had so far.
+    pub(crate) fn kept(&self) -> BTreeSet<Part> {
+        self.kept.borrow().clone()
+    }
+
+    /// Whether a part that the seed gives is not left out.
+    pub(crate) fn keeps(&self, part: Part) -> bool {
+        let is_kept = !self.left_out.contains(&part);
+        if is_kept {
+            self.kept.borrow_mut().insert(part);
+        }
+        is_kept
+    }
+
+    /// The same for a part without a name.
+    pub(crate) fn keeps_next(&self) -> bool {
+        self.others.set(self.others.get() + 1);
+        self.keeps(Part::Other(self.others.get()))
+    }
+}
