@@ -16,15 +16,12 @@ import { Tally } from "./tally.mjs";
 
 /** @type {[count: number, size: Size][]} */
 const BATCHES = [
-  [200, "small"],
-  [100, "1mb"],
+  [20, "small"],
+  [10, "1mb"],
 ];
 
 /** The tests have always the same faults, a soak has new ones. */
 const FIRST = 1;
-
-/** In so many, chance leaves no fault out. */
-const ENOUGH_RUNS = 200;
 
 const { SEED } = process.env;
 
@@ -55,7 +52,6 @@ describe("faults", { concurrency: true, skip: SEED !== undefined }, () => {
             const seeds = `${kind}-${size}-${FIRST} to ${FIRST + count - 1}`;
             console.log(tally.table(seeds));
             assert.equal(failures.length, 0, failures.map(String).join("\n"));
-            if (count >= ENOUGH_RUNS) assert.deepEqual(tally.missing, [], "never took place");
           });
         }
       },

@@ -11,13 +11,11 @@ import { STREAM_FAULTS } from "./stream-faults.mjs";
  * @property {number} lastSequence of a stream
  *
  * @typedef {"refused" | "answer not awaited" | "answer lost" | "answer cut" | "502 page, not forwarded"
- *   | "502 page, forwarded" | "503, Retry-After" | "429, Retry-After"
- *   | "answer cut: clean" | "200 page" | "no answer"} AnswerFault
+ *   | "502 page, forwarded" | "503, Retry-After" | "429, Retry-After"} AnswerFault
  *
  * @typedef {object} Fault
  * @property {string} name
  * @property {AnswerFault} [answer] what befalls the answer as a whole
- * @property {number} [retryAfter] in seconds, of an answer that names a time; else 0
  * @property {number} [earlier] the stream begins so many events before the wanted one
  * @property {import("./stream-faults.mjs").Carry} [carry] what befalls the stream
  */

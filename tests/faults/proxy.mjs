@@ -110,10 +110,10 @@ export class Proxy {
         return badGateway(response);
       case "503, Retry-After":
         strike(false);
-        return refuse(response, 503, fault.retryAfter);
+        return refuse(response, 503);
       case "429, Retry-After":
         strike(false);
-        return refuse(response, 429, fault.retryAfter);
+        return refuse(response, 429);
       default:
     }
     if (fault?.earlier !== undefined && lastSequence > 0) {
@@ -136,23 +136,6 @@ export class Proxy {
         await drain(answer);
         strike(true);
         return badGateway(response);
-      case "answer cut: clean": {
-        const whole = await wholeBody(answer);
-        strike(true);
-        response.writeHead(200, { "content-type": answer.headers["content-type"] });
-        response.end(whole.subarray(0, whole.length / 2));
-        return;
-      }
-      case "200 page":
-        answer.destroy();
-        strike(true);
-        response.writeHead(200, { "content-type": "text/html" }).end(PAGE);
-        return;
-      case "no answer":
-        answer.destroy();
-        strike(true);
-        await once(response, "close");
-        return;
       case "answer cut": {
         const whole = await wholeBody(answer);
         strike(true);
@@ -244,10 +227,9 @@ function badGateway(response) {
 /**
  * @param {import("node:http").ServerResponse} response
  * @param {number} status
- * @param {number} [retryAfter] in seconds
  */
-function refuse(response, status, retryAfter = 0) {
-  const headers = { "content-type": "text/plain", "retry-after": String(retryAfter) };
+function refuse(response, status) {
+  const headers = { "content-type": "text/plain", "retry-after": "0" };
   response.writeHead(status, headers).end("not now");
 }
 

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { Rig } from "./rig.mjs";
 import { checkStop } from "./stop.mjs";
 
-const RUNS = 40;
+const RUNS = 5;
 
 describe("stopping through faults", { skip: process.env["SEED"] !== undefined }, () => {
   for (const kind of /** @type {import("./rig.mjs").AgentKind[]} */ (["full", "plain"])) {

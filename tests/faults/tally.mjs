@@ -35,11 +35,6 @@ export class Tally {
     }
   }
 
-  /** The faults that never took place. */
-  get missing() {
-    return [...this.#rows].filter(([, { injected }]) => injected === 0).map(([name]) => name);
-  }
-
   get sums() {
     const rows = [...this.#rows.values()];
     const sum = (/** @type {"injected" | "survived"} */ key) =>

@@ -143,18 +143,6 @@ for (const [kind, args] of /** @type {const} */ ([
       );
     });
 
-    it("never repeats what is sent to a stdin", async () => {
-      const { execs } = await troubled(async (path, send) => {
-        if (!path.endsWith("/io") || !path.startsWith("POST")) return send();
-        await send();
-        throw lost();
-      });
-      const { id } = await execs.create({ command: "cat", args: [] });
-      await assert.rejects(execs.sendStdin(id, { input: "a" }), HttpError);
-      assert.equal(requests["POST /api/v1/execs/ID/io"], 1);
-      await execs.delete(id);
-    });
-
     it("asks shouldRetry and tells onRetry, with the failure and the pause", async () => {
       /** @type {RetryContext[]} */
       const asked = [];
@@ -227,21 +215,6 @@ for (const [kind, args] of /** @type {const} */ ([
         assert.ok(error.cause instanceof HttpError && error.cause.status === 429);
         return true;
       });
-    });
-
-    it("does not flood an agent that names no pause, however long it is busy", async () => {
-      const retry = { baseDelayMs: 100 };
-      const { execs } = await troubled(
-        async (path, send) =>
-          path.includes("/stream/") ? answer(503, { "retry-after": "0" }) : send(),
-        retry,
-      );
-      const { id } = await execs.create({ command: "sh", args: ["-c", "sleep 3; exit 7"] });
-      requests = {};
-      assert.equal((await execs.wait(id)).exitCode, 7);
-      // Pauses of 50 ms and more that double.
-      const streams = requests["GET /api/v1/stream/execs/ID/io"] ?? 0;
-      assert.ok(streams > 1 && streams < 15, `${streams} requests`);
     });
 
     it("asks the caller's shouldRetry whatever the pause that the server asks for", async () => {

@@ -67,49 +67,6 @@ testSessions("the connections of sessions", (place) => {
     await session.close();
   });
 
-  it("a script that may have arrived is never sent again: the session is over", async () => {
-    let arm = false;
-    let sent = 0;
-    const losing = await connect({
-      ...place.agent,
-      async fetch(input, init) {
-        const response = await fetch(input, init);
-        if (!arm || !String(init?.body).includes("touch")) return response;
-        sent += 1;
-        throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
-      },
-    });
-    const mark = marker();
-    const session = await losing.sessions.create({ shell: place.shell, env: mark });
-    arm = true;
-    const error = await failure(session.run("touch /dev/null; sleep 1000"));
-    assert.ok(error instanceof SandpipeError);
-    assert.equal(error.code, "exit_code_missing");
-    assert.match(error.message, /its input could not be delivered/);
-    assert.equal(sent, 1);
-    assert.deepEqual(marked(mark), [], "its shell was killed");
-    assert.ok((await failure(session.run("echo on"))) instanceof SessionError);
-    await session.close();
-  });
-
-  it("what was never sent is sent again", async () => {
-    let refused = 0;
-    const refusing = await connect({
-      ...place.agent,
-      retry: { baseDelayMs: 1 },
-      async fetch(input, init) {
-        refused += 1;
-        if (!String(input).endsWith("/io") || refused % 2 === 0) return fetch(input, init);
-        throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
-      },
-    });
-    const session = await refusing.sessions.create({ shell: place.shell });
-    for (let run = 0; run < 10; run += 1) {
-      assert.deepEqual(await session.run("echo on"), { exitCode: 0, output: "on\n" });
-    }
-    await session.close();
-  });
-
   it("a script that was never sent leaves the session as it is, however long it is", async () => {
     let away = false;
     const missing = await connect({
@@ -190,51 +147,6 @@ testSessions("the connections of sessions", (place) => {
     away = false;
     await session.close();
     assert.deepEqual(marked(mark), []);
-  });
-
-  it("kills what was to stop when its output is lost meanwhile", async () => {
-    let away = false;
-    let own = "";
-    const cut = new AbortController();
-    const losing = await connect({
-      ...place.agent,
-      retry: { baseDelayMs: 1 },
-      async fetch(input, init = {}) {
-        const url = String(input);
-        if (away && url.includes(own) && (init.method ?? "GET") === "GET") {
-          throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
-        }
-        if (url.includes("/stream/")) {
-          const signals = init.signal ? [init.signal, cut.signal] : [cut.signal];
-          return fetch(input, { ...init, signal: AbortSignal.any(signals) });
-        }
-        const response = await fetch(input, init);
-        own = /([^/]+)\/io$/.exec(url)?.[1] ?? own;
-        // What is asked of the shell after SIGINT.
-        if (/:e[1-9]/.test(String(init.body))) {
-          away = true;
-          cut.abort();
-        }
-        return response;
-      },
-    });
-    const mark = marker();
-    const session = await losing.sessions.create({ shell: place.shell, env: mark });
-    const stop = new AbortController();
-    const running = session.run("(trap '' INT; echo begun; sleep 1000)", {
-      signal: stop.signal,
-      graceMs: 600_000,
-      onOutput: () => stop.abort(),
-    });
-    const error = await failure(running);
-    assert.ok(error instanceof InterruptedError, String(error));
-    assert.match(error.message, /some of its output is missing/);
-    assert.equal(error.forced, true);
-    assert.deepEqual(marked(mark), [], "it was killed");
-    const next = await failure(session.run("echo on"));
-    assert.ok(next instanceof SessionError);
-    assert.match(next.message, /its output could not be followed/);
-    await session.close();
   });
 
   it("says that a script may still run when the agent refuses to stop it", async () => {
