@@ -3,18 +3,19 @@ import type {
   CreateExecRequest,
   ExecItem,
   ExecOptions,
+  ExecResult,
   Execs as CoreExecs,
+  ExecSnapshot,
   ExecStdout,
   StdinBody,
-  Terminal as CoreTerminal,
   TerminateOptions,
+  TerminateResult,
   WaitOptions,
 } from "./core/sandpipe.js";
 import { settle } from "./failure.js";
 import { type RemoveOptions, removeEnded } from "./remove-ended.js";
 import { EventStream, type StreamOptions } from "./stream.js";
 import { Terminal } from "./terminal.js";
-import type { ExecResult, ExecSnapshot, TerminateResult } from "./types.js";
 
 /** The commands of a sandbox. Each call says what it throws; all throw {@link HttpError} as well. */
 export class Execs {
@@ -158,7 +159,7 @@ export class Execs {
    * @throws {HttpError} With status 404: there is no such exec.
    */
   async attach(id: string): Promise<Terminal> {
-    return new Terminal(await settle<CoreTerminal>(this.#core.attach(id)));
+    return new Terminal(await settle(this.#core.attach(id)));
   }
 
   /**

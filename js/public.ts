@@ -5,6 +5,8 @@ export type {
   CreateExecRequest,
   ExecItem,
   ExecOptions,
+  ExecResult,
+  ExecSnapshot,
   ExecStdout,
   OutputType,
   ReadOutputOptions,
@@ -13,6 +15,7 @@ export type {
   SessionOptions,
   SpawnOptions,
   TerminateOptions,
+  TerminateResult,
   WaitOptions,
 } from "./core/sandpipe.js";
 export {
@@ -59,4 +62,3 @@ export type { Runtime } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";
 export type { Terminal } from "./terminal.js";
 export type { Session, Sessions } from "./sessions.js";
-export type { ExecResult, ExecSnapshot, TerminateResult } from "./types.js";

@@ -1,5 +1,5 @@
+import type { ExecResult } from "./core/sandpipe.js";
 import type { AbortSignal } from "./platform.js";
-import type { ExecResult } from "./types.js";
 
 /**
  * A runtime's `run` for scripts that leave nothing behind, so that what is kept of each may go.

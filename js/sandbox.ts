@@ -2,14 +2,18 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { Background } from "./background.js";
-import { Sandbox as Core, type RetryContext, type SandboxOptions } from "./core/sandpipe.js";
+import {
+  Sandbox as Core,
+  type ExecResult,
+  type RetryContext,
+  type SandboxOptions,
+} from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import { call, explain, settle } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 import { Sessions } from "./sessions.js";
-import type { ExecResult } from "./types.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox implements Runtime {

@@ -2,13 +2,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type {
+  ExecResult,
   Session as CoreSession,
   SessionOptions,
   Sessions as CoreSessions,
   WaitOptions,
 } from "./core/sandpipe.js";
 import { settle } from "./failure.js";
-import type { ExecResult } from "./types.js";
 
 /** The sessions of a sandbox. */
 export class Sessions {
@@ -28,7 +28,7 @@ export class Sessions {
    * @throws {InvalidArgumentError} An option is wrong.
    */
   async create(opts?: SessionOptions): Promise<Session> {
-    return new Session(await settle<CoreSession>(this.#core.create(opts)));
+    return new Session(await settle(this.#core.create(opts)));
   }
 }
 

@@ -54,7 +54,7 @@ export class Terminal implements AsyncIterable<ExecStdout> {
    */
   get exited(): Promise<number> {
     if (this.#exited !== undefined) return this.#exited;
-    const exited = settle<number>(this.#core.exited());
+    const exited = settle(this.#core.exited());
     this.#exited = exited;
     // The next one who reads it asks again.
     exited.catch(() => {

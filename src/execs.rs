@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use js_sys::{Array, Object, Promise, Reflect};
+use js_sys::{Array, JsString, Number, Object, Promise, Reflect};
 use sandpipe_client::agent::Agent;
 use sandpipe_client::error::Result;
 use sandpipe_client::execs::create::create;
@@ -45,49 +45,73 @@ pub struct Execs {
 #[wasm_bindgen]
 impl Execs {
     /// Creates an exec and, unless told otherwise, starts it. Resolves its `ExecItem`.
-    pub fn create(&self, request: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem>")]
+    pub fn create(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CreateExecRequest")] request: &Object,
+    ) -> Promise {
         let created = options::create_request(request).map(|request| create(&self.agent, request));
         promise_of(created, json)
     }
 
     /// Starts an exec that was created without being started. Resolves its `ExecItem`.
-    pub fn start(&self, id: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem>")]
+    pub fn start(&self, id: &JsString) -> Promise {
         let started = exec_id(id).map(|id| start(&self.agent, id));
         promise_of(started, json)
     }
 
     /// Resolves the `ExecItem` of an exec.
-    pub fn get(&self, id: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem>")]
+    pub fn get(&self, id: &JsString) -> Promise {
         let exec = exec_id(id).map(|id| get(&self.agent, &id));
         promise_of(exec, json)
     }
 
     /// Resolves an array of the `ExecItem`s of all execs, newest first, long command lines short.
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem[]>")]
     pub fn list(&self) -> Promise {
         promise_of(Ok(list(&self.agent)), |list| json(list.execs))
     }
 
     /// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
-    pub fn delete(&self, id: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
+    pub fn delete(&self, id: &JsString) -> Promise {
         let deleted = exec_id(id).map(|id| delete(&self.agent, &id));
         promise_of(deleted, nothing)
     }
 
     /// Runs a command to its end. Resolves `{ exitCode, output }` whatever the exit code is.
-    pub fn exec(&self, command: &JsValue, args: &JsValue, options: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
+    pub fn exec(
+        &self,
+        command: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "string[]")] args: &Array,
+        #[wasm_bindgen(unchecked_optional_param_type = "ExecOptions")] options: &Object,
+    ) -> Promise {
         let ended = options::exec_arguments(command, args, options)
             .map(|arguments| exec(&self.agent, arguments));
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
     /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
-    pub fn wait(&self, id: &JsValue, options: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
+    pub fn wait(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "WaitOptions")] options: &Object,
+    ) -> Promise {
         let ended = exec_id(id).and_then(|id| Ok(wait(&self.agent, id, Options::read(options)?)));
         promise_of(ended, exec_result)
     }
 
     /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
-    pub fn terminate(&self, id: &JsValue, options: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<TerminateResult>")]
+    pub fn terminate(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "TerminateOptions")] options: &Object,
+    ) -> Promise {
         let terminated =
             exec_id(id).and_then(|id| Ok(terminate(&self.agent, id, Options::read(options)?)));
         promise_of(terminated, |terminated| {
@@ -102,23 +126,37 @@ impl Execs {
     }
 
     /// Sends a signal, by default SIGTERM, to an exec's whole process group.
-    pub fn kill(&self, id: &JsValue, signal: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
+    pub fn kill(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "string")] signal: &JsString,
+    ) -> Promise {
         let sent = exec_id(id).and_then(|id| Ok(kill(&self.agent, &id, signal_name(signal)?)));
         promise_of(sent, nothing)
     }
 
     /// Writes to a running exec's standard input, or sets the size of its terminal. Resolves its
     /// `ExecItem`.
-    #[wasm_bindgen(js_name = sendStdin)]
-    pub fn send_stdin(&self, id: &JsValue, body: &JsValue) -> Promise {
+    #[wasm_bindgen(js_name = sendStdin, unchecked_return_type = "Promise<ExecItem>")]
+    pub fn send_stdin(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_param_type = "StdinBody")] body: &Object,
+    ) -> Promise {
         let sent = exec_id(id)
             .and_then(|id| Ok(send_stdin(&self.agent, &id, &options::stdin_body(body)?)));
         promise_of(sent, json)
     }
 
     /// Resolves what there is now of an exec's output after `lastSequence`: `{ exitCode?, output }`.
-    #[wasm_bindgen(js_name = getOutput)]
-    pub fn get_output(&self, id: &JsValue, last_sequence: &JsValue) -> Promise {
+    #[wasm_bindgen(js_name = getOutput, unchecked_return_type = "Promise<ExecSnapshot>")]
+    pub fn get_output(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(js_name = lastSequence, unchecked_optional_param_type = "number")]
+        last_sequence: &Number,
+    ) -> Promise {
         let output = exec_id(id)
             .and_then(|id| Ok(get_output(&self.agent, id, self::last_sequence(last_sequence)?)));
         promise_of(output, exec_result)
@@ -132,8 +170,9 @@ impl Execs {
     #[wasm_bindgen(js_name = streamOutput)]
     pub fn stream_output(
         &self,
-        id: &JsValue,
-        last_sequence: &JsValue,
+        id: &JsString,
+        #[wasm_bindgen(js_name = lastSequence, unchecked_optional_param_type = "number")]
+        last_sequence: &Number,
     ) -> std::result::Result<Batches, JsValue> {
         let id = or_throw(exec_id(id))?;
         let last_sequence = or_throw(self::last_sequence(last_sequence))?;
@@ -152,7 +191,8 @@ impl Execs {
     }
 
     /// Resolves a `Terminal` at an exec that exists.
-    pub fn attach(&self, id: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<Terminal>")]
+    pub fn attach(&self, id: &JsString) -> Promise {
         let attached = exec_id(id).map(|id| attach(&self.agent, id));
         promise_of(attached, |terminal| Ok(Terminal::new(terminal).into()))
     }

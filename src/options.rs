@@ -19,9 +19,13 @@ use crate::arguments::{
 };
 use crate::web::events::Listener;
 
-/// The types of the platform that options have.
+/// What the types of the core take of other files.
 #[wasm_bindgen(typescript_custom_section)]
-const PLATFORM: &str = r#"import type { AbortSignal, Fetch, URL } from "../platform.js";"#;
+const IMPORTS: &str = r#"
+import type { BackgroundOutput, BackgroundProcess, BackgroundRunResult } from "../background.js";
+import type { AbortSignal, Fetch, URL } from "../platform.js";
+import type { Runtime } from "../runtime.js";
+"#;
 
 /// Reads the request of `execs.create()`.
 pub(crate) fn create_request(value: &JsValue) -> Result<CreateExecRequest> {

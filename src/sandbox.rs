@@ -1,6 +1,6 @@
 //! The root client.
 
-use js_sys::{Function, Object, Promise, Reflect};
+use js_sys::{Function, JsString, Object, Promise, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_client::agent::Agent;
 use sandpipe_client::error::{Error, Result};
@@ -39,10 +39,12 @@ impl Sandbox {
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        options: &JsValue,
-        runtimes_fetch: Option<Function>,
+        #[wasm_bindgen(unchecked_param_type = "SandboxOptions")] options: &Object,
+        #[wasm_bindgen(js_name = fetch, unchecked_optional_param_type = "Fetch")] fetch: Option<
+            Function,
+        >,
     ) -> std::result::Result<Self, JsValue> {
-        let agent = or_throw(read_options(options, runtimes_fetch))?;
+        let agent = or_throw(read_options(options, fetch))?;
         let sessions = Sessions::new(agent.clone());
         Ok(Self { agent, sessions })
     }
@@ -62,15 +64,26 @@ impl Sandbox {
     }
 
     /// Runs a script with `sh` to its end. Resolves `{ exitCode, output }`.
-    pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
+    pub fn run(
+        &self,
+        script: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "{ signal?: AbortSignal }")]
+        options: &Object,
+    ) -> Promise {
         let arguments = run_arguments(script, options);
         let ended = arguments.map(|(script, signal)| run_script(&self.agent, script, signal));
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
     /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
-    #[wasm_bindgen(js_name = runAndForget)]
-    pub fn run_and_forget(&self, script: &JsValue, options: &JsValue) -> Promise {
+    #[wasm_bindgen(js_name = runAndForget, unchecked_return_type = "Promise<ExecResult>")]
+    pub fn run_and_forget(
+        &self,
+        script: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "{ signal?: AbortSignal }")]
+        options: &Object,
+    ) -> Promise {
         let arguments = run_arguments(script, options);
         let ended =
             arguments.map(|(script, signal)| run_script_and_forget(&self.agent, script, signal));

@@ -1,6 +1,6 @@
 //! Sessions: shells that remember.
 
-use js_sys::Promise;
+use js_sys::{JsString, Object, Promise};
 use sandpipe_client::agent::Agent;
 use sandpipe_client::sessions::create::SessionOptions;
 use sandpipe_client::sessions::session;
@@ -29,7 +29,11 @@ impl Sessions {
 #[wasm_bindgen]
 impl Sessions {
     /// Starts a shell and waits until it is ready. Resolves a [`Session`].
-    pub fn create(&self, options: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<Session>")]
+    pub fn create(
+        &self,
+        #[wasm_bindgen(unchecked_optional_param_type = "SessionOptions")] options: &Object,
+    ) -> Promise {
         let created = SessionOptions::read(options).map(|options| self.0.create(options));
         promise_of(created, |session| Ok(Session(session).into()))
     }
@@ -43,7 +47,12 @@ pub struct Session(session::Session);
 #[wasm_bindgen]
 impl Session {
     /// Runs a script when those before it are done. Resolves `{ exitCode, output }`.
-    pub fn run(&self, script: &JsValue, options: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
+    pub fn run(
+        &self,
+        script: &JsString,
+        #[wasm_bindgen(unchecked_optional_param_type = "WaitOptions")] options: &Object,
+    ) -> Promise {
         // Now: the order is that of the calls.
         let running = shell_text(script, "script")
             .and_then(|script| Ok(self.0.run(script, Options::read(options)?)));
@@ -51,6 +60,7 @@ impl Session {
     }
 
     /// Ends the shell and everything in its group, also when it is called again.
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
     pub fn close(&self) -> Promise {
         promise_of(Ok(self.0.close()), nothing)
     }

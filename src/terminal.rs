@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use js_sys::Promise;
+use js_sys::{JsString, Number, Promise};
 use sandpipe_client::error::Result;
 use sandpipe_client::terminal::terminal::{self, TerminalOutput};
 use wasm_bindgen::prelude::*;
@@ -34,19 +34,22 @@ impl Terminal {
     }
 
     /// Types a text.
-    pub fn write(&self, text: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
+    pub fn write(&self, text: &JsString) -> Promise {
         let typed = string(text, "text").map(|input| self.0.write(input));
         promise_of(typed, nothing)
     }
 
     /// Sets the size.
-    pub fn resize(&self, cols: &JsValue, rows: &JsValue) -> Promise {
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
+    pub fn resize(&self, cols: &Number, rows: &Number) -> Promise {
         let sent = terminal_size(cols, rows).map(|size| self.0.resize(size));
         promise_of(sent, nothing)
     }
 
     /// Resolves the exit code. Where the output has not been read to its end, it is waited for over a
     /// connection of its own.
+    #[wasm_bindgen(unchecked_return_type = "Promise<number>")]
     pub fn exited(&self) -> Promise {
         promise_of(Ok(self.0.exited()), |exit_code| Ok(exit_code.into()))
     }

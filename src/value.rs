@@ -22,6 +22,33 @@ pub(crate) fn json<T: ToJson>(value: T) -> Result<JsValue> {
     to_js(&value)
 }
 
+#[wasm_bindgen(typescript_custom_section)]
+const RESULTS: &str = r"
+/** What became of a command. */
+export interface ExecResult {
+    /** The process's own exit code, 128 + N after death by signal N. */
+    exitCode: number;
+    /** Its stdout and stderr, joined in order of arrival. */
+    output: string;
+}
+
+/** An exec's output up to now. */
+export interface ExecSnapshot {
+    /** The exit code, if the process has ended and its last event is among those asked for. */
+    exitCode?: number;
+    /** Its stdout and stderr, joined in order of arrival. */
+    output: string;
+}
+
+/** How a stopped command ended. */
+export interface TerminateResult {
+    /** The process's own exit code, 128 + N after death by signal N. */
+    exitCode: number;
+    /** Whether it took SIGKILL. */
+    forced: boolean;
+}
+";
+
 /// `{ exitCode, output }`; `exitCode` is left out where there is none.
 pub(crate) fn exec_result(ExecResult { exit_code, output }: ExecResult) -> Result<JsValue> {
     let object = Object::new();

@@ -9,7 +9,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { checkSignal, checkText } from "../arguments.js";
 import { InterruptedError, InvalidArgumentError } from "../errors.js";
 import type { Runtime } from "../runtime.js";
-import type { ExecResult } from "../types.js";
+import type { ExecResult } from "../core/sandpipe.js";
 import { environmentOfCommands, stopProcessGroup } from "./process.js";
 import { outputLimit, Transcript } from "./transcript.js";
 import { taskkill } from "./windows.js";

@@ -9,7 +9,7 @@ import { checkSignal, checkText } from "../arguments.js";
 import { ClosedError, type SshError } from "../errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
 import type { Runtime } from "../runtime.js";
-import type { ExecResult } from "../types.js";
+import type { ExecResult } from "../core/sandpipe.js";
 import { environmentOfCommands } from "./process.js";
 import { Connections } from "./ssh/connections.js";
 import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";

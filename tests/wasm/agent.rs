@@ -25,16 +25,21 @@ pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
     Sandbox::new(&object(&[("url", url.into()), ("token", token.into())]), None).unwrap()
 }
 
-pub(crate) fn object(fields: &[(&str, JsValue)]) -> JsValue {
+pub(crate) fn object(fields: &[(&str, JsValue)]) -> Object {
     let object = Object::new();
     for (name, value) in fields {
         Reflect::set(&object, &(*name).into(), value).unwrap();
     }
-    object.into()
+    object
 }
 
-pub(crate) fn strings(items: &[&str]) -> JsValue {
-    items.iter().map(|item| JsValue::from_str(item)).collect::<Array>().into()
+pub(crate) fn strings(items: &[&str]) -> Array {
+    items.iter().map(|item| JsValue::from_str(item)).collect()
+}
+
+/// An argument that is left out.
+pub(crate) fn undefined<T: JsCast>() -> T {
+    JsValue::UNDEFINED.unchecked_into()
 }
 
 pub(crate) fn field(object: &JsValue, name: &str) -> JsValue {
@@ -46,5 +51,5 @@ pub(crate) fn text(object: &JsValue, name: &str) -> String {
 }
 
 pub(crate) async fn settled(promise: Promise) -> Result<JsValue, JsValue> {
-    JsFuture::from(promise.unchecked_into::<Promise>()).await
+    JsFuture::from(promise).await
 }

@@ -2,12 +2,12 @@ use js_sys::{Array, Function};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::agent::{field, object, sandbox, settled, strings, text};
+use crate::agent::{field, object, sandbox, settled, strings, text, undefined};
 
 #[wasm_bindgen_test]
 async fn resolves_the_exit_code_and_the_output_of_both_streams() {
     let args = strings(&["-c", "echo hello; echo oops >&2; exit 3"]);
-    let promise = sandbox().execs().exec(&"sh".into(), &args, &JsValue::UNDEFINED);
+    let promise = sandbox().execs().exec(&"sh".into(), &args, &undefined());
 
     let result = settled(promise).await.unwrap();
 
@@ -20,11 +20,8 @@ async fn resolves_characters_of_every_width() {
     // A string is made in one way where all is ASCII, in others where it is Latin-1, or more.
     for expected in ["a\n", "\u{FEFF}b", "naïve ÿ", "\u{FEFF}正在编译模块 – 😀 é\u{FFFF}"]
     {
-        let promise = sandbox().execs().exec(
-            &"printf".into(),
-            &strings(&["%s", expected]),
-            &JsValue::UNDEFINED,
-        );
+        let promise =
+            sandbox().execs().exec(&"printf".into(), &strings(&["%s", expected]), &undefined());
 
         let result = settled(promise).await.unwrap();
 
@@ -39,7 +36,7 @@ async fn resolves_texts_of_every_length() {
         for length in 0..=9 {
             let expected = char.repeat(length) + "|";
             let args = strings(&["%s", &expected]);
-            let promise = sandbox().execs().exec(&"printf".into(), &args, &JsValue::UNDEFINED);
+            let promise = sandbox().execs().exec(&"printf".into(), &args, &undefined());
 
             let result = settled(promise).await.unwrap();
 
@@ -52,7 +49,7 @@ async fn resolves_texts_of_every_length() {
 async fn goes_on_when_the_handle_is_freed_meanwhile() {
     let sandbox = sandbox();
     let execs = sandbox.execs();
-    let promise = execs.exec(&"echo".into(), &strings(&["a"]), &JsValue::UNDEFINED);
+    let promise = execs.exec(&"echo".into(), &strings(&["a"]), &undefined());
     drop(execs);
     drop(sandbox);
 
@@ -67,7 +64,7 @@ async fn runs_calls_of_one_handle_side_by_side() {
     let runs: Vec<_> = (0..5)
         .map(|code| {
             let args = strings(&["-c", &format!("echo {code}; exit {code}")]);
-            execs.exec(&"sh".into(), &args, &JsValue::UNDEFINED)
+            execs.exec(&"sh".into(), &args, &undefined())
         })
         .collect();
     for (code, run) in (0_i32..).zip(runs) {
@@ -82,7 +79,7 @@ async fn carries_text_of_every_kind_both_ways() {
     let text_of_every_kind = "a\0b é € 😀 \u{feff}\u{7f}";
     let env = object(&[("TEXT", "é 😀\n".into())]);
     let print = r#"printf '%s\000' "$TEXT"; printf 'a\000b \303\251 \342\202\254 \360\237\230\200 \357\273\277\177'"#;
-    let options = object(&[("env", env)]);
+    let options = object(&[("env", env.into())]);
 
     let promise = sandbox().execs().exec(&"sh".into(), &strings(&["-c", print]), &options);
 

@@ -1,7 +1,7 @@
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::agent::{connect, field, object, sandbox, settled, strings, text};
+use crate::agent::{connect, field, object, sandbox, settled, strings, text, undefined};
 
 #[wasm_bindgen_test]
 async fn an_answer_with_an_error_says_what_the_agent_said() {
@@ -31,12 +31,17 @@ async fn no_answer_is_a_failure_of_its_own() {
 
 #[wasm_bindgen_test]
 async fn a_wrong_argument_rejects_and_says_which() {
-    let promise = sandbox().execs().exec(&"ls".into(), &strings(&["-l"]), &1.into());
+    let promise =
+        sandbox().execs().exec(&"ls".into(), &strings(&["-l"]), JsValue::from(1).unchecked_ref());
     let failure = settled(promise).await.unwrap_err();
     assert_eq!(text(&failure, "code"), "invalid_argument");
     assert!(text(&failure, "message").contains("`options` must be an object, but is the number 1"));
 
-    let failure = sandbox().execs().stream_output(&1.into(), &JsValue::UNDEFINED).err().unwrap();
+    let failure = sandbox()
+        .execs()
+        .stream_output(JsValue::from(1).unchecked_ref(), &undefined())
+        .err()
+        .unwrap();
     assert_eq!(text(&failure, "code"), "invalid_argument");
 }
 
@@ -44,13 +49,15 @@ async fn a_wrong_argument_rejects_and_says_which() {
 async fn closing_rejects_what_is_under_way() {
     let sandbox = sandbox();
     let args = strings(&["-c", "sleep 1000"]);
-    let request = object(&[("command", "sh".into()), ("args", args)]);
+    let request = object(&[("command", "sh".into()), ("args", args.into())]);
     let exec = settled(sandbox.execs().create(&request)).await.unwrap();
-    let waiting = sandbox.execs().wait(&field(&exec, "id"), &JsValue::UNDEFINED);
+    let waiting = sandbox.execs().wait(field(&exec, "id").unchecked_ref(), &undefined());
 
     sandbox.close();
 
     assert_eq!(text(&settled(waiting).await.unwrap_err(), "code"), "closed");
     assert_eq!(text(&settled(sandbox.execs().list()).await.unwrap_err(), "code"), "closed");
-    settled(crate::agent::sandbox().execs().delete(&field(&exec, "id"))).await.unwrap();
+    settled(crate::agent::sandbox().execs().delete(field(&exec, "id").unchecked_ref()))
+        .await
+        .unwrap();
 }

@@ -1,19 +1,19 @@
-use js_sys::Array;
-use wasm_bindgen::{JsCast, JsValue};
+use js_sys::{Array, JsString};
+use wasm_bindgen::JsCast;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::agent::{field, object, sandbox, settled, strings, text};
+use crate::agent::{field, object, sandbox, settled, strings, text, undefined};
 
-async fn create(script: &str) -> JsValue {
-    let request = object(&[("command", "sh".into()), ("args", strings(&["-c", script]))]);
+async fn create(script: &str) -> JsString {
+    let request = object(&[("command", "sh".into()), ("args", strings(&["-c", script]).into())]);
     let exec = settled(sandbox().execs().create(&request)).await.unwrap();
-    field(&exec, "id")
+    field(&exec, "id").unchecked_into()
 }
 
 #[wasm_bindgen_test]
 async fn gives_batches_up_to_the_exit_code() {
     let id = create("for i in 1 2 3; do echo $i; done; exit 5").await;
-    let stream = sandbox().execs().stream_output(&id, &JsValue::UNDEFINED).unwrap();
+    let stream = sandbox().execs().stream_output(&id, &undefined()).unwrap();
     let mut output = String::new();
     let mut exit_code = None;
     loop {
@@ -35,7 +35,7 @@ async fn gives_batches_up_to_the_exit_code() {
 #[wasm_bindgen_test]
 async fn ends_when_it_is_closed_while_it_is_read() {
     let id = create("sleep 1000").await;
-    let stream = sandbox().execs().stream_output(&id, &JsValue::UNDEFINED).unwrap();
+    let stream = sandbox().execs().stream_output(&id, &undefined()).unwrap();
     let reading = stream.next();
     stream.close();
     assert!(settled(reading).await.unwrap().is_undefined());
@@ -46,7 +46,7 @@ async fn ends_when_it_is_closed_while_it_is_read() {
 #[wasm_bindgen_test]
 async fn a_second_call_of_next_meanwhile_finds_the_end_and_does_no_harm() {
     let id = create("sleep 0.1; echo a").await;
-    let stream = sandbox().execs().stream_output(&id, &JsValue::UNDEFINED).unwrap();
+    let stream = sandbox().execs().stream_output(&id, &undefined()).unwrap();
     let (first, second) = (stream.next(), stream.next());
     assert!(settled(second).await.unwrap().is_undefined());
     let batch: Array = settled(first).await.unwrap().unchecked_into();
@@ -64,7 +64,7 @@ async fn lists_now_and_after_a_change() {
         let batch: Array = settled(stream.next()).await.unwrap().unchecked_into();
         for list in batch.iter() {
             let execs: Array = field(&list, "execs").unchecked_into();
-            listed |= execs.iter().any(|exec| field(&exec, "id") == id);
+            listed |= execs.iter().any(|exec| field(&exec, "id") == **id);
         }
     }
     stream.close();
