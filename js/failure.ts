@@ -58,9 +58,9 @@ type Fields =
   | { code: "closed" };
 
 /** Awaits what the core promised. A failure of the core's becomes an error of its class. */
-export async function settle<T>(promise: Promise<unknown>): Promise<T> {
+export async function settle<T>(promise: Promise<T>): Promise<T> {
   try {
-    return (await promise) as T;
+    return await promise;
   } catch (thrown) {
     throw explain(thrown);
   }

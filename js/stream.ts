@@ -14,19 +14,19 @@ export interface StreamOptions {
  * Nothing is read ahead: the core is asked for the next batch when the last one is used up.
  */
 export class EventStream<T> implements AsyncIterableIterator<T> {
-  readonly #open: () => Batches;
+  readonly #open: () => Batches<T>;
   readonly #signal: AbortSignal | undefined;
   readonly #onAbort = (): void => {
     this.#batches?.close();
   };
-  #batches: Batches | undefined;
+  #batches: Batches<T> | undefined;
   #ended = false;
   #batch: readonly T[] = [];
   #index = 0;
   /** The newest call of `next` that is not settled: the next one waits for it. */
   #last: Promise<unknown> | undefined;
 
-  constructor(open: () => Batches, signal?: AbortSignal) {
+  constructor(open: () => Batches<T>, signal?: AbortSignal) {
     this.#open = open;
     this.#signal = signal;
   }
@@ -63,7 +63,7 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
         this.#signal?.throwIfAborted();
         const event = this.#take();
         if (event !== undefined) return event;
-        const batch = await settle<T[] | undefined>(this.#connect().next());
+        const batch = await settle(this.#connect().next());
         this.#signal?.throwIfAborted();
         if (batch === undefined) break;
         this.#batch = batch;
@@ -83,7 +83,7 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     return { done: false, value: this.#batch[this.#index++] as T };
   }
 
-  #connect(): Batches {
+  #connect(): Batches<T> {
     if (this.#batches === undefined) {
       this.#batches = call(this.#open);
       this.#signal?.addEventListener("abort", this.#onAbort, { once: true });

@@ -169,10 +169,9 @@ pub(crate) fn variables_named(
     is_name: &dyn Fn(&str) -> bool,
     kind: &str,
 ) -> Result<BTreeMap<String, String>> {
-    let fields = Fields::of(value, name)?;
-    let mut variables = BTreeMap::new();
-    for key in fields.names() {
-        if !is_name(&key) {
+    let variables: BTreeMap<_, _> = texts(value, name, shell_text)?.into_iter().collect();
+    for key in variables.keys() {
+        if !is_name(key) {
             return Err(Error::InvalidArgument {
                 name: name.to_owned(),
                 expected: format!("an object whose keys are names of variables: {kind}"),
@@ -180,10 +179,23 @@ pub(crate) fn variables_named(
             }
             .into());
         }
-        let text = fields.required(&key, shell_text)?;
-        variables.insert(key, text);
     }
     Ok(variables)
+}
+
+/// The fields of an object of texts, in their order.
+pub(crate) fn texts(
+    value: &JsValue,
+    name: &str,
+    read: fn(&JsValue, &str) -> Result<String>,
+) -> Result<Vec<(String, String)>> {
+    let mut fields = Fields::of(value, name)?;
+    let mut texts = Vec::new();
+    for key in fields.names() {
+        let text = fields.required(&key, read);
+        texts.push((key, text));
+    }
+    fields.error.map_or(Ok(texts), Err)
 }
 
 /// Options of a call, which `options!` says how to read.
@@ -194,16 +206,20 @@ pub(crate) trait Options: Sized {
     const ALL_NAMES: &'static [&'static [&'static str]];
 
     /// Reads the fields.
-    fn read_fields(fields: &Fields<'_>) -> Result<Self>;
+    fn read_fields(fields: &mut Fields<'_>) -> Self;
 
     /// Reads options that may be left out; there are no other fields.
     fn read(options: &JsValue) -> Result<Self> {
-        Self::read_fields(&Fields::with_names(options, "options", true, Self::ALL_NAMES)?)
+        let mut fields = Fields::with_names(options, "options", true, Self::ALL_NAMES);
+        let read = Self::read_fields(&mut fields);
+        fields.error.map_or(Ok(read), Err)
     }
 
     /// Reads an argument that is an object with no other fields.
     fn read_required(value: &JsValue, name: &str) -> Result<Self> {
-        Self::read_fields(&Fields::with_names(value, name, false, Self::ALL_NAMES)?)
+        let mut fields = Fields::with_names(value, name, false, Self::ALL_NAMES);
+        let read = Self::read_fields(&mut fields);
+        fields.error.map_or(Ok(read), Err)
     }
 }
 
@@ -283,12 +299,12 @@ macro_rules! options {
             const ALL_NAMES: &'static [&'static [&'static str]] =
                 &[$(<$part_type as crate::arguments::Options>::NAMES,)* Self::NAMES];
 
-            fn read_fields(fields: &crate::arguments::Fields<'_>) -> Result<Self> {
-                Ok(Self {
-                    $($part: crate::arguments::Options::read_fields(fields)?,)*
-                    $($field: fields.$how($key, $read)? $(.unwrap_or($default))?,)*
+            fn read_fields(fields: &mut crate::arguments::Fields<'_>) -> Self {
+                Self {
+                    $($part: crate::arguments::Options::read_fields(fields),)*
+                    $($field: fields.$how($key, $read) $(.unwrap_or($default))?,)*
                     $(..$rest)?
-                })
+                }
             }
         }
     };
@@ -299,66 +315,79 @@ pub(crate) use options;
 pub(crate) struct Fields<'a> {
     object: Object,
     name: &'a str,
+    /// What was wrong first: nothing is read after it. (That each read returned it would be a KB more.)
+    error: Option<Box<Error>>,
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn of(value: &JsValue, name: &'a str) -> Result<Self> {
+    fn of(value: &JsValue, name: &'a str) -> Result<Self> {
         if !value.is_object() || Array::is_array(value) {
             return Err(wrong(name, "an object", value));
         }
-        Ok(Self { object: value.unchecked_ref::<Object>().clone(), name })
+        Ok(Self { object: value.unchecked_ref::<Object>().clone(), name, error: None })
     }
 
-    /// The same, and refuses fields beside these: a misspelt option would otherwise do nothing, silently.
-    fn with_names(
-        value: &JsValue,
-        name: &'a str,
-        is_optional: bool,
-        known: &[&[&str]],
-    ) -> Result<Self> {
+    /// The same. Fields beside these are an error: a misspelt option would otherwise do nothing, silently.
+    fn with_names(value: &JsValue, name: &'a str, is_optional: bool, known: &[&[&str]]) -> Self {
+        let none = |error| Self { object: Object::new(), name, error };
         if is_optional && value.is_undefined() {
-            return Ok(Self { object: Object::new(), name });
+            return none(None);
         }
-        let fields = Self::of(value, name)?;
+        let fields = match Self::of(value, name) {
+            Ok(fields) => fields,
+            Err(error) => return none(Some(error)),
+        };
         let known = known.concat();
         match fields.names().into_iter().find(|name| !known.contains(&name.as_str())) {
-            None => Ok(fields),
-            Some(unknown) => Err(Error::InvalidArgument {
+            None => fields,
+            Some(unknown) => none(Some(Box::new(Error::InvalidArgument {
                 name: name.to_owned(),
                 expected: format!("an object with no other fields than {}", known.join(", ")),
                 actual: format!("one with {unknown:?}"),
-            }
-            .into()),
+            }))),
         }
     }
 
-    pub(crate) fn required<T>(
-        &self,
+    /// A field that must be there; after an error, any value.
+    pub(crate) fn required<T: Default>(
+        &mut self,
         key: &str,
         read: fn(&JsValue, &str) -> Result<T>,
-    ) -> Result<T> {
-        read(&self.get(key)?, &self.path(key))
+    ) -> T {
+        let value = self.get(key);
+        self.read_value(key, value, read).unwrap_or_default()
     }
 
-    /// None where the field is missing or undefined.
+    /// None where the field is missing or undefined, and after an error.
     pub(crate) fn optional<T>(
-        &self,
+        &mut self,
         key: &str,
         read: fn(&JsValue, &str) -> Result<T>,
-    ) -> Result<Option<T>> {
-        let value = self.get(key)?;
-        if value.is_undefined() {
-            return Ok(None);
+    ) -> Option<T> {
+        let value = self.get(key).filter(|value| !value.is_undefined());
+        self.read_value(key, value, read)
+    }
+
+    fn read_value<T>(
+        &mut self,
+        key: &str,
+        value: Option<JsValue>,
+        read: fn(&JsValue, &str) -> Result<T>,
+    ) -> Option<T> {
+        read(&value?, &self.path(key)).map_err(|error| self.error = Some(error)).ok()
+    }
+
+    /// None after an error.
+    fn get(&mut self, key: &str) -> Option<JsValue> {
+        if self.error.is_some() {
+            return None;
         }
-        read(&value, &self.path(key)).map(Some)
-    }
-
-    fn get(&self, key: &str) -> Result<JsValue> {
         // A getter of the caller's may throw.
-        Reflect::get(&self.object, &key.into()).map_err(thrown)
+        let value = Reflect::get(&self.object, &key.into());
+        value.map_err(|error| self.error = Some(thrown(error))).ok()
     }
 
-    pub(crate) fn names(&self) -> Vec<String> {
+    fn names(&self) -> Vec<String> {
         Object::keys(&self.object).iter().filter_map(|key| key.as_string()).collect()
     }
 

@@ -18,8 +18,24 @@ pub(crate) trait Source {
     fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>>;
 }
 
-/// A stream that is read batch by batch. It connects with the first read.
-#[wasm_bindgen]
+/// wasm-bindgen's classes have no type parameters.
+#[wasm_bindgen(typescript_custom_section)]
+const BATCHES: &str = r"
+/** A stream that is read batch by batch. It connects with the first read. */
+export class Batches<T> {
+    private constructor();
+    /**
+     * Resolves the next batch, which is not empty, or undefined at the end. One call at a time: a second one
+     * meanwhile finds the end.
+     */
+    next(): Promise<T[] | undefined>;
+    /** Closes the connection. What the stream shows goes on. */
+    close(): void;
+}
+";
+
+/// A stream that is read batch by batch.
+#[wasm_bindgen(skip_typescript)]
 pub struct Batches {
     /// None while it is being read, and once it has ended.
     source: Rc<RefCell<Option<Box<dyn Source>>>>,
@@ -40,8 +56,8 @@ impl Batches {
 
 #[wasm_bindgen]
 impl Batches {
-    /// Resolves the next batch, an array, or undefined at the end. One call at a time: a second one
-    /// meanwhile finds the end.
+    /// Resolves the next batch, an array, or undefined.
+    #[wasm_bindgen(skip_typescript)]
     pub fn next(&self) -> Promise {
         let (place, closed) = (self.source.clone(), self.closed.clone());
         let source = place.take();
@@ -63,7 +79,8 @@ impl Batches {
         }))
     }
 
-    /// Closes the connection. What it tells of goes on.
+    /// Closes the connection.
+    #[wasm_bindgen(skip_typescript)]
     pub fn close(&self) {
         self.closed.set(true);
         self.source.take();

@@ -167,7 +167,7 @@ impl Execs {
     ///
     /// # Errors
     /// `invalid_argument`.
-    #[wasm_bindgen(js_name = streamOutput)]
+    #[wasm_bindgen(js_name = streamOutput, unchecked_return_type = "Batches<ExecStdout>")]
     pub fn stream_output(
         &self,
         id: &JsString,
@@ -182,7 +182,7 @@ impl Execs {
     }
 
     /// The list of all execs (`{ execs }`), now and after every change, until it is closed.
-    #[wasm_bindgen(js_name = streamList)]
+    #[wasm_bindgen(js_name = streamList, unchecked_return_type = "Batches<{ execs: ExecItem[] }>")]
     #[must_use]
     pub fn stream_list(&self) -> Batches {
         let stream = ListStream::new(self.agent.child());

@@ -10,7 +10,7 @@ use sandpipe_client::http::retry_policy::RetryPolicy;
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 
-use crate::arguments::{Fields, Options, function, options, string, wrong};
+use crate::arguments::{Options, function, options, string, texts, wrong};
 use crate::errors::{or_throw, thrown};
 use crate::execs::Execs;
 use crate::options::run_arguments;
@@ -170,9 +170,7 @@ const CONNECTION_HEADERS: [&str; 8] = [
 fn headers(value: &JsValue, name: &str) -> Result<Object> {
     let checked = Headers::new().map_err(thrown)?;
     let headers = Object::new();
-    let fields = Fields::of(value, name)?;
-    for key in fields.names() {
-        let text = fields.required(&key, string)?;
+    for (key, text) in texts(value, name, string)? {
         // The value may be a secret: it is in no error message.
         let wrong = |expected: &str, actual: &str| Error::InvalidArgument {
             name: format!("{name}.{key}"),

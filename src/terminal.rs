@@ -27,6 +27,7 @@ impl Terminal {
 #[wasm_bindgen]
 impl Terminal {
     /// The output (`ExecStdout`) from its beginning up to the exit code.
+    #[wasm_bindgen(unchecked_return_type = "Batches<ExecStdout>")]
     #[must_use]
     pub fn output(&self) -> Batches {
         let output = self.0.output();

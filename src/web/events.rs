@@ -15,12 +15,16 @@ thread_local! {
     static EVENT_FACTORY: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
-/// Says how events are made of what crosses: `(outputs, timestamps, numbers) => ExecStdout[]`. In
-/// `numbers` (a `Float64Array`) each event has five: where its output ends in `outputs`, where its
+/// Says how events are made of what crosses. In `numbers` each event has five: where its output ends in `outputs`, where its
 /// timestamp ends in `timestamps` or NaN, its sequence number, 0 for stdout or 1 for stderr, and its exit
 /// code or NaN. To be called once, before anything is read.
 #[wasm_bindgen(js_name = makeEventsWith)]
-pub fn make_events_with(maker: Function) {
+pub fn make_events_with(
+    #[wasm_bindgen(
+        unchecked_param_type = "(outputs: string, timestamps: string, numbers: Float64Array) => ExecStdout[]"
+    )]
+    maker: Function,
+) {
     EVENT_FACTORY.set(Some(maker));
 }
 
