@@ -31,7 +31,7 @@ impl Background {
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        #[wasm_bindgen(unchecked_param_type = "Runtime['run']")] run: &Function,
+        #[wasm_bindgen(unchecked_param_type = "Runtime['run'] | undefined")] run: &Function,
         #[wasm_bindgen(unchecked_optional_param_type = "BackgroundOptions")] options: &Object,
     ) -> Result<Self, JsValue> {
         let runtime = or_throw(JsRuntime::read(run))?;

@@ -40,9 +40,7 @@ impl Sandbox {
     #[wasm_bindgen(constructor)]
     pub fn new(
         #[wasm_bindgen(unchecked_param_type = "SandboxOptions")] options: &Object,
-        #[wasm_bindgen(js_name = fetch, unchecked_optional_param_type = "Fetch")] fetch: Option<
-            Function,
-        >,
+        fetch: Option<Function>,
     ) -> std::result::Result<Self, JsValue> {
         let agent = or_throw(read_options(options, fetch))?;
         let sessions = Sessions::new(agent.clone());
