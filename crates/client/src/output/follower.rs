@@ -259,7 +259,6 @@ fn read_event(json: &str) -> Result<ExecStdout, OutputFault> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use sandpipe_protocol::sse::encode_event;
 
     use super::*;
@@ -373,30 +372,5 @@ mod tests {
     fn an_output_that_has_the_largest_number_is_concluded() {
         let last = Follower::after(0).conclude(&[event(u64::MAX, "a", None)], 3).unwrap();
         assert_eq!((last.sequence, last.exit_code), (u64::MAX, Some(3)));
-    }
-
-    proptest! {
-        #[test]
-        fn every_event_comes_once_and_in_order_wherever_the_bytes_are_cut(
-            outputs in prop::collection::vec(".{0,20}", 1..20),
-            exit_code in any::<i32>(),
-            size in 1_usize..64,
-        ) {
-            let count = outputs.len();
-            let events: Vec<ExecStdout> = (1..)
-                .zip(&outputs)
-                .map(|(sequence, output)| {
-                    let is_last = usize::try_from(sequence) == Ok(count);
-                    event(sequence, output, is_last.then_some(exit_code))
-                })
-                .collect();
-            let mut follower = Follower::after(0);
-            let mut followed: Vec<ExecStdout> = Vec::new();
-            for chunk in stream(&events).chunks(size) {
-                follower.feed(chunk, &mut followed).unwrap();
-            }
-            prop_assert_eq!(followed, events);
-            prop_assert_eq!(follower.exit_code(), Some(exit_code));
-        }
     }
 }

@@ -166,55 +166,8 @@ mod silent_commands;
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use sandpipe_protocol::sse::encode_event;
-    use sandpipe_protocol::{ExecStdout, OutputType};
 
     use super::*;
-    use crate::output::follower::Follower;
-
-    /// What one connection does to the bytes that it is to carry.
-    #[derive(Clone, Copy, Debug)]
-    enum Fault {
-        /// Carries so many bytes, then ends.
-        Cut(usize, StreamEnd),
-        /// Does not come about.
-        Refused,
-        /// Carries the events before the wanted ones as well.
-        Repeats(usize),
-    }
-
-    /// An agent that has all events of an exec that has ended.
-    struct Agent {
-        events: Vec<ExecStdout>,
-        exec: ExecItem,
-    }
-
-    impl Agent {
-        fn new(outputs: &[String], exit_code: i32) -> Self {
-            let event = |(sequence, output): (u64, &String)| ExecStdout {
-                kind: OutputType::Stdout,
-                output: output.clone(),
-                sequence,
-                timestamp: None,
-                exit_code: None,
-            };
-            let mut events: Vec<_> = (1..).zip(outputs).map(event).collect();
-            events.push(ExecStdout {
-                exit_code: Some(exit_code),
-                ..event((events.len() as u64 + 1, &String::new()))
-            });
-            Self { events, exec: exec(ExecStatus::Exited, exit_code) }
-        }
-
-        /// The bytes of the events after `last_sequence`.
-        fn stream(&self, last_sequence: i64) -> Vec<u8> {
-            let mut bytes = Vec::new();
-            for event in self.events.iter().skip(usize::try_from(last_sequence).unwrap()) {
-                encode_event(&mut bytes, "", &serde_json::to_string(event).unwrap());
-            }
-            bytes
-        }
-    }
 
     pub(super) fn exec(status: ExecStatus, exit_code: i32) -> ExecItem {
         ExecItem {
@@ -230,71 +183,6 @@ mod tests {
             started_at: None,
             ended_at: None,
             args_truncated: None,
-        }
-    }
-
-    /// Follows the agent's output through connections with these faults, then through sound ones.
-    fn follow(agent: &Agent, faults: &[Fault], max_attempts: u32) -> (Vec<ExecStdout>, NextStep) {
-        let backoff = Backoff { max_attempts, ..Backoff::default() };
-        let mut resume = Resume::new(backoff);
-        let mut follower = Follower::after(0);
-        let mut events = Vec::new();
-        let mut faults = faults.iter();
-        loop {
-            let fault = faults.next().copied().unwrap_or(Fault::Cut(usize::MAX, StreamEnd::Clean));
-            let last = follower.last_sequence();
-            let (bytes, ending) = match fault {
-                Fault::Refused => (Vec::new(), StreamEnd::Broken),
-                Fault::Repeats(count) => {
-                    let from = last - i64::try_from(count).unwrap();
-                    (agent.stream(from.max(0)), StreamEnd::Clean)
-                }
-                Fault::Cut(count, ending) => {
-                    let mut bytes = agent.stream(last);
-                    bytes.truncate(count);
-                    (bytes, ending)
-                }
-            };
-            for chunk in bytes.chunks(7) {
-                let before = events.len();
-                follower.feed(chunk, &mut events).unwrap();
-                if events.len() > before {
-                    resume.on_events();
-                }
-            }
-            if let Some(exit_code) = follower.exit_code() {
-                return (events, NextStep::Done(Some(exit_code)));
-            }
-            follower.disconnected();
-            match resume.on_end(ending, Some(0.0), 0.5, None) {
-                NextStep::Ask(_) => assert_eq!(resume.on_status(&agent.exec), NextStep::Connect),
-                verdict => return (events, verdict),
-            }
-        }
-    }
-
-    fn fault() -> impl Strategy<Value = Fault> {
-        prop_oneof![
-            (0_usize..400, prop::sample::select(vec![StreamEnd::Clean, StreamEnd::Broken]))
-                .prop_map(|(count, ending)| Fault::Cut(count, ending)),
-            Just(Fault::Refused),
-            (0_usize..4).prop_map(Fault::Repeats),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn every_event_comes_once_and_in_order_whatever_the_faults(
-            outputs in prop::collection::vec(".{0,12}", 0..12),
-            exit_code in 0..256,
-            faults in prop::collection::vec(fault(), 0..30),
-        ) {
-            let agent = Agent::new(&outputs, exit_code);
-            let (events, verdict) = follow(&agent, &faults, u32::MAX);
-            prop_assert_eq!(verdict, NextStep::Done(Some(exit_code)));
-            let told: Vec<_> = events.iter().filter(|event| event.exit_code.is_none()).collect();
-            let all: Vec<_> = agent.events.iter().filter(|event| event.exit_code.is_none()).collect();
-            prop_assert_eq!(told, all);
         }
     }
 
