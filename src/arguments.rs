@@ -169,9 +169,9 @@ pub(crate) fn variables_named(
     is_name: &dyn Fn(&str) -> bool,
     kind: &str,
 ) -> Result<BTreeMap<String, String>> {
-    let variables: BTreeMap<_, _> = texts(value, name, shell_text)?.into_iter().collect();
-    for key in variables.keys() {
-        if !is_name(key) {
+    let mut variables = BTreeMap::new();
+    for (key, text) in texts(value, name, shell_text)? {
+        if !is_name(&key) {
             return Err(Error::InvalidArgument {
                 name: name.to_owned(),
                 expected: format!("an object whose keys are names of variables: {kind}"),
@@ -179,6 +179,8 @@ pub(crate) fn variables_named(
             }
             .into());
         }
+        // One by one: a collected map would bring the code of a sort.
+        variables.insert(key, text);
     }
     Ok(variables)
 }
