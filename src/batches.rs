@@ -9,8 +9,8 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
 use crate::promise::promise;
+use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::error::Result;
-use sandpipe_client::scope::CancelScope;
 
 /// Where the batches come from.
 pub(crate) trait Source {
@@ -40,12 +40,12 @@ pub struct Batches {
     /// None while it is being read, and once it has ended.
     source: Rc<RefCell<Option<Box<dyn Source>>>>,
     closed: Rc<Cell<bool>>,
-    under_way: CancelScope,
+    under_way: AbortSignal,
 }
 
 impl Batches {
-    /// The batches of a source; `under_way` is all that it has under way.
-    pub(crate) fn new(under_way: CancelScope, source: impl Source + 'static) -> Self {
+    /// The batches of a source; aborting `under_way` ends what it has under way.
+    pub(crate) fn new(under_way: AbortSignal, source: impl Source + 'static) -> Self {
         Self {
             source: Rc::new(RefCell::new(Some(Box::new(source)))),
             closed: Rc::default(),
@@ -84,6 +84,6 @@ impl Batches {
     pub fn close(&self) {
         self.closed.set(true);
         self.source.take();
-        self.under_way.close();
+        self.under_way.controller().abort(None);
     }
 }

@@ -90,7 +90,7 @@ impl Sandbox {
 
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.
     pub fn close(&self) {
-        self.agent.http.scope.close();
+        self.agent.http.close();
         self.sessions.end_all();
     }
 }

@@ -16,29 +16,27 @@ struct Source {
 
 /// The client's signal that is aborted with one of JS.
 pub(crate) fn abort_signal(signal: web_sys::AbortSignal) -> AbortSignal {
-    let is_aborted = signal.aborted();
-    let reason = signal.clone();
-    let made = AbortSignal::of_source(|controller| {
-        let listener = (!is_aborted).then(|| {
-            let aborted = signal.clone();
-            let listener = Closure::once(move || controller.abort(host_value(aborted.reason())));
+    AbortSignal::of_source(|controller| {
+        let aborted = signal.clone();
+        let abort = move || controller.abort(host_value(aborted.reason()));
+        let listener = if signal.aborted() {
+            abort();
+            None
+        } else {
+            let listener = Closure::once(abort);
             // It can't fail: the arguments are what the standard asks for.
             signal
                 .add_event_listener_with_callback("abort", listener.as_ref().unchecked_ref())
                 .unwrap_or_default();
-            listener
-        });
+            Some(listener)
+        };
         HostValue::new(Source { signal, listener })
-    });
-    if is_aborted {
-        made.controller().abort(host_value(reason.reason()));
-    }
-    made
+    })
 }
 
 /// The signal of JS that the client's was made of.
-pub(crate) fn js_signal(signal: &AbortSignal) -> Option<&web_sys::AbortSignal> {
-    signal.source()?.downcast_ref::<Source>().map(|source| &source.signal)
+pub(crate) fn js_signal(signal: &AbortSignal) -> Option<web_sys::AbortSignal> {
+    signal.source()?.downcast_ref::<Source>().map(|source| source.signal.clone())
 }
 
 impl Drop for Source {

@@ -54,7 +54,7 @@ impl Fetch {
     fn init(&self, request: &HttpRequest, connection: &Connection) -> Result<RequestInit, JsValue> {
         let headers = Object::assign(&Object::new(), &self.headers);
         let set = |name: &str, value: &str| Reflect::set(&headers, &name.into(), &value.into());
-        set("accept", &request.accept)?;
+        set("accept", request.accept)?;
         if let Some(key) = &request.idempotency_key {
             set("idempotency-key", key)?;
         }
@@ -178,7 +178,7 @@ fn describe(thrown: &JsValue) -> String {
         message.and_then(|text| text.as_string()).or_else(|| error.as_string())
     };
     let causes = std::iter::successors(Some(thrown.clone()), |error| field(error, "cause"));
-    let messages: Vec<String> =
-        causes.take(MAX_CAUSES).map_while(|error| message(&error)).collect();
-    if messages.is_empty() { "unknown error".to_owned() } else { messages.join(": ") }
+    let messages = causes.take(MAX_CAUSES).map_while(|error| message(&error));
+    let all = messages.reduce(|all, message| format!("{all}: {message}"));
+    all.unwrap_or_else(|| "unknown error".to_owned())
 }

@@ -32,7 +32,7 @@ impl JsRuntime {
     ) -> std::result::Result<Promise, JsValue> {
         let options = Object::new();
         if let Some(signal) = signal.and_then(js_signal) {
-            Reflect::set(&options, &"signal".into(), signal)?;
+            Reflect::set(&options, &"signal".into(), &signal)?;
         }
         let promise = self.run.call2(&JsValue::UNDEFINED, &script.into(), &options)?;
         Ok(Promise::resolve(&promise))

@@ -1,7 +1,6 @@
 //! Signals that something is to end, as those of the DOM but without JavaScript.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::fmt;
 use std::rc::{Rc, Weak};
 
@@ -22,8 +21,8 @@ struct State {
     aborted: Cell<bool>,
     reason: RefCell<Option<HostValue>>,
     next_key: Cell<u32>,
-    listeners: RefCell<VecDeque<(u32, Listener)>>,
-    source: Option<HostValue>,
+    listeners: RefCell<Vec<(u32, Listener)>>,
+    source: RefCell<Option<HostValue>>,
 }
 
 type Listener = Box<dyn FnOnce()>;
@@ -32,10 +31,21 @@ impl AbortSignal {
     /// A signal that is aborted from elsewhere. `listen` gets what aborts it, and gives what is to live as long as
     /// the signal does: the listener, and what it listens to.
     pub fn of_source(listen: impl FnOnce(AbortController) -> HostValue) -> Self {
-        Self(Rc::new_cyclic(|state| {
-            let source = Some(listen(AbortController(state.clone())));
-            State { source, ..State::default() }
-        }))
+        let signal = Self::default();
+        let source = listen(signal.controller());
+        signal.0.source.replace(Some(source));
+        signal
+    }
+
+    /// A signal that is aborted with this one, and can be aborted by itself.
+    pub fn child(&self) -> Self {
+        Self::of_source(|controller| HostValue::new(self.on_abort(move || controller.abort(None))))
+    }
+
+    /// Leaves the signal to itself: what it was made of aborts it no more.
+    pub fn detach(&self) {
+        // What is dropped may listen to the signal as well: the borrow is over.
+        drop(self.0.source.take());
     }
 
     /// What aborts it.
@@ -44,8 +54,8 @@ impl AbortSignal {
     }
 
     /// What it was made of, for the host that has made it.
-    pub fn source(&self) -> Option<&HostValue> {
-        self.0.source.as_ref()
+    pub fn source(&self) -> Option<HostValue> {
+        self.0.source.borrow().clone()
     }
 
     /// Whether it has been aborted.
@@ -75,7 +85,7 @@ impl AbortSignal {
         if self.is_aborted() {
             listener();
         } else {
-            self.0.listeners.borrow_mut().push_back((key, Box::new(listener)));
+            self.0.listeners.borrow_mut().push((key, Box::new(listener)));
         }
         Subscription { state: Rc::downgrade(&self.0), key }
     }
@@ -98,15 +108,16 @@ impl AbortController {
         }
         state.reason.replace(reason);
         // One at a time: a listener may call back, or drop the subscription of one that comes after it.
-        while let Some((_, listener)) = state.next_listener() {
+        while let Some(listener) = state.next_listener() {
             listener();
         }
     }
 }
 
 impl State {
-    fn next_listener(&self) -> Option<(u32, Listener)> {
-        self.listeners.borrow_mut().pop_front()
+    fn next_listener(&self) -> Option<Listener> {
+        let mut listeners = self.listeners.borrow_mut();
+        (!listeners.is_empty()).then(|| listeners.remove(0).1)
     }
 }
 
@@ -137,7 +148,7 @@ impl Drop for Subscription {
         let removed = {
             let mut listeners = state.listeners.borrow_mut();
             let place = listeners.iter().position(|(key, _)| *key == self.key);
-            place.and_then(|place| listeners.remove(place))
+            place.map(|place| listeners.remove(place))
         };
         // What it holds may listen to the signal as well: the borrow is over.
         drop(removed);
@@ -207,6 +218,22 @@ mod tests {
         later.set(Some(signal.on_abort(move || counted.set(counted.get() + 1))));
         signal.controller().abort(None);
         assert_eq!(calls.get(), 0);
+    }
+
+    #[test]
+    fn a_child_is_aborted_with_its_parent_and_by_itself() {
+        let parent = AbortSignal::default();
+        let [child, other, detached] = [parent.child(), parent.child(), parent.child()];
+        let grandchild = child.child();
+        detached.detach();
+        drop(parent.child());
+        let aborted =
+            || [&parent, &child, &grandchild, &other, &detached].map(|signal| signal.is_aborted());
+        child.controller().abort(None);
+        assert_eq!(aborted(), [false, true, true, false, false]);
+        parent.controller().abort(None);
+        assert_eq!(aborted(), [true, true, true, true, false]);
+        assert!(parent.0.listeners.borrow().is_empty() && parent.child().is_aborted());
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub struct HttpRequest {
     /// The whole address.
     pub url: String,
     /// The value of the header `Accept`.
-    pub accept: String,
+    pub accept: &'static str,
     /// The value of the header `Idempotency-Key`.
     pub idempotency_key: Option<String>,
     /// Its body: JSON.

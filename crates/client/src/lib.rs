@@ -31,7 +31,6 @@ pub mod http;
 pub mod nonce;
 pub mod operation;
 pub mod output;
-pub mod scope;
 pub mod sessions;
 pub mod shell;
 pub mod terminal;

@@ -54,7 +54,7 @@ impl Creation {
         exec: &CreateExecRequest,
         followed: bool,
     ) -> Result<Self> {
-        if agent.http.scope.is_closed() {
+        if agent.http.is_closed() {
             // Nothing has been sent, and nothing will be.
             return Err(Error::Closed.into());
         }

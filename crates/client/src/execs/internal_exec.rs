@@ -19,7 +19,9 @@ pub(crate) async fn run_internal(
     agent: &Agent,
     request: &CreateExecRequest,
 ) -> Result<(Option<i32>, String)> {
-    let cancel = agent.http.scope.enter()?;
+    if agent.http.is_closed() {
+        return Err(Error::Closed.into());
+    }
     let (sender, receiver) = oneshot::channel();
     let (detached, request) = (agent.detached(), request.clone());
     agent.http.host().spawn(Box::pin(async move {
@@ -27,7 +29,7 @@ pub(crate) async fn run_internal(
         // The call may be over.
         drop(sender.send(outcome));
     }));
-    match select(receiver, pin!(cancel.closed())).await {
+    match select(receiver, pin!(agent.http.scope.aborted())).await {
         Either::Left((Ok(outcome), _)) => outcome,
         Either::Left((Err(oneshot::Canceled), _)) | Either::Right(_) => Err(Error::Closed.into()),
     }

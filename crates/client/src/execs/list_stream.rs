@@ -4,6 +4,7 @@ use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::sse::Decoder;
 
 use super::list::ListEvent;
+use crate::abort::AbortSignal;
 use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::features::Feature;
@@ -13,7 +14,6 @@ use crate::http::response::ResponseBody;
 use crate::http::response::read_json;
 use crate::http::retry_policy::{FailedAttempt, is_retryable};
 use crate::operation::Operation;
-use crate::scope::CancelScope;
 
 const OPERATION: Operation = Operation::StreamList;
 
@@ -44,8 +44,8 @@ impl ListStream {
         Box::pin(self.read())
     }
 
-    /// All that it has under way.
-    pub fn scope(&self) -> &CancelScope {
+    /// Aborted: the reading ends.
+    pub fn scope(&self) -> &AbortSignal {
         &self.agent.http.scope
     }
 

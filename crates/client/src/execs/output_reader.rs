@@ -9,6 +9,7 @@ use sandpipe_protocol::ExecStdout;
 use super::get::get_once;
 use super::get_output;
 use super::output_lost::with_exit_code;
+use crate::abort::AbortSignal;
 use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
@@ -21,7 +22,6 @@ use crate::operation::Operation;
 use crate::output::follower::{Follower, write_event};
 use crate::output::resume::{NextStep, Resume, StreamEnd};
 use crate::output::sink::{Discard, OutputSink};
-use crate::scope::{CancelScope, ScopedRequest};
 use crate::websocket::connection::Connection;
 use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
 
@@ -60,7 +60,6 @@ struct Attached {
     events: SocketOutput,
     /// When it was connected, in milliseconds.
     opened: f64,
-    request: ScopedRequest,
 }
 
 impl OutputReader {
@@ -192,10 +191,13 @@ impl OutputReader {
                         continue;
                     }
                 },
-                State::Attached(Attached { events, request, .. }) => {
-                    let arrived = match select(pin!(events.next()), pin!(request.closed())).await {
-                        Either::Left((arrived, _)) => arrived,
-                        Either::Right(_) => return Err(Error::Closed.into()),
+                State::Attached(Attached { events, .. }) => {
+                    let arrived = {
+                        let closed = pin!(self.agent.http.scope.aborted());
+                        match select(pin!(events.next()), closed).await {
+                            Either::Left((arrived, _)) => arrived,
+                            Either::Right(_) => return Err(Error::Closed.into()),
+                        }
                     };
                     let Some(arrived) = arrived else {
                         match events.end() {
@@ -229,8 +231,8 @@ impl OutputReader {
         }
     }
 
-    /// All that the reading has under way.
-    pub fn scope(&self) -> &CancelScope {
+    /// Aborted: the reading ends.
+    pub fn scope(&self) -> &AbortSignal {
         &self.agent.http.scope
     }
 
@@ -253,15 +255,14 @@ impl OutputReader {
         let Some(connection) = &self.connection else {
             return Ok(None);
         };
-        let request = self.agent.http.scope.enter()?;
         let last = self.follower.last_sequence();
         let opening = pin!(connection.open(&self.agent, &self.id, last));
-        let events = match select(opening, pin!(request.closed())).await {
-            Either::Left((events, _)) => events,
-            Either::Right(_) => return Err(Error::Closed.into()),
+        let events = match select(pin!(self.agent.http.scope.aborted()), opening).await {
+            Either::Left(_) => return Err(Error::Closed.into()),
+            Either::Right((events, _)) => events,
         };
         let opened = self.agent.http.host().now_ms();
-        Ok(events.map(|events| Attached { events, opened, request }))
+        Ok(events.map(|events| Attached { events, opened }))
     }
 
     /// After a connection that ended without an exit code: makes ready for the next one, or sets the

@@ -10,9 +10,9 @@ use super::response::{
     retry_after_ms,
 };
 use super::retry_policy::RetryPolicy;
+use crate::abort::AbortSignal;
 use crate::error::{Error, Result};
 use crate::host::{Host, HttpRequest};
-use crate::scope::CancelScope;
 
 /// The most that is read of an answer with an error: it may be any server's.
 const MAX_ERROR_BODY: usize = 64 * 1024;
@@ -21,8 +21,8 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     shared: Rc<Shared>,
-    /// All that it has under way.
-    pub scope: CancelScope,
+    /// Aborted: all that it has under way ends, and what comes after is refused.
+    pub scope: AbortSignal,
 }
 
 /// What does not change about an agent.
@@ -46,7 +46,7 @@ impl HttpClient {
         retry: RetryPolicy,
     ) -> Self {
         let shared = Shared { host, url: url.into(), socket_query, retry };
-        Self { shared: Rc::new(shared), scope: CancelScope::default() }
+        Self { shared: Rc::new(shared), scope: AbortSignal::default() }
     }
 
     /// The same client for something that can be closed by itself.
@@ -56,7 +56,7 @@ impl HttpClient {
 
     /// The same client for what is still to be done when all else has been closed.
     pub fn detached(&self) -> Self {
-        Self { shared: self.shared.clone(), scope: CancelScope::default() }
+        Self { shared: self.shared.clone(), scope: AbortSignal::default() }
     }
 
     /// What it is given by its surroundings.
@@ -82,7 +82,12 @@ impl HttpClient {
 
     /// Whether this, or what it is a child of, has been closed.
     pub fn is_closed(&self) -> bool {
-        self.scope.is_closed()
+        self.scope.is_aborted()
+    }
+
+    /// Ends all that is under way and refuses what comes after.
+    pub fn close(&self) {
+        self.scope.controller().abort(None);
     }
 
     /// The address of a WebSocket of the agent's, if a WebSocket can say all that a request does. The
@@ -103,11 +108,15 @@ impl HttpClient {
     async fn exchange(&self, request: &Request) -> Result<ResponseBody> {
         let Shared { host, url, .. } = &*self.shared;
         let operation = request.operation;
+        if self.is_closed() {
+            return Err(Error::Closed.into());
+        }
         let exchange = Exchange {
             host: host.clone(),
             url: url.clone(),
             operation,
-            request: self.scope.enter()?,
+            scope: self.scope.clone(),
+            cancel: self.scope.child(),
         };
         let answer = host.send(HttpRequest {
             method: request.method,
@@ -115,7 +124,7 @@ impl HttpClient {
             accept: request.accept.header(),
             idempotency_key: request.idempotency_key.clone(),
             body: request.body.clone(),
-            cancel: exchange.request.signal().clone(),
+            cancel: exchange.cancel.clone(),
         });
         let timeout_ms = if request.may_wait { f64::INFINITY } else { IDLE_TIMEOUT_MS };
         let timeout = host.sleep(timeout_ms);

@@ -16,10 +16,15 @@ use crate::operation::Operation;
 impl HttpClient {
     /// Makes a request that may be repeated, as often as it takes and is allowed; gives what its answer says.
     pub fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
+        let (operation, sending) = (request.operation, self.send(request));
+        call(async move { read_json(operation, &sending.await?) })
+    }
+
+    fn send(&self, request: Request) -> Call<Vec<u8>> {
         let http = self.clone();
         call(async move {
             let attempt = async || http.send_once(&request).await;
-            read_json(request.operation, &http.repeat(request.operation, attempt).await?)
+            http.repeat(request.operation, attempt).await
         })
     }
 
@@ -98,10 +103,9 @@ impl HttpClient {
     /// [`Error::Closed`].
     pub fn pause(&self, milliseconds: f64) -> LocalBoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            let request = self.scope.enter()?;
-            match select(self.host().sleep(milliseconds), pin!(request.closed())).await {
-                Either::Left(_) => Ok(()),
-                Either::Right(_) => Err(Error::Closed.into()),
+            match select(pin!(self.scope.aborted()), self.host().sleep(milliseconds)).await {
+                Either::Left(_) => Err(Error::Closed.into()),
+                Either::Right(_) => Ok(()),
             }
         })
     }

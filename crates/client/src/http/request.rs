@@ -46,9 +46,12 @@ impl Accept {
     }
 
     /// The header's value.
-    pub fn header(self) -> String {
-        let names: Vec<_> = self.media_types().iter().map(|media_type| media_type.name()).collect();
-        names.join(", ")
+    pub fn header(self) -> &'static str {
+        match self {
+            Self::Json => MediaType::Json.name(),
+            Self::EventStream => MediaType::EventStream.name(),
+            Self::JsonOrEventStream => "text/event-stream, application/json",
+        }
     }
 }
 

@@ -10,10 +10,10 @@ use sandpipe_protocol::ErrorBody;
 use sandpipe_protocol::json::{self, FromJson, Problem};
 
 use super::request::MediaType;
+use crate::abort::AbortSignal;
 use crate::error::{Error, Result};
 use crate::host::{Body, Host, NoResponse};
 use crate::operation::Operation;
-use crate::scope::ScopedRequest;
 
 /// How long a stream may be idle, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
@@ -32,7 +32,10 @@ pub(super) struct Exchange {
     /// The agent's address.
     pub(super) url: Rc<str>,
     pub(super) operation: Operation,
-    pub(super) request: ScopedRequest,
+    /// What the request is one of.
+    pub(super) scope: AbortSignal,
+    /// Aborted when the request is to end.
+    pub(super) cancel: AbortSignal,
 }
 
 impl Exchange {
@@ -40,13 +43,12 @@ impl Exchange {
         &self,
         NoResponse { reason, never_sent, cause }: NoResponse,
     ) -> Box<Error> {
-        self.request.or_closed(|| Error::Network {
-            operation: self.operation,
-            url: self.url.to_string(),
-            reason,
-            never_sent,
-            cause,
-        })
+        // Closing also fails what is under way.
+        if self.scope.is_aborted() {
+            return Error::Closed.into();
+        }
+        let (operation, url) = (self.operation, self.url.to_string());
+        Error::Network { operation, url, reason, never_sent, cause }.into()
     }
 
     /// The error of an answer that did not come, or not whole, although nothing says so but its absence.
@@ -131,7 +133,7 @@ impl ResponseBody {
     /// request then, and no browser shows the request as a failed one. Nobody waits for it. If the rest
     /// does not come the connection is closed.
     pub fn finish(mut self) {
-        self.exchange.request.detach();
+        self.exchange.cancel.detach();
         if let Some(body) = &mut self.body {
             body.unref();
         }

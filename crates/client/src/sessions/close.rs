@@ -37,7 +37,7 @@ impl Session {
             })
             .clone();
         // The run that is under way, and those behind it.
-        self.0.agent.http.scope.close();
+        self.0.agent.http.close();
         let closed = closing.await;
         match &closed {
             Ok(()) => self.0.siblings.borrow_mut().retain(|session| session.0.id != self.0.id),

@@ -69,7 +69,7 @@ impl Sessions {
     async fn begin(&self, options: SessionOptions) -> Result<Session> {
         let request = options.into_request();
         let sandbox_agent = self.agent.clone();
-        if sandbox_agent.http.scope.is_closed() {
+        if sandbox_agent.http.is_closed() {
             return Err(Error::Closed.into());
         }
         let exec = create(&sandbox_agent, request.clone()).await?;

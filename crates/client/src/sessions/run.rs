@@ -67,7 +67,7 @@ impl Session {
         drop(turn);
         match result {
             // It is this session that was closed, not the sandbox.
-            Err(error) if error.is_closed() && !self.0.sandbox_agent.http.scope.is_closed() => {
+            Err(error) if error.is_closed() && !self.0.sandbox_agent.http.is_closed() => {
                 Err(self.over("it was closed"))
             }
             result => result,

@@ -58,7 +58,7 @@ impl fmt::Debug for PendingClose {
 impl Session {
     /// The shell, for one run.
     pub(super) fn borrow_shell(&self) -> Result<Box<Shell>> {
-        if self.0.sandbox_agent.http.scope.is_closed() {
+        if self.0.sandbox_agent.http.is_closed() {
             return Err(Error::Closed.into());
         }
         let mut state = self.0.state.borrow_mut();

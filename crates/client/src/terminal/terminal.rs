@@ -8,13 +8,13 @@ use sandpipe_protocol::TerminalSize;
 use sandpipe_protocol::websocket::ClientFrame;
 
 use super::write_queue::TerminalInput;
+use crate::abort::AbortSignal;
 use crate::agent::Agent;
 use crate::call::{Call, call};
 use crate::error::Result;
 use crate::execs::id::ExecId;
 use crate::execs::output_reader::OutputReader;
 use crate::output::sink::OutputSink;
-use crate::scope::CancelScope;
 use crate::websocket::connection::Connection;
 
 /// A terminal at an exec.
@@ -72,7 +72,7 @@ impl Terminal {
 
     /// Ends all connections. The command goes on.
     pub fn close(&self) {
-        self.agent.http.scope.close();
+        self.agent.http.close();
     }
 }
 
@@ -80,8 +80,8 @@ impl Terminal {
 #[derive(Debug)]
 pub struct TerminalOutput {
     reader: OutputReader,
-    /// All that the reading has under way.
-    pub scope: CancelScope,
+    /// Aborted: the reading ends.
+    pub scope: AbortSignal,
     exit_code: Rc<Cell<Option<i32>>>,
 }
 

@@ -78,13 +78,13 @@ impl Inner {
     }
 
     async fn deliver_one(&self, frame: ClientFrame) -> Result<()> {
-        if self.agent.http.scope.is_closed() {
+        if self.agent.http.is_closed() {
             return Err(Error::Closed.into());
         }
         if let Some(socket) = self.connection.socket() {
             match socket.deliver(frame.clone()).await {
                 Err(error) if error.is_never_sent() => {}
-                Err(_) if self.agent.http.scope.is_closed() => return Err(Error::Closed.into()),
+                Err(_) if self.agent.http.is_closed() => return Err(Error::Closed.into()),
                 outcome => return outcome,
             }
         }

@@ -2,11 +2,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use super::exec_socket::{ExecSocket, SocketOutput};
+use crate::abort::AbortSignal;
 use crate::agent::Agent;
 use crate::error::Result;
 use crate::execs::id::ExecId;
 use crate::features::Feature;
-use crate::scope::CancelScope;
 
 /// What connects a terminal to its exec: a WebSocket, where there can be one. Its clones are the same
 /// connection.
@@ -16,7 +16,7 @@ pub(crate) struct Connection(Rc<Inner>);
 #[derive(Debug)]
 struct Inner {
     /// The terminal's: it outlives those who read from it, for what is typed.
-    scope: CancelScope,
+    scope: AbortSignal,
     socket: RefCell<Weak<ExecSocket>>,
     /// WebSockets don't get through.
     is_unavailable: Cell<bool>,
@@ -35,7 +35,7 @@ impl Connection {
         Ok(Self::new(agent.http.scope.clone(), !offered))
     }
 
-    fn new(scope: CancelScope, is_unavailable: bool) -> Self {
+    fn new(scope: AbortSignal, is_unavailable: bool) -> Self {
         Self(Rc::new(Inner {
             scope,
             socket: RefCell::default(),
@@ -56,13 +56,13 @@ impl Connection {
         id: &ExecId,
         last_sequence: i64,
     ) -> Option<SocketOutput> {
-        if self.0.is_unavailable.get() {
+        if self.0.is_unavailable.get() || self.0.scope.is_aborted() {
             return None;
         }
         let address = agent.http.socket_address(&id.socket_path(last_sequence))?;
-        let request = self.0.scope.enter().ok()?;
+        let scope = self.0.scope.clone();
         let Some(events) =
-            ExecSocket::open(agent.http.host(), &address, agent.http.url(), request).await
+            ExecSocket::open(agent.http.host(), &address, agent.http.url(), scope).await
         else {
             self.0.is_unavailable.set(!self.0.has_worked.get());
             return None;

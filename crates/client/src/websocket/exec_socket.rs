@@ -14,11 +14,11 @@ use sandpipe_protocol::json;
 use sandpipe_protocol::websocket::{ClientFrame, ClientMessage};
 
 use super::message::{SocketEvent, read};
+use crate::abort::AbortSignal;
 use crate::error::{Error, Result};
 use crate::host::{Host, Socket, SocketMessage};
 use crate::operation::Operation;
 use crate::output::follower::OutputFault;
-use crate::scope::ScopedRequest;
 
 /// How often the agent is asked for a sign of life, in milliseconds: a page sees no pings.
 const PING_INTERVAL_MS: f64 = 15_000.0;
@@ -76,12 +76,12 @@ pub(crate) struct SocketOutput {
 type ReceivedEvent = (std::result::Result<ExecStdout, OutputFault>, usize);
 
 impl ExecSocket {
-    /// Connects, until `request` is to end. None where the way is not open to WebSockets.
+    /// Connects, until `scope` is aborted. None where the way is not open to WebSockets.
     pub(super) async fn open(
         host: &Rc<dyn Host>,
         address: &str,
         url: &str,
-        request: ScopedRequest,
+        scope: AbortSignal,
     ) -> Option<SocketOutput> {
         let timeout = host.sleep(CONNECT_TIMEOUT_MS);
         let connection = match select(host.open_socket(address), timeout).await {
@@ -105,7 +105,7 @@ impl ExecSocket {
             unanswered: Vec::new(),
             output: Some(sender),
         };
-        host.spawn(Box::pin(task.run(to_send, request, left)));
+        host.spawn(Box::pin(task.run(to_send, scope, left)));
         Some(SocketOutput { socket, receiver, _reading: reading })
     }
 
@@ -188,7 +188,7 @@ impl SocketTask {
     async fn run(
         mut self,
         mut to_send: UnboundedReceiver<Outgoing>,
-        request: ScopedRequest,
+        scope: AbortSignal,
         left: oneshot::Receiver<()>,
     ) {
         // It resolves when its sender is dropped.
@@ -198,7 +198,7 @@ impl SocketTask {
             let connection = &mut self.connection;
             let received = poll_fn(|context| connection.poll_receive(context));
             let idle = self.host.sleep(PING_INTERVAL_MS);
-            let closed = pin!(request.closed());
+            let closed = pin!(scope.aborted());
             let stopped = select(closed, &mut left);
             let happened = select(to_send.next(), select(received, idle));
             match select(stopped, happened).await {

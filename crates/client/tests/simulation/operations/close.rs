@@ -20,7 +20,7 @@ fn closing_ends_what_is_under_way() {
         let client = world.client();
         let scope = client.http.scope.clone();
         let close_ms = some_time(random);
-        world.after(close_ms, "close", move || scope.close());
+        world.after(close_ms, "close", move || scope.controller().abort(None));
         let result = world.run(exec(&client, arguments(WaitOptions::default())))?;
         let now_ms = world.executor.now_ms();
         runs_once(&world.agent.execs_of(COMMAND))?;
@@ -56,7 +56,7 @@ fn closing_a_stream_ends_no_other_call() {
         let client = world.client();
         let mut list = ListStream::new(client.child());
         let scope = list.scope().clone();
-        world.after(random.f64() * 20.0, "close the stream", move || scope.close());
+        world.after(random.f64() * 20.0, "close the stream", move || scope.controller().abort(None));
         let result = world.run(async move {
             let reading = pin!(async { while list.next_events().await.is_ok() {} });
             // The stream may be the first to ask what the agent offers.
