@@ -228,7 +228,7 @@ mod tests {
         detached.detach();
         drop(parent.child());
         let aborted =
-            || [&parent, &child, &grandchild, &other, &detached].map(|signal| signal.is_aborted());
+            || [&parent, &child, &grandchild, &other, &detached].map(AbortSignal::is_aborted);
         child.controller().abort(None);
         assert_eq!(aborted(), [false, true, true, false, false]);
         parent.controller().abort(None);

@@ -56,7 +56,8 @@ fn closing_a_stream_ends_no_other_call() {
         let client = world.client();
         let mut list = ListStream::new(client.child());
         let scope = list.scope().clone();
-        world.after(random.f64() * 20.0, "close the stream", move || scope.controller().abort(None));
+        world
+            .after(random.f64() * 20.0, "close the stream", move || scope.controller().abort(None));
         let result = world.run(async move {
             let reading = pin!(async { while list.next_events().await.is_ok() {} });
             // The stream may be the first to ask what the agent offers.
