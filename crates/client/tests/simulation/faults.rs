@@ -56,7 +56,7 @@ pub(crate) enum Fault {
     Refused,
     /// The connection breaks before the answer.
     Lost {
-        /// The agent has done what was asked.
+        /// The agent has carried it out.
         acted: bool,
     },
     /// The answer's head comes so many milliseconds late.
@@ -65,7 +65,7 @@ pub(crate) enum Fault {
     Status {
         status: u16,
         retry_after: Option<RetryAfter>,
-        /// The agent has done what was asked.
+        /// The agent has carried it out.
         acted: bool,
     },
     /// A gateway's page answers, with status 200; the agent has not seen the request.
@@ -74,7 +74,7 @@ pub(crate) enum Fault {
     Cut { after: usize, is_clean: bool },
     /// Nothing comes for so many milliseconds after so many bytes; for ever if they are infinite.
     Stall { after: usize, ms: f64 },
-    /// A stream begins so many events before what was asked for.
+    /// A stream begins so many events before the requested one.
     Repeat(u64),
     /// A stream ends in good order after so many events of output, at least one. That may happen any number of times:
     /// there is progress.

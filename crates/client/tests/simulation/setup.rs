@@ -115,7 +115,7 @@ impl Setup {
 pub(crate) enum Part {
     /// The fault of a request, by its number among its kind.
     Fault(Kind, u32),
-    /// Something else that the seed gives, by its number.
+    /// Something else, by its number.
     Other(u32),
 }
 
@@ -137,7 +137,7 @@ impl Parts {
         self.kept.borrow().clone()
     }
 
-    /// Whether a part that the seed gives is not left out.
+    /// Whether a part is not left out.
     pub(crate) fn keeps(&self, part: Part) -> bool {
         let is_kept = !self.left_out.contains(&part);
         if is_kept {

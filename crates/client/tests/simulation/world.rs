@@ -63,7 +63,7 @@ impl World {
         self.executor.run(future).map_err(str::to_owned)
     }
 
-    /// What the seed gives; None if it is left out of the run.
+    /// A part of the run that the seed has decided; None if it is left out.
     pub(crate) fn maybe<T>(&self, given: Option<T>) -> Option<T> {
         given.filter(|_| self.parts.keeps_next())
     }

@@ -1,4 +1,4 @@
-//! The process of an exec: it does what its program says, and what signals tell it.
+//! The process of an exec: it carries out its program, up to a signal that ends it.
 
 use std::pin::pin;
 
@@ -12,8 +12,8 @@ use crate::executor::Executor;
 /// Runs a program to its end.
 pub(super) async fn run(executor: &Executor, exec: &Exec, program: Program) {
     let Program { steps, exit_code, on_term } = program;
-    let performed = pin!(perform(executor, exec, steps));
-    let end = match select(performed, pin!(next_end(exec, on_term))).await {
+    let carried_out = pin!(carry_out(executor, exec, steps));
+    let end = match select(carried_out, pin!(next_end(exec, on_term))).await {
         Either::Left(_) => exit_code,
         Either::Right((End::Killed(exit_code), _)) => exit_code,
         Either::Right((End::TidiesUp { after_ms, exit_code }, _)) => {
@@ -65,7 +65,7 @@ async fn next_end(exec: &Exec, on_term: OnTerm) -> End {
     }
 }
 
-pub(super) async fn perform(executor: &Executor, exec: &Exec, steps: Vec<Step>) {
+pub(super) async fn carry_out(executor: &Executor, exec: &Exec, steps: Vec<Step>) {
     for step in steps {
         match step {
             Step::Write(kind, text) => exec.change(|state| state.add_event(kind, text, None)),

@@ -8,7 +8,7 @@ use sandpipe_protocol::OutputType;
 use super::SimAgent;
 use super::exec::Exec;
 use super::kill::KILL_OTHERS;
-use super::process::{KILLED, finish, next_input, perform};
+use super::process::{KILLED, carry_out, finish, next_input};
 use super::program::{OnTerm, Program, TIDIED_UP};
 
 /// The command that it is.
@@ -100,7 +100,7 @@ impl Shell<'_> {
                 return Ok(line);
             }
             match select(pin!(next_signal(self.exec)), pin!(next_input(self.exec))).await {
-                Either::Left((signal, _)) => heed(&signal)?,
+                Either::Left((signal, _)) => apply_to_shell(&signal)?,
                 Either::Right((Some(text), _)) => self.unread.push_str(&text),
                 Either::Right((None, _)) => return Err(Interrupt::Ended(self.status)),
             }
@@ -119,9 +119,9 @@ impl Shell<'_> {
         });
         // Its commands are those of the shell itself: there are no others to be killed.
         let is_builtin = on_term == OnTerm::Ignore && exit_code % 2 == 1;
-        let mut performed = pin!(perform(&self.agent.executor, self.exec, steps));
+        let mut carried_out = pin!(carry_out(&self.agent.executor, self.exec, steps));
         self.status = loop {
-            let signal = match select(performed.as_mut(), pin!(next_signal(self.exec))).await {
+            let signal = match select(carried_out.as_mut(), pin!(next_signal(self.exec))).await {
                 Either::Left(_) => break exit_code,
                 Either::Right((signal, _)) => signal,
             };
@@ -132,7 +132,7 @@ impl Shell<'_> {
                     break exit_code;
                 }
                 (KILL_OTHERS, _) if is_builtin => {}
-                (signal, _) => heed(signal)?,
+                (signal, _) => apply_to_shell(signal)?,
             }
         };
         Ok(())
@@ -144,7 +144,7 @@ impl Shell<'_> {
             match select(&mut tidied, pin!(next_signal(self.exec))).await {
                 Either::Left(_) => break,
                 Either::Right((signal, _)) if signal == "INT" => {}
-                Either::Right((signal, _)) => heed(&signal)?,
+                Either::Right((signal, _)) => apply_to_shell(&signal)?,
             }
         }
         let words = TIDIED_UP.to_owned();
@@ -174,7 +174,7 @@ async fn next_signal(exec: &Exec) -> String {
 }
 
 /// What a signal does to the shell itself.
-fn heed(signal: &str) -> Result<(), Interrupt> {
+fn apply_to_shell(signal: &str) -> Result<(), Interrupt> {
     match signal {
         "KILL" => Err(Interrupt::Ended(KILLED)),
         "HUP" => Err(Interrupt::Ended(HUNG_UP)),

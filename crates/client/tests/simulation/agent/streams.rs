@@ -14,10 +14,10 @@ use super::SimAgent;
 use super::exec::{Exec, State};
 use crate::network::Bytes;
 
-/// How often a stream that has nothing to say gives a sign of life, in milliseconds.
+/// The time between two comments that keep a stream without events alive, in milliseconds.
 const PING_INTERVAL_MS: f64 = 15_000.0;
 
-/// How often a reader is told of the list at most, in milliseconds.
+/// The shortest time between two messages about the list, in milliseconds.
 const LIST_INTERVAL_MS: f64 = 50.0;
 
 /// One event with this data.
@@ -76,12 +76,12 @@ impl SimAgent {
     }
 }
 
-/// What a stream gives, and the number of its last event: None once that has the exit code.
-type Given = (Vec<u8>, Option<u64>);
+/// The next bytes of a stream, and the number of its last event: None once that has the exit code.
+type NextBytes = (Vec<u8>, Option<u64>);
 
-/// What is to be given after the event `last`. None where there is nothing yet; an inner None at the end.
+/// What comes after the event `last`. None where there is nothing yet; an inner None at the end.
 #[expect(clippy::option_option, reason = "nothing yet is not the same as nothing any more")]
-fn next_output(state: &State, last: u64, tells_gaps: bool) -> Option<Option<Given>> {
+fn next_output(state: &State, last: u64, tells_gaps: bool) -> Option<Option<NextBytes>> {
     if state.is_deleted {
         return Some(None);
     }

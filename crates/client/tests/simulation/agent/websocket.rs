@@ -14,7 +14,7 @@ use super::exec::{Exec, State};
 use crate::executor::Owner;
 
 /// Sends the events after `last` and obeys what comes, until one side is at its end.
-pub(crate) async fn attend(
+pub(crate) async fn serve(
     agent: Rc<SimAgent>,
     exec: Rc<Exec>,
     last: i64,
@@ -37,7 +37,7 @@ pub(crate) async fn attend(
                 for event in events {
                     last = event.sequence;
                     let is_last = event.exit_code.is_some();
-                    tell(&frames, frame(event));
+                    send(&frames, frame(event));
                     if is_last {
                         return;
                     }
@@ -73,20 +73,20 @@ fn obey(
 ) {
     let id = id.expect("the client numbers its frames");
     let ClientFrame::Input { input } = frame else {
-        return tell(frames, AgentFrame::Done { id });
+        return send(frames, AgentFrame::Done { id });
     };
     let Some(written) = exec.write(input) else {
         let error = "its standard input has ended".to_owned();
-        return tell(frames, AgentFrame::Error { error, id: Some(id), code: Some(400) });
+        return send(frames, AgentFrame::Error { error, id: Some(id), code: Some(400) });
     };
     let (exec, frames) = (exec.clone(), frames.clone());
     agent.executor.spawn(Owner::Simulation, async move {
         exec.wait_until_read(written).await;
-        tell(&frames, AgentFrame::Done { id });
+        send(&frames, AgentFrame::Done { id });
     });
 }
 
-fn tell(frames: &UnboundedSender<AgentFrame>, frame: AgentFrame) {
+fn send(frames: &UnboundedSender<AgentFrame>, frame: AgentFrame) {
     // The client may be gone.
     frames.unbounded_send(frame).unwrap_or_default();
 }

@@ -124,7 +124,7 @@ impl Network {
                 on_its_way.await;
                 return Ok(self.refuse(&request, status, retry_after));
             }
-            // Who drops events tells of a gap where a stream begins.
+            // An agent that drops events reports a gap where a stream begins.
             Some(Fault::Repeat(events)) if self.setup.keeps_all_events() => {
                 query = earlier(&query, events);
             }
@@ -201,7 +201,7 @@ impl Network {
     }
 }
 
-/// The bytes of an answer as the agent gives them.
+/// The bytes of an answer as they leave the agent.
 pub(crate) type Bytes = LocalBoxStream<'static, Vec<u8>>;
 
 fn broken(reason: &str) -> NoResponse {

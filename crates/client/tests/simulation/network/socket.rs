@@ -13,7 +13,7 @@ use sandpipe_protocol::websocket::{AgentFrame, ClientMessage};
 
 use super::Network;
 use crate::agent::exec::Exec;
-use crate::agent::websocket::attend;
+use crate::agent::websocket::serve;
 use crate::executor::Owner;
 use crate::faults::Fault;
 
@@ -70,7 +70,7 @@ impl SimSocket {
         let limit = Rc::new(Limit::of(fault));
         let spawn = |task| network.executor.spawn(Owner::Simulation, task);
         let agent = network.agent.clone();
-        spawn(Box::pin(attend(agent, exec, last, frames, messages)) as LocalTask);
+        spawn(Box::pin(serve(agent, exec, last, frames, messages)) as LocalTask);
         spawn(Box::pin(upwards(network.clone(), from_client, to_agent, limit.clone())));
         spawn(Box::pin(downwards(network.clone(), from_agent, to_client, limit)));
         network.connections.set(network.connections.get() + 1);
@@ -106,20 +106,20 @@ async fn downwards(
     limit: Rc<Limit>,
 ) {
     // Nobody may be listening any more.
-    let tell = |message| to_client.unbounded_send(message).unwrap_or_default();
+    let send = |message| to_client.unbounded_send(message).unwrap_or_default();
     while let Some(frame) = from_agent.next().await {
         network.pause().await;
         if !limit.take_one() {
             match limit.end {
-                End::Closed { clean } => return tell(SocketMessage::Closed { clean }),
+                End::Closed { clean } => return send(SocketMessage::Closed { clean }),
                 End::Silent => return pending().await,
             }
         }
         let text = serde_json::to_string(&frame).expect("plain data");
         network.trace.add(|| format!("WebSocket ← {text}"));
-        tell(SocketMessage::Text(text));
+        send(SocketMessage::Text(text));
     }
-    tell(SocketMessage::Closed { clean: true });
+    send(SocketMessage::Closed { clean: true });
 }
 
 impl Socket for SimSocket {

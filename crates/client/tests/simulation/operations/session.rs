@@ -124,7 +124,7 @@ fn script(world: &World, number: usize, random: &mut fastrand::Rng) -> Script {
     (name, program)
 }
 
-/// The shell takes 30 s at most to be ready, which faults that are borne otherwise may take as well.
+/// The shell takes 30 s at most to be ready, and faults that are survived otherwise may take as long.
 fn is_not_ready(world: &World, error: &Error) -> Verdict {
     let is_late = matches!(error, Error::Session { .. }) && !world.setup.is_calm();
     let is_lost = matches!(error, Error::OutputLost { .. }) && !world.setup.keeps_all_events();
