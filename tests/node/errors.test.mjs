@@ -324,33 +324,6 @@ describe("errors", () => {
     await agent.stop();
   });
 
-  it("ignores events without data", async () => {
-    const execs = await streaming((response) =>
-      response.end(`data:\n\ndata\n\nevent: gap\ndata: \n\n${event(1, "a", { exitCode: 3 })}`),
-    );
-    assert.deepEqual({ ...(await execs.exec("x")) }, { exitCode: 3, output: "a" });
-  });
-
-  it("takes the exit code, whatever comes after it", async () => {
-    const execs = await streaming((response) => {
-      response.write(event(1, "a", { exitCode: 3 }) + "data: nonsense\n\n");
-    });
-    assert.deepEqual(await execs.exec("x"), { exitCode: 3, output: "a" });
-  });
-
-  it("takes events that come twice once", async () => {
-    const execs = await streaming((response) => {
-      response.end(
-        event(1, "a") +
-          event(2, "b") +
-          event(1, "a") +
-          event(2, "b") +
-          event(3, "c", { exitCode: 0 }),
-      );
-    });
-    assert.deepEqual(await execs.exec("x"), { exitCode: 0, output: "abc" });
-  });
-
   it("tells of a fetch that resolves something else than a Response, and goes on working", async () => {
     const circle = new Error("round");
     circle.cause = circle;

@@ -1,14 +1,15 @@
 //! The body of an answer on its way.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
-use futures_util::{StreamExt, future};
-use sandpipe_client::abort::{AbortSignal, Subscription};
+use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt, StreamExt, future};
+use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::host::{Body, NoResponse};
 
 use super::{Bytes, broken};
@@ -28,9 +29,8 @@ pub(super) struct SimBody {
     /// How many bytes have been read.
     read: usize,
     cancel: AbortSignal,
-    /// Woken when the answer is aborted.
-    reader: Rc<RefCell<Option<Waker>>>,
-    _subscription: Subscription,
+    /// Resolves when the answer is aborted.
+    aborted: LocalBoxFuture<'static, ()>,
     connections: Rc<Cell<u32>>,
 }
 
@@ -94,13 +94,8 @@ impl SimBody {
         max_chunk: usize,
         connections: Rc<Cell<u32>>,
     ) -> Self {
-        let reader = Rc::<RefCell<Option<Waker>>>::default();
-        let woken = reader.clone();
-        let subscription = cancel.on_abort(move || {
-            if let Some(waker) = woken.take() {
-                waker.wake();
-            }
-        });
+        let signal = cancel.clone();
+        let aborted = async move { drop(signal.aborted().await) }.boxed_local();
         connections.set(connections.get() + 1);
         Self {
             executor,
@@ -111,8 +106,7 @@ impl SimBody {
             fault: fault.and_then(BodyFault::of),
             read: 0,
             cancel: cancel.clone(),
-            reader,
-            _subscription: subscription,
+            aborted,
             connections,
         }
     }
@@ -125,10 +119,9 @@ impl Body for SimBody {
         chunk: &mut Vec<u8>,
     ) -> Poll<Result<(), NoResponse>> {
         chunk.clear();
-        if self.cancel.is_aborted() {
+        if self.cancel.is_aborted() || self.aborted.poll_unpin(context).is_ready() {
             return Poll::Ready(Err(broken("the request was aborted")));
         }
-        self.reader.replace(Some(context.waker().clone()));
         let mut length = self.max_chunk;
         while let Some(BodyFault { after, effect }) = &mut self.fault {
             let before = after.saturating_sub(self.read);

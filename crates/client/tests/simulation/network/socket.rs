@@ -1,6 +1,6 @@
 //! A WebSocket on its way.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fmt;
 use std::future::pending;
 use std::rc::Rc;
@@ -24,34 +24,29 @@ pub(super) struct SimSocket {
     connections: Rc<Cell<u32>>,
 }
 
-/// How many frames get through in all, and what happens then.
+/// How many frames get through in all.
 struct Limit {
-    frames: RefCell<usize>,
-    end: End,
-}
-
-#[derive(Clone, Copy)]
-enum End {
-    Closed { clean: bool },
-    Silent,
+    left: Cell<usize>,
+    /// How the connection ends then, and whether it is closed cleanly; None if it is silent from then on.
+    is_clean: Option<bool>,
 }
 
 impl Limit {
     fn of(fault: Option<Fault>) -> Self {
-        let (after, end) = match fault {
-            Some(Fault::Cut { after, is_clean }) => (after, End::Closed { clean: is_clean }),
-            Some(Fault::Stall { after, .. }) => (after, End::Silent),
-            _ => (usize::MAX, End::Silent),
+        // Sizes are those of bodies: few frames, too, are to get through.
+        let (left, is_clean) = match fault {
+            Some(Fault::Cut { after, is_clean }) => (after, Some(is_clean)),
+            Some(Fault::Stall { after, .. }) => (after, None),
+            _ => (usize::MAX, None),
         };
-        Self { frames: RefCell::new(after), end }
+        Self { left: Cell::new(left), is_clean }
     }
 
     /// Whether another frame gets through.
     fn take_one(&self) -> bool {
-        let mut frames = self.frames.borrow_mut();
-        let left = frames.checked_sub(1);
-        *frames = left.unwrap_or_default();
-        left.is_some()
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
     }
 }
 
@@ -66,7 +61,6 @@ impl SimSocket {
         let (to_client, incoming) = unbounded();
         let (to_agent, messages) = unbounded();
         let (frames, from_agent) = unbounded();
-        // Sizes are those of bodies: few frames, too, are to get through.
         let limit = Rc::new(Limit::of(fault));
         let spawn = |task| network.executor.spawn(Owner::Simulation, task);
         let agent = network.agent.clone();
@@ -110,10 +104,10 @@ async fn downwards(
     while let Some(frame) = from_agent.next().await {
         network.pause().await;
         if !limit.take_one() {
-            match limit.end {
-                End::Closed { clean } => return send(SocketMessage::Closed { clean }),
-                End::Silent => return pending().await,
-            }
+            return match limit.is_clean {
+                Some(clean) => send(SocketMessage::Closed { clean }),
+                None => pending().await,
+            };
         }
         let text = serde_json::to_string(&frame).expect("plain data");
         network.trace.add(|| format!("WebSocket ← {text}"));

@@ -28,7 +28,7 @@ struct Seen {
 }
 
 #[test]
-fn gives_each_event_once_and_what_is_typed_once() {
+fn attach_returns_each_event_once_and_types_each_text_once() {
     check("attach", |world, random| {
         let mut program = world.program(random);
         program.steps.insert(random.usize(..=program.steps.len()), Step::CopyToMark);

@@ -21,7 +21,7 @@ use crate::world::World;
 type Script = (String, Program);
 
 #[test]
-fn runs_each_script_once_in_order_and_gives_what_is_its_own() {
+fn each_script_runs_once_in_order_and_has_its_own_result() {
     check("session_runs", |world, random| {
         let count = random.usize(1..5);
         let scripts: Vec<Script> = (0..count).map(|number| script(world, number, random)).collect();
@@ -55,7 +55,7 @@ fn runs_each_script_once_in_order_and_gives_what_is_its_own() {
 }
 
 #[test]
-fn what_is_interrupted_ends_and_the_next_script_is_spared() {
+fn an_interrupted_script_ends_and_the_next_one_is_not_harmed() {
     check("session_interrupts", |world, random| {
         let (name, mut program) = script(world, 0, random);
         if random.bool() {

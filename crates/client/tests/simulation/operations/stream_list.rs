@@ -15,7 +15,7 @@ use crate::invariants::ensure;
 use crate::runner::check;
 
 #[test]
-fn tells_the_list_as_it_is_in_the_end() {
+fn stream_list_shows_the_list_as_it_is_in_the_end() {
     check("stream_list", |world, random| {
         let list = Rc::<RefCell<Vec<ExecItem>>>::default();
         let shown = list.clone();
