@@ -92,15 +92,16 @@ fn a_process_is_started_once_read_once_stopped_and_removed() {
             Ok(Err(processes)) => return Err(format!("the list has {processes:?}")),
             Err(error) => ensure!(!is_calm, "not listed: {error}"),
         }
-        let is_left = exec.state().has_processes(world.executor.now_ms());
+        let is_left = || exec.state().has_processes(world.executor.now_ms());
+        let was_left = is_left();
         match world.run(background.remove(id.clone()))? {
             Ok(()) => {
-                ensure!(!is_left, "removed, and something of it runs");
+                ensure!(!is_left(), "removed, and something of it runs");
                 let gone = world.run(background.get(id))?;
                 let is_gone = gone.is_err_and(|error| matches!(*error, Error::NotFound { .. }));
                 ensure!(is_gone || !is_calm, "removed, and it is there");
             }
-            Err(error) => ensure!(is_left || !is_calm, "not removed: {error}"),
+            Err(error) => ensure!(was_left || !is_calm, "not removed: {error}"),
         }
         Ok(())
     });
