@@ -122,6 +122,8 @@ export interface RetryContext {
     status?: number;
     /** The pause before the next attempt, in milliseconds. */
     delay: number;
+    /** What happens without `shouldRetry`: whether another attempt follows. */
+    willRetry: boolean;
 }
 "#;
 
@@ -135,5 +137,6 @@ fn context(failed: &FailedAttempt<'_>) -> std::result::Result<Object, JsValue> {
         set("status", &status.into())?;
     }
     set("delay", &failed.delay_ms.into())?;
+    set("willRetry", &failed.will_retry.into())?;
     Ok(context)
 }

@@ -155,13 +155,14 @@ for (const [kind, args] of /** @type {const} */ ([
       });
       await assert.rejects(execs.list(), HttpError);
       assert.deepEqual(
-        told.map(({ operation, attempt, status, delay }) => ({
-          operation,
+        told.map(({ error: _, ...context }) => context),
+        [1, 2].map((attempt) => ({
+          operation: "list execs",
           attempt,
-          status,
-          delay,
+          status: 503,
+          delay: 2,
+          willRetry: true,
         })),
-        [1, 2].map((attempt) => ({ operation: "list execs", attempt, status: 503, delay: 2 })),
       );
       assert.equal(asked.length, 2);
       assert.ok(asked[0]?.error instanceof HttpError);
@@ -171,6 +172,24 @@ for (const [kind, args] of /** @type {const} */ ([
       requests = {};
       await assert.rejects(stubborn.list(), HttpError);
       assert.equal(requests["GET /api/v1/execs"], 1);
+    });
+
+    it("tells shouldRetry what happens without it", async () => {
+      const afterSeconds = (/** @type {number} */ seconds) => ({ "retry-after": `${seconds}` });
+      for (const [answered, willRetry] of /** @type {const} */ ([
+        [answer(503), true],
+        [answer(404), false],
+        [answer(503, afterSeconds(1)), true],
+        [answer(503, afterSeconds(3600)), false],
+      ])) {
+        /** @type {boolean[]} */
+        const seen = [];
+        const { execs } = await troubled(async () => answered.clone(), {
+          shouldRetry: (context) => seen.push(context.willRetry) < 0,
+        });
+        await assert.rejects(execs.list(), HttpError);
+        assert.deepEqual(seen, [willRetry]);
+      }
     });
 
     it("waits as long as Retry-After says", async () => {

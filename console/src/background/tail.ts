@@ -5,7 +5,6 @@ import {
   type ReadOutputOptions,
 } from "sandpipe";
 import { pause } from "../connection/pause.js";
-import { MAX_DELAY_MS } from "../connection/retry.js";
 
 /** Which lines of a process's output are shown. */
 export interface Grep {
@@ -78,7 +77,7 @@ export async function tail(
         onFailure(error);
       }
       // What was read is known: it goes on there.
-      await pause(MAX_DELAY_MS, signal);
+      await pause(signal);
       continue;
     }
     if (signal.aborted) return;

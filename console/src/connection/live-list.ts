@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ExecItem, Sandbox } from "sandpipe";
 import { pause } from "./pause.js";
-import { delayAfter } from "./retry.js";
-import { afterFailure, type Connection } from "./state.js";
+import { stateAfter, type Connection } from "./state.js";
 
 /** All execs, newest first, as the agent tells of them; undefined before it has. */
 export function useLiveList(sandbox: Sandbox): {
@@ -30,19 +29,19 @@ async function follow(
   onConnection: (connection: Connection) => void,
 ): Promise<void> {
   let connection = { state: "connecting" } as Connection;
-  for (;;) {
+  const change = (next: Connection) => {
+    if (next.state !== connection.state) onConnection((connection = next));
+  };
+  while (connection.state !== "refused") {
     try {
       for await (const { execs } of sandbox.execs.streamList({ signal })) {
         onList(execs);
-        if (connection.state !== "live") onConnection((connection = { state: "live" }));
+        change({ state: "live" });
       }
     } catch (error) {
       if (signal.aborted) return;
-      connection = afterFailure(connection, error);
-      onConnection(connection);
+      change(stateAfter(error));
     }
-    if (connection.state === "refused") return;
-    const failures = connection.state === "lost" ? connection.failures : 1;
-    await pause(delayAfter(failures), signal);
+    await pause(signal);
   }
 }

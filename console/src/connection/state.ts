@@ -6,16 +6,16 @@ export type Connection =
   | { state: "connecting" }
   | { state: "live" }
   /** It is tried again. */
-  | { state: "lost"; failures: number }
+  | { state: "lost" }
   /** The agent answers, and does not let the page in any more. */
   | { state: "refused"; reason: string };
 
 /** The state after the live list broke off. */
-export function afterFailure(before: Connection, error: unknown): Connection {
+export function stateAfter(error: unknown): Connection {
   if (isSandpipeError(error, "http") && (error.status === 401 || error.status === 403)) {
     return { state: "refused", reason: messageOf(error) };
   }
-  return { state: "lost", failures: before.state === "lost" ? before.failures + 1 : 1 };
+  return { state: "lost" };
 }
 
 export function describe(connection: Connection): string {

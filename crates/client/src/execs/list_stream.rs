@@ -130,8 +130,14 @@ impl ListStream {
         }
         let Pause { attempt, delay_ms } =
             self.reconnects.pause(lasted_ms, self.agent.http.random(), error.retry_after_ms());
-        let failed = FailedAttempt { operation: OPERATION, attempt, error: &error, delay_ms };
-        match retry.decide(&failed, true).await? {
+        let failed = FailedAttempt {
+            operation: OPERATION,
+            attempt,
+            error: &error,
+            delay_ms,
+            will_retry: true,
+        };
+        match retry.decide(failed).await? {
             Some(delay_ms) => self.agent.http.pause(delay_ms).await,
             None => Err(error),
         }

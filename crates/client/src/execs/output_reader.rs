@@ -331,8 +331,9 @@ impl OutputReader {
         let Pause { attempt, delay_ms } = pause;
         let ended = self.exit_code_missing(None);
         let error = error.unwrap_or(&ended);
-        let failed = FailedAttempt { operation: OPERATION, attempt, error, delay_ms };
-        match self.agent.http.retry().decide(&failed, true).await {
+        let failed =
+            FailedAttempt { operation: OPERATION, attempt, error, delay_ms, will_retry: true };
+        match self.agent.http.retry().decide(failed).await {
             Ok(Some(delay_ms)) if delay_ms > 0.0 => self.agent.http.pause(delay_ms).await,
             Ok(Some(_)) => Ok(()),
             Ok(None) => Err(self.exit_code_missing(Some(error.clone().into()))),

@@ -89,8 +89,10 @@ impl HttpClient {
                 return Err(error);
             }
             let delay_ms = retry.backoff.delay(attempts, self.random(), error.retry_after_ms());
-            let failed = FailedAttempt { operation, attempt: attempts, error: &error, delay_ms };
-            match retry.decide(&failed, is_retryable(&error)).await? {
+            let will_retry = is_retryable(&error);
+            let failed =
+                FailedAttempt { operation, attempt: attempts, error: &error, delay_ms, will_retry };
+            match retry.decide(failed).await? {
                 Some(delay_ms) => self.pause(delay_ms).await,
                 None => Err(error),
             }

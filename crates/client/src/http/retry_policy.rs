@@ -58,30 +58,33 @@ pub struct FailedAttempt<'a> {
     pub error: &'a Error,
     /// The pause before the next attempt, in milliseconds.
     pub delay_ms: f64,
+    /// Whether another attempt follows where the caller's functions do not decide.
+    pub will_retry: bool,
 }
 
 impl RetryPolicy {
-    /// Whether to try again, and after how many milliseconds; None: not at all. `is_wanted` is what
-    /// holds where the caller does not say.
+    /// Whether to try again, and after how many milliseconds; None: not at all.
     ///
     /// # Errors
     /// What the caller's functions throw. And the failure itself, where it would be tried again and the server
     /// asks for a longer pause than is allowed.
-    pub async fn decide(&self, failed: &FailedAttempt<'_>, is_wanted: bool) -> Result<Option<f64>> {
-        let decision = match self.hooks.as_ref().and_then(|hooks| hooks.should_retry(failed)) {
+    pub async fn decide(&self, failed: FailedAttempt<'_>) -> Result<Option<f64>> {
+        let refusal = failed.error.asking_too_long(self.backoff.max_delay_ms);
+        let default = if failed.will_retry { RetryDecision::Yes } else { RetryDecision::No };
+        let failed = FailedAttempt { will_retry: failed.will_retry && refusal.is_none(), ..failed };
+        let decision = match self.hooks.as_ref().and_then(|hooks| hooks.should_retry(&failed)) {
             Some(deciding) => deciding.await?,
-            None if is_wanted => RetryDecision::Yes,
-            None => RetryDecision::No,
+            None => default,
         };
         let delay_ms = match decision {
             RetryDecision::After(delay_ms) => delay_ms,
             RetryDecision::No => return Ok(None),
-            RetryDecision::Yes => match failed.error.asking_too_long(self.backoff.max_delay_ms) {
+            RetryDecision::Yes => match refusal {
                 Some(refusal) => return Err(refusal),
                 None => failed.delay_ms,
             },
         };
-        let failed = FailedAttempt { delay_ms, ..*failed };
+        let failed = FailedAttempt { delay_ms, ..failed };
         if let Some(telling) = self.hooks.as_ref().and_then(|hooks| hooks.on_retry(&failed)) {
             telling.await?;
         }
