@@ -9,7 +9,11 @@ import { rows } from "./clients.mjs";
 const clients = ["bare", "plain", "sandpipe"];
 
 export const browserRows = [
-  ...rows("browser-", "Chromium: ", { open: openPrepared, clients, measure: inPage }),
+  ...rows("browser-", "Chromium: ", {
+    open: openPrepared,
+    clients: [...clients, "text-decoder"],
+    measure: inPage,
+  }),
   ...rows("browser-e2e-", "Chromium, real agent: ", {
     open: openAgentOfPages,
     clients,
