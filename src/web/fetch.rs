@@ -1,4 +1,8 @@
 //! The one file that touches `fetch`.
+//!
+//! gloo-net has requests for the global `fetch` alone, and panics on what is no `Response` of the global class: neither a caller's
+//! `connect({ fetch })` nor `node:http` could serve it. An exec of 100 MB takes Node.js's `fetch` 15 to 23 % longer than
+//! `node:http`, and 22 to 25 % more of the processor.
 
 use std::task::{Context, Poll, ready};
 

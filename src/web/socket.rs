@@ -1,4 +1,8 @@
 //! The one file that touches `WebSocket`.
+//!
+//! gloo-net's (0.7) would be 40 lines fewer here and 7,200 bytes more in the module (2,500 of gzip). And it can't be dropped
+//! in Node.js 22, which has no `CloseEvent`: its listener for `close` stays, and is called after it was freed, an exception
+//! that nobody catches.
 
 use std::task::{Context, Poll, ready};
 
