@@ -10,12 +10,12 @@ use sandpipe_protocol::{CreateExecRequest, OutputType};
 
 use crate::nonce::Nonce;
 
+use super::fifo_lock::FifoLock;
 use super::markers::Markers;
 use super::script;
 use super::script::Streams;
 use super::session::{Inner, Session, Sessions};
 use super::shell::{Shell, State};
-use super::turns::Turns;
 use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::execs::create::create;
@@ -28,7 +28,7 @@ use crate::http::response::excerpt;
 
 /// How long a shell may take to be ready, in milliseconds: a real one may be started on a machine that is
 /// overloaded. What ends, or prints what it is given, is judged at once.
-const READY_TIMEOUT: f64 = 30_000.0;
+const READY_TIMEOUT_MS: f64 = 30_000.0;
 
 /// What shell a session has.
 #[derive(Clone, Debug, Default)]
@@ -86,13 +86,13 @@ impl Sessions {
             streams: Streams::Shared,
             last_exit_code: 0,
         });
-        let opened = match select(pin!(shell.open()), agent.http.host().sleep(READY_TIMEOUT)).await
-        {
-            Either::Left((opened, _)) => opened,
-            Either::Right(_) => {
-                Err(NotReady::Refused("was not ready within 30 s: it may be no shell".to_owned()))
-            }
-        };
+        let opened =
+            match select(pin!(shell.open()), agent.http.host().sleep(READY_TIMEOUT_MS)).await {
+                Either::Left((opened, _)) => opened,
+                Either::Right(_) => Err(NotReady::Refused(
+                    "was not ready within 30 s: it may be no shell".to_owned(),
+                )),
+            };
         if let Err(not_ready) = opened {
             // Best effort: the reason why there is no session is the one to be told.
             let forgotten = delete(&sandbox_agent.detached(), &id).await;
@@ -109,7 +109,7 @@ impl Sessions {
             id,
             agent,
             sandbox_agent,
-            turns: Turns::default(),
+            lock: FifoLock::default(),
             state: RefCell::new(State::Ready(shell)),
             closing: RefCell::default(),
             siblings: self.open.clone(),

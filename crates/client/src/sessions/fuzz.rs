@@ -31,8 +31,8 @@ pub fn find_markers(nonce: &str, pieces: &[(OutputType, &str)]) -> Found {
         };
         output.push_str(&markers.feed(*kind, text));
     }
-    stdout.push_str(&markers.rest(OutputType::Stdout));
-    stderr.push_str(&markers.rest(OutputType::Stderr));
+    stdout.push_str(&markers.finish_stream(OutputType::Stdout));
+    stderr.push_str(&markers.finish_stream(OutputType::Stderr));
     let (begun, over) = (markers.begun(), markers.over());
     Found { outputs, begun, over, exit_code: markers.exit_code() }
 }

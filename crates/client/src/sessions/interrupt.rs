@@ -8,7 +8,7 @@ use std::pin::pin;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::CreateExecRequest;
 
-use super::in_order::{InOrder, Sending};
+use super::send_queue::{PendingSend, SendQueue};
 use crate::nonce::Nonce;
 
 use super::markers::Markers;
@@ -25,19 +25,19 @@ use crate::execs::stop_requests::StopRequests;
 use crate::operation::Operation;
 
 /// How long a script may take to arrive and to begin, in milliseconds, once it is to be stopped.
-const BEGINNING: f64 = 30_000.0;
+const START_TIMEOUT_MS: f64 = 30_000.0;
 
 /// How long the shell may take to say that it is ready before it is asked again, in milliseconds: a
 /// shell that reads ahead loses what it has read with the signal. Each time it may take longer than
 /// the time before, so that its answer comes in time however long the way is.
-const ANSWER: f64 = 500.0;
+const READY_RETRY_MS: f64 = 500.0;
 
 /// The same where all but the shell is killed: a script may go on to something else.
-const ANSWER_TO_KILL: f64 = 20.0;
+const READY_RETRY_AFTER_KILL_MS: f64 = 20.0;
 
 /// How long it is tried to kill all but the shell, in milliseconds, from the first time on. A shell that
 /// traps SIGINT, or goes round a loop of its own commands, is not helped by it.
-const PATIENCE: f64 = 3000.0;
+const KILL_OTHERS_TIMEOUT_MS: f64 = 3000.0;
 
 /// A run that is to be interrupted.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Interruption<'a, 'run> {
     pub(super) user: Option<&'a str>,
     pub(super) nonce: &'run Nonce,
     pub(super) markers: &'a RefCell<Markers>,
-    pub(super) in_order: &'a InOrder<'run>,
+    pub(super) send_queue: &'a SendQueue<'run>,
     /// It took SIGKILL.
     pub(super) forced: &'a Cell<bool>,
 }
@@ -61,7 +61,7 @@ impl<'run> Interruption<'_, 'run> {
     /// What was sent to the shell may have arrived or not.
     pub(super) async fn escalate(
         &self,
-        begun: impl Future<Output = ()>,
+        started: impl Future<Output = ()>,
         first: Trigger,
         grace_ms: f64,
         requests: &mut StopRequests,
@@ -78,8 +78,8 @@ impl<'run> Interruption<'_, 'run> {
                     next = ladder.advance(trigger).or(next);
                 }
             };
-            let (forced, late) = (pin!(forced), self.sleep(BEGINNING));
-            if let Either::Right(_) = select(pin!(begun), select(forced, late)).await {
+            let (forced, late) = (pin!(forced), self.sleep(START_TIMEOUT_MS));
+            if let Either::Right(_) = select(pin!(started), select(forced, late)).await {
                 return Ok(());
             }
         }
@@ -90,13 +90,13 @@ impl<'run> Interruption<'_, 'run> {
                     Rung::Kill => self.kill_others().await,
                 }
             };
-            let pushing = async {
+            let triggered = async {
                 match rung {
                     Rung::Terminate => next_trigger(self.agent, rung, grace_ms, requests).await,
                     Rung::Kill => pending().await,
                 }
             };
-            next = match select(pin!(acting), pin!(pushing)).await {
+            next = match select(pin!(acting), pin!(triggered)).await {
                 Either::Left((acted, _)) => {
                     acted?;
                     ladder.advance(Trigger::GraceOver)
@@ -111,7 +111,7 @@ impl<'run> Interruption<'_, 'run> {
     async fn interrupt(&self) -> Result<()> {
         // From now on the end that was asked for before is not the end of the run: the next one is
         // not to begin while a signal is under way.
-        let mut serial = self.await_another();
+        let mut serial = self.expect_another_end();
         let (agent, id) = (self.agent, self.id);
         let signalling = async move {
             let target = ProcessGroup::new(id);
@@ -120,33 +120,33 @@ impl<'run> Interruption<'_, 'run> {
             let may_repeat = |error: &Error| !error.is_ambiguous();
             agent.http.repeat_while(Operation::SignalExec, may_repeat, attempt).await.map(drop)
         };
-        self.in_order.then(signalling).await?;
-        let mut pause = ANSWER;
+        self.send_queue.push(signalling).await?;
+        let mut pause = READY_RETRY_MS;
         loop {
-            self.ask(serial).await?;
+            self.request_end(serial).await?;
             self.sleep(pause).await;
             pause *= 2.0;
-            serial = self.await_another();
+            serial = self.expect_another_end();
         }
     }
 
     /// Kills what the shell waits for, again and again: a script may go on to something else.
     async fn kill_others(&self) -> Result<()> {
         self.forced.set(true);
-        let serial = self.await_another();
+        let serial = self.expect_another_end();
         self.kill_others_once().await?;
         let killing = async {
-            self.ask(serial).await?;
-            let mut pause = ANSWER_TO_KILL;
+            self.request_end(serial).await?;
+            let mut pause = READY_RETRY_AFTER_KILL_MS;
             loop {
                 self.sleep(pause).await;
                 pause *= 2.0;
-                let serial = self.await_another();
+                let serial = self.expect_another_end();
                 self.kill_others_once().await?;
-                self.ask(serial).await?;
+                self.request_end(serial).await?;
             }
         };
-        match select(pin!(killing), self.sleep(PATIENCE)).await {
+        match select(pin!(killing), self.sleep(KILL_OTHERS_TIMEOUT_MS)).await {
             Either::Left((failed, _)) => failed,
             Either::Right(_) => Ok(()),
         }
@@ -169,12 +169,12 @@ impl<'run> Interruption<'_, 'run> {
         self.agent.http.host().sleep(milliseconds)
     }
 
-    fn await_another(&self) -> u32 {
-        self.markers.borrow_mut().await_another()
+    fn expect_another_end(&self) -> u32 {
+        self.markers.borrow_mut().expect_another_end()
     }
 
-    fn ask(&self, serial: u32) -> Sending<'run> {
+    fn request_end(&self, serial: u32) -> PendingSend<'run> {
         let Self { agent, id, nonce, .. } = *self;
-        self.in_order.then(async move { write_all(agent, id, &script::end(nonce, serial)).await })
+        self.send_queue.push(async move { write_all(agent, id, &script::end(nonce, serial)).await })
     }
 }

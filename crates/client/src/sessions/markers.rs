@@ -85,7 +85,7 @@ impl Markers {
     }
 
     /// What was held back of a stream that has ended: it was no marker.
-    pub(super) fn rest(&mut self, kind: OutputType) -> String {
+    pub(super) fn finish_stream(&mut self, kind: OutputType) -> String {
         std::mem::take(&mut self.stream(kind).held)
     }
 
@@ -95,12 +95,12 @@ impl Markers {
     }
 
     /// The shell went past the script without having begun it.
-    pub(super) fn passed_over(&self) -> bool {
+    pub(super) fn was_skipped(&self) -> bool {
         self.result.is_some() && !self.begun
     }
 
     /// Asks for one more end, and gives its number: the run is over with that one only.
-    pub(super) fn await_another(&mut self) -> u32 {
+    pub(super) fn expect_another_end(&mut self) -> u32 {
         self.awaited += 1;
         self.awaited
     }
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn an_interruption_waits_for_an_end_of_its_own() {
         let mut markers = Markers::new(&nonce());
-        assert_eq!(markers.await_another(), 1);
+        assert_eq!(markers.expect_another_end(), 1);
         for kind in [Stdout, Stderr] {
             markers.feed(kind, &marker("e0,7"));
         }
@@ -231,7 +231,7 @@ mod tests {
     fn a_script_that_was_not_begun_has_no_exit_code_of_its_own() {
         let mut markers = Markers::new(&nonce());
         markers.feed(Stdout, &marker("x1"));
-        assert!(markers.passed_over());
+        assert!(markers.was_skipped());
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
         ] {
             let mut markers = Markers::new(&nonce());
             let mut output = markers.feed(Stdout, &text);
-            output.push_str(&markers.rest(Stdout));
+            output.push_str(&markers.finish_stream(Stdout));
             assert_eq!(output, text);
             assert!(!markers.begun() && markers.exit_code().is_none() && !markers.over());
         }

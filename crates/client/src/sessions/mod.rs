@@ -1,14 +1,14 @@
 //! Sessions: shells that remember.
 //!
 //! [`session::Sessions`] starts one as an exec and gives a [`session::Session`], whose runs go to its shell one after
-//! the other. `script.rs` says what the shell is given, `markers.rs` what it prints; `in_order.rs` and `turns.rs` decide
+//! the other. `script.rs` says what the shell is given, `markers.rs` what it prints; `send_queue.rs` and `turns.rs` decide
 //! what comes after what; the others carry out.
 
 mod close;
 pub mod create;
+mod fifo_lock;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
-mod in_order;
 mod interrupt;
 mod markers;
 mod run;
@@ -16,6 +16,6 @@ mod run_end;
 mod run_output;
 mod run_result;
 mod script;
+mod send_queue;
 pub mod session;
 mod shell;
-mod turns;

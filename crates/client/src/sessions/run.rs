@@ -7,18 +7,18 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, Shared, select};
 
-use super::in_order::{InOrder, Sending};
 use super::interrupt::Interruption;
+use super::send_queue::{PendingSend, SendQueue};
 use crate::nonce::Nonce;
 
+use super::fifo_lock::FifoGuard;
 use super::markers::Markers;
-use super::run_end::End;
-use super::run_output::Output;
-use super::run_result::Asked;
+use super::run_end::RunEnd;
+use super::run_output::RunOutput;
+use super::run_result::StopCause;
 use super::script;
 use super::session::Session;
 use super::shell::{Shell, State};
-use super::turns::Turn;
 use crate::execs::delete::delete;
 use crate::execs::feed_stdin::{stdin_chunks, write_all};
 use crate::execs::stop_requests::StopRequests;
@@ -39,14 +39,14 @@ const FINISH_TIMEOUT_MS: u32 = 1000;
 impl Session {
     /// Runs a script when those before it are done: the order is that of the calls.
     pub fn run(&self, script: String, options: WaitOptions) -> Call<ExecResult> {
-        let turn = self.0.turns.take();
+        let guard = self.0.lock.lock();
         let session = self.clone();
-        call(async move { session.run_in_turn(turn, &script, options).await })
+        call(async move { session.run_when_free(guard, &script, options).await })
     }
 
-    async fn run_in_turn(
+    async fn run_when_free(
         &self,
-        turn: impl Future<Output = Option<Turn>>,
+        guard: impl Future<Output = Option<FifoGuard>>,
         script: &str,
         options: WaitOptions,
     ) -> Result<ExecResult> {
@@ -54,8 +54,8 @@ impl Session {
         if let Some(request) = stops.already_requested() {
             return Err(request.not_started());
         }
-        let turn = match select(pin!(turn), pin!(stops.next())).await {
-            Either::Left((turn, _)) => turn,
+        let guard = match select(pin!(guard), pin!(stops.next())).await {
+            Either::Left((guard, _)) => guard,
             Either::Right((asked, _)) => return Err(asked.not_started()),
         };
         let mut shell = self.borrow_shell()?;
@@ -64,7 +64,7 @@ impl Session {
             None => State::Ready(shell),
             Some(reason) => State::Over(reason),
         });
-        drop(turn);
+        drop(guard);
         match result {
             // It is this session that was closed, not the sandbox.
             Err(error) if error.is_closed() && !self.0.sandbox_agent.http.is_closed() => {
@@ -87,7 +87,7 @@ impl Shell {
         let host = self.agent.http.host().clone();
         let nonce = Nonce::of_bytes(host.random_bytes());
         let line = script::run(&nonce, script, self.last_exit_code, self.streams);
-        let output = Output {
+        let output = RunOutput {
             id: self.id.clone(),
             markers: RefCell::new(Markers::new(&nonce)),
             transcript: RefCell::new(Transcript::new(&host, &self.id, max_output_bytes)),
@@ -95,20 +95,21 @@ impl Shell {
             beginning: RefCell::default(),
         };
         let (arrived, forced) = (Rc::new(Cell::new(false)), Cell::new(false));
-        let (announce, begun) = oneshot::channel();
-        let begun = begun.shared();
-        let sending = self.send(line, &nonce, begun.clone(), arrived.clone());
+        let (started_sender, started) = oneshot::channel();
+        let started = started.shared();
+        let sending = self.send(line, &nonce, started.clone(), arrived.clone());
         let (end, asked) = {
             let (fail, failed) = oneshot::channel();
             let Self { agent, id, pid, user, reader, unread, .. } = &mut *self;
-            let following = output.follow(reader, unread, Some(announce), Some(fail));
+            let following = output.follow(reader, unread, Some(started_sender), Some(fail));
             let (agent, id) = (&*agent, &*id);
-            let in_order = InOrder::new(sending.clone());
+            let send_queue = SendQueue::new(sending.clone());
             // In a box: it is polled in two places, and would be compiled into both.
-            let mut conversation = converse(&*host, following, in_order.settled()).boxed_local();
+            let mut following =
+                follow_while_sending(&*host, following, send_queue.settled()).boxed_local();
             let asked = {
-                let asking = pin!(ask(&mut stops, failed));
-                match select(&mut conversation, asking).await {
+                let asking = pin!(next_stop(&mut stops, failed));
+                match select(&mut following, asking).await {
                     Either::Left((end, _)) => Err(end),
                     Either::Right((asked, _)) => Ok(asked),
                 }
@@ -117,8 +118,8 @@ impl Shell {
                 Err(end) => (end, None),
                 Ok(asked) => {
                     let first = match &asked {
-                        Asked::By(request) => request.trigger,
-                        Asked::Failure(_) => Trigger::Stop,
+                        StopCause::Request(request) => request.trigger,
+                        StopCause::Failure(_) => Trigger::Stop,
                     };
                     let interruption = Interruption {
                         agent,
@@ -127,21 +128,21 @@ impl Shell {
                         user: user.as_deref(),
                         nonce: &nonce,
                         markers: &output.markers,
-                        in_order: &in_order,
+                        send_queue: &send_queue,
                         forced: &forced,
                     };
                     let interrupting = interruption.escalate(
-                        has_begun(begun.clone()),
+                        has_begun(started.clone()),
                         first,
                         grace_ms,
                         &mut stops,
                     );
-                    let end = match select(conversation, pin!(interrupting)).await {
+                    let end = match select(following, pin!(interrupting)).await {
                         Either::Left((end, _)) => end,
                         Either::Right((Ok(()), _)) => {
-                            End::Unstoppable { begun: output.markers.borrow().begun() }
+                            RunEnd::Unstoppable { begun: output.markers.borrow().begun() }
                         }
-                        Either::Right((Err(error), _)) => End::of_input(error),
+                        Either::Right((Err(error), _)) => RunEnd::of_input(error),
                     };
                     (end, Some(asked))
                 }
@@ -149,7 +150,7 @@ impl Shell {
         };
         match (&end, &asked) {
             // The shell has read all, and the answer that says so may be on its way.
-            (End::Ready, None) => {
+            (RunEnd::Ready, None) => {
                 host.linger(Box::pin(sending.map(drop)), FINISH_TIMEOUT_MS);
             }
             _ => drop(sending),
@@ -159,22 +160,22 @@ impl Shell {
         let reason = end.over();
         let unstopped = match &end {
             // Nothing of the script runs, or closing ends it.
-            End::Lost(error) if matches!(**error, Error::Closed | Error::Session { .. }) => None,
+            RunEnd::Lost(error) if matches!(**error, Error::Closed | Error::Session { .. }) => None,
             // It may end by itself, unless it is to be stopped.
-            End::Lost(_) if asked.is_none() => None,
-            End::Lost(_) | End::InputLost(_) | End::Unstoppable { .. } => {
+            RunEnd::Lost(_) if asked.is_none() => None,
+            RunEnd::Lost(_) | RunEnd::InputLost(_) | RunEnd::Unstoppable { .. } => {
                 let killed = self.kill().await;
                 forced.set(forced.get() || killed.is_ok());
                 killed.err()
             }
-            End::OutOfSight { refusal, script } if script.may_run() => {
+            RunEnd::Inaccessible { refusal, script } if script.may_run() => {
                 Some(NotStopped::Undelivered(refusal.clone()))
             }
             _ => None,
         };
         match end {
-            End::Ready => self.last_exit_code = output.exit_code().unwrap_or_default(),
-            End::NeverSent(_) => self.reader.suspend(),
+            RunEnd::Ready => self.last_exit_code = output.exit_code().unwrap_or_default(),
+            RunEnd::NotSent(_) => self.reader.suspend(),
             _ => {}
         }
         (output.result(end, asked, forced.get(), unstopped), reason)
@@ -185,9 +186,9 @@ impl Shell {
         &self,
         line: String,
         nonce: &Nonce,
-        begun: Shared<oneshot::Receiver<()>>,
+        started: Shared<oneshot::Receiver<()>>,
         arrived: Rc<Cell<bool>>,
-    ) -> Sending<'static> {
+    ) -> PendingSend<'static> {
         let (agent, id) = (self.agent.clone(), self.id.clone());
         let end = script::end(nonce, 0);
         let sending = async move {
@@ -195,7 +196,7 @@ impl Shell {
                 write_all(&agent, &id, chunk).await?;
                 arrived.set(true);
             }
-            has_begun(begun).await;
+            has_begun(started).await;
             write_all(&agent, &id, &end).await
         };
         sending.boxed_local().shared()
@@ -208,41 +209,41 @@ impl Shell {
 }
 
 /// Resolves when the script has begun.
-async fn has_begun(begun: Shared<oneshot::Receiver<()>>) {
-    if begun.await.is_err() {
+async fn has_begun(started: Shared<oneshot::Receiver<()>>) {
+    if started.await.is_err() {
         // It never will: the output has ended.
         pending::<()>().await;
     }
 }
 
 /// Follows the output while the script is sent.
-async fn converse(
+async fn follow_while_sending(
     host: &dyn Host,
-    following: impl Future<Output = End>,
-    talking: impl Future<Output = Result<()>>,
-) -> End {
-    let talking = async {
-        match talking.await {
+    following: impl Future<Output = RunEnd>,
+    sending: impl Future<Output = Result<()>>,
+) -> RunEnd {
+    let sending = async {
+        match sending.await {
             Ok(()) => pending().await,
             Err(error) => error,
         }
     };
-    match select(pin!(following), pin!(talking)).await {
+    match select(pin!(following), pin!(sending)).await {
         // What became of the script says more, and may be on its way.
-        Either::Left((End::Lost(lost), talking))
+        Either::Left((RunEnd::Lost(lost), sending))
             if matches!(*lost, Error::ExitCodeMissing { .. }) =>
         {
-            match select(talking, host.sleep(REFUSAL_TIMEOUT_MS)).await {
-                Either::Left((error, _)) => End::InputLost(error),
-                Either::Right(_) => End::Lost(lost),
+            match select(sending, host.sleep(REFUSAL_TIMEOUT_MS)).await {
+                Either::Left((error, _)) => RunEnd::InputLost(error),
+                Either::Right(_) => RunEnd::Lost(lost),
             }
         }
         Either::Left((end, _)) => end,
-        Either::Right((error, _)) => End::of_input(error),
+        Either::Right((error, _)) => RunEnd::of_input(error),
     }
 }
 
-async fn ask(stops: &mut StopRequests, failed: oneshot::Receiver<Box<Error>>) -> Asked {
+async fn next_stop(stops: &mut StopRequests, failed: oneshot::Receiver<Box<Error>>) -> StopCause {
     let failed = async {
         match failed.await {
             Ok(error) => error,
@@ -250,7 +251,7 @@ async fn ask(stops: &mut StopRequests, failed: oneshot::Receiver<Box<Error>>) ->
         }
     };
     match select(pin!(stops.next()), pin!(failed)).await {
-        Either::Left((request, _)) => Asked::By(request),
-        Either::Right((error, _)) => Asked::Failure(error),
+        Either::Left((request, _)) => StopCause::Request(request),
+        Either::Right((error, _)) => StopCause::Failure(error),
     }
 }

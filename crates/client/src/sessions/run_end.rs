@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::execs::id::ExecId;
 
 /// How a run came to its end.
-pub(super) enum End {
+pub(super) enum RunEnd {
     /// The shell is ready for the next one.
     Ready,
     /// The shell itself ended.
@@ -15,12 +15,12 @@ pub(super) enum End {
     /// It can't be followed any further.
     Lost(Box<Error>),
     /// The agent does not show it any more.
-    OutOfSight { refusal: Box<Error>, script: Script },
+    Inaccessible { refusal: Box<Error>, script: Script },
     /// Whether a piece of the script, or what was to interrupt it, has arrived is not known: sent again,
     /// it could be carried out twice.
     InputLost(Box<Error>),
     /// Nothing of the script can have arrived.
-    NeverSent(Box<Error>),
+    NotSent(Box<Error>),
     /// The script went on whatever was done, or was to stop before it had begun, and did not begin.
     Unstoppable { begun: bool },
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Script {
     }
 }
 
-impl End {
+impl RunEnd {
     /// The end of a run whose script, or what was to interrupt it, could not be sent.
     pub(super) fn of_input(error: Box<Error>) -> Self {
         if error.is_closed() { Self::Lost(error) } else { Self::InputLost(error) }
@@ -63,14 +63,14 @@ impl End {
                 let reason = format!("its shell ended with exit code {exit_code} before this run");
                 Self::Lost(session_ended(id, &reason))
             }
-            Self::InputLost(error) if is_refusal(&error) => Self::OutOfSight {
+            Self::InputLost(error) if is_refusal(&error) => Self::Inaccessible {
                 refusal: error,
                 script: if begun { Script::Began } else { Script::DidNotRun },
             },
-            Self::InputLost(error) if error.is_never_sent() && !arrived => Self::NeverSent(error),
+            Self::InputLost(error) if error.is_never_sent() && !arrived => Self::NotSent(error),
             Self::Lost(error) => match *error {
                 Error::ExitCodeMissing { cause: Some(error), .. } if is_refusal(&error) => {
-                    Self::OutOfSight {
+                    Self::Inaccessible {
                         refusal: error,
                         script: if begun { Script::Began } else { Script::Unknown },
                     }
@@ -84,7 +84,7 @@ impl End {
     /// Why the session is over, if it is.
     pub(super) fn over(&self) -> Option<String> {
         match self {
-            Self::Ready | Self::NeverSent(_) => None,
+            Self::Ready | Self::NotSent(_) => None,
             Self::Shell(exit_code) => Some(format!(
                 "its shell ended with exit code {exit_code} in a run before: by `exit`, `exec`, a \
                  signal, or a failure under `set -e`"
@@ -95,7 +95,7 @@ impl End {
                 }
                 error => format!("its output could not be followed: {error}"),
             }),
-            Self::OutOfSight { refusal, .. } => Some(out_of_sight(refusal)),
+            Self::Inaccessible { refusal, .. } => Some(why_inaccessible(refusal)),
             Self::InputLost(error) => Some(format!(
                 "what was sent to its shell may not have arrived, and it was killed: {error}"
             )),
@@ -122,7 +122,7 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 /// Why a shell is out of sight.
-pub(super) fn out_of_sight(refusal: &Error) -> String {
+pub(super) fn why_inaccessible(refusal: &Error) -> String {
     match refusal.status() {
         Some(404) => format!("the agent does not know its shell any more: {refusal}"),
         _ => format!("the agent does not give access to its shell: {refusal}"),

@@ -6,7 +6,7 @@ use futures_channel::oneshot;
 use sandpipe_protocol::ExecStdout;
 
 use super::markers::Markers;
-use super::run_end::End;
+use super::run_end::RunEnd;
 use super::session::session_ended;
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
@@ -20,7 +20,7 @@ use crate::output::transcript::Transcript;
 const MAX_BEGINNING_BYTES: usize = 4096;
 
 /// The output of one run.
-pub(super) struct Output {
+pub(super) struct RunOutput {
     pub(super) id: ExecId,
     pub(super) markers: RefCell<Markers>,
     pub(super) transcript: RefCell<Transcript>,
@@ -30,50 +30,50 @@ pub(super) struct Output {
     pub(super) beginning: RefCell<String>,
 }
 
-impl Output {
-    /// Reads up to the end of the run. `announce` is told that the script has begun, `fail` why its
-    /// output is of no use any more; it is followed to its end all the same.
+impl RunOutput {
+    /// Reads up to the end of the run. `started` is sent when the script has begun, `fail` when its output is of no
+    /// use any more; it is followed to its end all the same.
     pub(super) async fn follow(
         &self,
         reader: &mut OutputReader,
         unread: &mut Vec<ExecStdout>,
-        mut announce: Option<oneshot::Sender<()>>,
+        mut started: Option<oneshot::Sender<()>>,
         mut fail: Option<oneshot::Sender<Box<Error>>>,
-    ) -> End {
+    ) -> RunEnd {
         loop {
             let events = match std::mem::take(unread) {
                 read if !read.is_empty() => read,
                 _ => match reader.read().await {
                     Ok(Some(events)) => events,
-                    Ok(None) => return End::Shell(reader.exit_code().unwrap_or_default()),
-                    Err(error) => return End::Lost(error),
+                    Ok(None) => return RunEnd::Shell(reader.exit_code().unwrap_or_default()),
+                    Err(error) => return RunEnd::Lost(error),
                 },
             };
             let mut events = events.into_iter();
-            let told = self.take(&mut events);
+            let output = self.take(&mut events);
             *unread = events.collect();
             if self.markers.borrow().begun()
-                && let Some(announce) = announce.take()
+                && let Some(started) = started.take()
             {
                 // Nobody may be waiting any more.
-                announce.send(()).unwrap_or_default();
+                started.send(()).unwrap_or_default();
             }
             if let Some(fail_now) = fail.take() {
-                match self.notify(&told) {
+                match self.notify(&output) {
                     Ok(()) => fail = Some(fail_now),
                     Err(error) => drop(fail_now.send(error)),
                 }
             }
-            if self.markers.borrow().passed_over() {
+            if self.markers.borrow().was_skipped() {
                 let reason = format!(
                     "its shell could not read a script: {}",
                     self.beginning.borrow().trim()
                 );
-                return End::Lost(session_ended(&self.id, &reason));
+                return RunEnd::Lost(session_ended(&self.id, &reason));
             }
             if self.markers.borrow().over() {
                 reader.suspend();
-                return End::Ready;
+                return RunEnd::Ready;
             }
         }
     }
@@ -81,21 +81,21 @@ impl Output {
     /// What of the events is the script's output, up to its end.
     fn take(&self, events: &mut impl Iterator<Item = ExecStdout>) -> Vec<ExecStdout> {
         let mut markers = self.markers.borrow_mut();
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         for mut event in events {
             event.output = markers.feed(event.kind, &event.output);
             if event.exit_code.is_some() {
-                event.output.push_str(&markers.rest(event.kind));
+                event.output.push_str(&markers.finish_stream(event.kind));
             }
             self.keep_beginning(&event.output);
             if !event.output.is_empty() || event.exit_code.is_some() {
-                told.push(event);
+                output.push(event);
             }
             if markers.over() {
                 break;
             }
         }
-        told
+        output
     }
 
     fn keep_beginning(&self, text: &str) {

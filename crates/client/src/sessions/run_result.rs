@@ -1,25 +1,25 @@
 //! What the caller of a run is told of its end.
 
-use super::run_end::{End, out_of_sight};
-use super::run_output::Output;
+use super::run_end::{RunEnd, why_inaccessible};
+use super::run_output::RunOutput;
 use super::session::session_ended;
 use crate::error::{Error, NotStopped, OutputLimit, Result, StopReason, Stopped};
 use crate::execs::stop_requests::StopRequest;
 use crate::output::transcript::ExecResult;
 
 /// What asks for a script to be stopped.
-pub(super) enum Asked {
-    By(StopRequest),
+pub(super) enum StopCause {
+    Request(StopRequest),
     /// More output than is allowed, or the caller's function threw.
     Failure(Box<Error>),
 }
 
-impl Output {
+impl RunOutput {
     /// What the caller is told.
     pub(super) fn result(
         &self,
-        end: End,
-        asked: Option<Asked>,
+        end: RunEnd,
+        asked: Option<StopCause>,
         forced: bool,
         unstopped: Option<NotStopped>,
     ) -> Result<ExecResult> {
@@ -40,12 +40,12 @@ impl Output {
             kept.clone().map(|()| result)
         };
         match (asked, end) {
-            (_, End::Lost(error)) if error.is_closed() => Err(error),
-            (Some(Asked::By(request)), End::Lost(error) | End::InputLost(error)) => {
+            (_, RunEnd::Lost(error)) if error.is_closed() => Err(error),
+            (Some(StopCause::Request(request)), RunEnd::Lost(error) | RunEnd::InputLost(error)) => {
                 stopped(request.why, unstopped, Some(error))
             }
-            (Some(Asked::By(request)), _) => stopped(request.why, unstopped, None),
-            (Some(Asked::Failure(mut error)), _) => {
+            (Some(StopCause::Request(request)), _) => stopped(request.why, unstopped, None),
+            (Some(StopCause::Failure(mut error)), _) => {
                 if let Error::OutputLimit {
                     limit: OutputLimit::Bytes(_), unstopped: left, ..
                 } = &mut *error
@@ -54,21 +54,21 @@ impl Output {
                 }
                 Err(error)
             }
-            (None, End::OutOfSight { refusal, script }) => Err(Error::Session {
+            (None, RunEnd::Inaccessible { refusal, script }) => Err(Error::Session {
                 exec_id: self.id.as_str().to_owned(),
-                reason: format!("this session is over: {}; {script}", out_of_sight(&refusal)),
+                reason: format!("this session is over: {}; {script}", why_inaccessible(&refusal)),
                 output,
             }
             .into()),
-            (None, End::Ready | End::Unstoppable { .. }) => match self.exit_code() {
+            (None, RunEnd::Ready | RunEnd::Unstoppable { .. }) => match self.exit_code() {
                 Some(exit_code) => ended(exit_code),
                 None => Err(session_ended(&self.id, "its shell did not say how the script ended")),
             },
-            (None, End::Shell(exit_code)) => ended(exit_code),
-            (None, End::InputLost(error)) => {
+            (None, RunEnd::Shell(exit_code)) => ended(exit_code),
+            (None, RunEnd::InputLost(error)) => {
                 stopped(StopReason::InputLost { error }, unstopped, None)
             }
-            (None, End::Lost(mut error) | End::NeverSent(mut error)) => {
+            (None, RunEnd::Lost(mut error) | RunEnd::NotSent(mut error)) => {
                 if let Error::ExitCodeMissing { output: collected, .. }
                 | Error::OutputLost { output: collected, .. } = &mut *error
                 {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use futures_util::future::{LocalBoxFuture, Shared};
 
+use super::fifo_lock::FifoLock;
 use super::shell::{Shell, State};
-use super::turns::Turns;
 use crate::agent::Agent;
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
@@ -39,7 +39,7 @@ pub(super) struct Inner {
     pub(super) agent: Agent,
     /// That of the sandbox.
     pub(super) sandbox_agent: Agent,
-    pub(super) turns: Turns,
+    pub(super) lock: FifoLock,
     pub(super) state: RefCell<State>,
     pub(super) closing: RefCell<Option<PendingClose>>,
     pub(super) siblings: Rc<RefCell<Vec<Session>>>,

@@ -12,29 +12,29 @@ use crate::error::Result;
 /// Each has settled before the next is sent, also if nobody waits for it any more: the end of the
 /// run is in the answer to the last one, so that nothing of it can still be on its way to the next
 /// run. After a failure nothing is sent: what has failed may arrive yet.
-pub(super) struct InOrder<'a>(RefCell<Sending<'a>>);
+pub(super) struct SendQueue<'a>(RefCell<PendingSend<'a>>);
 
 /// Something that is sent.
-pub(super) type Sending<'a> = Shared<LocalBoxFuture<'a, Result<()>>>;
+pub(super) type PendingSend<'a> = Shared<LocalBoxFuture<'a, Result<()>>>;
 
-impl fmt::Debug for InOrder<'_> {
+impl fmt::Debug for SendQueue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("InOrder")
+        f.write_str("SendQueue")
     }
 }
 
-impl<'a> InOrder<'a> {
+impl<'a> SendQueue<'a> {
     pub(super) fn new(first: impl Future<Output = Result<()>> + 'a) -> Self {
         Self(RefCell::new(first.boxed_local().shared()))
     }
 
     /// Resolves when all that was sent has settled.
-    pub(super) fn settled(&self) -> Sending<'a> {
+    pub(super) fn settled(&self) -> PendingSend<'a> {
         self.0.borrow().clone()
     }
 
     /// Sends something when all before it has settled.
-    pub(super) fn then(&self, next: impl Future<Output = Result<()>> + 'a) -> Sending<'a> {
+    pub(super) fn push(&self, next: impl Future<Output = Result<()>> + 'a) -> PendingSend<'a> {
         let before = self.settled();
         let sending = async {
             before.await?;
@@ -58,20 +58,20 @@ mod tests {
 
     #[test]
     fn the_next_waits_for_those_before_also_where_nobody_does() {
-        let (tell, told) = oneshot::channel();
-        let in_order = InOrder::new(async { told.await.map_err(|_| Error::Closed.into()) });
-        drop(in_order.then(async { Ok(()) }));
-        let mut third = pin!(in_order.then(async { Ok(()) }));
+        let (sender, receiver) = oneshot::channel();
+        let send_queue = SendQueue::new(async { receiver.await.map_err(|_| Error::Closed.into()) });
+        drop(send_queue.push(async { Ok(()) }));
+        let mut third = pin!(send_queue.push(async { Ok(()) }));
         assert!(third.as_mut().now_or_never().is_none());
-        tell.send(()).unwrap();
+        sender.send(()).unwrap();
         assert!(third.now_or_never().unwrap().is_ok());
     }
 
     #[test]
     fn nothing_is_sent_after_a_failure() {
         let sent = Cell::new(false);
-        let in_order = InOrder::new(async { Err(Error::Closed.into()) });
-        let second = in_order.then(async {
+        let send_queue = SendQueue::new(async { Err(Error::Closed.into()) });
+        let second = send_queue.push(async {
             sent.set(true);
             Ok(())
         });

@@ -1,0 +1,89 @@
+//! A lock that is taken in the order of asking.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+
+/// A lock that is taken in the order of asking. Clones are the same lock.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FifoLock(Rc<RefCell<Queue>>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    is_locked: bool,
+    waiting: VecDeque<oneshot::Sender<FifoGuard>>,
+}
+
+/// Holds the lock, up to when it is dropped.
+#[derive(Debug)]
+pub(super) struct FifoGuard(FifoLock);
+
+impl FifoLock {
+    /// Asks for the lock now; resolves when all who asked before are done with it. Dropped, it asks no more.
+    pub(super) fn lock(&self) -> impl Future<Output = Option<FifoGuard>> + use<> {
+        let (sender, receiver) = oneshot::channel();
+        let is_locked = std::mem::replace(&mut self.0.borrow_mut().is_locked, true);
+        if is_locked {
+            self.0.borrow_mut().waiting.push_back(sender);
+        } else {
+            // The other end is here.
+            sender.send(FifoGuard(self.clone())).unwrap_or_default();
+        }
+        // None only where the queue itself is gone.
+        async { receiver.await.ok() }
+    }
+}
+
+impl Drop for FifoGuard {
+    fn drop(&mut self) {
+        let next = {
+            let mut queue = self.0.0.borrow_mut();
+            while queue.waiting.pop_front_if(|next| next.is_canceled()).is_some() {}
+            let next = queue.waiting.pop_front();
+            queue.is_locked = next.is_some();
+            next
+        };
+        if let Some(next) = next {
+            // Dropped before it was polled, it drops the guard.
+            next.send(FifoGuard(self.0.clone())).unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn is_taken_in_the_order_of_asking() {
+        let lock = FifoLock::default();
+        let first = lock.lock().now_or_never().flatten();
+        let (mut second, mut third) = (Box::pin(lock.lock()), Box::pin(lock.lock()));
+        assert!(first.is_some());
+        assert!((&mut third).now_or_never().is_none());
+        assert!((&mut second).now_or_never().is_none());
+        drop(first);
+        assert!((&mut third).now_or_never().is_none());
+        let second = (&mut second).now_or_never().flatten();
+        assert!(second.is_some());
+        drop(second);
+        assert!(third.now_or_never().flatten().is_some());
+    }
+
+    #[test]
+    fn passes_over_who_asks_no_more() {
+        let lock = FifoLock::default();
+        let first = lock.lock().now_or_never().flatten();
+        let (second, third, fourth) = (lock.lock(), lock.lock(), lock.lock());
+        drop(second);
+        drop(first);
+        // It has been given the lock and never took it.
+        drop(third);
+        assert!(fourth.now_or_never().flatten().is_some());
+        assert!(lock.lock().now_or_never().flatten().is_some());
+    }
+}
