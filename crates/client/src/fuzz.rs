@@ -17,9 +17,6 @@ pub fn refusal_message(status: u16, body: &[u8]) -> String {
 }
 
 /// The path of the exec that an answer tells of, or the message of the error.
-///
-/// # Errors
-/// It is no exec, or one whose id can't be used.
 pub fn created_path(body: &[u8]) -> Result<String, String> {
     let exec = read_json(Operation::CreateExec, body).and_then(ExecId::of);
     exec.map(|id| id.stream_path(0)).map_err(|error| error.to_string())

@@ -44,9 +44,6 @@ pub trait Host {
     fn linger(&self, task: LocalBoxFuture<'static, ()>, limit_ms: u32);
 
     /// `text` with `more` behind it, kept where memory can be freed: that of a WebAssembly module never shrinks.
-    ///
-    /// # Errors
-    /// The host has no room for it.
     fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown>;
 
     /// The most UTF-16 code units of a text.
@@ -109,9 +106,6 @@ pub struct HttpResponse {
 pub trait Body {
     /// Reads the next chunk in place of what is in `chunk`; it is empty at the end. A read that is given up, and is
     /// begun again later, has lost nothing.
-    ///
-    /// # Errors
-    /// The connection broke.
     fn poll_read(
         &mut self,
         context: &mut Context<'_>,

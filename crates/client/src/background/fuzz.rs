@@ -24,9 +24,6 @@ pub struct Answered {
 }
 
 /// Reads the answer with this nonce out of what a target printed.
-///
-/// # Errors
-/// There is none, or the target says why it could not be done.
 pub fn read_answer(output: &str, nonce: &str) -> Result<Answered, String> {
     let answer = Answer::find(output, &Nonce::of(nonce)).map_err(|reason| match reason {
         NoAnswer::Incomplete => "incomplete".to_owned(),

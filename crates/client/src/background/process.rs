@@ -215,12 +215,12 @@ impl Process {
     /// has a line in both; one that can't be read is nobody's process, and left out.
     pub(super) fn read_all(home: &str, states: &str, metas: &str) -> Vec<Self> {
         let mut states: Vec<_> = states.lines().filter_map(State::read).collect();
-        states.sort_unstable_by_key(|state| state.id);
         let metas = metas.lines().filter_map(|line| json::read::<Meta>(line.as_bytes()).ok());
         let mut processes: Vec<Self> = metas
             .filter_map(|meta| {
-                let place = states.binary_search_by_key(&meta.record.id.as_str(), |state| state.id);
-                Some(Self::new(home, meta, states.get(place.ok()?)?))
+                // Both come in the order of the directory: it is one of the first.
+                let place = states.iter().position(|state| state.id == meta.record.id)?;
+                Some(Self::new(home, meta, &states.remove(place)))
             })
             .collect();
         processes.sort_unstable_by(|a, b| (&b.started_at, &a.id).cmp(&(&a.started_at, &b.id)));

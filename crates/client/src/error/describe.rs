@@ -43,9 +43,6 @@ pub enum Cause<'a> {
 
 impl Error {
     /// What callers see of it; an `Err` with what was thrown, which goes through as it is.
-    ///
-    /// # Errors
-    /// It is [`Error::Thrown`].
     pub fn describe(&self) -> Result<Description, &HostValue> {
         if let Self::Thrown(value) = self {
             return Err(value);

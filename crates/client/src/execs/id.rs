@@ -32,9 +32,6 @@ impl ExecId {
     }
 
     /// The id of an exec that the agent has just created.
-    ///
-    /// # Errors
-    /// It can't be used.
     pub fn of(exec: ExecItem) -> Result<Self> {
         Self::parse(exec.id).ok_or_else(|| {
             Box::new(Error::Protocol {

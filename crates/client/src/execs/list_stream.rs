@@ -50,9 +50,6 @@ impl ListStream {
     }
 
     /// What the next chunk says of the list, at least one event.
-    ///
-    /// # Errors
-    /// The agent can't be reached, or is not to be asked again.
     async fn read(&mut self) -> Result<Vec<ListEvent>> {
         loop {
             let error = match self.read_chunk().await {

@@ -112,9 +112,6 @@ impl OutputReader {
     }
 
     /// The events that the next chunk completes, at least one; None at the end.
-    ///
-    /// # Errors
-    /// As those of [`OutputReader::read_into`].
     pub(crate) async fn read(&mut self) -> Result<Option<Vec<ExecStdout>>> {
         let mut events = Vec::new();
         Ok(self.read_into(&mut events).await?.then_some(events))

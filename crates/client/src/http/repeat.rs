@@ -16,14 +16,24 @@ use crate::operation::Operation;
 impl HttpClient {
     /// Makes a request that may be repeated, as often as it takes and is allowed; gives what its answer says.
     pub fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
-        let (operation, sending) = (request.operation, self.send(request));
-        call(async move { read_json(operation, &sending.await?) })
+        let (operation, sending) = (request.operation, self.send(request, None));
+        call(async move { read_json(operation, &sending.await?.unwrap_or_default()) })
     }
 
-    fn send(&self, request: Request) -> Call<Vec<u8>> {
+    /// The same, for what can be done but once: None where an attempt whose answer was lost has done it, which an
+    /// answer with the status `done` to a later one shows.
+    pub fn send(&self, request: Request, done: Option<u16>) -> Call<Option<Vec<u8>>> {
         let http = self.clone();
         call(async move {
-            let attempt = async || http.send_once(&request).await;
+            let mut may_be_done = false;
+            let attempt = async || match http.send_once(&request).await {
+                Err(error) if may_be_done && done.is_some() && error.status() == done => Ok(None),
+                Err(error) => {
+                    may_be_done |= error.is_ambiguous();
+                    Err(error)
+                }
+                answer => answer.map(Some),
+            };
             http.repeat(request.operation, attempt).await
         })
     }
@@ -40,9 +50,6 @@ impl HttpClient {
     }
 
     /// Makes attempts until one succeeds, or fails for good.
-    ///
-    /// # Errors
-    /// The error of the last attempt, or what the caller's hooks threw.
     pub async fn repeat<T>(
         &self,
         operation: Operation,
@@ -53,9 +60,6 @@ impl HttpClient {
 
     /// The same, as long as another attempt could do no harm: where it could, not even the caller is
     /// asked.
-    ///
-    /// # Errors
-    /// As those of [`HttpClient::repeat`].
     pub async fn repeat_while<T>(
         &self,
         operation: Operation,
@@ -100,9 +104,6 @@ impl HttpClient {
     }
 
     /// Waits, unless it is closed meanwhile.
-    ///
-    /// # Errors
-    /// [`Error::Closed`].
     pub fn pause(&self, milliseconds: f64) -> LocalBoxFuture<'_, Result<()>> {
         Box::pin(async move {
             match select(pin!(self.scope.aborted()), self.host().sleep(milliseconds)).await {

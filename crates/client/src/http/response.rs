@@ -90,9 +90,6 @@ impl ResponseBody {
     }
 
     /// The next chunk as the network gave it, never empty; None at the end.
-    ///
-    /// # Errors
-    /// The connection broke.
     pub async fn read(&mut self) -> Result<Option<&[u8]>> {
         if !self.put_back.is_empty() {
             self.chunk = mem::take(&mut self.put_back);
@@ -108,9 +105,6 @@ impl ResponseBody {
     }
 
     /// The same; an `Err` of the outer kind says that nothing came for too long.
-    ///
-    /// # Errors
-    /// [`Idle`].
     pub async fn read_unless_idle(&mut self) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
         let timeout = self.exchange.host.sleep(IDLE_TIMEOUT_MS);
         match select(pin!(self.read()), timeout).await {
@@ -148,9 +142,6 @@ impl ResponseBody {
     }
 
     /// Reads the whole body.
-    ///
-    /// # Errors
-    /// The connection broke or was idle, or there is too much.
     pub async fn read_to_end(&mut self) -> Result<Vec<u8>> {
         let whole = self.read_up_to(MAX_BODY).await?;
         if whole.len() < MAX_BODY {
@@ -210,9 +201,6 @@ pub(crate) fn error_of_status(
 }
 
 /// The value that an answer's body holds.
-///
-/// # Errors
-/// It is not what it should be.
 pub fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
     json::read(body).map_err(|problem| unreadable(operation, &problem, body))
 }

@@ -22,9 +22,6 @@ pub trait OutputSink {
     fn discard(&mut self) {}
 
     /// What came together, a network chunk, has been taken.
-    ///
-    /// # Errors
-    /// No more is wanted.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }

@@ -106,9 +106,6 @@ impl Transcript {
     }
 
     /// What is told of a command that has ended with this, or has not ended.
-    ///
-    /// # Errors
-    /// The output is more than is allowed, or than the host can hold.
     pub(crate) fn result(&mut self, exit_code: Option<i32>) -> Result<ExecResult> {
         self.flush_text()?;
         Ok(ExecResult { exit_code, output: self.output.clone() })

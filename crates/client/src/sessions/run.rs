@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
-use futures_util::future::{Either, Shared, select};
+use futures_util::future::{Either, select};
 
 use super::interrupt::Interruption;
 use super::send_queue::{PendingSend, SendQueue};
@@ -96,7 +96,8 @@ impl Shell {
         };
         let (arrived, forced) = (Rc::new(Cell::new(false)), Cell::new(false));
         let (started_sender, started) = oneshot::channel();
-        let started = started.shared();
+        let started = async { started.await.map_err(|_| Error::Closed.into()) };
+        let started = started.boxed_local().shared();
         let sending = self.send(line, &nonce, started.clone(), arrived.clone());
         let (end, asked) = {
             let (fail, failed) = oneshot::channel();
@@ -186,7 +187,7 @@ impl Shell {
         &self,
         line: String,
         nonce: &Nonce,
-        started: Shared<oneshot::Receiver<()>>,
+        started: PendingSend<'static>,
         arrived: Rc<Cell<bool>>,
     ) -> PendingSend<'static> {
         let (agent, id) = (self.agent.clone(), self.id.clone());
@@ -209,7 +210,7 @@ impl Shell {
 }
 
 /// Resolves when the script has begun.
-async fn has_begun(started: Shared<oneshot::Receiver<()>>) {
+async fn has_begun(started: PendingSend<'static>) {
     if started.await.is_err() {
         // It never will: the output has ended.
         pending::<()>().await;

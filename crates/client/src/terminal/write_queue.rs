@@ -36,9 +36,6 @@ impl TerminalInput {
     }
 
     /// Sends a frame after all those before it.
-    ///
-    /// # Errors
-    /// The agent refused it, or whether it arrived is not known.
     pub(super) fn send(&self, frame: ClientFrame) -> impl Future<Output = Result<()>> + use<> {
         let (sender, receiver) = oneshot::channel();
         self.0.waiting.borrow_mut().push(frame, sender);
