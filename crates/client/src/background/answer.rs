@@ -5,7 +5,7 @@ use crate::nonce::Nonce;
 
 /// The sections of an answer, in order.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Answer<'a>(Vec<(&'a str, &'a str)>);
+pub(super) struct ScriptAnswer<'a>(Vec<(&'a str, &'a str)>);
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum NoAnswer {
     Refused(Refusal, String),
 }
 
-impl<'a> Answer<'a> {
+impl<'a> ScriptAnswer<'a> {
     /// Takes the answer out of `output`: from the first line with the nonce up to its end.
     pub(super) fn find(output: &'a str, nonce: &Nonce) -> Result<Self, NoAnswer> {
         let mark = format!("\n{}:", nonce.as_str());
@@ -77,7 +77,7 @@ mod tests {
             let nonce = Nonce::of_bytes(*b"0123456789abcdef");
             let mark = nonce.as_str();
             let output = format!("{before}\n{mark}:a\n{text}\n{mark}:b\n\n{mark}:end\n{after}");
-            prop_assert_eq!(Answer::find(&output, &nonce), Ok(Answer(vec![("a", text.as_str()), ("b", "")])));
+            prop_assert_eq!(ScriptAnswer::find(&output, &nonce), Ok(ScriptAnswer(vec![("a", text.as_str()), ("b", "")])));
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let whole = format!("\n{mark}:a\ntext\n{mark}:end\n");
         for end in 0..whole.len() {
             assert_eq!(
-                Answer::find(whole.get(..end).unwrap(), &nonce),
+                ScriptAnswer::find(whole.get(..end).unwrap(), &nonce),
                 Err(NoAnswer::Incomplete),
                 "{end}"
             );
@@ -102,9 +102,9 @@ mod tests {
         let failed = format!("\n{mark}:a\nx\n{mark}:failed\nno room\n\n{mark}:end\n");
         let missing = format!("\n{mark}:missing\n\n{mark}:end\n");
         let running = format!("\n{mark}:running\nit is\n\n{mark}:end\n");
-        assert_eq!(Answer::find(&failed, &nonce), Err(NoAnswer::Failed("no room".into())));
-        assert_eq!(Answer::find(&missing, &nonce), Err(NoAnswer::Missing));
+        assert_eq!(ScriptAnswer::find(&failed, &nonce), Err(NoAnswer::Failed("no room".into())));
+        assert_eq!(ScriptAnswer::find(&missing, &nonce), Err(NoAnswer::Missing));
         let refused = NoAnswer::Refused(Refusal::Running, "it is".into());
-        assert_eq!(Answer::find(&running, &nonce), Err(refused));
+        assert_eq!(ScriptAnswer::find(&running, &nonce), Err(refused));
     }
 }

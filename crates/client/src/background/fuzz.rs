@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::json;
 
-use super::answer::{Answer, NoAnswer};
+use super::answer::{NoAnswer, ScriptAnswer};
 use super::lines::choose_lines;
 use super::process::Process;
 use super::read_output::read_window;
@@ -25,7 +25,7 @@ pub struct Answered {
 
 /// Reads the answer with this nonce out of what a target printed.
 pub fn read_answer(output: &str, nonce: &str) -> Result<Answered, String> {
-    let answer = Answer::find(output, &Nonce::of(nonce)).map_err(|reason| match reason {
+    let answer = ScriptAnswer::find(output, &Nonce::of(nonce)).map_err(|reason| match reason {
         NoAnswer::Incomplete => "incomplete".to_owned(),
         NoAnswer::Missing => "missing".to_owned(),
         NoAnswer::Failed(message) | NoAnswer::Refused(_, message) => message,

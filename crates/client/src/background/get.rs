@@ -1,17 +1,22 @@
-use super::answer::Answer;
-use super::location::{Location, ProcessId};
+//! A process as it is now.
+
+use super::answer::ScriptAnswer;
+use super::background::Background;
+use super::location::ProcessId;
 use super::process::Process;
 use super::script::sh;
-use super::target::{ScriptCall, Target};
-use crate::error::Result;
+use super::target::ScriptCall;
+use crate::call::Call;
 
-pub(super) async fn get(target: &Target, location: &Location, id: &ProcessId) -> Result<Process> {
-    let purpose = ScriptCall { operation: "get process", id: Some(id) };
-    let script = location.script_of(id).part(sh!("get"));
-    target.ask(purpose, &script, read_report).await
+impl Background {
+    /// A process as it is now.
+    pub fn get(&self, id: ProcessId) -> Call<Process> {
+        let script = self.location.script_of(&id).part(sh!("get"));
+        self.ask(ScriptCall::new("get process", id), script, read_report)
+    }
 }
 
 /// The one process that a script reports.
-pub(super) fn read_report(answer: &Answer<'_>) -> Option<Process> {
+pub(super) fn read_report(answer: &ScriptAnswer<'_>) -> Option<Process> {
     Process::read(answer.section("home")?, answer.section("state")?, answer.section("meta")?)
 }

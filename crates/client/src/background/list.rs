@@ -1,17 +1,19 @@
-use super::location::Location;
+//! All processes as they are now.
+
+use super::background::Background;
 use super::process::Process;
 use super::script::sh;
-use super::target::{ScriptCall, Target};
-use crate::error::Result;
+use super::target::ScriptCall;
+use crate::call::Call;
 
-/// All processes as they are now, newest first.
-pub(super) async fn list(target: &Target, location: &Location) -> Result<Vec<Process>> {
-    let purpose = ScriptCall { operation: "list processes", id: None };
-    let script = location.script().part(sh!("look")).part(sh!("process")).part(sh!("list"));
-    target
-        .ask(purpose, &script, |answer| {
+impl Background {
+    /// All processes as they are now, newest first.
+    pub fn list(&self) -> Call<Vec<Process>> {
+        let script =
+            self.location.script().part(sh!("look")).part(sh!("process")).part(sh!("list"));
+        self.ask(ScriptCall { operation: "list processes", id: None }, script, |answer| {
             let section = |name| answer.section(name).unwrap_or_default();
             Some(Process::read_all(section("home"), section("states"), section("metas")))
         })
-        .await
+    }
 }

@@ -2,13 +2,15 @@
 
 use sandpipe_protocol::json::{Object, ToJson};
 
-use super::answer::Answer;
+use super::answer::ScriptAnswer;
+use super::background::Background;
 use super::duration::Slice;
 use super::duration::whole_milliseconds;
-use super::location::{Location, ProcessId};
+use super::location::ProcessId;
 use super::process::{ProcessState, State, Status};
 use super::read_options::{Filter, ReadOptions, Start};
-use super::target::{ScriptCall, Target};
+use super::target::ScriptCall;
+use crate::call::{Call, call};
 use crate::error::Result;
 
 /// A piece of output.
@@ -43,34 +45,42 @@ pub(super) struct Window {
     pub(super) size: u64,
 }
 
-/// Reads a piece that holds no part of a character and, with a filter, no part of a line, unless that is
-/// all there will be of it.
-pub(super) async fn read_output(
-    target: &Target,
-    location: &Location,
-    id: &ProcessId,
-    options: &ReadOptions,
-) -> Result<Window> {
-    let purpose = ScriptCall { operation: "read output", id: Some(id) };
-    let deadline = target.now_ms() + options.wait_ms;
-    let mut start = options.start;
-    loop {
-        let slice = Slice::until(deadline - target.now_ms());
-        let wait_ms = whole_milliseconds(slice.milliseconds);
-        let script = options.script(location.script_of(id), start, wait_ms);
-        let filter = options.filter.as_ref();
-        let window = target.ask(purpose, &script, |answer| read_window(answer, filter)).await?;
-        let Window { chunk, from, .. } = &window;
-        let over = chunk.ending.status != Status::Running;
-        if chunk.next_offset > *from || over || slice.is_last {
-            return Ok(window);
+impl Background {
+    /// Reads output from a place on.
+    pub fn read_output(&self, id: ProcessId, options: ReadOptions) -> Call<OutputChunk> {
+        let background = self.clone();
+        call(async move { Ok(background.read_window(&id, &options).await?.chunk) })
+    }
+
+    /// Reads a piece that holds no part of a character and, with a filter, no part of a line, unless that is
+    /// all there will be of it.
+    pub(super) async fn read_window(
+        &self,
+        id: &ProcessId,
+        options: &ReadOptions,
+    ) -> Result<Window> {
+        let purpose = ScriptCall::new("read output", id.clone());
+        let deadline = self.now_ms() + options.wait_ms;
+        let mut start = options.start;
+        loop {
+            let slice = Slice::until(deadline - self.now_ms());
+            let wait_ms = whole_milliseconds(slice.milliseconds);
+            let script = options.script(self.location.script_of(id), start, wait_ms);
+            let output = self.run_until(&purpose, &script, None).await?;
+            let filter = options.filter.as_ref();
+            let window = output.take(&purpose, |answer| read_window(answer, filter))?;
+            let Window { chunk, from, .. } = &window;
+            let over = chunk.ending.status != Status::Running;
+            if chunk.next_offset > *from || over || slice.is_last {
+                return Ok(window);
+            }
+            // The end that a tail is counted from is that of the first look.
+            start = Start::Offset(*from);
         }
-        // The end that a tail is counted from is that of the first look.
-        start = Start::Offset(*from);
     }
 }
 
-pub(super) fn read_window(answer: &Answer<'_>, filter: Option<&Filter>) -> Option<Window> {
+pub(super) fn read_window(answer: &ScriptAnswer<'_>, filter: Option<&Filter>) -> Option<Window> {
     let state = State::read(answer.section("state")?)?;
     let mut numbers = answer.section("window")?.split_ascii_whitespace().map(str::parse);
     let mut next = || numbers.next()?.ok();
@@ -97,6 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::lines::choose_lines;
+    use super::super::location::Location;
     use super::super::read_options::Stream;
     use super::*;
     use crate::nonce::Nonce;
@@ -152,7 +163,7 @@ mod tests {
             let (output, nonce) = self.run(&options);
             // Each byte as a character, so that those that are no text are seen, too.
             let text: String = output.iter().copied().map(char::from).collect();
-            let window = read_window(&Answer::find(&text, &nonce).unwrap(), None).unwrap();
+            let window = read_window(&ScriptAnswer::find(&text, &nonce).unwrap(), None).unwrap();
             let bytes = window.chunk.output.chars().map(|c| u8::try_from(c).unwrap()).collect();
             (bytes, window.chunk.next_offset)
         }
@@ -164,7 +175,7 @@ mod tests {
             options.filter = Some(Filter::of_nothing());
             let (output, nonce) = self.run(&options);
             let text = String::from_utf8(output).unwrap();
-            let answer = Answer::find(&text, &nonce).unwrap();
+            let answer = ScriptAnswer::find(&text, &nonce).unwrap();
             let pieces: Vec<_> = answer.sections(&["stdout", "stderr"]).collect();
             let lines = choose_lines(&pieces, |_| true);
             let next_offset = read_window(&answer, None).unwrap().chunk.next_offset;

@@ -1,10 +1,17 @@
-use super::location::{Location, ProcessId};
-use super::script::sh;
-use super::target::{ScriptCall, Target};
-use crate::error::Result;
+//! Removing a process that has ended.
 
-pub(super) async fn remove(target: &Target, location: &Location, id: &ProcessId) -> Result<()> {
-    let purpose = ScriptCall { operation: "remove process", id: Some(id) };
-    let script = location.script_of(id).part(sh!("remove"));
-    target.ask(purpose, &script, |answer| answer.section("removed").map(|_| ())).await
+use super::background::Background;
+use super::location::ProcessId;
+use super::script::sh;
+use super::target::ScriptCall;
+use crate::call::Call;
+
+impl Background {
+    /// Removes a process that has ended, with its output.
+    pub fn remove(&self, id: ProcessId) -> Call<()> {
+        let script = self.location.script_of(&id).part(sh!("remove"));
+        self.ask(ScriptCall::new("remove process", id), script, |answer| {
+            answer.section("removed").map(drop)
+        })
+    }
 }

@@ -2,14 +2,14 @@
 
 use sandpipe_protocol::json_object;
 
-use super::location::{Location, ProcessId};
+use super::background::Background;
+use super::location::ProcessId;
 use super::process::{Process, ProcessState, Status};
 use super::read_options::ReadOptions;
-use super::read_output::read_output;
-use super::remove::remove;
-use super::spawn::{SpawnRequest, spawn};
-use super::target::{ScriptCall, Target};
-use super::wait::{WaitOptions, wait};
+use super::spawn::SpawnRequest;
+use super::target::ScriptCall;
+use super::wait::WaitOptions;
+use crate::call::{Call, call};
 use crate::error::{Result, whole_ms};
 
 /// How long a command is waited for unless the caller says, in milliseconds.
@@ -49,17 +49,24 @@ json_object!(ToJson for RunResult {
     failure_reason: "failureReason",
 });
 
-pub(super) async fn run(
-    target: &Target,
-    location: &Location,
+impl Background {
+    /// Runs a command and waits for its end.
+    pub fn run(&self, request: SpawnRequest, options: RunOptions) -> Call<RunResult> {
+        let background = self.clone();
+        call(async move { run(&background, request, options).await })
+    }
+}
+
+async fn run(
+    background: &Background,
     request: SpawnRequest,
     options: RunOptions,
 ) -> Result<RunResult> {
-    let id = target.new_id();
-    let purpose = ScriptCall { operation: "run command", id: Some(&id) };
-    spawn(target, location, &id, request).await?;
-    let patience = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
-    let waited = wait(target, location, &id, &patience).await;
+    let id = background.new_id();
+    let purpose = ScriptCall::new("run command", id.clone());
+    background.spawn_as(id.clone(), request).await?;
+    let wait_options = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
+    let waited = background.wait(id.clone(), wait_options).await;
     let process = waited.map_err(|error| purpose.outcome_unknown(error))?;
     let (exit_code, failure_reason) = match process.ending {
         ProcessState { status: Status::Running, .. } => {
@@ -77,24 +84,23 @@ pub(super) async fn run(
             return Err(purpose.failed(problem, ""));
         }
     };
-    let collected = collect(target, location, &process, &options).await;
+    let collected = collect(background, &process, &options).await;
     let (output, is_whole) = collected.map_err(|error| purpose.outcome_unknown(error))?;
     if failure_reason.is_none() && (is_whole || options.output_file.is_some()) {
         // Nothing is lost with it, and the outcome is true whether it stays or not.
-        remove(target, location, &id).await.unwrap_or_default();
+        background.remove(id).await.unwrap_or_default();
     }
     Ok(RunResult { output, exit_code, failure_reason })
 }
 
-/// What is told of the output, and whether that is all of it.
+/// What the caller gets of the output, and whether that is all of it.
 async fn collect(
-    target: &Target,
-    location: &Location,
+    background: &Background,
     process: &Process,
     options: &RunOptions,
 ) -> Result<(String, bool)> {
     let id = ProcessId::of(process);
-    let purpose = ScriptCall { operation: "run command", id: Some(&id) };
+    let purpose = ScriptCall::new("run command", id.clone());
     let limit = match options.max_output_bytes {
         _ if options.ignores_output => 0,
         Some(limit) => limit.min(MAX_OUTPUT_BYTES),
@@ -104,7 +110,7 @@ async fn collect(
     let mut offset = 0;
     loop {
         let wanted = ReadOptions::stdout_from(offset, limit - offset);
-        let window = read_output(target, location, &id, &wanted).await?;
+        let window = background.read_window(&id, &wanted).await?;
         if options.ignores_output {
             let file = options.output_file.as_ref().unwrap_or(&process.stdout_path);
             return Ok((format!("Output of {} bytes is in {file}.", window.size), false));

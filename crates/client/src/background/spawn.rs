@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::background::Background;
 use super::duration::{GRACE_MS, whole_milliseconds};
 use super::location::{Location, ProcessId};
 use super::process::{Process, ProcessRecord};
 use super::script::{Script, sh};
-use super::target::{ScriptCall, Target};
-use crate::error::Result;
+use super::target::ScriptCall;
+use crate::call::{Call, call};
 use crate::shell::quote::{quote_path, shell_quote};
 
 /// The longest timeout, in milliseconds: 68 years, which every `sleep` can count to. More is for ever.
@@ -53,30 +54,32 @@ impl SpawnRequest {
     }
 }
 
-/// Starts it, in one round trip.
-pub(super) async fn spawn(
-    target: &Target,
-    location: &Location,
-    id: &ProcessId,
-    request: SpawnRequest,
-) -> Result<Process> {
-    // It may be there although no answer is.
-    let purpose = ScriptCall { operation: "spawn process", id: Some(id) };
-    let record = request.record(id);
-    let script = spawn_script(location, id, &request, record.to_lines(&request.script));
-    target
-        .try_ask(purpose, &script, |answer| {
-            Process::started(
-                answer.section("home")?,
-                answer.section("head")?,
-                record,
-                request.script,
-            )
+impl Background {
+    /// Starts a script.
+    pub fn spawn(&self, request: SpawnRequest) -> Call<Process> {
+        self.spawn_as(self.new_id(), request)
+    }
+
+    /// The same, by an id: in one round trip.
+    pub(super) fn spawn_as(&self, id: ProcessId, request: SpawnRequest) -> Call<Process> {
+        let background = self.clone();
+        call(async move {
+            let record = request.record(&id);
+            let meta = record.to_lines(&request.script);
+            let script = spawn_script(&background.location, &id, &request, meta);
+            // It may be there although no answer is.
+            let purpose = ScriptCall::new("spawn process", id);
+            let output = background.run_script(&purpose, &script, None).await;
+            let output = output.map_err(|failure| {
+                if failure.not_run { failure.error } else { purpose.outcome_unknown(failure.error) }
+            })?;
+            let script = request.script;
+            let started = output.take(&purpose, |answer| {
+                Process::started(answer.section("home")?, answer.section("head")?, record, script)
+            });
+            started.map_err(|error| purpose.outcome_unknown(error))
         })
-        .await
-        .map_err(|failure| {
-            if failure.not_run { failure.error } else { purpose.outcome_unknown(failure.error) }
-        })
+    }
 }
 
 fn spawn_script(

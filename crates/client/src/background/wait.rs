@@ -1,12 +1,14 @@
 //! Waiting for the end of a process.
 
+use super::background::Background;
 use super::duration::{Slice, whole_milliseconds};
 use super::get::read_report;
-use super::location::{Location, ProcessId};
+use super::location::ProcessId;
 use super::process::Process;
 use super::script::sh;
-use super::target::{ScriptCall, Target};
+use super::target::ScriptCall;
 use crate::abort::AbortSignal;
+use crate::call::{Call, call};
 use crate::error::Result;
 
 /// How long to wait.
@@ -18,32 +20,43 @@ pub struct WaitOptions {
     pub signal: Option<AbortSignal>,
 }
 
-/// Waits on the target, slice by slice, so that nothing is asked again and again from here.
-pub(super) async fn wait(
-    target: &Target,
-    location: &Location,
-    id: &ProcessId,
-    options: &WaitOptions,
-) -> Result<Process> {
-    let purpose = ScriptCall { operation: "wait for process", id: Some(id) };
-    let deadline = target.now_ms() + options.timeout_ms;
-    loop {
-        let slice = Slice::until(deadline - target.now_ms());
-        let script = location
+impl Background {
+    /// Waits for the end of a process, or for a time: on the target, slice by slice, so that nothing is asked again and
+    /// again from here.
+    pub fn wait(&self, id: ProcessId, options: WaitOptions) -> Call<Process> {
+        let background = self.clone();
+        call(async move {
+            let deadline = background.now_ms() + options.timeout_ms;
+            loop {
+                let slice = Slice::until(deadline - background.now_ms());
+                let waited = background.wait_once(&id, slice, options.signal.as_ref()).await?;
+                if let Some(process) = waited {
+                    return Ok(process);
+                }
+            }
+        })
+    }
+
+    async fn wait_once(
+        &self,
+        id: &ProcessId,
+        slice: Slice,
+        signal: Option<&AbortSignal>,
+    ) -> Result<Option<Process>> {
+        let purpose = ScriptCall::new("wait for process", id.clone());
+        let script = self
+            .location
             .script_of(id)
             .word("wait", &whole_milliseconds(slice.milliseconds).to_string())
             .word("last", if slice.is_last { "1" } else { "" })
             .part(sh!("pause"))
             .part(sh!("reader"))
             .part(sh!("wait"));
-        let answer = target.ask_until(purpose, &script, options.signal.as_ref(), |answer| {
+        self.run_until(&purpose, &script, signal).await?.take(&purpose, |answer| {
             match answer.section("waiting") {
                 Some(_) => Some(None),
                 None => read_report(answer).map(Some),
             }
-        });
-        if let Some(process) = answer.await? {
-            return Ok(process);
-        }
+        })
     }
 }
