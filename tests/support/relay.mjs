@@ -10,8 +10,6 @@ export class Relay {
   #clients = new Set();
   /** What is carried to a client before its connection breaks, in bytes. */
   breakAfter = Infinity;
-  /** What has been carried to the agent, in bytes. */
-  received = 0;
   /** How many connections it has broken. */
   broken = 0;
 
@@ -58,10 +56,7 @@ export class Relay {
       agent.destroy();
     });
     client.on("drain", () => agent.resume());
-    client.on("data", (bytes) => {
-      this.received += bytes.length;
-      agent.write(bytes);
-    });
+    client.on("data", (bytes) => agent.write(bytes));
     for (const [one, other] of [
       [client, agent],
       [agent, client],
