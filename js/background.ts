@@ -6,7 +6,7 @@ import {
   type ReadOutputOptions,
   type SpawnOptions,
 } from "./core/sandpipe.js";
-import { call, settle } from "./failure.js";
+import { call } from "./failure.js";
 import { load, type Loader } from "./load.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 
@@ -100,7 +100,7 @@ export class Background {
    */
   async spawn(script: string, opts?: SpawnOptions): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return settle(core.spawn(script, opts));
+    return core.spawn(script, opts);
   }
 
   /**
@@ -108,7 +108,7 @@ export class Background {
    */
   async list(): Promise<BackgroundProcess[]> {
     const core = await this.#core();
-    return settle(core.list());
+    return core.list();
   }
 
   /**
@@ -118,7 +118,7 @@ export class Background {
    */
   async get(id: string): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return settle(core.get(id));
+    return core.get(id);
   }
 
   /**
@@ -129,7 +129,7 @@ export class Background {
    */
   async remove(id: string): Promise<void> {
     const core = await this.#core();
-    return settle(core.remove(id));
+    return core.remove(id);
   }
 
   /**
@@ -142,7 +142,7 @@ export class Background {
    */
   async readOutput(id: string, opts?: ReadOutputOptions): Promise<BackgroundOutput> {
     const core = await this.#core();
-    return settle(core.readOutput(id, opts));
+    return core.readOutput(id, opts);
   }
 
   /**
@@ -153,7 +153,7 @@ export class Background {
    */
   async wait(id: string, opts?: BackgroundWaitOptions): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return settle(core.wait(id, opts));
+    return core.wait(id, opts);
   }
 
   /**
@@ -166,7 +166,7 @@ export class Background {
    */
   async terminate(id: string, opts?: { graceMs?: number }): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return settle(core.terminate(id, opts));
+    return core.terminate(id, opts);
   }
 
   /**
@@ -179,7 +179,7 @@ export class Background {
    */
   async run(command: string, opts?: BackgroundRunOptions): Promise<BackgroundRunResult> {
     const core = await this.#core();
-    return settle(core.run(command, opts));
+    return core.run(command, opts);
   }
 }
 

@@ -1,6 +1,7 @@
-import initialize, { makeEventsWith } from "./core/sandpipe.js";
+import initialize, { makeEventsWith, settleWith } from "./core/sandpipe.js";
 import { LoadError } from "./errors.js";
 import { makeEvents } from "./events.js";
+import { settle } from "./failure.js";
 import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
 
 /** Something that a WebAssembly module can be made from. */
@@ -64,6 +65,7 @@ async function start(module: WebAssembly.Module): Promise<void> {
   // Not initSync(), which takes no module of another realm: edge workers and tests are given such.
   await initialize({ module_or_path: module });
   makeEventsWith(makeEvents);
+  settleWith(settle);
 }
 
 function reasonOf(error: unknown): string {

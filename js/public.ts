@@ -12,7 +12,9 @@ export type {
   ReadOutputOptions,
   RetryContext,
   RetryOptions,
+  Session,
   SessionOptions,
+  Sessions,
   SpawnOptions,
   TerminateOptions,
   TerminateResult,
@@ -61,4 +63,3 @@ export type { Execs } from "./execs.js";
 export type { Runtime } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";
 export type { Terminal } from "./terminal.js";
-export type { Session, Sessions } from "./sessions.js";

@@ -7,13 +7,13 @@ import {
   type ExecResult,
   type RetryContext,
   type SandboxOptions,
+  type Sessions,
 } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
-import { call, explain, settle } from "./failure.js";
+import { call, explain } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
-import { Sessions } from "./sessions.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox implements Runtime {
@@ -31,8 +31,8 @@ export class Sandbox implements Runtime {
   /** @internal */
   constructor(options: SandboxOptions, fetch?: Fetch) {
     this.#core = call(() => new Core(guardFetch(explainFailures(options)), fetch));
-    this.execs = new Execs(this.#core.execs);
-    this.sessions = new Sessions(this.#core.sessions);
+    this.execs = new Execs(this.#core);
+    this.sessions = this.#core.sessions;
     this.background = new Background(this, undefined, () => Promise.resolve());
   }
 
@@ -43,7 +43,7 @@ export class Sandbox implements Runtime {
    * @internal
    */
   [RUN_AND_FORGET](script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
-    return settle(this.#core.runAndForget(script, opts));
+    return this.#core.runAndForget(script, opts);
   }
 
   /**
@@ -56,7 +56,7 @@ export class Sandbox implements Runtime {
    * @throws {CreateUnknownError} Whether the script was started is not known.
    */
   run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
-    return settle(this.#core.run(script, opts));
+    return this.#core.run(script, opts);
   }
 
   /**

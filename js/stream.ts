@@ -1,5 +1,5 @@
 import type { Batches } from "./core/sandpipe.js";
-import { call, settle } from "./failure.js";
+import { call } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 
 /** How to follow a stream. */
@@ -63,7 +63,7 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
         this.#signal?.throwIfAborted();
         const event = this.#take();
         if (event !== undefined) return event;
-        const batch = await settle(this.#connect().next());
+        const batch = await this.#connect().next();
         this.#signal?.throwIfAborted();
         if (batch === undefined) break;
         this.#batch = batch;

@@ -1,5 +1,4 @@
 import type { ExecStdout, Terminal as Core } from "./core/sandpipe.js";
-import { settle } from "./failure.js";
 import { EventStream } from "./stream.js";
 
 /** A terminal at an exec, as {@link Execs.attach} gives it. */
@@ -34,7 +33,7 @@ export class Terminal implements AsyncIterable<ExecStdout> {
    * @throws {ClosedError} The terminal was closed.
    */
   write(text: string): Promise<void> {
-    return settle(this.#core.write(text));
+    return this.#core.write(text);
   }
 
   /**
@@ -43,7 +42,7 @@ export class Terminal implements AsyncIterable<ExecStdout> {
    * @throws {HttpError} With status 400: the exec has no pseudo-terminal, or does not run.
    */
   resize(cols: number, rows: number): Promise<void> {
-    return settle(this.#core.resize(cols, rows));
+    return this.#core.resize(cols, rows);
   }
 
   /**
@@ -54,7 +53,7 @@ export class Terminal implements AsyncIterable<ExecStdout> {
    */
   get exited(): Promise<number> {
     if (this.#exited !== undefined) return this.#exited;
-    const exited = settle(this.#core.exited());
+    const exited = this.#core.exited();
     this.#exited = exited;
     // The next one who reads it asks again.
     exited.catch(() => {

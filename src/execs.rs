@@ -1,5 +1,8 @@
 //! Execs: commands that the agent runs.
 
+// Doc comments of what is exported come out in TypeScript: they are marked up as TSDoc.
+#![allow(clippy::doc_markdown)]
+
 use std::future::Future;
 use std::pin::Pin;
 
@@ -27,24 +30,31 @@ use crate::batches::{Batches, Source};
 use crate::errors::{or_throw, thrown};
 use crate::options;
 use crate::promise::{nothing, promise_of};
+use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 use crate::value::{exec_result, json};
 use crate::web::events::EventBatch;
 use crate::web::live_list::LiveList;
 
-/// The client of an agent's execs.
-///
-/// Every call takes what it needs before it returns its promise, so that freeing this handle
-/// meanwhile does no harm; a wrong argument rejects the promise as any other failure does.
+// Every call takes what it needs before it returns its promise, so that freeing this handle meanwhile does no harm; a
+// wrong argument rejects the promise as any other failure does.
+/// The commands of a sandbox. Each call says what it throws; all throw {@link HttpError} as well.
 #[wasm_bindgen]
 #[derive(Clone, Debug)]
 pub struct Execs {
-    pub(crate) agent: Agent,
+    agent: Agent,
 }
 
 #[wasm_bindgen]
 impl Execs {
-    /// Creates an exec and, unless told otherwise, starts it. Resolves its `ExecItem`.
+    /// The commands of this sandbox.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(sandbox: &Sandbox) -> Self {
+        Self { agent: sandbox.agent.clone() }
+    }
+
+    /// Creates an exec and starts it, unless `autostart` is false. It does not wait for its end.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem>")]
     pub fn create(
         &self,
@@ -54,34 +64,51 @@ impl Execs {
         promise_of(created, json)
     }
 
-    /// Starts an exec that was created without being started. Resolves its `ExecItem`.
+    /// Starts an exec that was created with `autostart: false`. One that runs is left as it is.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem>")]
     pub fn start(&self, id: &JsString) -> Promise {
         let started = exec_id(id).map(|id| start(&self.agent, id));
         promise_of(started, json)
     }
 
-    /// Resolves the `ExecItem` of an exec.
+    /// One exec.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem>")]
     pub fn get(&self, id: &JsString) -> Promise {
         let exec = exec_id(id).map(|id| get(&self.agent, &id));
         promise_of(exec, json)
     }
 
-    /// Resolves an array of the `ExecItem`s of all execs, newest first, long command lines short.
+    /// All execs, newest first. Of a long command line there is only the beginning, and `argsTruncated` is true:
+    /// {@link Execs.get} has the whole.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecItem[]>")]
     pub fn list(&self) -> Promise {
         promise_of(Ok(list(&self.agent)), |list| json(list.execs))
     }
 
-    /// Kills an exec's process group, waits until it is gone, and forgets the exec and its output.
+    /// Kills an exec's process group, also what a command that has ended left running in it, waits until it is gone,
+    /// and forgets the exec and its output.
     #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
     pub fn delete(&self, id: &JsString) -> Promise {
         let deleted = exec_id(id).map(|id| delete(&self.agent, &id));
         promise_of(deleted, nothing)
     }
 
-    /// Runs a command to its end. Resolves `{ exitCode, output }` whatever the exit code is.
+    /// Runs a command to its end and resolves its exit code and its whole output, whatever the exit
+    /// code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
+    /// executed. Its stdin is `input`, then end-of-file.
+    ///
+    /// @param command The program: a path, or a name that is looked up in `PATH`. No shell reads it:
+    /// for one, run `sh` with the arguments `["-c", script]`.
+    /// @param args The program's arguments, handed over byte for byte.
+    /// @throws {InterruptedError} `signal` or `forceSignal` was aborted.
+    /// @throws {TimeoutError} `timeoutMs` passed.
+    /// @throws {ExitCodeMissingError} There is no exit code to be had.
+    /// @throws {CreateUnknownError} Whether the command was started is not known.
+    /// @throws {OutputLostError} The agent no longer had some of the output.
+    /// @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
+    /// @throws {UnsupportedError} `input` needs an extension that the agent lacks.
+    /// @throws {InvalidArgumentError} An argument or option is wrong.
+    /// @throws What `onOutput` throws; the command goes on.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
     pub fn exec(
         &self,
@@ -94,7 +121,8 @@ impl Execs {
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
-    /// Follows an exec that exists to its end. Resolves `{ exitCode, output }`.
+    /// Follows an exec that exists to its end, from the beginning of its output, also after the end.
+    /// It resolves and throws as {@link Execs.exec} does.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
     pub fn wait(
         &self,
@@ -105,7 +133,11 @@ impl Execs {
         promise_of(ended, exec_result)
     }
 
-    /// Stops an exec's process group and waits until it is gone. Resolves `{ exitCode, forced }`.
+    /// Stops an exec: SIGTERM to its whole process group, `graceMs` for it to end, then SIGKILL.
+    /// Resolves when no process of the group is left, also when it had ended before: what outlived
+    /// it is stopped, too, if the agent can tell (the extension `signal`).
+    ///
+    /// @throws {StillThereError} Processes are left although they were killed.
     #[wasm_bindgen(unchecked_return_type = "Promise<TerminateResult>")]
     pub fn terminate(
         &self,
@@ -125,7 +157,10 @@ impl Execs {
         })
     }
 
-    /// Sends a signal, by default SIGTERM, to an exec's whole process group.
+    /// Sends a signal to an exec's whole process group. It does not wait for what comes of it.
+    ///
+    /// @param signal Its name, or `"0"` to ask only whether a process is left. Default: `"SIGTERM"`.
+    /// @throws {HttpError} With status 409: no process of the group is left.
     #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
     pub fn kill(
         &self,
@@ -136,8 +171,11 @@ impl Execs {
         promise_of(sent, nothing)
     }
 
-    /// Writes to a running exec's standard input, or sets the size of its terminal. Resolves its
-    /// `ExecItem`.
+    /// Writes to a running exec's stdin (`stdin`, the default), sets the size of its terminal
+    /// (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`), or closes its stdin (`eof`, with
+    /// empty `input`). It is never repeated: the process could read the text twice.
+    ///
+    /// @throws {UnsupportedError} The agent has no way to close a stdin.
     #[wasm_bindgen(js_name = sendStdin, unchecked_return_type = "Promise<ExecItem>")]
     pub fn send_stdin(
         &self,
@@ -149,7 +187,10 @@ impl Execs {
         promise_of(sent, json)
     }
 
-    /// Resolves what there is now of an exec's output after `lastSequence`: `{ exitCode?, output }`.
+    /// What there is of an exec's output now. `exitCode` is undefined while the process runs.
+    ///
+    /// @param lastSequence Only the events after this one; -N: the last N events. Default: 0, all.
+    /// @throws {OutputLostError} The agent no longer has some of them.
     #[wasm_bindgen(js_name = getOutput, unchecked_return_type = "Promise<ExecSnapshot>")]
     pub fn get_output(
         &self,
@@ -161,7 +202,11 @@ impl Execs {
             .and_then(|id| Ok(get_output(&self.agent, id, self::last_sequence(last_sequence)?)));
         promise_of(output, exec_result)
     }
+}
 
+// js/execs.ts makes of these what users get.
+#[wasm_bindgen]
+impl Sandbox {
     /// The events (`ExecStdout`) of an exec's output after `lastSequence`, up to the one with the
     /// exit code.
     ///

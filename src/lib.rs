@@ -24,6 +24,7 @@ mod web;
 pub use background::Background;
 pub use batches::Batches;
 pub use execs::Execs;
+pub use promise::settle_with;
 pub use sandbox::Sandbox;
 pub use sessions::{Session, Sessions};
 pub use terminal::Terminal;

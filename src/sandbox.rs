@@ -12,7 +12,6 @@ use web_sys::{Headers, Url};
 
 use crate::arguments::{Options, function, options, string, texts, wrong};
 use crate::errors::{or_throw, thrown};
-use crate::execs::Execs;
 use crate::options::run_arguments;
 use crate::promise::promise_of;
 use crate::sessions::Sessions;
@@ -26,7 +25,7 @@ use crate::web::socket::has_websockets;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Sandbox {
-    agent: Agent,
+    pub(crate) agent: Agent,
     sessions: Sessions,
 }
 
@@ -45,13 +44,6 @@ impl Sandbox {
         let agent = or_throw(read_options(options, fetch))?;
         let sessions = Sessions::new(agent.clone());
         Ok(Self { agent, sessions })
-    }
-
-    /// The execs of the agent.
-    #[wasm_bindgen(getter)]
-    #[must_use]
-    pub fn execs(&self) -> Execs {
-        Execs { agent: self.agent.clone() }
     }
 
     /// The shells that remember.

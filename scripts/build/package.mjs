@@ -23,12 +23,15 @@ cpSync(join(root, "pkg-template"), dist, { recursive: true });
 for (const name of LICENSES) copyFileSync(join(root, name), join(dist, name));
 completeManifest(join(dist, "package.json"));
 
-/** The types of the bindings, without what loads the module: it takes types of the DOM. */
+/**
+ * The types of the bindings, without what loads the module: it takes types of the DOM; and without what frees an object
+ * before it is collected: nobody has to, and nothing could be done with it afterwards.
+ */
 function publicTypes() {
   const types = readFileSync(join(bindings, "sandpipe.d.ts"), "utf8");
   const end = types.indexOf("export type InitInput");
   if (end === -1) throw new Error("the types of the bindings have no InitInput");
-  return types.slice(0, end);
+  return types.slice(0, end).replaceAll(/ +(free|\[Symbol\.dispose\])\(\): void;\n/g, "");
 }
 
 /**

@@ -1,4 +1,5 @@
 use js_sys::{Array, Function};
+use sandpipe::Execs;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -7,7 +8,7 @@ use crate::agent::{field, object, sandbox, settled, strings, text, undefined};
 #[wasm_bindgen_test]
 async fn resolves_the_exit_code_and_the_output_of_both_streams() {
     let args = strings(&["-c", "echo hello; echo oops >&2; exit 3"]);
-    let promise = sandbox().execs().exec(&"sh".into(), &args, &undefined());
+    let promise = Execs::new(&sandbox()).exec(&"sh".into(), &args, &undefined());
 
     let result = settled(promise).await.unwrap();
 
@@ -20,8 +21,11 @@ async fn resolves_characters_of_every_width() {
     // A string is made in one way where all is ASCII, in others where it is Latin-1, or more.
     for expected in ["a\n", "\u{FEFF}b", "naïve ÿ", "\u{FEFF}正在编译模块 – 😀 é\u{FFFF}"]
     {
-        let promise =
-            sandbox().execs().exec(&"printf".into(), &strings(&["%s", expected]), &undefined());
+        let promise = Execs::new(&sandbox()).exec(
+            &"printf".into(),
+            &strings(&["%s", expected]),
+            &undefined(),
+        );
 
         let result = settled(promise).await.unwrap();
 
@@ -36,7 +40,7 @@ async fn resolves_texts_of_every_length() {
         for length in 0..=9 {
             let expected = char.repeat(length) + "|";
             let args = strings(&["%s", &expected]);
-            let promise = sandbox().execs().exec(&"printf".into(), &args, &undefined());
+            let promise = Execs::new(&sandbox()).exec(&"printf".into(), &args, &undefined());
 
             let result = settled(promise).await.unwrap();
 
@@ -48,7 +52,7 @@ async fn resolves_texts_of_every_length() {
 #[wasm_bindgen_test]
 async fn goes_on_when_the_handle_is_freed_meanwhile() {
     let sandbox = sandbox();
-    let execs = sandbox.execs();
+    let execs = Execs::new(&sandbox);
     let promise = execs.exec(&"echo".into(), &strings(&["a"]), &undefined());
     drop(execs);
     drop(sandbox);
@@ -60,7 +64,7 @@ async fn goes_on_when_the_handle_is_freed_meanwhile() {
 
 #[wasm_bindgen_test]
 async fn runs_calls_of_one_handle_side_by_side() {
-    let execs = sandbox().execs();
+    let execs = Execs::new(&sandbox());
     let runs: Vec<_> = (0..5)
         .map(|code| {
             let args = strings(&["-c", &format!("echo {code}; exit {code}")]);
@@ -81,7 +85,7 @@ async fn carries_text_of_every_kind_both_ways() {
     let print = r#"printf '%s\000' "$TEXT"; printf 'a\000b \303\251 \342\202\254 \360\237\230\200 \357\273\277\177'"#;
     let options = object(&[("env", env.into())]);
 
-    let promise = sandbox().execs().exec(&"sh".into(), &strings(&["-c", print]), &options);
+    let promise = Execs::new(&sandbox()).exec(&"sh".into(), &strings(&["-c", print]), &options);
 
     let result = settled(promise).await.unwrap();
     assert_eq!(text(&result, "output"), format!("é 😀\n\0{text_of_every_kind}"));
@@ -94,7 +98,7 @@ async fn reports_each_event_to_on_output() {
         .bind1(&JsValue::NULL, &seen);
     let options = object(&[("onOutput", on_output.unchecked_into())]);
 
-    let promise = sandbox().execs().exec(&"echo".into(), &strings(&["a"]), &options);
+    let promise = Execs::new(&sandbox()).exec(&"echo".into(), &strings(&["a"]), &options);
 
     settled(promise).await.unwrap();
     assert_eq!(seen.join("").as_string().as_deref(), Some("a\n"));

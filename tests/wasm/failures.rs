@@ -1,3 +1,4 @@
+use sandpipe::Execs;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -5,7 +6,7 @@ use crate::agent::{connect, field, object, sandbox, settled, strings, text, unde
 
 #[wasm_bindgen_test]
 async fn an_answer_with_an_error_says_what_the_agent_said() {
-    let promise = sandbox().execs().get(&"no-such-exec".into());
+    let promise = Execs::new(&sandbox()).get(&"no-such-exec".into());
 
     let failure = settled(promise).await.unwrap_err();
 
@@ -19,7 +20,7 @@ async fn an_answer_with_an_error_says_what_the_agent_said() {
 #[wasm_bindgen_test]
 async fn no_answer_is_a_failure_of_its_own() {
     // Nothing listens on port 1, and no page may ask for it.
-    let promise = connect("http://127.0.0.1:1", "token").execs().list();
+    let promise = Execs::new(&connect("http://127.0.0.1:1", "token")).list();
 
     let failure = settled(promise).await.unwrap_err();
 
@@ -31,8 +32,11 @@ async fn no_answer_is_a_failure_of_its_own() {
 
 #[wasm_bindgen_test]
 async fn a_wrong_argument_rejects_and_says_which() {
-    let promise =
-        sandbox().execs().exec(&"ls".into(), &strings(&["-l"]), JsValue::from(1).unchecked_ref());
+    let promise = Execs::new(&sandbox()).exec(
+        &"ls".into(),
+        &strings(&["-l"]),
+        JsValue::from(1).unchecked_ref(),
+    );
     let failure = settled(promise).await.unwrap_err();
     assert_eq!(text(&failure, "code"), "invalid_argument");
     assert!(text(&failure, "message").contains("`options` must be an object, but is the number 1"));
@@ -50,14 +54,14 @@ async fn closing_rejects_what_is_under_way() {
     let sandbox = sandbox();
     let args = strings(&["-c", "sleep 1000"]);
     let request = object(&[("command", "sh".into()), ("args", args.into())]);
-    let exec = settled(sandbox.execs().create(&request)).await.unwrap();
-    let waiting = sandbox.execs().wait(field(&exec, "id").unchecked_ref(), &undefined());
+    let exec = settled(Execs::new(&sandbox).create(&request)).await.unwrap();
+    let waiting = Execs::new(&sandbox).wait(field(&exec, "id").unchecked_ref(), &undefined());
 
     sandbox.close();
 
     assert_eq!(text(&settled(waiting).await.unwrap_err(), "code"), "closed");
-    assert_eq!(text(&settled(sandbox.execs().list()).await.unwrap_err(), "code"), "closed");
-    settled(crate::agent::sandbox().execs().delete(field(&exec, "id").unchecked_ref()))
+    assert_eq!(text(&settled(Execs::new(&sandbox).list()).await.unwrap_err(), "code"), "closed");
+    settled(Execs::new(&crate::agent::sandbox()).delete(field(&exec, "id").unchecked_ref()))
         .await
         .unwrap();
 }

@@ -1,4 +1,5 @@
 use js_sys::{Array, JsString};
+use sandpipe::Execs;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_test::wasm_bindgen_test;
 
@@ -6,14 +7,14 @@ use crate::agent::{field, object, sandbox, settled, strings, text, undefined};
 
 async fn create(script: &str) -> JsString {
     let request = object(&[("command", "sh".into()), ("args", strings(&["-c", script]).into())]);
-    let exec = settled(sandbox().execs().create(&request)).await.unwrap();
+    let exec = settled(Execs::new(&sandbox()).create(&request)).await.unwrap();
     field(&exec, "id").unchecked_into()
 }
 
 #[wasm_bindgen_test]
 async fn gives_batches_up_to_the_exit_code() {
     let id = create("for i in 1 2 3; do echo $i; done; exit 5").await;
-    let stream = sandbox().execs().stream_output(&id, &undefined()).unwrap();
+    let stream = sandbox().stream_output(&id, &undefined()).unwrap();
     let mut output = String::new();
     let mut exit_code = None;
     loop {
@@ -35,18 +36,18 @@ async fn gives_batches_up_to_the_exit_code() {
 #[wasm_bindgen_test]
 async fn ends_when_it_is_closed_while_it_is_read() {
     let id = create("sleep 1000").await;
-    let stream = sandbox().execs().stream_output(&id, &undefined()).unwrap();
+    let stream = sandbox().stream_output(&id, &undefined()).unwrap();
     let reading = stream.next();
     stream.close();
     assert!(settled(reading).await.unwrap().is_undefined());
     assert!(settled(stream.next()).await.unwrap().is_undefined());
-    settled(sandbox().execs().delete(&id)).await.unwrap();
+    settled(Execs::new(&sandbox()).delete(&id)).await.unwrap();
 }
 
 #[wasm_bindgen_test]
 async fn a_second_call_of_next_meanwhile_finds_the_end_and_does_no_harm() {
     let id = create("sleep 0.1; echo a").await;
-    let stream = sandbox().execs().stream_output(&id, &undefined()).unwrap();
+    let stream = sandbox().stream_output(&id, &undefined()).unwrap();
     let (first, second) = (stream.next(), stream.next());
     assert!(settled(second).await.unwrap().is_undefined());
     let batch: Array = settled(first).await.unwrap().unchecked_into();
@@ -55,7 +56,7 @@ async fn a_second_call_of_next_meanwhile_finds_the_end_and_does_no_harm() {
 
 #[wasm_bindgen_test]
 async fn lists_now_and_after_a_change() {
-    let stream = sandbox().execs().stream_list();
+    let stream = sandbox().stream_list();
     let batch = settled(stream.next()).await.unwrap();
     assert!(Array::is_array(&field(&batch.unchecked_into::<Array>().get(0), "execs")));
     let id = create("true").await;
