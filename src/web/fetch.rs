@@ -133,7 +133,7 @@ impl Body for WebBody {
     }
 }
 
-/// Copies what a read has given, nothing at the end; says whether there is anything to be told.
+/// Copies what a read has given, nothing at the end; says whether there is anything to hand on.
 fn take_chunk(read: &JsValue, chunk: &mut Vec<u8>) -> Result<bool, JsValue> {
     if Reflect::get(read, &"done".into())?.is_truthy() {
         chunk.clear();
@@ -154,7 +154,7 @@ fn no_response(thrown: JsValue) -> NoResponse {
 }
 
 /// Whether an error of Node's says that there was no connection at all, so that the agent can't have
-/// seen the request. Browsers don't tell.
+/// seen the request. Browsers don't say.
 fn never_sent(thrown: &JsValue) -> bool {
     // The codes of a failed `connect` are also those by which established connections end.
     system_field(thrown, "syscall").as_deref() == Some("connect")
@@ -170,7 +170,7 @@ fn system_field(thrown: &JsValue, key: &str) -> Option<String> {
     field(thrown).or_else(|| field(&Reflect::get(thrown, &"cause".into()).ok()?))
 }
 
-/// What went wrong, as JS tells it: an error's message and those of its causes, of which there may
+/// What went wrong, in the words of JS: an error's message and those of its causes, of which there may
 /// be a circle. Node's fetch says "fetch failed" and gives the reason as the cause.
 fn describe(thrown: &JsValue) -> String {
     const MAX_CAUSES: usize = 4;

@@ -1,4 +1,4 @@
-//! The list of all execs as an agent tells of it: once whole, then what changes.
+//! The list of all execs as an agent sends it: once whole, then what changes.
 
 use js_sys::{Array, Map, Object, Reflect};
 use sandpipe_client::execs::list::ListEvent;

@@ -83,8 +83,8 @@ impl RetryHooks for JsRetryHooks {
     }
 
     fn on_retry(&self, failed: &FailedAttempt<'_>) -> Option<LocalBoxFuture<'static, Result<()>>> {
-        let telling = call(self.on_retry.as_ref()?, failed);
-        Some(telling.map(|told| told.map(drop)).boxed_local())
+        let calling = call(self.on_retry.as_ref()?, failed);
+        Some(calling.map(|called| called.map(drop)).boxed_local())
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn has_websockets() -> bool {
     Reflect::get(&js_sys::global(), &"WebSocket".into()).is_ok_and(|found| found.is_function())
 }
 
-/// Connects. None where the way is not open to WebSockets: nobody is told why.
+/// Connects. None where WebSockets don't get through: browsers don't say why.
 pub(super) async fn open(address: &str) -> Option<Box<dyn Socket>> {
     let mut connection = WebSocketConnection::new(WebSocket::new(address).ok()?);
     match connection.incoming.next().await {

@@ -25,7 +25,7 @@ pub enum Feature {
     Attach,
     /// A create that is answered with the stream of the output.
     CreateStream,
-    /// A stream of the list that tells what has changed.
+    /// A stream of the list with what has changed in place of all of it.
     ListChanges,
 }
 

@@ -16,7 +16,7 @@ pub fn refusal_message(status: u16, body: &[u8]) -> String {
     error_of_status(Operation::GetExec, status, body, None).to_string()
 }
 
-/// The path of the exec that an answer tells of, or the message of the error.
+/// The path of the exec that an answer is about, or the message of the error.
 pub fn created_path(body: &[u8]) -> Result<String, String> {
     let exec = read_json(Operation::CreateExec, body).and_then(ExecId::of);
     exec.map(|id| id.stream_path(0)).map_err(|error| error.to_string())

@@ -1,13 +1,19 @@
 //! The whole client of a Sandpipe agent, without I/O of its own.
 //!
-//! What the client needs of its surroundings is one trait, [`host::Host`]: it sends a request and gives a body
-//! that is read chunk by chunk, opens a WebSocket, sleeps, tells the time, gives random bytes, spawns a task and
-//! keeps long texts. In a browser, in Node.js and in edge workers the host is the binding of the npm package;
-//! in tests it is a simulation.
+//! The embedder gives a [`host::Host`]: one trait that sends a request and gives a body to be read chunk by chunk,
+//! opens a WebSocket, sleeps, tells the time, gives random bytes, spawns a task and keeps long texts. In a browser, in
+//! Node.js and in edge workers the host is the binding of the npm package; in tests it is a simulation.
 //!
-//! What the host hands in and gets back, and what the client can't look into, is a [`host_value::HostValue`]: a
-//! value that a caller's function threw, the reason of an abort. Why a call failed is an [`error::Error`]; that a call is to end is said by an
-//! [`abort::AbortSignal`].
+//! An [`agent::Agent`] is what all calls begin with: its [`http::client::HttpClient`] makes the requests, and it knows
+//! which extensions the agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`],
+//! [`sessions`] and [`background`]; each gives a [`call::Call`], a future that needs nothing else to be kept.
+//!
+//! Data goes one way. [`execs::exec::exec`] creates an exec by a request; the answer's body goes to an
+//! [`execs::output_reader::OutputReader`], which hands its bytes to the state machines of [`output`]; these give each
+//! event once, in order, to an [`output::sink::OutputSink`], or say when to connect again.
+//!
+//! Why a call failed is an [`error::Error`]; that it is to end is said by an [`abort::AbortSignal`]. A value of the
+//! host's that the client can't look into, such as what a caller's function threw, is a [`host_value::HostValue`].
 //!
 //! Everything runs on one thread; nothing is `Send`.
 

@@ -1,4 +1,4 @@
-//! What the target tells of a process.
+//! A process, as the target describes it.
 
 use sandpipe_protocol::json::{self, FromJson, Object, Problem, ToJson, Value};
 use sandpipe_protocol::json_object;

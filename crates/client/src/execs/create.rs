@@ -23,7 +23,7 @@ pub fn create(agent: &Agent, exec: CreateExecRequest) -> Call<ExecItem> {
     let agent = agent.clone();
     call(async move {
         let creation = Creation::prepare(&agent, &exec, false).await?;
-        Ok(creation.carry_out(&agent).await?.exec)
+        Ok(creation.send(&agent).await?.exec)
     })
 }
 
@@ -40,19 +40,19 @@ pub(crate) struct Creation {
     command: String,
     request: Request,
     /// The agent knows a repeated create for what it is.
-    known_by_key: bool,
+    is_idempotent: bool,
     /// The answer may go on with the output.
-    followed: bool,
+    with_output: bool,
 }
 
 impl Creation {
     /// Asks the agent for what it takes to create an exec. Nothing is created.
     ///
-    /// `followed`: the output is wanted as well, and comes with the answer where the agent can do that.
+    /// `with_output`: the output is wanted as well, and comes with the answer where the agent can do that.
     pub(crate) async fn prepare(
         agent: &Agent,
         exec: &CreateExecRequest,
-        followed: bool,
+        with_output: bool,
     ) -> Result<Self> {
         if agent.http.is_closed() {
             // Nothing has been sent, and nothing will be.
@@ -61,13 +61,14 @@ impl Creation {
         let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
         let offered = agent.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
-        let known_by_key = offered.map_err(|error| error.with_operation(OPERATION))?;
-        if known_by_key {
+        let is_idempotent = offered.map_err(|error| error.with_operation(OPERATION))?;
+        if is_idempotent {
             request.idempotency_key = Some(key(agent));
         }
         // The answer takes as long as the command: the key makes up for one that is cut.
-        let followed = followed && known_by_key && agent.offers(Feature::CreateStream).await?;
-        Ok(Self { command: exec.command.clone(), request, known_by_key, followed })
+        let with_output =
+            with_output && is_idempotent && agent.offers(Feature::CreateStream).await?;
+        Ok(Self { command: exec.command.clone(), request, is_idempotent, with_output })
     }
 
     /// Creates the exec, at most once: the request is repeated where the agent knows a repeated
@@ -75,8 +76,8 @@ impl Creation {
     ///
     /// # Errors
     /// [`Error::CreateUnknown`] where it may have been created.
-    pub(crate) fn carry_out<'a>(&'a self, agent: &'a Agent) -> LocalBoxFuture<'a, Result<Created>> {
-        Box::pin(self.attempts(agent, self.followed, false))
+    pub(crate) fn send<'a>(&'a self, agent: &'a Agent) -> LocalBoxFuture<'a, Result<Created>> {
+        Box::pin(self.attempts(agent, self.with_output, false))
     }
 
     /// Asks anew for the exec that is being created, where the answer may be held back on its way until
@@ -85,20 +86,20 @@ impl Creation {
         &'a self,
         agent: &'a Agent,
     ) -> Option<LocalBoxFuture<'a, Result<Created>>> {
-        self.followed
+        self.with_output
             .then(|| -> LocalBoxFuture<'a, _> { Box::pin(self.attempts(agent, false, true)) })
     }
 
-    /// What can't be followed at the first attempt is asked for by itself at the next ones.
+    /// The output is asked for with the first attempt alone.
     async fn attempts(
         &self,
         agent: &Agent,
-        mut followed: bool,
+        mut with_output: bool,
         mut may_exist: bool,
     ) -> Result<Created> {
         let attempt = async || {
             let accept =
-                if mem::take(&mut followed) { Accept::JsonOrEventStream } else { Accept::Json };
+                if mem::take(&mut with_output) { Accept::JsonOrEventStream } else { Accept::Json };
             let request = Request { accept, ..self.request.clone() };
             let answer = match agent.http.open(&request).await {
                 Err(error) => Err(error),
@@ -118,9 +119,9 @@ impl Creation {
             });
             answer
         };
-        let may_repeat = |error: &Error| self.known_by_key || !self.is_ambiguous(error);
+        let may_repeat = |error: &Error| self.is_idempotent || !self.is_ambiguous(error);
         agent.http.repeat_while(OPERATION, may_repeat, attempt).await.map_err(|error| {
-            let proven = self.known_by_key && proves_refusal(&error);
+            let proven = self.is_idempotent && proves_refusal(&error);
             if may_exist && !proven { self.unknown(error) } else { error }
         })
     }
@@ -138,7 +139,7 @@ impl Creation {
         match error {
             // An agent that knows keys says of its own lack that nothing was created; what another
             // one, or a gateway, means by such a status is not known.
-            Error::Http { status: 500 | 503, message: Some(_), .. } => !self.known_by_key,
+            Error::Http { status: 500 | 503, message: Some(_), .. } => !self.is_idempotent,
             Error::Closed | Error::Thrown(_) => true,
             error => error.is_ambiguous(),
         }
@@ -188,9 +189,9 @@ fn proves_refusal(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    fn creation(known_by_key: bool) -> Creation {
+    fn creation(is_idempotent: bool) -> Creation {
         let request = Request::get(OPERATION, String::new());
-        Creation { command: "x".into(), request, known_by_key, followed: false }
+        Creation { command: "x".into(), request, is_idempotent, with_output: false }
     }
 
     fn http(status: u16, message: Option<&str>) -> Error {

@@ -53,19 +53,19 @@ async fn run(agent: &Agent, arguments: ExecArguments) -> Result<(ExecId, ExecRes
     };
     let creation = match select(pin!(preparing), pin!(stops.next())).await {
         Either::Left((creation, _)) => creation?,
-        Either::Right((asked, _)) => return Err(asked.not_started()),
+        Either::Right((stop_request, _)) => return Err(stop_request.not_started()),
     };
-    let (created, asked) = begin(agent, &creation, &mut stops).await?;
+    let (created, stop_request) = create_or_stop(agent, &creation, &mut stops).await?;
     let id = ExecId::of(created.exec)?;
     let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
-    let fed = match (&asked, input) {
+    let feed_error = match (&stop_request, input) {
         (None, Some(input)) => Some(spawn_feed(agent.clone(), id.clone(), input)),
         _ => None,
     };
     let stop_requested = async {
-        match (asked, fed) {
-            (Some(asked), _) => asked,
-            (None, Some(fed)) => on_feed_error(fed).await,
+        match (stop_request, feed_error) {
+            (Some(stop_request), _) => stop_request,
+            (None, Some(feed_error)) => on_feed_error(feed_error).await,
             (None, None) => pending().await,
         }
     };
@@ -73,7 +73,7 @@ async fn run(agent: &Agent, arguments: ExecArguments) -> Result<(ExecId, ExecRes
     outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| outcome_unknown(&id, error))
 }
 
-/// Feeds the input to the exec, from now on; the receiver is told if that fails.
+/// Feeds the input to the exec, from now on; the receiver gets the error if that fails.
 ///
 /// It goes on whatever becomes of the call: an error of the caller's own leaves the command running,
 /// and none or half of its input would leave it waiting.
@@ -90,36 +90,38 @@ fn spawn_feed(agent: Agent, id: ExecId, input: Input) -> oneshot::Receiver<Box<E
 }
 
 /// Resolves only if the input can't be fed.
-async fn on_feed_error(fed: oneshot::Receiver<Box<Error>>) -> StopRequest {
-    match fed.await {
+async fn on_feed_error(feed_error: oneshot::Receiver<Box<Error>>) -> StopRequest {
+    match feed_error.await {
         Ok(error) => StopRequest::input_lost(error),
         Err(oneshot::Canceled) => pending().await,
     }
 }
 
-/// Creates the exec; also says what has asked for a stop meanwhile.
-async fn begin(
+/// Creates the exec; also gives the request to stop that came meanwhile.
+async fn create_or_stop(
     agent: &Agent,
     creation: &Creation,
     stops: &mut StopRequests,
 ) -> Result<(Created, Option<StopRequest>)> {
-    let creating = creation.carry_out(agent);
-    let (creating, mut asked) = match select(creating, pin!(stops.next())).await {
+    let creating = creation.send(agent);
+    let (creating, mut stop_request) = match select(creating, pin!(stops.next())).await {
         Either::Left((created, _)) => return Ok((created?, None)),
-        Either::Right((asked, creating)) => (creating, asked),
+        Either::Right((stop_request, creating)) => (creating, stop_request),
     };
-    // It may have begun to run. Its id is needed to stop it, however great the hurry.
+    // It may have begun to run. Its id is needed to stop it, also by force.
     let mut creating = creation.ask_again(agent).unwrap_or(creating);
-    let mut patience = agent.http.host().sleep(KILL_TIMEOUT_MS);
+    let mut deadline = agent.http.host().sleep(KILL_TIMEOUT_MS);
     loop {
-        let hurry = pin!(stops.next());
-        match select(&mut creating, select(hurry, &mut patience)).await {
-            Either::Left((Ok(created), _)) => return Ok((created, Some(asked))),
-            Either::Left((Err(error), _)) if error.is_answer() => return Err(asked.not_started()),
+        let forced = pin!(stops.next());
+        match select(&mut creating, select(forced, &mut deadline)).await {
+            Either::Left((Ok(created), _)) => return Ok((created, Some(stop_request))),
+            Either::Left((Err(error), _)) if error.is_answer() => {
+                return Err(stop_request.not_started());
+            }
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
-            Either::Right((Either::Left(_), _)) => asked.trigger = Trigger::Force,
+            Either::Right((Either::Left(_), _)) => stop_request.trigger = Trigger::Force,
             Either::Right((Either::Right(_), _)) => {
-                return Err(creation.unknown(asked.not_started()));
+                return Err(creation.unknown(stop_request.not_started()));
             }
         }
     }
@@ -160,10 +162,10 @@ async fn follow_or_stop(
     let id = &reader.id().clone();
     let target = ProcessGroup::new(id);
     let transcript = Transcript::new(agent.http.host(), id, max_output_bytes);
-    let mut record = OutputRecorder { transcript, listener };
+    let mut recorder = OutputRecorder { transcript, listener };
 
     let (followed, stopped) = {
-        let mut following = pin!(follow(&mut reader, &mut record));
+        let mut following = pin!(follow(&mut reader, &mut recorder));
         let first = {
             match select(following.as_mut(), select(stop_requested, pin!(stops.next()))).await {
                 Either::Left((followed, _)) => Err(followed),
@@ -183,7 +185,7 @@ async fn follow_or_stop(
         }
     };
     if let Some((why, outcome)) = stopped {
-        let (output, kept) = record.transcript.text();
+        let (output, kept) = recorder.transcript.text();
         return Err(Error::Stopped(Stopped {
             exec_id: Some(id.as_str().to_owned()),
             why,
@@ -195,12 +197,12 @@ async fn follow_or_stop(
         .into());
     }
     let Err(mut error) = followed else {
-        return record.transcript.result(reader.exit_code());
+        return recorder.transcript.result(reader.exit_code());
     };
     match &mut *error {
         Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } => {
             // Some of it is missing anyway.
-            (*output, _) = record.transcript.text();
+            (*output, _) = recorder.transcript.text();
         }
         Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
             let ended = pin!(async { reader.drain().await.unwrap_or_default() });

@@ -37,7 +37,7 @@ pub(crate) async fn run_internal(
 
 async fn carry_out(agent: &Agent, request: &CreateExecRequest) -> Result<(Option<i32>, String)> {
     let creation = Creation::prepare(agent, request, true).await?;
-    let created = creation.carry_out(agent).await?;
+    let created = creation.send(agent).await?;
     let id = ExecId::of(created.exec)?;
     let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
     let outcome = read(reader).await;

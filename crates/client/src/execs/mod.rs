@@ -1,7 +1,7 @@
 //! Execs: commands that the agent runs. One operation a file.
 //!
-//! [`execs::Execs`] is their client: `exec()` creates one, follows its output by an `OutputReader` over as many connections as it takes, and
-//! stops it where the caller asks for that; `ladder.rs` says by which signals.
+//! [`exec::exec`] creates one, follows its output by an [`output_reader::OutputReader`] over as many connections as it
+//! takes, and stops it where the caller requests that; [`ladder::Ladder`] decides by which signals.
 
 pub mod create;
 pub mod delete;

@@ -47,9 +47,9 @@ enum State {
     Idle,
     Open(ResponseBody),
     Attached(Attached),
-    /// Complete; these events have still to be told.
-    Concluded(Vec<ExecStdout>),
-    /// To be told with the next read: events came before it.
+    /// Complete, but for these events.
+    Remaining(Vec<ExecStdout>),
+    /// What the next read fails with: events came before it.
     Failed(Box<Error>),
     Ended,
 }
@@ -141,7 +141,7 @@ impl OutputReader {
                     self.state = State::Ended;
                     return Err(with_exit_code(error, &self.agent, &self.id).await);
                 }
-                State::Concluded(last) => {
+                State::Remaining(last) => {
                     let last = mem::take(last);
                     self.state = State::Ended;
                     last.iter()
@@ -283,7 +283,7 @@ impl OutputReader {
                 NextStep::Connect => return Ok(()),
                 NextStep::Done(exit_code) => {
                     let last = self.conclude(exit_code, error).await?;
-                    self.state = State::Concluded(last);
+                    self.state = State::Remaining(last);
                     return Ok(());
                 }
                 NextStep::Missing | NextStep::GiveUp => return Err(self.exit_code_missing(error)),
@@ -350,8 +350,9 @@ impl OutputReader {
         let mut rest: Vec<ExecStdout> = Vec::new();
         let last = self.follower.last_sequence();
         match get_output::read(&self.agent, &self.id, last, &mut rest).await {
-            Ok(told) => {
-                let exit_code = told.or(exit_code).ok_or_else(|| self.exit_code_missing(cause))?;
+            Ok(last_code) => {
+                let exit_code =
+                    last_code.or(exit_code).ok_or_else(|| self.exit_code_missing(cause))?;
                 rest.extend(self.follower.conclude(&rest, exit_code));
                 Ok(rest)
             }

@@ -41,7 +41,7 @@ pub(crate) enum SignalResult {
 pub(crate) struct ProcessGroup {
     id: ExecId,
     /// Found with the first signal, which nothing comes before that could hold it up.
-    way: OnceCell<SignalMethod>,
+    method: OnceCell<SignalMethod>,
 }
 
 #[derive(Debug)]
@@ -55,25 +55,25 @@ enum SignalMethod {
 impl ProcessGroup {
     /// The group of an exec.
     pub(crate) fn new(id: &ExecId) -> Self {
-        Self { id: id.clone(), way: OnceCell::new() }
+        Self { id: id.clone(), method: OnceCell::new() }
     }
 
-    async fn way(&self, agent: &Agent) -> Result<&SignalMethod> {
-        if let Some(way) = self.way.get() {
-            return Ok(way);
+    async fn method(&self, agent: &Agent) -> Result<&SignalMethod> {
+        if let Some(method) = self.method.get() {
+            return Ok(method);
         }
-        let way = if agent.offers(Feature::Signal).await? {
+        let method = if agent.offers(Feature::Signal).await? {
             SignalMethod::Extension
         } else {
             let ExecItem { pid, status, .. } = get(agent, &self.id).await?;
             SignalMethod::Kill { pid, status }
         };
-        Ok(self.way.get_or_init(|| way))
+        Ok(self.method.get_or_init(|| method))
     }
 
     /// Whether the exec has not been started: its output has no end then.
     pub(crate) async fn never_ran(&self, agent: &Agent) -> Result<bool> {
-        let status = match self.way(agent).await? {
+        let status = match self.method(agent).await? {
             SignalMethod::Extension => get(agent, &self.id).await?.status,
             SignalMethod::Kill { status, .. } => status.clone(),
         };
@@ -82,7 +82,7 @@ impl ProcessGroup {
 
     /// The pauses between two looks at whether it is gone, in milliseconds: the first, the longest.
     pub(crate) fn poll_pauses(&self) -> (f64, f64) {
-        match self.way.get() {
+        match self.method.get() {
             Some(SignalMethod::Extension) => (5.0, 250.0),
             Some(SignalMethod::Kill { .. }) | None => (20.0, 1000.0),
         }
@@ -111,7 +111,7 @@ impl ProcessGroup {
     }
 
     async fn try_signal(&self, agent: &Agent, signal: &str) -> Result<()> {
-        match self.way(agent).await.map_err(|error| error.with_operation(OPERATION))? {
+        match self.method(agent).await.map_err(|error| error.with_operation(OPERATION))? {
             SignalMethod::Extension => {
                 let body = SignalRequest { signal: signal.to_owned() };
                 let request = Request::post(OPERATION, self.id.path("/signal"), &body);

@@ -141,7 +141,7 @@ impl HttpClient {
         }
         let content_type = answer.content_type.as_deref();
         let is_of_type = |media_type: &&MediaType| {
-            content_type.is_some_and(|told| is_media_type(told, media_type.name()))
+            content_type.is_some_and(|name| is_media_type(name, media_type.name()))
         };
         if let Some(media_type) = request.accept.media_types().iter().find(is_of_type) {
             body.media_type = *media_type;

@@ -1,5 +1,5 @@
 //! What to do when a stream of output ends, breaks or was refused: a state machine without I/O and
-//! without a clock. The driver does what it says and tells it what came of that.
+//! without a clock. Its caller does what it says, and reports what came of that.
 
 use sandpipe_protocol::{ExecItem, ExecStatus};
 

@@ -105,7 +105,7 @@ impl Transcript {
         (self.output.clone(), flushed)
     }
 
-    /// What is told of a command that has ended with this, or has not ended.
+    /// The result of a command that has ended with this, or has not ended.
     pub(crate) fn result(&mut self, exit_code: Option<i32>) -> Result<ExecResult> {
         self.flush_text()?;
         Ok(ExecResult { exit_code, output: self.output.clone() })

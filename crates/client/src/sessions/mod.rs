@@ -1,8 +1,8 @@
 //! Sessions: shells that remember.
 //!
 //! [`session::Sessions`] starts one as an exec and gives a [`session::Session`], whose runs go to its shell one after
-//! the other. `script.rs` says what the shell is given, `markers.rs` what it prints; `send_queue.rs` and `turns.rs` decide
-//! what comes after what; the others carry out.
+//! the other. `script.rs` says what the shell is given, `markers.rs` what it prints; `send_queue.rs` and `fifo_lock.rs`
+//! decide what comes after what; `run.rs`, `interrupt.rs` and `close.rs` carry out.
 
 mod close;
 pub mod create;

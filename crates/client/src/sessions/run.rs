@@ -56,7 +56,7 @@ impl Session {
         }
         let guard = match select(pin!(guard), pin!(stops.next())).await {
             Either::Left((guard, _)) => guard,
-            Either::Right((asked, _)) => return Err(asked.not_started()),
+            Either::Right((stop_cause, _)) => return Err(stop_cause.not_started()),
         };
         let mut shell = self.borrow_shell()?;
         let (result, over) = shell.run(script, options, stops).await;
@@ -99,7 +99,7 @@ impl Shell {
         let started = async { started.await.map_err(|_| Error::Closed.into()) };
         let started = started.boxed_local().shared();
         let sending = self.send(line, &nonce, started.clone(), arrived.clone());
-        let (end, asked) = {
+        let (end, stop_cause) = {
             let (fail, failed) = oneshot::channel();
             let Self { agent, id, pid, user, reader, unread, .. } = &mut *self;
             let following = output.follow(reader, unread, Some(started_sender), Some(fail));
@@ -108,17 +108,17 @@ impl Shell {
             // In a box: it is polled in two places, and would be compiled into both.
             let mut following =
                 follow_while_sending(&*host, following, send_queue.settled()).boxed_local();
-            let asked = {
-                let asking = pin!(next_stop(&mut stops, failed));
-                match select(&mut following, asking).await {
+            let stop_cause = {
+                let next_stop = pin!(next_stop(&mut stops, failed));
+                match select(&mut following, next_stop).await {
                     Either::Left((end, _)) => Err(end),
-                    Either::Right((asked, _)) => Ok(asked),
+                    Either::Right((stop_cause, _)) => Ok(stop_cause),
                 }
             };
-            match asked {
+            match stop_cause {
                 Err(end) => (end, None),
-                Ok(asked) => {
-                    let first = match &asked {
+                Ok(stop_cause) => {
+                    let first = match &stop_cause {
                         StopCause::Request(request) => request.trigger,
                         StopCause::Failure(_) => Trigger::Stop,
                     };
@@ -145,11 +145,11 @@ impl Shell {
                         }
                         Either::Right((Err(error), _)) => RunEnd::of_input(error),
                     };
-                    (end, Some(asked))
+                    (end, Some(stop_cause))
                 }
             }
         };
-        match (&end, &asked) {
+        match (&end, &stop_cause) {
             // The shell has read all, and the answer that says so may be on its way.
             (RunEnd::Ready, None) => {
                 host.linger(Box::pin(sending.map(drop)), FINISH_TIMEOUT_MS);
@@ -163,7 +163,7 @@ impl Shell {
             // Nothing of the script runs, or closing ends it.
             RunEnd::Lost(error) if matches!(**error, Error::Closed | Error::Session { .. }) => None,
             // It may end by itself, unless it is to be stopped.
-            RunEnd::Lost(_) if asked.is_none() => None,
+            RunEnd::Lost(_) if stop_cause.is_none() => None,
             RunEnd::Lost(_) | RunEnd::InputLost(_) | RunEnd::Unstoppable { .. } => {
                 let killed = self.kill().await;
                 forced.set(forced.get() || killed.is_ok());
@@ -179,7 +179,7 @@ impl Shell {
             RunEnd::NotSent(_) => self.reader.suspend(),
             _ => {}
         }
-        (output.result(end, asked, forced.get(), unstopped), reason)
+        (output.result(end, stop_cause, forced.get(), unstopped), reason)
     }
 
     /// Sends a script, and its end when it has begun; says whether something has `arrived`.

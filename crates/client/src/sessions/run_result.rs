@@ -1,4 +1,4 @@
-//! What the caller of a run is told of its end.
+//! What a run returns to its caller.
 
 use super::run_end::{RunEnd, why_inaccessible};
 use super::run_output::RunOutput;
@@ -15,11 +15,11 @@ pub(super) enum StopCause {
 }
 
 impl RunOutput {
-    /// What the caller is told.
+    /// What the caller gets.
     pub(super) fn result(
         &self,
         end: RunEnd,
-        asked: Option<StopCause>,
+        stop_cause: Option<StopCause>,
         forced: bool,
         unstopped: Option<NotStopped>,
     ) -> Result<ExecResult> {
@@ -39,7 +39,7 @@ impl RunOutput {
             let result = ExecResult { exit_code: Some(exit_code), output: output.clone() };
             kept.clone().map(|()| result)
         };
-        match (asked, end) {
+        match (stop_cause, end) {
             (_, RunEnd::Lost(error)) if error.is_closed() => Err(error),
             (Some(StopCause::Request(request)), RunEnd::Lost(error) | RunEnd::InputLost(error)) => {
                 stopped(request.why, unstopped, Some(error))

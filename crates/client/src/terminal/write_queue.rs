@@ -1,4 +1,4 @@
-//! What is typed: it arrives in order, each once, and whoever typed it is told.
+//! What is typed: it arrives in order, each once, and each call resolves when its text has arrived.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::execs::id::ExecId;
 use crate::execs::send_stdin::send_stdin;
 use crate::websocket::connection::Connection;
 
-/// The way from the keyboard to one exec. Its clones are the same way.
+/// The input of a terminal. Clones share their state.
 #[derive(Clone, Debug)]
 pub(super) struct TerminalInput(Rc<Inner>);
 
@@ -96,7 +96,7 @@ impl Inner {
     }
 }
 
-/// The frames that wait for the one before them, with who is to be told.
+/// The frames that wait for the one before them, with who waits for their outcome.
 #[derive(Debug)]
 struct WriteQueue<T>(VecDeque<(ClientFrame, T)>);
 

@@ -8,8 +8,7 @@ use crate::error::Result;
 use crate::execs::id::ExecId;
 use crate::features::Feature;
 
-/// What connects a terminal to its exec: a WebSocket, where there can be one. Its clones are the same
-/// connection.
+/// Connects a terminal to its exec by a WebSocket, where there can be one. Clones share their state.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection(Rc<Inner>);
 
