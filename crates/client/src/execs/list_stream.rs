@@ -49,7 +49,6 @@ impl ListStream {
         &self.agent.http.scope
     }
 
-    /// What the next chunk says of the list, at least one event.
     async fn read(&mut self) -> Result<Vec<ListEvent>> {
         loop {
             let error = match self.read_chunk().await {

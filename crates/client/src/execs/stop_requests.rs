@@ -1,4 +1,3 @@
-use std::fmt;
 use std::future::pending;
 use std::pin::pin;
 
@@ -61,12 +60,6 @@ impl StopRequests {
                 StopRequest { why, trigger: Trigger::Stop }
             }
         }
-    }
-}
-
-impl fmt::Debug for StopRequests {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StopRequests").field("signal", &self.signal).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::session::{PendingClose, Session, Sessions};
+use super::session::{Session, Sessions};
 use crate::agent::Agent;
 use crate::call::{Call, call};
 use crate::error::Result;
@@ -25,17 +25,10 @@ impl Session {
 
     async fn close_once(&self) -> Result<()> {
         self.end("it was closed");
-        let PendingClose(closing) = self
-            .0
-            .closing
-            .borrow_mut()
-            .get_or_insert_with(|| {
-                let (agent, id) = (self.0.sandbox_agent.clone(), self.0.id.clone());
-                PendingClose(
-                    async move { hang_up_and_forget(&agent, &id).await }.boxed_local().shared(),
-                )
-            })
-            .clone();
+        let (agent, id) = (self.0.sandbox_agent.clone(), self.0.id.clone());
+        let hanging_up = async move { hang_up_and_forget(&agent, &id).await };
+        let start = || hanging_up.boxed_local().shared();
+        let closing = self.0.closing.borrow_mut().get_or_insert_with(start).clone();
         // The run that is under way, and those behind it.
         self.0.agent.http.close();
         let closed = closing.await;

@@ -1,5 +1,4 @@
 use std::cell::RefCell;
-use std::fmt;
 use std::future::Future;
 
 use futures_util::FutureExt;
@@ -12,16 +11,11 @@ use crate::error::Result;
 /// Each has settled before the next is sent, also if nobody waits for it any more: the end of the
 /// run is in the answer to the last one, so that nothing of it can still be on its way to the next
 /// run. After a failure nothing is sent: what has failed may arrive yet.
+#[derive(Debug)]
 pub(super) struct SendQueue<'a>(RefCell<PendingSend<'a>>);
 
 /// Something that is sent.
 pub(super) type PendingSend<'a> = Shared<LocalBoxFuture<'a, Result<()>>>;
-
-impl fmt::Debug for SendQueue<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SendQueue")
-    }
-}
 
 impl<'a> SendQueue<'a> {
     pub(super) fn new(first: impl Future<Output = Result<()>> + 'a) -> Self {

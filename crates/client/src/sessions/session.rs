@@ -1,14 +1,14 @@
 //! Sessions, and what they keep.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::rc::Rc;
 
-use futures_util::future::{LocalBoxFuture, Shared};
+use futures_util::future::Shared;
 
 use super::fifo_lock::FifoLock;
 use super::shell::{Shell, State};
 use crate::agent::Agent;
+use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
 use crate::host_value::HostText;
@@ -41,18 +41,9 @@ pub(super) struct Inner {
     pub(super) sandbox_agent: Agent,
     pub(super) lock: FifoLock,
     pub(super) state: RefCell<State>,
-    pub(super) closing: RefCell<Option<PendingClose>>,
+    /// The close that is under way or done, for all who ask for it.
+    pub(super) closing: RefCell<Option<Shared<Call<()>>>>,
     pub(super) siblings: Rc<RefCell<Vec<Session>>>,
-}
-
-/// A close that is under way or done, for all who ask for it.
-#[derive(Clone)]
-pub(super) struct PendingClose(pub(super) Shared<LocalBoxFuture<'static, Result<()>>>);
-
-impl fmt::Debug for PendingClose {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PendingClose")
-    }
 }
 
 impl Session {
