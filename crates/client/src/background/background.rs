@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::location::{Location, ProcessId};
-use super::target::Runtime;
+use super::runtime::Runtime;
 use crate::host::Host;
 
 /// The client of the background processes below one directory of one target, which it asks by scripts.

@@ -2,7 +2,7 @@
 //! files on the target.
 //!
 //! One operation a file: what it takes, its script, what the answer means. [`background::Background`] is their
-//! client; a [`target::Runtime`] of the caller's runs the scripts, which are in `sh/`.
+//! client; a [`runtime::Runtime`] of the caller's runs the scripts, which are in `sh/`.
 
 mod answer;
 #[allow(clippy::module_inception)]
@@ -19,8 +19,9 @@ pub mod read_options;
 pub mod read_output;
 mod remove;
 pub mod run;
+pub mod runtime;
 mod script;
 pub mod spawn;
-pub mod target;
+mod target;
 mod terminate;
 pub mod wait;

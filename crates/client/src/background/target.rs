@@ -1,6 +1,5 @@
 //! Asking the target by scripts.
 
-use std::fmt;
 use std::pin::pin;
 
 use futures_util::future::{Either, LocalBoxFuture, select};
@@ -8,52 +7,14 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use super::answer::{NoAnswer, ScriptAnswer};
 use super::background::Background;
 use super::location::ProcessId;
+use super::runtime::{RunFailure, ScriptResult};
 use super::script::Script;
 use crate::abort::AbortSignal;
 use crate::call::{Call, call};
 use crate::error::{Error, Refusal, Result};
-use crate::host_value::{HostValue, Thrown};
+use crate::host_value::HostValue;
 use crate::http::response::excerpt;
 use crate::nonce::Nonce;
-
-/// Something with a shell, of the caller's.
-pub trait Runtime {
-    /// Runs a script to its end; it may end it when `signal` is aborted.
-    fn run(
-        &self,
-        script: String,
-        signal: Option<&AbortSignal>,
-    ) -> LocalBoxFuture<'static, std::result::Result<ScriptResult, RunFailure>>;
-}
-
-impl fmt::Debug for dyn Runtime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Runtime")
-    }
-}
-
-/// What a script has given.
-#[derive(Clone, Debug)]
-pub struct ScriptResult {
-    /// What its shell ended with.
-    pub exit_code: f64,
-    /// All that it printed.
-    pub output: String,
-}
-
-/// Why a script has given nothing.
-#[derive(Clone, Debug)]
-pub enum RunFailure {
-    /// The runtime threw.
-    Thrown {
-        /// This.
-        error: Thrown,
-        /// It says for sure that it has not run the script.
-        not_run: bool,
-    },
-    /// The runtime gave something that is no [`ScriptResult`].
-    NoResult,
-}
 
 /// What a script is for: for error messages.
 #[derive(Clone, Debug)]

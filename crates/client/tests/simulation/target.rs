@@ -10,7 +10,7 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, select};
 use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::background::target::{RunFailure, Runtime, ScriptResult};
+use sandpipe_client::background::runtime::{RunFailure, Runtime, ScriptResult};
 use sandpipe_client::host_value::HostValue;
 use sandpipe_protocol::{CreateExecRequest, OutputType};
 
