@@ -9,8 +9,10 @@ use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
 use crate::promise::promise;
+use crate::web::events::EventBatch;
 use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::error::Result;
+use sandpipe_client::execs::output_reader::OutputReader;
 
 /// Where the batches come from.
 pub(crate) trait Source {
@@ -44,6 +46,11 @@ pub struct Batches {
 }
 
 impl Batches {
+    /// The events of an output.
+    pub(crate) fn of_output(reader: OutputReader) -> Self {
+        Self::new(reader.scope().clone(), OutputBatches { reader, batch: EventBatch::default() })
+    }
+
     /// The batches of a source; aborting `under_way` ends what it has under way.
     pub(crate) fn new(under_way: AbortSignal, source: impl Source + 'static) -> Self {
         Self {
@@ -85,5 +92,23 @@ impl Batches {
         self.closed.set(true);
         self.source.take();
         self.under_way.controller().abort(None);
+    }
+}
+
+/// The events of an output as they are read.
+struct OutputBatches {
+    reader: OutputReader,
+    /// Its memory serves batch after batch.
+    batch: EventBatch,
+}
+
+impl Source for OutputBatches {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
+        Box::pin(async {
+            if self.reader.read_into(&mut self.batch).await? {
+                return self.batch.take_array().map(|events| Some(events.into()));
+            }
+            Ok(None)
+        })
     }
 }

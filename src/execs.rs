@@ -33,7 +33,6 @@ use crate::promise::{nothing, promise_of};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 use crate::value::{exec_result, json};
-use crate::web::events::EventBatch;
 use crate::web::live_list::LiveList;
 
 // Every call takes what it needs before it returns its promise, so that freeing this handle meanwhile does no harm; a
@@ -221,9 +220,7 @@ impl Sandbox {
     ) -> std::result::Result<Batches, JsValue> {
         let id = or_throw(exec_id(id))?;
         let last_sequence = or_throw(self::last_sequence(last_sequence))?;
-        let reader = OutputReader::new(self.agent.child(), id, last_sequence);
-        let scope = reader.scope().clone();
-        Ok(Batches::new(scope, OutputBatches { reader, batch: EventBatch::default() }))
+        Ok(Batches::of_output(OutputReader::new(self.agent.child(), id, last_sequence)))
     }
 
     /// The list of all execs (`{ execs }`), now and after every change, until it is closed.
@@ -240,24 +237,6 @@ impl Sandbox {
     pub fn attach(&self, id: &JsString) -> Promise {
         let attached = exec_id(id).map(|id| attach(&self.agent, id));
         promise_of(attached, |terminal| Ok(Terminal::new(terminal).into()))
-    }
-}
-
-/// The events of an output as they are read.
-struct OutputBatches {
-    reader: OutputReader,
-    /// Its memory serves batch after batch.
-    batch: EventBatch,
-}
-
-impl Source for OutputBatches {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
-        Box::pin(async {
-            if self.reader.read_into(&mut self.batch).await? {
-                return self.batch.take_array().map(|events| Some(events.into()));
-            }
-            Ok(None)
-        })
     }
 }
 

@@ -1,17 +1,12 @@
 //! An exec as a terminal has it: its output, its input, its exit code.
 
-use std::future::Future;
-use std::pin::Pin;
-
 use js_sys::{JsString, Number, Promise};
-use sandpipe_client::error::Result;
-use sandpipe_client::terminal::terminal::{self, TerminalOutput};
+use sandpipe_client::terminal::terminal;
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{string, terminal_size};
-use crate::batches::{Batches, Source};
+use crate::batches::Batches;
 use crate::promise::{nothing, promise_of};
-use crate::web::events::EventBatch;
 
 /// A terminal at an exec.
 #[wasm_bindgen]
@@ -30,8 +25,7 @@ impl Terminal {
     #[wasm_bindgen(unchecked_return_type = "Batches<ExecStdout>")]
     #[must_use]
     pub fn output(&self) -> Batches {
-        let output = self.0.output();
-        Batches::new(output.scope.clone(), TerminalBatches { output, batch: EventBatch::default() })
+        Batches::of_output(self.0.output())
     }
 
     /// Types a text.
@@ -58,23 +52,5 @@ impl Terminal {
     /// Ends all connections. The command goes on.
     pub fn close(&self) {
         self.0.close();
-    }
-}
-
-/// The output as it is read.
-struct TerminalBatches {
-    output: TerminalOutput,
-    /// Its memory serves batch after batch.
-    batch: EventBatch,
-}
-
-impl Source for TerminalBatches {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
-        Box::pin(async {
-            if self.output.read_into(&mut self.batch).await? {
-                return self.batch.take_array().map(|events| Some(events.into()));
-            }
-            Ok(None)
-        })
     }
 }

@@ -128,7 +128,13 @@ impl OutputReader {
         &'a mut self,
         sink: &'a mut dyn OutputSink,
     ) -> LocalBoxFuture<'a, Result<bool>> {
-        Box::pin(self.read_on(sink))
+        Box::pin(async {
+            let read = self.read_on(sink).await;
+            if let (Some(connection), Some(exit_code)) = (&self.connection, self.exit_code()) {
+                connection.set_exit_code(exit_code);
+            }
+            read
+        })
     }
 
     async fn read_on(&mut self, sink: &mut dyn OutputSink) -> Result<bool> {

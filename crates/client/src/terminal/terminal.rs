@@ -1,20 +1,13 @@
 //! A terminal.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::TerminalSize;
 use sandpipe_protocol::websocket::ClientFrame;
 
 use super::write_queue::TerminalInput;
-use crate::abort::AbortSignal;
 use crate::agent::Agent;
 use crate::call::{Call, call};
-use crate::error::Result;
 use crate::execs::id::ExecId;
 use crate::execs::output_reader::OutputReader;
-use crate::output::sink::OutputSink;
 use crate::websocket::connection::Connection;
 
 /// A terminal at an exec.
@@ -24,23 +17,18 @@ pub struct Terminal {
     id: ExecId,
     connection: Connection,
     input: TerminalInput,
-    /// What the output ended with.
-    exit_code: Rc<Cell<Option<i32>>>,
 }
 
 impl Terminal {
     /// A terminal at an exec. It connects with the first read.
     pub(super) fn new(agent: Agent, id: ExecId, connection: Connection) -> Self {
         let input = TerminalInput::new(agent.clone(), id.clone(), connection.clone());
-        Self { agent, id, connection, input, exit_code: Rc::default() }
+        Self { agent, id, connection, input }
     }
 
     /// The output from its beginning up to the exit code.
-    pub fn output(&self) -> TerminalOutput {
-        let agent = self.agent.child();
-        let scope = agent.http.scope.clone();
-        let reader = OutputReader::attached(agent, self.id.clone(), 0, self.connection.clone());
-        TerminalOutput { reader, scope, exit_code: self.exit_code.clone() }
+    pub fn output(&self) -> OutputReader {
+        OutputReader::attached(self.agent.child(), self.id.clone(), 0, self.connection.clone())
     }
 
     /// Types a text, after what was typed before.
@@ -56,11 +44,11 @@ impl Terminal {
     /// The exit code. Where the output has not been read to its end, it is waited for over a
     /// connection of its own.
     pub fn exited(&self) -> Call<i32> {
-        let known = self.exit_code.clone();
+        let known = self.connection.exit_code();
         let (agent, id, connection) =
             (self.agent.child(), self.id.clone(), self.connection.sibling());
         call(async move {
-            if let Some(exit_code) = known.get() {
+            if let Some(exit_code) = known {
                 return Ok(exit_code);
             }
             // The newest event and what follows: the exit code is in the last one.
@@ -73,28 +61,5 @@ impl Terminal {
     /// Ends all connections. The command goes on.
     pub fn close(&self) {
         self.agent.http.close();
-    }
-}
-
-/// Reads the output of a terminal, which remembers what it ended with.
-#[derive(Debug)]
-pub struct TerminalOutput {
-    reader: OutputReader,
-    /// Aborted: the reading ends.
-    pub scope: AbortSignal,
-    exit_code: Rc<Cell<Option<i32>>>,
-}
-
-impl TerminalOutput {
-    /// Gives the events that the next chunk completes, at least one, to a sink; false at the end.
-    pub fn read_into<'a>(
-        &'a mut self,
-        sink: &'a mut dyn OutputSink,
-    ) -> LocalBoxFuture<'a, Result<bool>> {
-        Box::pin(async {
-            let read = self.reader.read_into(sink).await;
-            self.exit_code.set(self.reader.exit_code());
-            read
-        })
     }
 }

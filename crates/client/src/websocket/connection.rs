@@ -21,6 +21,8 @@ struct Inner {
     is_unavailable: Cell<bool>,
     /// One has got through.
     has_worked: Cell<bool>,
+    /// What the exec ended with, once its output has been read to its end.
+    exit_code: Cell<Option<i32>>,
 }
 
 impl Connection {
@@ -40,6 +42,7 @@ impl Connection {
             socket: RefCell::default(),
             is_unavailable: Cell::new(is_unavailable),
             has_worked: Cell::default(),
+            exit_code: Cell::default(),
         }))
     }
 
@@ -69,6 +72,15 @@ impl Connection {
         self.0.has_worked.set(true);
         self.0.socket.replace(Rc::downgrade(events.socket()));
         Some(events)
+    }
+
+    /// What the exec ended with, where its output has been read to its end.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.0.exit_code.get()
+    }
+
+    pub(crate) fn set_exit_code(&self, exit_code: i32) {
+        self.0.exit_code.set(Some(exit_code));
     }
 
     /// The connection that there is now.
