@@ -302,6 +302,14 @@ impl Error {
         matches!(self, Self::Network { never_sent: true, .. })
     }
 
+    /// The status of an agent's own answer, which has a message: not that of a gateway's page.
+    pub(crate) fn status_of_agent(&self) -> Option<u16> {
+        match self {
+            Self::Http { status, message: Some(_), .. } => Some(*status),
+            _ => None,
+        }
+    }
+
     /// The HTTP status that it is about, if there was an answer.
     pub fn status(&self) -> Option<u16> {
         match self {

@@ -100,13 +100,11 @@ impl ProcessGroup {
     async fn signal_once(&self, agent: &Agent, signal: &str) -> Result<SignalResult> {
         match self.try_signal(agent, signal).await {
             Ok(()) => Ok(SignalResult::Signalled),
-            Err(error) => match *error {
-                // Without a message it is a gateway that knows nothing of the group.
-                Error::Http { status: 404 | 409, message: Some(_), .. } => {
-                    Ok(SignalResult::Gone(error))
-                }
-                _ => Err(error),
-            },
+            // A gateway that knows nothing of the group does not say that it is gone.
+            Err(error) if matches!(error.status_of_agent(), Some(404 | 409)) => {
+                Ok(SignalResult::Gone(error))
+            }
+            Err(error) => Err(error),
         }
     }
 

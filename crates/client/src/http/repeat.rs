@@ -27,7 +27,9 @@ impl HttpClient {
         call(async move {
             let mut may_be_done = false;
             let attempt = async || match http.send_once(&request).await {
-                Err(error) if may_be_done && done.is_some() && error.status() == done => Ok(None),
+                Err(error) if may_be_done && done.is_some() && error.status_of_agent() == done => {
+                    Ok(None)
+                }
                 Err(error) => {
                     may_be_done |= error.is_ambiguous();
                     Err(error)

@@ -66,7 +66,7 @@ async fn hang_up_and_forget(agent: &Agent, id: &ExecId) -> Result<()> {
     }
     match delete(agent, id).await {
         // The agent knows nothing of it any more.
-        Err(error) if error.status() == Some(404) => Ok(()),
+        Err(error) if error.status_of_agent() == Some(404) => Ok(()),
         deleted => deleted,
     }
 }

@@ -115,10 +115,7 @@ impl RunEnd {
 /// Whether the agent says that it does not know the shell, as after a restart, or that it is not for
 /// the caller, as with a new token. A 404 without its message is a gateway's, and may pass.
 fn is_refusal(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Http { status: 401 | 403, .. } | Error::Http { status: 404, message: Some(_), .. }
-    )
+    matches!(error.status(), Some(401 | 403)) || error.status_of_agent() == Some(404)
 }
 
 /// Why a shell is out of sight.

@@ -1,6 +1,7 @@
 //! What the simulation has found once, each as a scenario of its own.
 
 use sandpipe_client::error::{Error, NotStopped, OutputLimit, Stopped};
+use sandpipe_client::execs::delete::delete;
 use sandpipe_client::execs::exec::exec;
 use sandpipe_client::execs::get_output::get_output;
 use sandpipe_client::execs::terminate::{TerminateOptions, Terminated, terminate};
@@ -16,6 +17,9 @@ use crate::faults::{Budget, Fault};
 use crate::setup::{Parts, Setup};
 use crate::world::World;
 
+/// A gateway's answer to a request that it does not forward.
+const NOT_FOUND: Fault = Fault::Status { status: 404, retry_after: None, acted: false };
+
 /// A world in which these requests fail.
 fn world_with(faults: fn(&str, u32) -> Option<Fault>) -> World {
     let setup = Setup { budget: Budget::Written(faults), ..Setup::calm() };
@@ -25,6 +29,11 @@ fn world_with(faults: fn(&str, u32) -> Option<Fault>) -> World {
 /// A world whose host holds short texts only.
 fn world_with_short_texts() -> World {
     World::new(Setup { max_text_length: 8, ..Setup::calm() }, Parts::default(), false)
+}
+
+fn session_of(world: &World) -> (Sessions, SessionOptions) {
+    let options = SessionOptions { shell: SHELL.to_owned(), ..SessionOptions::default() };
+    (Sessions::new(world.client()), options)
 }
 
 /// A program that writes a line and goes on for an hour.
@@ -81,12 +90,33 @@ fn exec_goes_on_where_a_gateway_answers_for_the_first_stream() {
 
 #[test]
 fn a_gateway_that_knows_no_signal_does_not_say_that_the_command_has_ended() {
-    let world = world_with(|request, _| {
-        let not_found = Fault::Status { status: 404, retry_after: None, acted: false };
-        request.contains("TERM").then_some(not_found)
-    });
+    let world = world_with(|request, _| request.contains("TERM").then_some(NOT_FOUND));
     interrupt(&world, OnTerm::Die);
     assert_eq!(world.agent.execs_of(COMMAND)[0].times_of("KILL").len(), 1);
+}
+
+#[test]
+fn a_gateway_that_knows_no_exec_does_not_say_that_it_was_deleted() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let world = world_with(|request, nth| match nth {
+        1 => request.ends_with("exec-000001").then_some(Fault::Lost { acted: false }),
+        _ => request.ends_with("exec-000001").then_some(NOT_FOUND),
+    });
+    let (program, call) = (long(OnTerm::Die), |client, id| delete(&client, &id));
+    let (exec, deleted) = call_later(&world, program, &mut random, call).expect("it ends");
+    assert_eq!(deleted.expect_err("it is still there").status(), Some(404));
+    assert!(!exec.state().is_deleted);
+}
+
+#[test]
+fn a_gateway_that_knows_no_shell_does_not_say_that_its_session_is_closed() {
+    let world = world_with(|request, _| {
+        let is_of_close = request.contains("/signal") || request.ends_with("exec-000001");
+        is_of_close.then_some(NOT_FOUND)
+    });
+    let (sessions, options) = session_of(&world);
+    let closed = world.run(async move { sessions.create(options).await?.close().await });
+    assert_eq!(closed.expect("it ends").expect_err("its shell runs").status(), Some(404));
 }
 
 #[test]
@@ -126,8 +156,7 @@ fn a_stop_says_that_output_is_missing_which_the_host_can_not_hold() {
 fn a_session_fails_where_the_host_can_not_hold_the_output_of_a_script() {
     let world = world_with_short_texts();
     world.agent.install("script", Program::write("a long line\n", 0));
-    let sessions = Sessions::new(world.client());
-    let options = SessionOptions { shell: SHELL.to_owned(), ..SessionOptions::default() };
+    let (sessions, options) = session_of(&world);
     let result = world.run(async move {
         let session = sessions.create(options).await?;
         session.run("script".to_owned(), WaitOptions::default()).await
