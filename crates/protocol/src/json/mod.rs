@@ -1,5 +1,5 @@
-//! JSON (RFC 8259) for a client that is downloaded: what is here is a tenth of what `serde` makes of the
-//! same types.
+//! JSON (RFC 8259) for a client that is downloaded: with `serde_json` for the wire types the module is 131 KB larger,
+//! 48 KB of gzip.
 //!
 //! What output flows through does not come by: [`OutputEvent`](crate::OutputEvent) reads that.
 
