@@ -11,14 +11,8 @@ import {
 import { startAgent } from "../node/start-agent.js";
 import type { Sandbox } from "../sandbox.js";
 import { type Options, UsageError, type Values } from "./command.js";
-import {
-  aborted,
-  ExitDecision,
-  killOverdue,
-  type Outcome,
-  OWN_FAILURE,
-  type StandardOutput,
-} from "./exit.js";
+import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
+import { type Outcome, OWN_FAILURE } from "./outcome.js";
 import { withProgress } from "./progress.js";
 
 /** The options that name an agent. */

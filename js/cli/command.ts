@@ -1,4 +1,4 @@
-import type { Outcome } from "./exit.js";
+import type { Outcome } from "./outcome.js";
 
 /** An option of a command: a flag, or with `value` one that takes a value. */
 export interface Option {
@@ -18,7 +18,7 @@ export type Options = Readonly<Record<string, Option>>;
 /** What every command and group takes. */
 export const HELP_OPTION = { help: { short: "h", help: "show this" } } as const satisfies Options;
 
-/** What a command line gives for options: flags as booleans, values as texts, undefined if not given. */
+/** The options of a command line: flags as booleans, values as texts, undefined if not given. */
 export type Values<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends { value: string }
     ? O[Name] extends { multiple: true }

@@ -1,13 +1,7 @@
-import {
-  describeStop,
-  ExitDecision,
-  killOverdue,
-  type Outcome,
-  type StandardOutput,
-  type Stopped,
-} from "./exit.js";
+import { ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
+import { describeStop, type Outcome, type Stopped } from "./outcome.js";
 import { failureOf } from "./failure.js";
-import { errorLine } from "./print.js";
+import { errorLine } from "./format.js";
 import { withProgress } from "./progress.js";
 
 /** Does something with each of several ids at once, and says on stderr what it could not be done with. */

@@ -1,6 +1,6 @@
 import { isSandpipeError, type SandpipeError } from "../errors.js";
 import { factsOf } from "../facts.js";
-import { type Outcome, OWN_FAILURE } from "./exit.js";
+import { type Outcome, OWN_FAILURE } from "./outcome.js";
 import { WrongIdError } from "./ids.js";
 
 /** The outcome of a failure of its own. */

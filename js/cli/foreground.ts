@@ -1,14 +1,8 @@
 import type { CreateExecRequest } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
 import type { Agent } from "./agent.js";
-import {
-  describeStop,
-  type ExitDecision,
-  killOverdue,
-  type Outcome,
-  OWN_FAILURE,
-  TIMED_OUT,
-} from "./exit.js";
+import { type ExitDecision, killOverdue } from "./exit-decision.js";
+import { describeStop, type Outcome, OWN_FAILURE, TIMED_OUT } from "./outcome.js";
 import { failed } from "./failure.js";
 import { feedStdin } from "./feed-stdin.js";
 import type { LocalTerminal } from "./local-terminal.js";
@@ -40,7 +34,7 @@ export class Foreground {
     this.#output = new ShownOutput(agent.execs, id, exit.output);
   }
 
-  /** Waits until it has exited, or is to be stopped, and gives what the program ends with. */
+  /** Waits until it has exited, or is to be stopped, and resolves what the program ends with. */
   async untilExit(terminal: LocalTerminal | undefined): Promise<Outcome> {
     this.#output.exitCode.then((exitCode) => {
       this.#exit.decide({ exitCode });
@@ -120,7 +114,7 @@ export interface StartOptions {
   interactive: boolean;
 }
 
-/** Starts what the options say, and gives its id. */
+/** Starts what the options say; resolves its id. */
 export async function startCommand(
   execs: Execs,
   options: StartOptions,

@@ -30,7 +30,7 @@ export class LocalTerminal {
   }
 
   /**
-   * Starts an exec with the size of this terminal, and gives it each later one.
+   * Starts an exec with the size of this terminal, and passes on each later one.
    *
    * @param id An exec that has not been started.
    */
@@ -41,7 +41,7 @@ export class LocalTerminal {
     if (!sized) await this.#sendSize(execs, id);
   }
 
-  /** Gives an exec the size of this terminal, now and whenever it changes. Resolves whether it took it. */
+  /** Sets the size of an exec's terminal to that of this one, now and whenever it changes. Resolves whether that was accepted. */
   lendSize(execs: Execs, id: string): Promise<boolean> {
     let sending = this.#sendSize(execs, id);
     const first = sending;
@@ -55,10 +55,10 @@ export class LocalTerminal {
   /** Whether the agent took it, or there is none. */
   async #sendSize(execs: Execs, id: string): Promise<boolean> {
     const { columns: cols = 0, rows = 0 } = this.#screen ?? {};
-    // A terminal that has never been told its size says 0.
+    // A terminal whose size was never set says 0.
     if (cols === 0 || rows === 0) return true;
     const size = JSON.stringify({ cols, rows });
-    // What is really wrong the output tells: a size is nothing to fail for.
+    // What is really wrong shows in the output: a size is nothing to fail for.
     return execs.sendStdin(id, { type: "resize", input: size }).then(
       () => true,
       () => false,
@@ -116,7 +116,7 @@ const ENQUIRY = /\x05/g;
 const MAX_QUERY_LENGTH = 4096;
 
 /**
- * Gives the output of a command with a terminal as another terminal may show it: up to the piece `newest`
+ * Yields the output of a command with a terminal as another terminal may show it: up to the piece `newest`
  * without queries. A terminal that was there then has answered them, and a second answer would be typed
  * into whatever reads the keyboard now. Which of them found a terminal is not known.
  *

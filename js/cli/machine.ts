@@ -7,7 +7,8 @@ import { sshRuntime } from "../node/ssh-runtime.js";
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
 import { connectIfNamed, CONNECTION } from "./agent.js";
 import { type Options, UsageError, type Values } from "./command.js";
-import { interruptible, type Outcome, type StandardOutput } from "./exit.js";
+import { interruptible, type StandardOutput } from "./exit-decision.js";
+import type { Outcome } from "./outcome.js";
 
 /** The options that name the machine of background processes. */
 export const RUNTIME = {

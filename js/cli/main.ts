@@ -2,10 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { UsageError } from "./command.js";
 import { PROGRAM } from "./commands.js";
-import type { Outcome } from "./exit.js";
+import type { Outcome } from "./outcome.js";
 import { failed } from "./failure.js";
 import { carryOut } from "./parser.js";
-import { errorLine, OutputWriter } from "./print.js";
+import { errorLine } from "./format.js";
+import { OutputWriter } from "./output-writer.js";
 
 /** How long the reader of stderr may take to take the last line, in milliseconds. */
 const LAST_LINE_TIMEOUT_MS = 1000;
@@ -13,7 +14,7 @@ const LAST_LINE_TIMEOUT_MS = 1000;
 /** What a wrong command line ends with. */
 const WRONG_USAGE = 2;
 
-/** Does what the command line says, and gives what to end with. Its message has been shown. */
+/** Does what the command line says; resolves what to end with. Its message has been shown. */
 export async function main(args: readonly string[]): Promise<Outcome> {
   let outcome: Outcome;
   try {

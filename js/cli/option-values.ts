@@ -62,13 +62,6 @@ export function variables(settings: readonly string[]): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** A number of the first piece of output or a later one. */
-export function sequenceNumber(option: string, text: string): number {
-  const number = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(number) && number >= 1) return number;
-  throw new UsageError(`${option} must be a number from 1 on, but is "${text}"`);
-}
-
 /** The numbers that are the same signals on all systems (POSIX, `kill`). */
 const SIGNAL_NUMBERS: Readonly<Record<string, string>> = {
   1: "HUP",
@@ -90,18 +83,11 @@ export function signalName(option: string, text: string): string {
   );
 }
 
-/** A number of bytes from 1 on. */
-export function byteCount(option: string, text: string): number {
+/** A number from 1 on; `what` says what it counts. */
+export function positiveNumber(option: string, text: string, what = "number"): number {
   const number = /^\d+$/.test(text) ? Number(text) : NaN;
   if (Number.isSafeInteger(number) && number >= 1) return number;
-  throw new UsageError(`${option} must be a number of bytes from 1 on, but is "${text}"`);
-}
-
-/** A number from 1 on. */
-export function positiveNumber(option: string, text: string): number {
-  const number = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (Number.isSafeInteger(number) && number >= 1) return number;
-  throw new UsageError(`${option} must be a number from 1 on, but is "${text}"`);
+  throw new UsageError(`${option} must be a ${what} from 1 on, but is "${text}"`);
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = {

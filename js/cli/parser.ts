@@ -9,12 +9,15 @@ import {
   type Options,
   UsageError,
 } from "./command.js";
-import type { Outcome } from "./exit.js";
-import { OutputWriter } from "./print.js";
+import type { Outcome } from "./outcome.js";
+import { OutputWriter } from "./output-writer.js";
 import { version } from "./version.js";
 
 /** How long a line of help may be. */
 const HELP_WIDTH = 100;
+
+/** Stands before a value that is written behind an option's `=`, as no argument has it: commander does not tell. */
+const INLINE = "\0";
 
 /**
  * Does what a command line says.
@@ -29,8 +32,15 @@ export async function carryOut(program: CommandGroup, args: readonly string[]): 
     write: (more) => (text += more),
     run: async (run) => (outcome = await run()),
   });
+  const marked = args.map((arg) => arg.replace(/^--[^=]+=/, `$&${INLINE}`));
   try {
-    await parser.parseAsync(args, { from: "user" });
+    const named = namedBy(parser, args);
+    const [next] = args.slice(pathOf(named).split(" ").length - 1);
+    // For commander what follows would be operands of the command.
+    if (next === "--" && named.commands.length > 0) {
+      throw new UsageError('"--" can only follow the name of a command');
+    }
+    await parser.parseAsync(marked, { from: "user" });
   } catch (error) {
     if (error instanceof UsageError) {
       const what = error.message.replace(/\.$/, "");
@@ -116,12 +126,11 @@ function whatIsWrong(parser: Parser, { code, message }: CommanderError): string 
 
 /** Has a parser read what a command or a group describes. */
 function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing): void {
-  const { args = [], run } = parsing;
   parser.summary(entry.summary).description(entry.about);
   for (const [name, option] of Object.entries(entry.options)) {
-    parser.addOption(parserOption(name, option, args));
+    parser.addOption(parserOption(name, option));
   }
-  parser.addOption(parserOption("help", HELP_OPTION.help, args));
+  parser.addOption(parserOption("help", HELP_OPTION.help));
   parser.on("option:help", () => {
     parser.outputHelp();
     throw new CommanderError(0, "commander.helpDisplayed", "");
@@ -148,26 +157,23 @@ function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing)
     .addHelpText("after", `\n${notes}${examples.trimEnd()}`)
     .action(async () => {
       const values = valuesOf(parser, entry.options) as Parameters<typeof entry.run>[0];
-      await run?.(() => entry.run(values, parser.args));
+      const operands = parser.args.map((arg) => arg.replace(INLINE, ""));
+      await parsing.run?.(() => entry.run(values, operands));
     });
 }
 
-function parserOption(
-  name: string,
-  { short, value, multiple, help }: Option,
-  args: readonly string[],
-): ParserOption {
+function parserOption(name: string, { short, value, multiple, help }: Option): ParserOption {
   const letter = short === undefined ? "" : `-${short}, `;
   if (value === undefined) return new ParserOption(`${letter}--${name}`, help);
   const option = new ParserOption(`${letter}--${name} <${value}>`, help);
-  return option.argParser<unknown>((text, previous) => {
-    const joined = [`--${name}=${text}`, `-${short ?? ""}${text}`];
+  return option.argParser<unknown>((given, previous) => {
     // Who reads a negative number says what is wrong with it.
-    if (/^-[^\d.]/.test(text) && !args.some((arg) => joined.includes(arg))) {
+    if (/^-[^\d.]/.test(given)) {
       throw new UsageError(
-        `--${name} needs a value, but "${text}" follows: write ${joined[0]} if that is its value`,
+        `--${name} needs a value, but "${given}" follows: write --${name}=${given} if that is its value`,
       );
     }
+    const text = given.replace(INLINE, "");
     return multiple === true ? [...((previous ?? []) as string[]), text] : text;
   });
 }

@@ -2,7 +2,7 @@
 // The program `sandpipe`.
 import { setFlagsFromString } from "node:v8";
 
-import { dieOf, OWN_FAILURE } from "./exit.js";
+import { dieOf, OWN_FAILURE } from "./outcome.js";
 import { main } from "./main.js";
 
 // A regular expression that goes back and forth, such as `(a+)+$`, would keep this process from hearing

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ExecStdout } from "../core/sandpipe.js";
 import { OutputLostError } from "../errors.js";
 import type { Execs } from "../execs.js";
-import { aborted, type StandardOutput } from "./exit.js";
+import { aborted, type StandardOutput } from "./exit-decision.js";
 import { failed } from "./failure.js";
 
 /** How long all of it may take once the end is forced, in milliseconds. */

@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 
-import { escaped } from "./print.js";
+import { escaped } from "./format.js";
 
 /** A column of a table. */
 export interface Column<T> {

@@ -12,11 +12,11 @@ import type { Tool, ToolProgress } from "../tools/tool.js";
 /** What is served, and how. */
 export interface ServeOptions {
   tools: readonly Tool[];
-  /** The version that the server tells. */
+  /** The version that the server reports. */
   version: string;
   /** Aborted, the connection is closed. */
   signal: AbortSignal;
-  /** Told what goes wrong with the connection; stdout is the protocol's. */
+  /** Called with what goes wrong with the connection; stdout is the protocol's. */
   onError: (error: Error) => void;
 }
 

@@ -82,7 +82,7 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     let answer: IncomingMessage | undefined;
     request.once("response", (message) => {
       answer = message;
-      // Who reads is told; who reads no more need not be.
+      // A reader gets the error; who reads no more needs none.
       message.on("error", () => undefined);
       resolve(message);
     });

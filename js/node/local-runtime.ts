@@ -130,7 +130,7 @@ function carry(shell: string, script: string): { argv0: string; args: string[]; 
   return { argv0: shell, args: ["-c", RUN_STDIN, shell, mark], input: script + mark };
 }
 
-/** Collects what a shell and its script write, up to the call of the function that it gives. */
+/** Collects what a shell and its script write, up to the call of the function that it returns. */
 function collect(child: ChildProcess, tooMuch: () => void): () => Transcript {
   const transcript = new Transcript();
   const decoder = new StringDecoder("utf8");

@@ -166,7 +166,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
     }
   }
 
-  /** Runs a script that stops another; gives what it said. */
+  /** Runs a script that stops another; resolves its output. */
   #tell(script: string): Promise<string> {
     return this.#withShell(AbortSignal.timeout(SHELL_TIMEOUT_MS), async (remote) => {
       remote.send(script);
@@ -252,7 +252,7 @@ class RemoteShell {
     this.#child.stdin?.end(wrapped(script));
   }
 
-  /** Ends `ssh`. What runs at the other end is not told. */
+  /** Ends `ssh`. What runs at the other end is not notified. */
   kill(): void {
     this.#child.kill("SIGKILL");
     // A master that is there has this open, too: without an end the child would never be closed.

@@ -11,7 +11,7 @@ const NAME = "bash_background_output";
 
 /**
  * How this program matches regular expressions. `backtracking`, as engines of JavaScript do: some take for
- * ever. `linear`: V8 was told to go over to an engine that does not, where an expression permits it.
+ * ever. `linear`: V8 is set to go over to an engine that does not, where an expression permits it.
  */
 export type Matching = "backtracking" | "linear";
 

@@ -11,7 +11,7 @@ import { defineTool, type Tool, type ToolCallOptions } from "./tool.js";
 /** How often there is progress, in milliseconds. */
 const PROGRESS_MS = 1000;
 
-/** How much of the newest output is told, in characters, and in bytes that hold as many of most texts. */
+/** How much of the newest output is reported, in characters, and in bytes that hold as many of most texts. */
 const NEWEST = 1000;
 const NEWEST_BYTES = 4096;
 

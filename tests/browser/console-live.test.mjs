@@ -2,25 +2,12 @@
 import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { Relay } from "../support/relay.mjs";
 import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, panelOf, run, shown, shows } from "./console.mjs";
 
-/** @type {ConsoleRig} */
-let rig;
-
-before(async () => {
-  rig = await ConsoleRig.start();
-});
-
-after(() => rig.stop());
-
-afterEach(() => {
-  const problems = [...rig.problems];
-  rig.forgetProblems();
-  assert.deepEqual(problems, []);
-});
+const rig = await ConsoleRig.forTests();
 
 const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
 

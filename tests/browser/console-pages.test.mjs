@@ -2,24 +2,11 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
 
-/** @type {ConsoleRig} */
-let rig;
-
-before(async () => {
-  rig = await ConsoleRig.start();
-});
-
-after(() => rig.stop());
-
-afterEach(() => {
-  const problems = [...rig.problems];
-  rig.forgetProblems();
-  assert.deepEqual(problems, []);
-});
+const rig = await ConsoleRig.forTests();
 
 test("background processes are started, listed, followed, filtered, terminated and removed", async () => {
   const page = await rig.signIn();
@@ -120,8 +107,7 @@ test("another agent than the page's own is refused with the reason", async () =>
   await alert.waitFor();
   assert.match(await alert.innerText(), /may only talk to the agent that serves it/);
   assert.equal(await page.getByLabel("Agent’s URL").getAttribute("aria-invalid"), "true");
-  assert.match(rig.problems.join("\n"), /connect-src/);
-  rig.forgetProblems();
+  assert.match(rig.problems.splice(0).join("\n"), /connect-src/);
   await page.context().close();
 });
 

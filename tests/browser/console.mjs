@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { after, afterEach } from "node:test";
 import { connect } from "sandpipe";
 import { agent as program } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../support/installed-package.mjs";
@@ -82,6 +83,16 @@ export class ConsoleRig {
     return new ConsoleRig(await launchChromium(), agent);
   }
 
+  /** The same for the tests of a file, up to the last. Each fails by errors that its pages did not show. */
+  static async forTests() {
+    const rig = await ConsoleRig.start();
+    after(() => rig.stop());
+    afterEach(() => {
+      assert.deepEqual(rig.problems.splice(0), []);
+    });
+    return rig;
+  }
+
   async stop() {
     await this.browser.close();
     await this.agent.stop();
@@ -127,11 +138,6 @@ export class ConsoleRig {
   client() {
     const { url, token } = this.agent;
     return connect({ url, token });
-  }
-
-  /** Everything that a page said of errors is no surprise, up to here. */
-  forgetProblems() {
-    this.problems.length = 0;
   }
 }
 

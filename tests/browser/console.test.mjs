@@ -2,24 +2,11 @@
 /* global document */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
 
-/** @type {ConsoleRig} */
-let rig;
-
-before(async () => {
-  rig = await ConsoleRig.start();
-});
-
-after(() => rig.stop());
-
-afterEach(() => {
-  const problems = [...rig.problems];
-  rig.forgetProblems();
-  assert.deepEqual(problems, []);
-});
+const rig = await ConsoleRig.forTests();
 
 test("a wrong token is told at its field, the right one lets in and stays for the tab", async () => {
   const page = await rig.open();

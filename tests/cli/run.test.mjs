@@ -297,6 +297,13 @@ describe("sandpipe", () => {
     ["a variable that no shell has", ["bg", "start", "--env", "A-B=x", "true"], /--env.*"A-B"/],
     ["no directory", ["run", "--cwd", "", "true"], /--cwd must not be empty/],
     ["an option in place of a value", ["run", "--cwd", "-i", "true"], /--cwd needs a value.*"-i"/],
+    [
+      "the same, which the command has, too",
+      ["run", "--cwd", "-i", "cat", "--cwd=-i"],
+      /--cwd needs a value.*"-i"/,
+    ],
+    ["-- before a command's name", ["--", "run", "-i", "cat"], /"--" can only follow.*sandpipe --/],
+    ["-- before the name in a group", ["bg", "--", "ls"], /"--" can only follow.*sandpipe bg --/],
     ["an expression that is none", ["bg", "logs", "--grep", "(", "x"], /--grep.*"\("/],
     ["help for what there is not", ["help", "bg", "walk"], /no command "bg walk"/],
     ["a time that is too long", ["run", "--timeout", "1e9", "true"], /--timeout.*"1e9"/],

@@ -155,7 +155,13 @@ for (const [kind, args] of /** @type {const} */ ([
       });
       await assert.rejects(execs.list(), HttpError);
       assert.deepEqual(
-        told.map(({ error: _, ...context }) => context),
+        told.map(({ operation, attempt, status, delay, willRetry }) => ({
+          operation,
+          attempt,
+          status,
+          delay,
+          willRetry,
+        })),
         [1, 2].map((attempt) => ({
           operation: "list execs",
           attempt,

@@ -3,7 +3,7 @@ import type { ExecItem, Sandbox } from "sandpipe";
 import { pause } from "./pause.js";
 import { stateAfter, type Connection } from "./state.js";
 
-/** All execs, newest first, as the agent tells of them; undefined before it has. */
+/** All execs, newest first, as the agent lists them; undefined until then. */
 export function useLiveList(sandbox: Sandbox): {
   execs: readonly ExecItem[] | undefined;
   connection: Connection;

@@ -50,7 +50,7 @@ function words(line: string): string[] {
   return found;
 }
 
-/** A command as a shell would be told of it; `…` stands for what is not known of it. */
+/** A command as one writes it for a shell; `…` stands for what is not known of it. */
 export function lineOf({ command, args, argsTruncated = false }: Command): string {
   return [command, ...args].map(quoted).join(" ") + (argsTruncated ? "…" : "");
 }

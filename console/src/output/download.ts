@@ -7,7 +7,7 @@ const PART = 4 * 1024 * 1024;
  * The whole output of an exec, as the agent has it, as a file.
  *
  * @param lastSequence Up to this event, of an exec that still runs; undefined: to the end.
- * @param onProgress Is told how many characters have come.
+ * @param onProgress Called with the number of characters so far.
  */
 export async function wholeOutput(
   execs: Execs,

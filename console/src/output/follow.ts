@@ -2,7 +2,7 @@ import type { ExecItem, Execs, ExecStdout, Terminal } from "sandpipe";
 import { hasEnded } from "../execs/status.js";
 
 /**
- * Gives each piece of an exec's output once and in order, up to the one with the exit code. What runs is
+ * Yields each piece of an exec's output once and in order, up to the one with the exit code. What runs is
  * attached to, for a browser has few connections for streams to one host.
  *
  * @param onAttached There is a keyboard now.

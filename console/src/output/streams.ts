@@ -9,7 +9,7 @@ export function isShown(type: OutputType, streams: Streams): boolean {
   return streams === "all" || streams === type;
 }
 
-/** What stands before each line of stderr, so that it is not told by its colour alone. */
+/** What stands before each line of stderr, so that it is not known by its colour alone. */
 export const STDERR_MARK = "┃ ";
 
 /** A piece of stderr that begins a line, with the mark before each line. */

@@ -21,7 +21,7 @@ export interface ScreenOptions {
   onLeave: () => void;
 }
 
-/** A terminal on the page: what is written to it is shown, and what is typed is told. */
+/** A terminal on the page: what is written to it is shown, and what is typed is reported. */
 export class Screen {
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
@@ -100,12 +100,12 @@ export class Screen {
 
   onInput(typed: (text: string) => void): void {
     this.#terminal.onData((text) => {
-      // xterm tells its own answers in the same way.
+      // xterm reports its own answers in the same way.
       if (this.#unanswered === 0) typed(text);
     });
   }
 
-  /** Tells the size in characters, now and whenever it changes. */
+  /** Reports the size in characters, now and whenever it changes. */
   onResize(resized: (cols: number, rows: number) => void): void {
     resized(this.#terminal.cols, this.#terminal.rows);
     this.#terminal.onResize(({ cols, rows }) => {

@@ -1,7 +1,7 @@
 import type { AgentAddress } from "../../node/agent-process.js";
 import { serveAgent } from "../agent.js";
 import { command } from "../command.js";
-import { jsonLine, shellQuote } from "../print.js";
+import { jsonLine, shellQuote } from "../format.js";
 
 export const agent = command({
   name: "agent",

@@ -1,12 +1,13 @@
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command, type Values } from "../command.js";
-import { ExitDecision, DETACHED } from "../exit.js";
+import { ExitDecision } from "../exit-decision.js";
+import { DETACHED } from "../outcome.js";
 import { failed } from "../failure.js";
 import { feedStdin } from "../feed-stdin.js";
 import { execsByPrefix } from "../ids.js";
 import { Detached, LocalTerminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
-import { sequenceNumber } from "../option-values.js";
-import { shellQuote } from "../print.js";
+import { positiveNumber } from "../option-values.js";
+import { shellQuote } from "../format.js";
 import { newestSequence, ShownOutput, explainLostOutput } from "../shown-output.js";
 
 export const attach = command({
@@ -40,7 +41,7 @@ Exit codes:
   examples: ["sandpipe attach 3f9c04", "sandpipe attach --no-stdin 3f9c04 | tee log"],
 
   async run(values, [written = ""]) {
-    const since = values.since === undefined ? 1 : sequenceNumber("--since", values.since);
+    const since = values.since === undefined ? 1 : positiveNumber("--since", values.since);
     const { execs } = await connectToNamed(values);
     const exit = new ExitDecision();
     exit.listenToSignals();

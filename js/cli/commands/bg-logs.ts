@@ -3,8 +3,8 @@ import type { ReadOutputOptions } from "../../core/sandpipe.js";
 import { command, UsageError } from "../command.js";
 import { processesByPrefix } from "../ids.js";
 import { onTarget, RUNTIME } from "../machine.js";
-import { byteCount, regularExpression } from "../option-values.js";
-import type { OutputWriter } from "../print.js";
+import { positiveNumber, regularExpression } from "../option-values.js";
+import type { OutputWriter } from "../output-writer.js";
 
 /** How long the target waits for more output at a time, in milliseconds. */
 const WAIT_MS = 20_000;
@@ -49,7 +49,10 @@ Exit codes:
     }
     const what: ReadOutputOptions = { stream };
     if (grep !== undefined) what.filter = regularExpression("--grep", grep);
-    const tail = values.tail === undefined ? undefined : byteCount("--tail", values.tail);
+    const tail =
+      values.tail === undefined
+        ? undefined
+        : positiveNumber("--tail", values.tail, "number of bytes");
     return await onTarget(values, async (processes, { stdout }) => {
       const { id } = await processesByPrefix(processes)(written);
       await show(processes, id, what, { tail, follow }, stdout);

@@ -6,7 +6,7 @@ import {
   type Option,
   UsageError,
 } from "../command.js";
-import { interruptible } from "../exit.js";
+import { interruptible } from "../exit-decision.js";
 
 const SCRIPTS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { agentNamed, CONNECTION, type NamedAgent, serveAgent, tokenOf } from "../agent.js";
 import { command, UsageError } from "../command.js";
-import { interruptible, type StandardOutput } from "../exit.js";
+import { interruptible, type StandardOutput } from "../exit-decision.js";
 import { type OpenedPage, openInBrowser } from "../open-in-browser.js";
 
 /** How long a browser that is only started now may take to read the page, in milliseconds. */

@@ -1,5 +1,5 @@
 import { type Command, command, type CommandGroup } from "../command.js";
-import { interruptible } from "../exit.js";
+import { interruptible } from "../exit-decision.js";
 import { helpOf } from "../parser.js";
 
 /** @param program The group whose commands are looked up. */

@@ -1,7 +1,7 @@
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command } from "../command.js";
 import { onEach } from "../each-id.js";
-import { interruptible } from "../exit.js";
+import { interruptible } from "../exit-decision.js";
 import { execsByPrefix } from "../ids.js";
 import { signalName } from "../option-values.js";
 

@@ -1,9 +1,9 @@
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command } from "../command.js";
-import { interruptible } from "../exit.js";
+import { interruptible } from "../exit-decision.js";
 import { execsByPrefix } from "../ids.js";
-import { sequenceNumber } from "../option-values.js";
-import { jsonLine } from "../print.js";
+import { positiveNumber } from "../option-values.js";
+import { jsonLine } from "../format.js";
 import { newestSequence, explainLostOutput } from "../shown-output.js";
 
 export const logs = command({
@@ -38,7 +38,7 @@ Exit codes:
   examples: ["sandpipe logs 3f9c04", "sandpipe logs -f 3f9c04 | grep -i error"],
 
   async run(values, [written = ""]) {
-    const since = values.since === undefined ? 1 : sequenceNumber("--since", values.since);
+    const since = values.since === undefined ? 1 : positiveNumber("--since", values.since);
     const { execs } = await connectToNamed(values);
     return await interruptible(async (output) => {
       const { id } = await execsByPrefix(execs)(written);

@@ -4,9 +4,10 @@ import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
 import { background } from "../../node.js";
 import { toolsWith } from "../../tools/tools.js";
 import { command, UsageError } from "../command.js";
-import { aborted, ExitDecision, type Outcome } from "../exit.js";
+import { aborted, ExitDecision } from "../exit-decision.js";
+import type { Outcome } from "../outcome.js";
 import { reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
-import { OutputWriter } from "../print.js";
+import { OutputWriter } from "../output-writer.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */

@@ -1,10 +1,10 @@
 import type { ExecItem } from "../../core/sandpipe.js";
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command, UsageError } from "../command.js";
-import { interruptible } from "../exit.js";
+import { interruptible } from "../exit-decision.js";
 import { idColumn } from "../ids.js";
 import { positiveNumber } from "../option-values.js";
-import { errorLine, json } from "../print.js";
+import { errorLine, json } from "../format.js";
 import type { Column } from "../table.js";
 
 /** How many commands are shown, besides those that run. */

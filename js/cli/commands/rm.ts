@@ -1,7 +1,7 @@
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command, UsageError } from "../command.js";
 import { onEach } from "../each-id.js";
-import { interruptible } from "../exit.js";
+import { interruptible } from "../exit-decision.js";
 import { execsByPrefix } from "../ids.js";
 import { ageMs } from "../option-values.js";
 

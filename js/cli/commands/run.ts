@@ -1,10 +1,11 @@
 import { CONNECTION, reachAgent } from "../agent.js";
 import { command, UsageError } from "../command.js";
-import { aborted, ExitDecision, type Outcome } from "../exit.js";
+import { aborted, ExitDecision } from "../exit-decision.js";
+import type { Outcome } from "../outcome.js";
 import { Foreground, startCommand } from "../foreground.js";
 import { LocalTerminal } from "../local-terminal.js";
 import { milliseconds, path, timeLimit, variables } from "../option-values.js";
-import { shellQuote } from "../print.js";
+import { shellQuote } from "../format.js";
 
 /** The exit code where there is no such program, as a shell has it. */
 const NO_PROGRAM = 127;
@@ -82,7 +83,7 @@ Exit codes:
     // One of its own that is only starting ends with this process.
     if (agent === undefined) return await nothingRun(exit);
     try {
-      // Told to stop before there is anything to be stopped.
+      // Stopped before there is anything to be stopped.
       if (exit.outcome !== undefined) return await nothingRun(exit);
       const starting = startCommand(agent.execs, request, terminal);
       const id = await Promise.race([starting, aborted(exit.forced)]);

@@ -95,7 +95,7 @@ function quote(text: string): string {
 /**
  * Stops a process group: SIGTERM, `graceMs`, SIGKILL, `killMs`. It says `forced` if it took SIGKILL, and
  * `left` if not even that helped, or what is left is another user's. Zombies that nobody reaps are not
- * left: `/proc` tells them where there is one.
+ * left: `/proc` has them where there is one.
  */
 export function stopScript(group: number, graceMs: number, killMs: number): string {
   const rounds = (ms: number): number => Math.ceil(ms / 100);
@@ -142,7 +142,7 @@ export class RemoteOutput {
     return this.#group !== undefined;
   }
 
-  /** The process group of the script, so that all that it starts can be told to stop; none if it is not its own. */
+  /** The process group of the script, so that all that it starts can be stopped; none if it is not its own. */
   get group(): number | undefined {
     return this.#group === 0 ? undefined : this.#group;
   }

@@ -1,44 +1,17 @@
 import { once } from "node:events";
-import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { isatty } from "node:tty";
 
-import { errorLine, OutputWriter } from "./print.js";
-
-/** What the program ends with. */
-export interface Outcome {
-  exitCode: number;
-  /** What stderr says of it. */
-  message?: string;
-  /** The signal that it dies of, where a parent can see that; `exitCode` is what a shell makes of it. */
-  signal?: NodeJS.Signals;
-}
-
-/** The exit code of a failure of its own, as `docker run`, `env` and `timeout` have it. */
-export const OWN_FAILURE = 125;
-
-/** The exit code where a command was left and goes on: 128 + SIGINT, as a shell has it. */
-export const DETACHED = 130;
-
-/** The exit code when the timeout has passed, as the `timeout` of the GNU coreutils has it. */
-export const TIMED_OUT = 124;
-
-/** The exit code when nobody reads the output any more: 128 + SIGPIPE, as a shell has it. */
-export const OUTPUT_CLOSED = 141;
-
-const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
-
-/** A signal that asks a program to stop. */
-export type StopSignal = (typeof STOP_SIGNALS)[number];
-
-/**
- * The outcome after a signal to stop: it dies of that, so that a shell's loop around it ends, too. Of SIGQUIT
- * it only has the exit code: to die of it leaves a memory dump.
- */
-export function stoppedBy(signal: StopSignal): Outcome {
-  const exitCode = 128 + constants.signals[signal];
-  return signal === "SIGQUIT" ? { exitCode } : { exitCode, signal };
-}
+import { errorLine } from "./format.js";
+import {
+  type Outcome,
+  OUTPUT_CLOSED,
+  OWN_FAILURE,
+  STOP_SIGNALS,
+  stoppedBy,
+  type StopSignal,
+} from "./outcome.js";
+import { OutputWriter } from "./output-writer.js";
 
 /** The standard output of this process. */
 export interface StandardOutput {
@@ -155,7 +128,7 @@ export class ExitDecision {
  * Does work that may be left at any time, as looking on may: a signal to stop, or an output that nobody
  * reads, decides the outcome, and what it looks at goes on.
  *
- * @param work Gives the outcome, if it is another than exit code 0.
+ * @param work Resolves the outcome, if it is another than exit code 0.
  * @param close Closes what the work has opened. A second signal does not wait for it.
  */
 export async function interruptible(
@@ -189,54 +162,4 @@ const KILL_TIMEOUT_MS = 15_000;
 export async function killOverdue(forced: AbortSignal): Promise<void> {
   await aborted(forced);
   await delay(KILL_TIMEOUT_MS);
-}
-
-/** How something ended that was asked to stop. */
-export interface Stopped {
-  exitCode?: number;
-  /** Whether it took SIGKILL, if that is known. */
-  forced?: boolean;
-}
-
-/**
- * What became of something that was asked to stop, for people.
- *
- * @param graceMs How long it had after SIGTERM, in milliseconds.
- * @param atOnce Whether it was to be killed before that.
- */
-export function describeStop(
-  { exitCode, forced }: Stopped,
-  graceMs: number,
-  atOnce: boolean,
-): string {
-  if (forced === true) {
-    return atOnce ? "killed" : `killed: it did not end within ${graceMs / 1000} s`;
-  }
-  if (exitCode === 143) return "stopped by SIGTERM";
-  if (exitCode === 137) return "killed by SIGKILL";
-  return exitCode === undefined ? "it has ended" : `it ended with exit code ${exitCode}`;
-}
-
-/**
- * Ends this process by a signal, as a shell expects of a program that was interrupted: it then ends the loop
- * or the script around it, too. Returns where that can't be: a container's first process is not ended by
- * its own signals, and Windows has none.
- */
-export function dieOf(signal: NodeJS.Signals): void {
-  if (process.platform === "win32") return;
-  // What Node undoes only where it ends by itself: other programs may have these open, too.
-  for (const name of ["stdin", "stdout", "stderr"] as const) setBlocking(name);
-  process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
-}
-
-function setBlocking(name: "stdin" | "stdout" | "stderr"): void {
-  try {
-    const { _handle: handle } = process[name] as {
-      _handle?: { setBlocking?(blocking: boolean): void } | null;
-    };
-    handle?.setBlocking?.(true);
-  } catch {
-    // It is nothing that Node can open: nor has it changed it.
-  }
 }
