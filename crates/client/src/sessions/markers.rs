@@ -10,7 +10,7 @@ use sandpipe_protocol::OutputType;
 const SEPARATOR: char = '\x1e';
 
 /// The most that a marker says, in bytes: two numbers, the letter and the comma between.
-const LONGEST_PAYLOAD: usize = 24;
+const MAX_PAYLOAD_BYTES: usize = 24;
 
 /// Follows one run in the output of the shell: takes the markers out and says what they mean.
 #[derive(Debug)]
@@ -152,13 +152,13 @@ impl<'a> Found<'a> {
         };
         match said.split_once(SEPARATOR) {
             // Whether it is one must not hang on where the text was cut.
-            Some((payload, behind)) if payload.len() <= LONGEST_PAYLOAD => {
+            Some((payload, behind)) if payload.len() <= MAX_PAYLOAD_BYTES => {
                 match Marker::parse(payload) {
                     Some(marker) => Self::Marker(marker, behind),
                     None => Self::Nothing,
                 }
             }
-            None if said.len() <= LONGEST_PAYLOAD => Self::Beginning,
+            None if said.len() <= MAX_PAYLOAD_BYTES => Self::Beginning,
             _ => Self::Nothing,
         }
     }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_a_marker_is_output() {
-        let long = "x".repeat(LONGEST_PAYLOAD + 1);
+        let long = "x".repeat(MAX_PAYLOAD_BYTES + 1);
         for text in [
             "\x1e\x1e\x1e".to_owned(),
             "\x1e3031323334353637383961626364656X:b\x1e".to_owned(),
@@ -245,7 +245,7 @@ mod tests {
             marker("e0"),
             marker("x"),
             marker("b "),
-            marker(&format!("x{}1", "0".repeat(LONGEST_PAYLOAD))),
+            marker(&format!("x{}1", "0".repeat(MAX_PAYLOAD_BYTES))),
             format!("\x1e30313233343536373839616263646566:{long}"),
         ] {
             let mut markers = Markers::new(&nonce());
