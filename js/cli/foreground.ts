@@ -1,4 +1,5 @@
 import type { CreateExecRequest } from "../core/sandpipe.js";
+import { isSandpipeError } from "../errors.js";
 import type { Execs } from "../execs.js";
 import type { Agent } from "./agent.js";
 import { type ExitDecision, killOverdue } from "./exit-decision.js";
@@ -82,7 +83,7 @@ export class Foreground {
           end = { ...end, message: `${name}: ${describeStop(stopped, graceMs, forced.aborted)}.` };
         }
       } catch (error) {
-        if (!own && outcome.exitCode !== OWN_FAILURE) return failed(error);
+        if (!own && outcome.exitCode !== OWN_FAILURE) return notStopped(error);
         isConfirmed = !own;
       }
     }
@@ -101,6 +102,13 @@ export class Foreground {
   readonly #fail = (error: unknown): void => {
     this.#exit.decide(failed(error));
   };
+}
+
+/** The outcome where it could not be stopped. */
+function notStopped(error: unknown): Outcome {
+  const failure = failed(error);
+  if (!isSandpipeError(error, "http") && !isSandpipeError(error, "network")) return failure;
+  return { ...failure, message: `the command may still run: ${failure.message}` };
 }
 
 /** What to run, where and how. */

@@ -87,6 +87,22 @@ describe("sandpipe run, on a broken way", { concurrency: true }, () => {
     assert.match(stderr, /\nsandpipe: .*SIGKILL was not confirmed within 10 s.*\n$/);
   });
 
+  it("says that the command may still run where a gateway answers to the signal", async () => {
+    const { invocation, end } = await runThrough(
+      ["--", "sh", "-c", "echo ready; exec sleep 1000"],
+      ({ url }, response) => {
+        if (!url?.endsWith("/signal")) return false;
+        response.writeHead(409).end();
+        return true;
+      },
+    );
+    await invocation.says("ready\n");
+    invocation.child.kill("SIGINT");
+    const { exitCode, stderr } = await end();
+    assert.equal(exitCode, 125);
+    assert.match(stderr, /\nsandpipe: the command may still run: signal exec: .* 409\n$/);
+  });
+
   it("ends after the second signal where the end of the output does not come", async () => {
     let signals = 0;
     const { invocation, end } = await runThrough(
@@ -94,7 +110,9 @@ describe("sandpipe run, on a broken way", { concurrency: true }, () => {
       ({ url }, response) => {
         if (!url?.endsWith("/signal")) return false;
         signals++;
-        response.writeHead(409).end();
+        // The agent's own answer, which a gateway's is not taken for.
+        const body = { code: 409, message: "the process group is gone" };
+        response.writeHead(409, { "content-type": "application/json" }).end(JSON.stringify(body));
         return true;
       },
     );
