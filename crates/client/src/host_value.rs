@@ -52,16 +52,3 @@ impl HostText {
         self.length
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_who_knows_its_type_can_look_into_a_value() {
-        let value = HostValue::new(7_u32);
-        assert_eq!(value.downcast_ref(), Some(&7_u32));
-        assert_eq!(value.downcast_ref::<String>(), None);
-        assert_eq!(format!("{value:?}"), "HostValue");
-    }
-}

@@ -220,21 +220,6 @@ mod tests {
     }
 
     #[test]
-    fn streams_that_end_at_once_are_opened_again_after_growing_pauses_for_as_long_as_it_runs() {
-        let mut resume = Resume::new(Backoff::default());
-        let mut pauses = Vec::new();
-        for _ in 0..10 {
-            let NextStep::Ask(pause) = resume.on_end(StreamEnd::Broken, Some(50.0), 1.0, None)
-            else {
-                panic!("it was given up after {pauses:?}");
-            };
-            pauses.push(pause.delay_ms);
-            assert_eq!(resume.on_status(&exec(ExecStatus::Running, -1)), NextStep::Connect);
-        }
-        assert_eq!(pauses, [0.0, 500.0, 1e3, 2e3, 4e3, 8e3, 16e3, 30e3, 30e3, 30e3]);
-    }
-
-    #[test]
     fn an_agent_that_can_not_be_reached_is_given_up() {
         let mut resume = Resume::new(Backoff::default());
         let mut next = resume.on_end(StreamEnd::Broken, Some(60_000.0), 1.0, None);
@@ -272,26 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn an_exec_that_ended_without_a_code_has_none_to_be_had() {
-        let mut resume = Resume::new(Backoff::default());
-        resume.on_end(StreamEnd::Broken, Some(0.0), 0.0, None);
-        assert_eq!(resume.on_status(&exec(ExecStatus::Stopped, -1)), NextStep::Connect);
-        assert_eq!(resume.on_end(StreamEnd::Clean, Some(0.0), 0.0, None), NextStep::Missing);
-    }
-
-    #[test]
     fn a_stream_that_brought_events_may_have_been_cut() {
         let mut resume = Resume::new(Backoff::default());
         resume.on_end(StreamEnd::Broken, Some(0.0), 0.0, None);
         resume.on_status(&exec(ExecStatus::Stopped, -1));
         resume.on_events();
         assert!(matches!(resume.on_end(StreamEnd::Clean, Some(0.0), 0.0, None), NextStep::Ask(_)));
-    }
-
-    #[test]
-    fn a_pause_that_the_server_names_is_kept() {
-        let mut resume = Resume::new(Backoff::default());
-        let next = resume.on_end(StreamEnd::Refused, None, 0.0, Some(7000.0));
-        assert_eq!(next, NextStep::Ask(Pause { attempt: 1, delay_ms: 7000.0 }));
     }
 }

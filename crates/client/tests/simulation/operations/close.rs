@@ -18,9 +18,9 @@ fn closing_ends_what_is_under_way() {
     check("closed", |world, random| {
         world.agent.install(COMMAND, world.program(random));
         let client = world.client();
-        let scope = client.http.scope.clone();
+        let http = client.http.clone();
         let close_ms = some_time(random);
-        world.after(close_ms, "close", move || scope.controller().abort(None));
+        world.after(close_ms, "close", move || http.close());
         let result = world.run(exec(&client, arguments(WaitOptions::default())))?;
         let now_ms = world.executor.now_ms();
         runs_once(&world.agent.execs_of(COMMAND))?;
