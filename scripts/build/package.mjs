@@ -13,7 +13,8 @@ import { mcpName, workspace } from "./workspace.mjs";
 
 await bundlePackages(dist);
 mkdirSync(join(dist, "core"), { recursive: true });
-copyFileSync(join(bindings, "sandpipe.js"), join(dist, "core", "sandpipe.js"));
+const code = readFileSync(join(bindings, "sandpipe.js"), "utf8");
+writeFileSync(join(dist, "core", "sandpipe.js"), withoutFree(code));
 writeFileSync(join(dist, "core", "sandpipe.d.ts"), publicTypes());
 const module = join(bindings, "sandpipe_bg.wasm");
 copyFileSync(module, join(dist, "sandpipe.wasm"));
@@ -24,14 +25,24 @@ for (const name of LICENSES) copyFileSync(join(root, name), join(dist, name));
 completeManifest(join(dist, "package.json"));
 
 /**
- * The types of the bindings, without what loads the module: it takes types of the DOM; and without what frees an object
- * before it is collected: nobody has to, and nothing could be done with it afterwards.
+ * The types of the bindings, without what loads the module: it takes types of the DOM.
  */
 function publicTypes() {
   const types = readFileSync(join(bindings, "sandpipe.d.ts"), "utf8");
   const end = types.indexOf("export type InitInput");
   if (end === -1) throw new Error("the types of the bindings have no InitInput");
-  return types.slice(0, end).replaceAll(/ +(free|\[Symbol\.dispose\])\(\): void;\n/g, "");
+  return withoutFree(types.slice(0, end));
+}
+
+/**
+ * Code or types without what frees an object before it is collected: nobody has to, and nothing could be done with it
+ * afterwards. `using session = …` would free it, too, and leave its shell running.
+ *
+ * @param {string} code
+ */
+function withoutFree(code) {
+  const method = /^ +(free|\[Symbol\.dispose\])\(\)(: void;| \{\n[^}]*\})\n/gm;
+  return code.replaceAll(method, "").replaceAll(/^if \(Symbol\.dispose\) .*\n/gm, "");
 }
 
 /**

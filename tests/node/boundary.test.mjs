@@ -12,10 +12,27 @@ test("TypeScript sees the type of all that crosses to the core and back", async 
   assert.deepEqual(code.match(/.*\bany\b.*/g), null);
 });
 
-test("an exported function takes no bare JsValue", async () => {
+test("no object of the core can be freed while it may be used", async () => {
+  const core = await import("../../dist/core/sandpipe.js");
+  for (const name of /** @type {const} */ ([
+    "Execs",
+    "Sandbox",
+    "Session",
+    "Sessions",
+    "Terminal",
+  ])) {
+    for (const method of ["free", Symbol.dispose]) {
+      assert.equal(method in core[name].prototype, false, `${name}: ${String(method)}`);
+    }
+  }
+});
+
+test("an exported function takes no JsValue", async () => {
+  // A parameter may have attributes with parentheses before it.
+  const taken = /\bpub (async )?fn \w+\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*?:[^,()]*\bJsValue\b/g;
   const sources = await readdir(join(root, "src"), { recursive: true });
   for (const path of sources.filter((path) => path.endsWith(".rs"))) {
     const source = await readFile(join(root, "src", path), "utf8");
-    assert.deepEqual(source.match(/\bpub fn \w+\([^)]*: &JsValue\b/g), null, path);
+    assert.deepEqual(source.match(taken), null, path);
   }
 });
