@@ -3,10 +3,12 @@ import { InvalidArgumentError } from "./errors.js";
 import type { StreamOptions } from "./stream.js";
 
 /** The signal of a stream's options. */
-export function checkSignal(opts: StreamOptions | undefined): AbortSignal | undefined {
-  const signal: unknown = opts?.signal;
+export function checkSignal(options: StreamOptions | undefined): AbortSignal | undefined {
+  const signal: unknown = options?.signal;
   if (signal === undefined || isSignal(signal)) return signal;
-  throw new InvalidArgumentError("`opts.signal` must be an AbortSignal, but is " + typeof signal);
+  throw new InvalidArgumentError(
+    "`options.signal` must be an AbortSignal, but is " + typeof signal,
+  );
 }
 
 /** By its shape: another realm's is none of this one's class. */

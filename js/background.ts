@@ -98,9 +98,9 @@ export class Background {
    * the `cause`, and {@link get} tells of its `id` whether it was.
    * @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.
    */
-  async spawn(script: string, opts?: SpawnOptions): Promise<BackgroundProcess> {
+  async spawn(script: string, options?: SpawnOptions): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return core.spawn(script, opts);
+    return core.spawn(script, options);
   }
 
   /**
@@ -140,33 +140,33 @@ export class Background {
    * @throws {NotFoundError} There is no process of that id.
    * @throws {InvalidArgumentError} An option is wrong; `filter` is no regular expression, say.
    */
-  async readOutput(id: string, opts?: ReadOutputOptions): Promise<BackgroundOutput> {
+  async readOutput(id: string, options?: ReadOutputOptions): Promise<BackgroundOutput> {
     const core = await this.#core();
-    return core.readOutput(id, opts);
+    return core.readOutput(id, options);
   }
 
   /**
    * Waits for the end of a process, on the target: nothing is asked again and again from here.
    *
    * @throws {NotFoundError} There is no process of that id.
-   * @throws The reason of `opts.signal` when that is aborted.
+   * @throws The reason of `options.signal` when that is aborted.
    */
-  async wait(id: string, opts?: BackgroundWaitOptions): Promise<BackgroundProcess> {
+  async wait(id: string, options?: BackgroundWaitOptions): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return core.wait(id, opts);
+    return core.wait(id, options);
   }
 
   /**
    * Stops a process with all that it has started: SIGTERM to its process group, `graceMs` for it to end,
    * then SIGKILL. Resolves when nothing of the group is left, also when it had ended before.
    *
-   * @param opts.graceMs How long it may take to end after SIGTERM, in milliseconds. Default: 10 000.
+   * @param options.graceMs How long it may take to end after SIGTERM, in milliseconds. Default: 10 000.
    * @throws {NotFoundError} There is no process of that id.
    * @throws {BackgroundError} Processes are left although they were killed.
    */
-  async terminate(id: string, opts?: { graceMs?: number }): Promise<BackgroundProcess> {
+  async terminate(id: string, options?: { graceMs?: number }): Promise<BackgroundProcess> {
     const core = await this.#core();
-    return core.terminate(id, opts);
+    return core.terminate(id, options);
   }
 
   /**
@@ -177,9 +177,9 @@ export class Background {
    * `cause`, and the command may still run as the process `id`.
    * @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.
    */
-  async run(command: string, opts?: BackgroundRunOptions): Promise<BackgroundRunResult> {
+  async run(command: string, options?: BackgroundRunOptions): Promise<BackgroundRunResult> {
     const core = await this.#core();
-    return core.run(command, opts);
+    return core.run(command, options);
   }
 }
 

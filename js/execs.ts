@@ -22,14 +22,14 @@ export class Execs extends Core {
    * Default: 0, all.
    * @throws {ExitCodeMissingError} The output ended without an exit code.
    * @throws {OutputLostError} The agent no longer has some of them.
-   * @throws The reason of `opts.signal` when that is aborted.
+   * @throws The reason of `options.signal` when that is aborted.
    */
   streamOutput(
     id: string,
     lastSequence?: number,
-    opts?: StreamOptions,
+    options?: StreamOptions,
   ): AsyncIterableIterator<ExecStdout> {
-    return new EventStream(() => this.#core.streamOutput(id, lastSequence), checkSignal(opts));
+    return new EventStream(() => this.#core.streamOutput(id, lastSequence), checkSignal(options));
   }
 
   /**
@@ -38,10 +38,10 @@ export class Execs extends Core {
    * agent tells what has changed (the extension `list-changes`). Long command lines are short, as in
    * {@link Execs.list}.
    *
-   * @throws The reason of `opts.signal` when that is aborted.
+   * @throws The reason of `options.signal` when that is aborted.
    */
-  streamList(opts?: StreamOptions): AsyncIterableIterator<{ execs: ExecItem[] }> {
-    return new EventStream(() => this.#core.streamList(), checkSignal(opts));
+  streamList(options?: StreamOptions): AsyncIterableIterator<{ execs: ExecItem[] }> {
+    return new EventStream(() => this.#core.streamList(), checkSignal(options));
   }
 
   /**
@@ -51,8 +51,8 @@ export class Execs extends Core {
    *
    * @throws {InvalidArgumentError} An option is wrong.
    */
-  remove(opts?: RemoveOptions): Promise<string[]> {
-    return removeEnded(this, opts);
+  remove(options?: RemoveOptions): Promise<string[]> {
+    return removeEnded(this, options);
   }
 
   /**

@@ -24,8 +24,8 @@ interface Execs {
 }
 
 /** Deletes execs that have ended and have no process left, the first to end first, and resolves their ids. */
-export async function removeEnded(execs: Execs, opts: RemoveOptions = {}): Promise<string[]> {
-  const choose = choice(opts);
+export async function removeEnded(execs: Execs, options: RemoveOptions = {}): Promise<string[]> {
+  const choose = choice(options);
   const left = choose(await execs.list()).values();
   const removed: string[] = [];
   let failed = false;
@@ -61,12 +61,12 @@ async function hasProcesses(execs: Execs, id: string): Promise<boolean> {
 }
 
 /** Which of some execs are to go, the first to end first. */
-function choice(opts: RemoveOptions): (items: readonly ExecItem[]) => string[] {
-  const given: unknown = opts;
+function choice(options: RemoveOptions): (items: readonly ExecItem[]) => string[] {
+  const given: unknown = options;
   if (typeof given !== "object" || given === null) {
     throw new InvalidArgumentError(`\`options\` must be an object, but is ${String(given)}`);
   }
-  const { endedBefore, keep = 0, ...others } = opts;
+  const { endedBefore, keep = 0, ...others } = options;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
     throw new InvalidArgumentError(

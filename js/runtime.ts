@@ -15,8 +15,8 @@ export interface Runtime {
    * resolves whatever the exit code is, and rejects where there is none to be had. What it rejects with
    * has `mayHaveRun: false` only where nothing of the script was run.
    *
-   * @param opts `signal`: aborted, the script is stopped with all that it started, and the call
+   * @param options `signal`: aborted, the script is stopped with all that it started, and the call
    * rejects.
    */
-  run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult>;
+  run(script: string, options?: { signal?: AbortSignal }): Promise<ExecResult>;
 }

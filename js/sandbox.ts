@@ -42,21 +42,21 @@ export class Sandbox implements Runtime {
    *
    * @internal
    */
-  [RUN_AND_FORGET](script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
-    return this.#core.runAndForget(script, opts);
+  [RUN_AND_FORGET](script: string, options?: { signal?: AbortSignal }): Promise<ExecResult> {
+    return this.#core.runAndForget(script, options);
   }
 
   /**
    * Runs a script with the sandbox's `sh` and resolves its exit code and its whole output, whatever the
    * exit code is. The script may have any length; its stdin is empty.
    *
-   * @throws {InterruptedError} `opts.signal` was aborted: the script and all that it had started were
+   * @throws {InterruptedError} `options.signal` was aborted: the script and all that it had started were
    * stopped as {@link Execs.exec} does it.
    * @throws {ExitCodeMissingError} There is no exit code to be had.
    * @throws {CreateUnknownError} Whether the script was started is not known.
    */
-  run(script: string, opts?: { signal?: AbortSignal }): Promise<ExecResult> {
-    return this.#core.run(script, opts);
+  run(script: string, options?: { signal?: AbortSignal }): Promise<ExecResult> {
+    return this.#core.run(script, options);
   }
 
   /**

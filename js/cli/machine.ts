@@ -80,8 +80,8 @@ function closable(runtime: Runtime, close: () => void = () => undefined): Reache
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   return {
-    run(script, opts) {
-      const signals = [closing.signal, ...(opts?.signal === undefined ? [] : [opts.signal])];
+    run(script, options) {
+      const signals = [closing.signal, ...(options?.signal === undefined ? [] : [options.signal])];
       const running = runtime.run(script, { signal: AbortSignal.any(signals) });
       underWay.add(running);
       return running.finally(() => underWay.delete(running));

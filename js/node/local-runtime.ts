@@ -44,9 +44,9 @@ const PIPE = 1024 * 1024;
 export function localRuntime({ shell = "sh" }: LocalRuntimeOptions = {}): Runtime {
   checkShell(shell);
   return {
-    async run(script, opts) {
+    async run(script, options) {
       checkText("script", script);
-      const signal = checkSignal(opts);
+      const signal = checkSignal(options);
       signal?.throwIfAborted();
       return await runInShell(shell, script, signal);
     },

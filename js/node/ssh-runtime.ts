@@ -62,7 +62,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
    * A connection that has ended meanwhile is made anew; a script is never repeated. Jobs in the
    * background go on and do not hold it up; they have no stdout any more.
    *
-   * @param opts `signal`: aborted, its process group is stopped: SIGTERM, 10 s, SIGKILL.
+   * @param options `signal`: aborted, its process group is stopped: SIGTERM, 10 s, SIGKILL.
    * @throws {SshError} The machine can't be reached, or the connection was lost before the end:
    * `mayHaveRun` says which.
    * @throws {InterruptedError} `signal` was aborted, or this runtime closed. The message says so if the
@@ -71,9 +71,9 @@ export class SshRuntime implements Runtime, AsyncDisposable {
    * @throws {ClosedError} This runtime has been closed.
    * @throws {InvalidArgumentError} The script or an option is wrong.
    */
-  async run(script: string, opts?: { signal?: Signal }): Promise<ExecResult> {
+  async run(script: string, options?: { signal?: Signal }): Promise<ExecResult> {
     checkText("script", script);
-    const signal = checkSignal(opts);
+    const signal = checkSignal(options);
     if (this.#closed) throw new ClosedError("this SSH runtime is closed");
     const stop = new AbortController();
     const abort = (): void => {

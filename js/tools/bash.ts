@@ -65,7 +65,7 @@ export function bashTool(
       idempotentHint: false,
       openWorldHint: true,
     },
-    run: async (input, opts) => {
+    run: async (input, options) => {
       const name = input.display_name ?? oneLine(input.script.trim().split("\n", 1)[0] ?? "");
       const script = IN_BASH + input.script;
       if (input.run_in_background === true) {
@@ -74,14 +74,14 @@ export function bashTool(
         const process = await processes.spawn(script, { name, ...limit });
         await keepNewest(processes);
         // Nobody would learn of it.
-        if (opts.signal?.aborted === true) await processes.terminate(process.id);
-        opts.signal?.throwIfAborted();
+        if (options.signal?.aborted === true) await processes.terminate(process.id);
+        options.signal?.throwIfAborted();
         return started(process);
       }
       const timeoutMs = (input.timeout_secs ?? timeoutSecs) * 1000;
       const process = await processes.spawn(JOINED + script, { name, timeoutMs });
       try {
-        const ended = await untilTheEnd(processes, process.id, opts);
+        const ended = await untilTheEnd(processes, process.id, options);
         return await report(processes, ended, maxOutputChars);
       } catch (cause) {
         throw lost(process.id, cause);
@@ -105,7 +105,7 @@ interface Ended {
 async function untilTheEnd(
   processes: Background,
   id: string,
-  opts: ToolCallOptions,
+  options: ToolCallOptions,
 ): Promise<Ended> {
   let stopping: Promise<BackgroundProcess> | undefined;
   const stop = (): void => {
@@ -113,11 +113,11 @@ async function untilTheEnd(
     // It is awaited below, later.
     stopping.catch(() => undefined);
   };
-  const { signal } = opts;
+  const { signal } = options;
   signal?.addEventListener("abort", stop, { once: true });
   if (signal?.aborted === true) stop();
   try {
-    const process = await follow(processes, id, opts);
+    const process = await follow(processes, id, options);
     return { process: (await stopping) ?? process, wasInterrupted: stopping !== undefined };
   } catch (error) {
     // The wait ended because of the signal.

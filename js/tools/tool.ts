@@ -26,9 +26,9 @@ export interface Tool<Name extends string = string> {
    * @throws {BackgroundError} The target could not do it, and `cause` is the error that says so to a program;
    * or the connection was lost while a command ran, and the message names the process that may go on.
    * @throws What a `run` of the caller's own does.
-   * @throws The reason of `opts.signal`, aborted before anything was done or where a wait was cut short.
+   * @throws The reason of `options.signal`, aborted before anything was done or where a wait was cut short.
    */
-  readonly execute: (input: unknown, opts?: ToolCallOptions) => Promise<string>;
+  readonly execute: (input: unknown, options?: ToolCallOptions) => Promise<string>;
 }
 
 /** How to call a tool. */
@@ -69,7 +69,7 @@ interface Definition<Name extends string, P extends Properties, R extends keyof 
   description: string;
   inputSchema: InputSchema<P, R>;
   annotations: ToolAnnotations;
-  run: (input: InputOf<P, R>, opts: ToolCallOptions) => Promise<string>;
+  run: (input: InputOf<P, R>, options: ToolCallOptions) => Promise<string>;
 }
 
 /** Puts a tool together: what it is given is checked before it does anything. */
@@ -79,9 +79,9 @@ export function defineTool<Name extends string, P extends Properties, R extends 
 }: Definition<Name, P, R>): Tool<Name> {
   return {
     ...described,
-    execute: async (input, { onProgress, ...opts } = {}) => {
+    execute: async (input, { onProgress, ...options } = {}) => {
       const checked = checkInput(described.name, described.inputSchema, input);
-      const signal = checkSignal(opts.signal === undefined ? {} : { signal: opts.signal });
+      const signal = checkSignal(options.signal === undefined ? {} : { signal: options.signal });
       signal?.throwIfAborted();
       try {
         return await run(checked, { signal, onProgress });
