@@ -1,5 +1,5 @@
 // Checks of arguments that do not come to the core, which checks its own.
-import { InvalidArgumentError } from "./errors.js";
+import { InvalidArgumentError } from "./core/errors.js";
 import type { StreamOptions } from "./stream.js";
 
 /** The signal of a stream's options. */

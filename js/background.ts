@@ -1,69 +1,16 @@
 import {
   Background as Core,
   type BackgroundOptions,
+  type BackgroundOutput,
+  type BackgroundProcess,
   type BackgroundRunOptions,
+  type BackgroundRunResult,
   type BackgroundWaitOptions,
   type ReadOutputOptions,
   type SpawnOptions,
 } from "./core/sandpipe.js";
-import { call } from "./failure.js";
 import { load, type Loader } from "./load.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
-
-/**
- * - `running`
- * - `exited`: ended by itself, with `exitCode`
- * - `killed`: by SIGTERM (`exitCode` 143), by SIGKILL (137), or because its `timeoutMs` passed (124)
- * - `failed`: gone, and what became of it is not known: the machine was started anew, say
- */
-export type BackgroundStatus = "running" | "exited" | "killed" | "failed";
-
-/** A process as it was when it was looked at. */
-export interface BackgroundProcess {
-  /** Its id, which is also the name of its directory. */
-  id: string;
-  /** The label that it was given. */
-  name?: string;
-  /** The process id of the shell that leads its process group. */
-  pid: number;
-  status: BackgroundStatus;
-  /** Its exit code, 128 + N after death by signal N. */
-  exitCode?: number;
-  /** The script; in a list, of a long one, the first 1024 bytes. */
-  script: string;
-  /** When it was started, by the target's clock: ISO 8601. */
-  startedAt: string;
-  /** When it ended, by the target's clock: ISO 8601. */
-  exitedAt?: string;
-  /** Its directory on the target. */
-  outputDir: string;
-  /** The file with its stdout. */
-  stdoutPath: string;
-  /** The file with its stderr. */
-  stderrPath: string;
-}
-
-/** A piece of output. No character is cut in two, unless the process was. */
-export interface BackgroundOutput {
-  /** The text. */
-  output: string;
-  /** Where the next read goes on. */
-  nextOffset: number;
-  /** The process's status, as it was before the output was looked at. */
-  status: BackgroundStatus;
-  /** The process's exit code. */
-  exitCode?: number;
-}
-
-/** What became of a command. */
-export interface BackgroundRunResult {
-  /** Its stdout and stderr, in order of arrival. */
-  output: string;
-  /** Its exit code, 124 if its `timeoutMs` passed; 1 if it still runs. */
-  exitCode: number;
-  /** Why there is no true exit code: the command still runs, under the id that is named. */
-  failureReason?: string;
-}
 
 /**
  * The background processes below one directory of one target. They outlive whoever started them: all
@@ -84,7 +31,7 @@ export class Background {
     let core: Core | undefined;
     this.#core = async () => {
       await loaded();
-      return (core ??= call(() => new Core(runner(runtime), options)));
+      return (core ??= new Core(runner(runtime), options));
     };
   }
 

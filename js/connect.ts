@@ -2,6 +2,7 @@ import type { SandboxOptions } from "./core/sandpipe.js";
 import { load, type Loader, type WasmSource } from "./load.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { Sandbox } from "./sandbox.js";
+import { settle } from "./settle.js";
 
 /** What to connect to, and how. */
 export interface ConnectOptions extends SandboxOptions {
@@ -34,6 +35,7 @@ export function connectWith(
     // The core says what is wrong with options that are none.
     const { wasm, ...rest } = Object(options) as ConnectOptions;
     await load(loader, wasm);
-    return new Sandbox(rest, withRedirects(fetch));
+    const make = async (): Promise<Sandbox> => new Sandbox(rest, withRedirects(fetch));
+    return await settle(make());
   };
 }

@@ -1,4 +1,4 @@
-import { isSandpipeError } from "./errors.js";
+import { isSandpipeError } from "./core/errors.js";
 
 /**
  * What an error says happened, without the hint at the end of its message: that is for callers of the

@@ -1,8 +1,8 @@
-import initialize, { makeEventsWith, settleWith } from "./core/sandpipe.js";
-import { LoadError } from "./errors.js";
+import initialize, { makeErrorsWith, makeEventsWith, settleWith } from "./core/sandpipe.js";
+import { LoadError } from "./core/errors.js";
 import { makeEvents } from "./events.js";
-import { settle } from "./failure.js";
 import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
+import { makeError, settle } from "./settle.js";
 
 /** Something that a WebAssembly module can be made from. */
 export type WasmSource = WasmModule | BufferSource | Response | URL | string;
@@ -64,6 +64,7 @@ async function start(module: WebAssembly.Module): Promise<void> {
   if (!isOurs) throw new Error("this is another module than the package's");
   // Not initSync(), which takes no module of another realm: edge workers and tests are given such.
   await initialize({ module_or_path: module });
+  makeErrorsWith(makeError);
   makeEventsWith(makeEvents);
   settleWith(settle);
 }

@@ -1,6 +1,11 @@
 export type {
+  BackgroundErrorReason,
   BackgroundOptions,
+  BackgroundOutput,
+  BackgroundProcess,
   BackgroundRunOptions,
+  BackgroundRunResult,
+  BackgroundStatus,
   BackgroundWaitOptions,
   CreateExecRequest,
   ExecItem,
@@ -23,41 +28,8 @@ export type {
   TerminateResult,
   WaitOptions,
 } from "./core/sandpipe.js";
-export {
-  AgentError,
-  BackgroundError,
-  type BackgroundErrorReason,
-  ClosedError,
-  CreateUnknownError,
-  ExitCodeMissingError,
-  HttpError,
-  InterruptedError,
-  InvalidArgumentError,
-  isSandpipeError,
-  LoadError,
-  NotFoundError,
-  OutputLimitError,
-  OutputLostError,
-  ProtocolError,
-  SandpipeError,
-  type SandpipeErrorCode,
-  type SandpipeErrorDetails,
-  type SandpipeErrors,
-  SessionError,
-  SshError,
-  StillThereError,
-  type StoppedDetails,
-  TimeoutError,
-  UnsupportedError,
-} from "./errors.js";
-export type {
-  Background,
-  BackgroundOutput,
-  BackgroundProcess,
-  BackgroundRunResult,
-  BackgroundStatus,
-  MakeBackground,
-} from "./background.js";
+export * from "./core/errors.js";
+export type { Background, MakeBackground } from "./background.js";
 export type { Connect, ConnectOptions } from "./connect.js";
 export type { WasmSource } from "./load.js";
 export type { RemoveOptions } from "./remove-ended.js";

@@ -1,6 +1,6 @@
 // Made of list(), kill() and delete() alone, and here rather than in the core, which every page downloads.
 import type { ExecItem } from "./core/sandpipe.js";
-import { HttpError, InvalidArgumentError } from "./errors.js";
+import { HttpError, InvalidArgumentError } from "./core/errors.js";
 
 /** Which of the commands that have ended are removed. */
 export interface RemoveOptions {

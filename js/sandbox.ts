@@ -5,12 +5,10 @@ import { Background } from "./background.js";
 import {
   Sandbox as Core,
   type ExecResult,
-  type RetryContext,
   type SandboxOptions,
   type Sessions,
 } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
-import { call, explain } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
@@ -30,7 +28,7 @@ export class Sandbox implements Runtime {
 
   /** @internal */
   constructor(options: SandboxOptions, fetch?: Fetch) {
-    this.#core = call(() => new Core(guardFetch(explainFailures(options)), fetch));
+    this.#core = new Core(guardFetch(options), fetch);
     this.execs = new Execs(this.#core);
     this.sessions = this.#core.sessions;
     this.background = new Background(this, undefined, () => Promise.resolve());
@@ -79,20 +77,4 @@ function guardFetch(options: SandboxOptions): SandboxOptions {
   const { fetch } = options;
   if (typeof fetch !== "function") return options;
   return { ...options, fetch: withRedirects(fetch) as typeof fetch };
-}
-
-/** The caller's retry functions are to see errors of their classes, too. */
-function explainFailures(options: SandboxOptions): SandboxOptions {
-  const { retry } = options;
-  if (retry === undefined || Object(retry) !== retry) return options;
-  const explained = { ...retry };
-  const wrap =
-    <T>(call: (context: RetryContext) => T) =>
-    (context: RetryContext): T =>
-      call({ ...context, error: explain(context.error) });
-  if (typeof retry.shouldRetry === "function") {
-    explained.shouldRetry = wrap(retry.shouldRetry.bind(retry));
-  }
-  if (typeof retry.onRetry === "function") explained.onRetry = wrap(retry.onRetry.bind(retry));
-  return { ...options, retry: explained };
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "./errors.js";
+import { InvalidArgumentError } from "./core/errors.js";
 import { isModule, type Loader } from "./load.js";
 
 /**

@@ -1,5 +1,4 @@
 import type { Batches } from "./core/sandpipe.js";
-import { call } from "./failure.js";
 import type { AbortSignal } from "./platform.js";
 
 /** How to follow a stream. */
@@ -85,7 +84,7 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
 
   #connect(): Batches<T> {
     if (this.#batches === undefined) {
-      this.#batches = call(this.#open);
+      this.#batches = this.#open();
       this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
     }
     return this.#batches;

@@ -11,7 +11,7 @@ use crate::arguments::Options;
 use crate::background_options as options;
 use crate::errors::or_throw;
 use crate::promise::{nothing, promise_of};
-use crate::value::json;
+use crate::results::json;
 use crate::web::host::web_host;
 use crate::web::runtime::JsRuntime;
 

@@ -1,13 +1,27 @@
 //! The client's errors as JS sees them.
 
-use js_sys::Reflect;
+use std::cell::RefCell;
+
+use js_sys::{Function, Object, Reflect};
 use sandpipe_client::error::{Cause, Detail, Error, Result};
 use sandpipe_client::host_value::{HostText, HostValue};
 use wasm_bindgen::prelude::*;
 
-/// The `name` of the JS error that carries a failure out of the core. The package turns it into the
-/// error class that its `code` stands for.
-const FAILURE: &str = "SandpipeFailure";
+thread_local! {
+    static ERROR_FACTORY: RefCell<Option<Function>> = const { RefCell::new(None) };
+}
+
+/// Says how errors are made of their class, message and fields (with `hint` and `cause`). To be called once, before
+/// anything else.
+#[wasm_bindgen(js_name = makeErrorsWith)]
+pub fn make_errors_with(
+    #[wasm_bindgen(
+        unchecked_param_type = "(className: keyof typeof import('./errors.js'), message: string, details: object) => Error"
+    )]
+    factory: Function,
+) {
+    ERROR_FACTORY.set(Some(factory));
+}
 
 /// What a function of the caller's threw.
 pub(crate) fn thrown(value: JsValue) -> Box<Error> {
@@ -32,34 +46,45 @@ pub(crate) fn js_text(text: &HostText) -> JsValue {
 
 /// The value that a call throws, or a promise rejects with.
 pub(crate) fn to_js(error: &Error) -> JsValue {
-    let description = match error.describe() {
+    let details = Object::new();
+    let set = |name: &str, value: &JsValue| {
+        // It always can: `details` is an ordinary, extensible object.
+        Reflect::set(&details, &name.into(), value).is_ok_and(|set| set)
+    };
+    let described = error.describe(&mut |name, detail| {
+        set(
+            name,
+            &match detail {
+                Detail::Text(text) => text.into(),
+                Detail::Number(number) => number.into(),
+                Detail::Bool(value) => value.into(),
+                Detail::Output(text) => js_text(text),
+            },
+        );
+    });
+    let description = match described {
         Ok(description) => description,
         Err(thrown) => return js_value(thrown),
     };
-    let failure = js_sys::Error::new(&description.message);
-    failure.set_name(FAILURE);
-    let set = |name: &str, value: &JsValue| {
-        // It always can: `failure` is an ordinary, extensible object.
-        Reflect::set(&failure, &name.into(), value).is_ok_and(|set| set)
-    };
-    set("code", &description.code.into());
     if let Some(hint) = description.hint {
         set("hint", &hint.into());
     }
-    error.visit_details(&mut |name, detail| {
-        set(name, &detail_to_js(&detail));
-    });
-    failure.into()
-}
-
-fn detail_to_js(detail: &Detail<'_>) -> JsValue {
-    match detail {
-        Detail::Text(text) | Detail::Cause(Cause::Reason(text)) => (*text).into(),
-        Detail::Number(number) => (*number).into(),
-        Detail::Bool(value) => (*value).into(),
-        Detail::Output(text) => js_text(text),
-        Detail::Cause(Cause::Error(error)) => to_js(error),
-        Detail::Cause(Cause::Value(value)) => js_value(value),
+    if let Some(cause) = description.cause {
+        set(
+            "cause",
+            &match cause {
+                Cause::Error(error) => to_js(error),
+                Cause::Value(value) => js_value(value),
+                Cause::Reason(reason) => reason.into(),
+            },
+        );
+    }
+    let (class, message) = (description.class.into(), description.message.into());
+    match ERROR_FACTORY.with_borrow(Clone::clone) {
+        Some(factory) => factory
+            .call3(&JsValue::UNDEFINED, &class, &message, &details)
+            .unwrap_or_else(|thrown| thrown),
+        None => message,
     }
 }
 

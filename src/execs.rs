@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use js_sys::{Array, JsString, Number, Object, Promise, Reflect};
+use js_sys::{Array, JsString, Number, Object, Promise};
 use sandpipe_client::agent::Agent;
 use sandpipe_client::error::Result;
 use sandpipe_client::execs::create::create;
@@ -27,12 +27,12 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::{Options, exec_id, last_sequence, signal_name};
 use crate::batches::{Batches, Source};
-use crate::errors::{or_throw, thrown};
+use crate::errors::or_throw;
 use crate::options;
 use crate::promise::{nothing, promise_of};
+use crate::results::{exec_result, exec_snapshot, json};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
-use crate::value::{exec_result, json};
 use crate::web::live_list::LiveList;
 
 // Every call takes what it needs before it returns its promise, so that freeing this handle meanwhile does no harm; a
@@ -145,15 +145,7 @@ impl Execs {
     ) -> Promise {
         let terminated =
             exec_id(id).and_then(|id| Ok(terminate(&self.agent, id, Options::read(options)?)));
-        promise_of(terminated, |terminated| {
-            let result = Object::new();
-            let set = |name: &str, value: JsValue| {
-                Reflect::set(&result, &name.into(), &value).map_err(thrown)
-            };
-            set("exitCode", terminated.exit_code.into())?;
-            set("forced", terminated.forced.into())?;
-            Ok(result.into())
-        })
+        promise_of(terminated, json)
     }
 
     /// Sends a signal to an exec's whole process group. It does not wait for what comes of it.
@@ -199,7 +191,7 @@ impl Execs {
     ) -> Promise {
         let output = exec_id(id)
             .and_then(|id| Ok(get_output(&self.agent, id, self::last_sequence(last_sequence)?)));
-        promise_of(output, exec_result)
+        promise_of(output, exec_snapshot)
     }
 }
 

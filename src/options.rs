@@ -22,7 +22,6 @@ use crate::web::events::Listener;
 /// What the types of the core take of other files.
 #[wasm_bindgen(typescript_custom_section)]
 const IMPORTS: &str = r#"
-import type { BackgroundOutput, BackgroundProcess, BackgroundRunResult } from "../background.js";
 import type { AbortSignal, Fetch, URL } from "../platform.js";
 import type { Runtime } from "../runtime.js";
 "#;

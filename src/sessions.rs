@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::{Options, shell_text};
 use crate::promise::{nothing, promise_of};
-use crate::value::exec_result;
+use crate::results::exec_result;
 
 /// The sessions of a sandbox.
 #[wasm_bindgen]

@@ -1,4 +1,4 @@
-import { isSandpipeError, type SandpipeError } from "../errors.js";
+import { isSandpipeError, type SandpipeError } from "../core/errors.js";
 import { factsOf } from "../facts.js";
 import { type Outcome, OWN_FAILURE } from "./outcome.js";
 import { WrongIdError } from "./ids.js";

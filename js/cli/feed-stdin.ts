@@ -1,4 +1,4 @@
-import { HttpError } from "../errors.js";
+import { HttpError } from "../core/errors.js";
 import type { Execs } from "../execs.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { Background, BackgroundProcess } from "../background.js";
-import type { ExecItem } from "../core/sandpipe.js";
+import type { Background } from "../background.js";
+import type { BackgroundProcess, ExecItem } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
 import type { Column, Screen } from "./table.js";
 

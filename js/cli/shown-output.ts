@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ExecStdout } from "../core/sandpipe.js";
-import { OutputLostError } from "../errors.js";
+import { OutputLostError } from "../core/errors.js";
 import type { Execs } from "../execs.js";
 import { aborted, type StandardOutput } from "./exit-decision.js";
 import { failed } from "./failure.js";

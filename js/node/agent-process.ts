@@ -7,7 +7,7 @@ import {
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 
-import { AgentError } from "../errors.js";
+import { AgentError } from "../core/errors.js";
 import {
   type AgentCandidates,
   type AgentProgram,

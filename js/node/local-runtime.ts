@@ -7,7 +7,7 @@ import { StringDecoder } from "node:string_decoder";
 import { setImmediate as turn } from "node:timers/promises";
 
 import { checkSignal, checkText } from "../arguments.js";
-import { InterruptedError, InvalidArgumentError } from "../errors.js";
+import { InterruptedError, InvalidArgumentError } from "../core/errors.js";
 import type { Runtime } from "../runtime.js";
 import type { ExecResult } from "../core/sandpipe.js";
 import { environmentOfCommands, stopProcessGroup } from "./process.js";

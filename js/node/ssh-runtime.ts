@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { checkSignal, checkText } from "../arguments.js";
-import { ClosedError, type SshError } from "../errors.js";
+import { ClosedError, type SshError } from "../core/errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
 import type { Runtime } from "../runtime.js";
 import type { ExecResult } from "../core/sandpipe.js";

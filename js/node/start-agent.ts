@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { checkText } from "../arguments.js";
-import { AgentError, InvalidArgumentError } from "../errors.js";
+import { AgentError, InvalidArgumentError } from "../core/errors.js";
 import type { AbortSignal } from "../platform.js";
 import { endUnready, spawnAgent } from "./agent-process.js";
 import { environmentOfCommands } from "./process.js";

@@ -1,6 +1,6 @@
 import { constants } from "node:buffer";
 
-import { OutputLimitError } from "../errors.js";
+import { OutputLimitError } from "../core/errors.js";
 
 /** The output of a script as it is collected: as much as a string can hold. */
 export class Transcript {

@@ -1,6 +1,6 @@
 // Windows: paths between it and Git Bash, and how a process is ended. Pure functions, tested as such: they were
 // not run on Windows.
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 
 /**
  * A path of Windows as Git Bash has it: `C:\a b` is `/c/a b`, `\\server\share` is `//server/share`.

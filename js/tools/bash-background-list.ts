@@ -1,4 +1,5 @@
-import type { Background, BackgroundProcess } from "../background.js";
+import type { Background } from "../background.js";
+import type { BackgroundProcess } from "../core/sandpipe.js";
 import { inputSchema } from "./input.js";
 import { statusLine } from "./processes.js";
 import { oneLine } from "./text.js";

@@ -1,6 +1,6 @@
-import type { Background, BackgroundProcess } from "../background.js";
-import type { BackgroundWaitOptions } from "../core/sandpipe.js";
-import { BackgroundError, isSandpipeError } from "../errors.js";
+import type { Background } from "../background.js";
+import type { BackgroundProcess, BackgroundWaitOptions } from "../core/sandpipe.js";
+import { BackgroundError, isSandpipeError } from "../core/errors.js";
 import { explained } from "./failure.js";
 import { inputSchema } from "./input.js";
 import { statusLine, keepNewest } from "./processes.js";

@@ -1,4 +1,9 @@
-import { BackgroundError, isSandpipeError, NotFoundError, type SandpipeError } from "../errors.js";
+import {
+  BackgroundError,
+  isSandpipeError,
+  NotFoundError,
+  type SandpipeError,
+} from "../core/errors.js";
 import { factsOf } from "../facts.js";
 
 /**

@@ -1,7 +1,7 @@
 // Schemas and checks by hand: with valibot and its converter to JSON Schema this file is as long, and what a page
 // downloads of the tools 10.5 KB in place of 5.8 (minified, gzip).
 import { textProblem } from "../arguments.js";
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 
 /** The JSON Schema of a tool's input: an object of plain values. */
 // A type, unlike an interface, is assignable to the schemas of frameworks, which have an index signature.

@@ -1,4 +1,5 @@
-import type { Background, BackgroundProcess, BackgroundStatus } from "../background.js";
+import type { Background } from "../background.js";
+import type { BackgroundProcess, BackgroundStatus } from "../core/sandpipe.js";
 import { unknownProcess } from "./failure.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { Background, BackgroundOutput } from "../background.js";
-import type { ReadOutputOptions } from "../core/sandpipe.js";
+import type { Background } from "../background.js";
+import type { BackgroundOutput, ReadOutputOptions } from "../core/sandpipe.js";
 import { cutMiddle, plainText } from "./text.js";
 
 /** Output as plain text within a budget. */

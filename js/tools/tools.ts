@@ -1,6 +1,6 @@
 import type { MakeBackground } from "../background.js";
 import type { BackgroundOptions } from "../core/sandpipe.js";
-import { InvalidArgumentError } from "../errors.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import type { Runtime } from "../runtime.js";
 import { bashBackgroundListTool } from "./bash-background-list.js";
 import { bashBackgroundOutputTool, type Matching } from "./bash-background-output.js";

@@ -5,7 +5,7 @@ use sandpipe_client::execs::list::ListEvent;
 use wasm_bindgen::prelude::*;
 
 use crate::errors::thrown;
-use crate::value::to_js;
+use crate::results::to_js;
 use sandpipe_client::error::Result;
 
 /// The list in JS. Of an exec that has not changed it keeps the object, so that a change costs little more than

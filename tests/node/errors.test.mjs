@@ -346,6 +346,24 @@ describe("errors", () => {
     }
   });
 
+  it("has the caller in the stack of an error", async () => {
+    const { execs } = await connect({ url: "http://127.0.0.1:1", retry: { maxAttempts: 1 } });
+    const calls = [
+      async function calls() {
+        await execs.list();
+      },
+      async function calls() {
+        await connect(/** @type {any} */ ({}));
+      },
+    ];
+    for (const call of calls) {
+      await assert.rejects(call(), ({ stack }) => {
+        assert.match(stack, /^\w+Error: .*\n(.*\n)* {4}at async calls \(/);
+        return true;
+      });
+    }
+  });
+
   it("knows its errors across copies of the package", () => {
     const foreign = { code: "http", [Symbol.for("sandpipe.error")]: true };
     assert.ok(isSandpipeError(foreign));

@@ -1,7 +1,7 @@
 //! The agent that `scripts/suites/wasm.mjs` runs for these tests.
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
-use sandpipe::{Sandbox, make_events_with};
+use sandpipe::{Sandbox, make_errors_with, make_events_with};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
@@ -13,6 +13,9 @@ const MAKE_EVENTS: &str = "
     return events;
 ";
 
+/// Of a class there is only the name here.
+const MAKE_ERROR: &str = "return Object.assign(new Error(message), { name: className }, details)";
+
 /// A sandbox of the agent. A page has no environment to read: the compiler's is what counts.
 pub(crate) fn sandbox() -> Sandbox {
     let url = option_env!("SANDPIPE_TEST_URL").expect("run by `npm test`");
@@ -21,6 +24,7 @@ pub(crate) fn sandbox() -> Sandbox {
 }
 
 pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
+    make_errors_with(Function::new_with_args("className, message, details", MAKE_ERROR));
     make_events_with(Function::new_with_args("outputs, timestamps, numbers", MAKE_EVENTS));
     Sandbox::new(&object(&[("url", url.into()), ("token", token.into())]), None).unwrap()
 }

@@ -10,8 +10,7 @@ async fn an_answer_with_an_error_says_what_the_agent_said() {
 
     let failure = settled(promise).await.unwrap_err();
 
-    assert_eq!(text(&failure, "name"), "SandpipeFailure");
-    assert_eq!(text(&failure, "code"), "http");
+    assert_eq!(text(&failure, "name"), "HttpError");
     assert_eq!(text(&failure, "operation"), "get exec");
     assert_eq!(field(&failure, "status").as_f64(), Some(404.0));
     assert!(text(&failure, "message").contains("no-such-exec"));
@@ -24,7 +23,7 @@ async fn no_answer_is_a_failure_of_its_own() {
 
     let failure = settled(promise).await.unwrap_err();
 
-    assert_eq!(text(&failure, "code"), "network");
+    assert_eq!(text(&failure, "name"), "HttpError");
     assert_eq!(field(&failure, "status").as_f64(), Some(0.0));
     assert!(text(&failure, "message").contains("http://127.0.0.1:1"));
     assert!(field(&failure, "cause").is_object());
@@ -38,12 +37,12 @@ async fn a_wrong_argument_rejects_and_says_which() {
         JsValue::from(1).unchecked_ref(),
     );
     let failure = settled(promise).await.unwrap_err();
-    assert_eq!(text(&failure, "code"), "invalid_argument");
+    assert_eq!(text(&failure, "name"), "InvalidArgumentError");
     assert!(text(&failure, "message").contains("`options` must be an object, but is the number 1"));
 
     let failure =
         sandbox().stream_output(JsValue::from(1).unchecked_ref(), &undefined()).err().unwrap();
-    assert_eq!(text(&failure, "code"), "invalid_argument");
+    assert_eq!(text(&failure, "name"), "InvalidArgumentError");
 }
 
 #[wasm_bindgen_test]
@@ -56,8 +55,11 @@ async fn closing_rejects_what_is_under_way() {
 
     sandbox.close();
 
-    assert_eq!(text(&settled(waiting).await.unwrap_err(), "code"), "closed");
-    assert_eq!(text(&settled(Execs::new(&sandbox).list()).await.unwrap_err(), "code"), "closed");
+    assert_eq!(text(&settled(waiting).await.unwrap_err(), "name"), "ClosedError");
+    assert_eq!(
+        text(&settled(Execs::new(&sandbox).list()).await.unwrap_err(), "name"),
+        "ClosedError"
+    );
     settled(Execs::new(&crate::agent::sandbox()).delete(field(&exec, "id").unchecked_ref()))
         .await
         .unwrap();

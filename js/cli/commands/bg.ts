@@ -1,5 +1,4 @@
-import type { BackgroundProcess } from "../../background.js";
-import type { SpawnOptions } from "../../core/sandpipe.js";
+import type { BackgroundProcess, SpawnOptions } from "../../core/sandpipe.js";
 import { background } from "../../node.js";
 import { command, type CommandGroup, UsageError } from "../command.js";
 import { onEach, stopEach } from "../each-id.js";

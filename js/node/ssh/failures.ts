@@ -1,5 +1,5 @@
 // What `ssh` says when it fails, and what to do about it.
-import { InterruptedError, SshError } from "../../errors.js";
+import { InterruptedError, SshError } from "../../core/errors.js";
 
 const HINTS: [pattern: RegExp, hint: string][] = [
   [

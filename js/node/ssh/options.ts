@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors.js";
+import { InvalidArgumentError } from "../../core/errors.js";
 import { fixedSettings, setting } from "./settings.js";
 
 /** Where a machine is, and how to get in. What is left out is as in the user's SSH configuration. */

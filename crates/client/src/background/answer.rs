@@ -1,6 +1,6 @@
 //! What a script answers, amid whatever else the target prints.
 
-use crate::error::Refusal;
+use crate::error::BackgroundErrorReason;
 use crate::nonce::Nonce;
 
 /// The sections of an answer, in order.
@@ -17,7 +17,7 @@ pub(super) enum NoAnswer {
     /// The target says why it could not be done.
     Failed(String),
     /// The same, of what a caller can see to.
-    Refused(Refusal, String),
+    Refused(BackgroundErrorReason, String),
 }
 
 impl<'a> ScriptAnswer<'a> {
@@ -40,7 +40,7 @@ impl<'a> ScriptAnswer<'a> {
         if self.section("missing").is_some() {
             return Err(NoAnswer::Missing);
         }
-        for refusal in [Refusal::Running, Refusal::Untrusted] {
+        for refusal in [BackgroundErrorReason::Running, BackgroundErrorReason::Untrusted] {
             if let Some(message) = self.section(refusal.name()) {
                 return Err(NoAnswer::Refused(refusal, message.trim().to_owned()));
             }
@@ -104,7 +104,7 @@ mod tests {
         let running = format!("\n{mark}:running\nit is\n\n{mark}:end\n");
         assert_eq!(ScriptAnswer::find(&failed, &nonce), Err(NoAnswer::Failed("no room".into())));
         assert_eq!(ScriptAnswer::find(&missing, &nonce), Err(NoAnswer::Missing));
-        let refused = NoAnswer::Refused(Refusal::Running, "it is".into());
+        let refused = NoAnswer::Refused(BackgroundErrorReason::Running, "it is".into());
         assert_eq!(ScriptAnswer::find(&running, &nonce), Err(refused));
     }
 }

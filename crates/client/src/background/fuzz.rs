@@ -1,22 +1,20 @@
 //! What a target answers about background processes, for the fuzz targets.
 
-use sandpipe_protocol::json;
-
 use super::answer::{NoAnswer, ScriptAnswer};
 use super::lines::choose_lines;
-use super::process::Process;
+use super::process::BackgroundProcess;
 use super::read_output::read_window;
 use crate::nonce::Nonce;
 
-/// What an answer says to each of the questions that there are, as JSON; None where it has no answer to it.
+/// What an answer says to each of the questions that there are; None where it has no answer to it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The process that it tells of.
-    pub process: Option<String>,
+    pub process: Option<BackgroundProcess>,
     /// All processes.
-    pub processes: Vec<String>,
+    pub processes: Vec<BackgroundProcess>,
     /// The process that was started.
-    pub started: Option<String>,
+    pub started: Option<BackgroundProcess>,
     /// The output, and where the next one begins.
     pub window: Option<(String, u64)>,
     /// The lines of the output that have an `a`.
@@ -32,16 +30,12 @@ pub fn read_answer(output: &str, nonce: &str) -> Result<Answered, String> {
     })?;
     let section = |name| answer.section(name).unwrap_or_default();
     let home = section("home").trim_end_matches('\n');
-    let to_json = |process: Process| json::to_string(&process);
     let pieces: Vec<_> = answer.sections(&["stdout", "stderr"]).collect();
     let record = super::process::ProcessRecord::new("id".to_owned(), None, None, "true");
     Ok(Answered {
-        process: Process::read(home, section("state"), section("meta")).map(to_json),
-        processes: Process::read_all(home, section("states"), section("metas"))
-            .into_iter()
-            .map(to_json)
-            .collect(),
-        started: Process::started(home, section("head"), record, "true".to_owned()).map(to_json),
+        process: BackgroundProcess::read(home, section("state"), section("meta")),
+        processes: BackgroundProcess::read_all(home, section("states"), section("metas")),
+        started: BackgroundProcess::started(home, section("head"), record, "true".to_owned()),
         window: read_window(&answer, None)
             .map(|window| (window.chunk.output, window.chunk.next_offset)),
         lines: choose_lines(&pieces, |line| line.contains('a')),

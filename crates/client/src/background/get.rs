@@ -3,20 +3,24 @@
 use super::answer::ScriptAnswer;
 use super::background::Background;
 use super::location::ProcessId;
-use super::process::Process;
+use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
 use crate::call::Call;
 
 impl Background {
     /// A process as it is now.
-    pub fn get(&self, id: ProcessId) -> Call<Process> {
+    pub fn get(&self, id: ProcessId) -> Call<BackgroundProcess> {
         let script = self.location.script_of(&id).part(sh!("get"));
         self.ask(ScriptCall::new("get process", id), script, read_report)
     }
 }
 
 /// The one process that a script reports.
-pub(super) fn read_report(answer: &ScriptAnswer<'_>) -> Option<Process> {
-    Process::read(answer.section("home")?, answer.section("state")?, answer.section("meta")?)
+pub(super) fn read_report(answer: &ScriptAnswer<'_>) -> Option<BackgroundProcess> {
+    BackgroundProcess::read(
+        answer.section("home")?,
+        answer.section("state")?,
+        answer.section("meta")?,
+    )
 }

@@ -1,19 +1,19 @@
 //! All processes as they are now.
 
 use super::background::Background;
-use super::process::Process;
+use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
 use crate::call::Call;
 
 impl Background {
     /// All processes as they are now, newest first.
-    pub fn list(&self) -> Call<Vec<Process>> {
+    pub fn list(&self) -> Call<Vec<BackgroundProcess>> {
         let script =
             self.location.script().part(sh!("look")).part(sh!("process")).part(sh!("list"));
         self.ask(ScriptCall { operation: "list processes", id: None }, script, |answer| {
             let section = |name| answer.section(name).unwrap_or_default();
-            Some(Process::read_all(section("home"), section("states"), section("metas")))
+            Some(BackgroundProcess::read_all(section("home"), section("states"), section("metas")))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Where the processes of a client have their directories.
 
-use super::process::Process;
+use super::process::BackgroundProcess;
 use super::script::{Script, sh};
 use crate::error::{Error, Result};
 use crate::nonce::Nonce;
@@ -115,7 +115,7 @@ impl ProcessId {
     }
 
     /// The id of a process that the target has told of.
-    pub(super) fn of(process: &Process) -> Self {
+    pub(super) fn of(process: &BackgroundProcess) -> Self {
         Self(process.id.clone())
     }
 

@@ -1,45 +1,46 @@
 //! A process, as the target describes it.
 
-use sandpipe_protocol::json::{self, FromJson, Object, Problem, ToJson, Value};
+use sandpipe_protocol::json::{self, FromJson, Problem, ToJson, Value};
 use sandpipe_protocol::json_object;
 
-/// A background process, as callers see it.
+/// A process as it was when it was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    /// Its id.
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
+pub struct BackgroundProcess {
+    /// Its id, which is also the name of its directory.
     pub id: String,
-    /// What the caller calls it.
+    /// The label that it was given.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
     pub name: Option<String>,
-    /// The id of its group's leader.
+    /// The process id of the shell that leads its process group.
     pub pid: u32,
-    /// How far it has come.
-    pub ending: ProcessState,
-    /// What it runs; in a list only the beginning of a long one.
+    /// What has become of it.
+    pub status: BackgroundStatus,
+    /// Its exit code, 128 + N after death by signal N.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub exit_code: Option<i32>,
+    /// The script; in a list, of a long one, the first 1024 bytes.
     pub script: String,
-    /// When it was started (RFC 3339).
+    /// When it was started, by the target's clock: ISO 8601.
     pub started_at: String,
-    /// When it ended, if that is known.
+    /// When it ended, by the target's clock: ISO 8601.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
     pub exited_at: Option<String>,
-    /// The directory that its output is in.
+    /// Its directory on the target.
     pub output_dir: String,
-    /// The file with its standard output.
+    /// The file with its stdout.
     pub stdout_path: String,
-    /// The file with its standard error.
+    /// The file with its stderr.
     pub stderr_path: String,
 }
 
-/// How far a process has come.
+/// - `running`
+/// - `exited`: ended by itself, with `exitCode`
+/// - `killed`: by SIGTERM (`exitCode` 143), by SIGKILL (137), or because its `timeoutMs` passed (124)
+/// - `failed`: gone, and what became of it is not known: the machine was started anew, say
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessState {
-    /// What has become of it.
-    pub status: Status,
-    /// What it ended with, if that is known.
-    pub exit_code: Option<i32>,
-}
-
-/// What has become of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "lowercase"))]
+pub enum BackgroundStatus {
     /// It runs.
     Running,
     /// It has ended by itself.
@@ -109,26 +110,21 @@ impl FromJson for Meta {
     }
 }
 
-impl ToJson for Process {
-    fn write(&self, json: &mut Vec<u8>) {
-        Object(&[
-            ("id", &self.id),
-            ("name", &self.name),
-            ("pid", &self.pid),
-            ("status", &self.ending.status),
-            ("exitCode", &self.ending.exit_code),
-            ("script", &self.script),
-            ("startedAt", &self.started_at),
-            ("exitedAt", &self.exited_at),
-            ("outputDir", &self.output_dir),
-            ("stdoutPath", &self.stdout_path),
-            ("stderrPath", &self.stderr_path),
-        ])
-        .write(json);
-    }
-}
+json_object!(ToJson for BackgroundProcess {
+    id: "id",
+    name: "name",
+    pid: "pid",
+    status: "status",
+    exit_code: "exitCode",
+    script: "script",
+    started_at: "startedAt",
+    exited_at: "exitedAt",
+    output_dir: "outputDir",
+    stdout_path: "stdoutPath",
+    stderr_path: "stderrPath",
+});
 
-impl ToJson for Status {
+impl ToJson for BackgroundStatus {
     fn write(&self, json: &mut Vec<u8>) {
         let status = match self {
             Self::Running => "running",
@@ -145,7 +141,7 @@ impl ToJson for Status {
 pub(super) struct State<'a> {
     id: &'a str,
     life: Life,
-    code: Option<i32>,
+    pub(super) code: Option<i32>,
     exited_at: Option<&'a str>,
 }
 
@@ -176,25 +172,25 @@ impl<'a> State<'a> {
     }
 
     /// What it means. Where the time of the end is known and the code is not, none was to be kept.
-    pub(super) fn ending(&self) -> ProcessState {
-        let status = match (self.life, self.code) {
-            (Life::Alive, _) => Status::Running,
-            (_, Some(137 | 143)) | (Life::TimedOut, Some(124)) => Status::Killed,
-            (_, Some(_)) => Status::Exited,
-            (_, None) if self.exited_at.is_some() => Status::Exited,
-            (_, None) => Status::Failed,
-        };
-        ProcessState { status, exit_code: self.code }
+    pub(super) fn status(&self) -> BackgroundStatus {
+        match (self.life, self.code) {
+            (Life::Alive, _) => BackgroundStatus::Running,
+            (_, Some(137 | 143)) | (Life::TimedOut, Some(124)) => BackgroundStatus::Killed,
+            (_, Some(_)) => BackgroundStatus::Exited,
+            (_, None) if self.exited_at.is_some() => BackgroundStatus::Exited,
+            (_, None) => BackgroundStatus::Failed,
+        }
     }
 }
 
-impl Process {
+impl BackgroundProcess {
     fn new(home: &str, meta: Meta, state: &State<'_>) -> Self {
         let Meta { pid, started_at, record, script } = meta;
         let output_dir = format!("{home}/{}", record.id);
         Self {
             pid,
-            ending: state.ending(),
+            status: state.status(),
+            exit_code: state.code,
             started_at,
             exited_at: state.exited_at.map(str::to_owned),
             stdout_path: format!("{output_dir}/stdout.log"),
@@ -251,22 +247,22 @@ impl Process {
 mod tests {
     use super::*;
 
-    fn ending(line: &str) -> (Status, Option<i32>) {
-        let ProcessState { status, exit_code } = State::read(line).unwrap().ending();
-        (status, exit_code)
+    fn ending(line: &str) -> (BackgroundStatus, Option<i32>) {
+        let state = State::read(line).unwrap();
+        (state.status(), state.code)
     }
 
     #[test]
     fn a_status_is_what_the_files_say() {
-        assert_eq!(ending("a alive - -"), (Status::Running, None));
-        assert_eq!(ending("a dead 0 2026-11-21T06:30:00Z"), (Status::Exited, Some(0)));
-        assert_eq!(ending("a dead 130 -"), (Status::Exited, Some(130)));
-        assert_eq!(ending("a dead 143 -"), (Status::Killed, Some(143)));
-        assert_eq!(ending("a dead 137 -"), (Status::Killed, Some(137)));
-        assert_eq!(ending("a dead 124 -"), (Status::Exited, Some(124)));
-        assert_eq!(ending("a timed-out 124 -"), (Status::Killed, Some(124)));
-        assert_eq!(ending("a dead - -"), (Status::Failed, None));
-        assert_eq!(ending("a dead - 2026-11-21T06:30:00Z"), (Status::Exited, None));
+        assert_eq!(ending("a alive - -"), (BackgroundStatus::Running, None));
+        assert_eq!(ending("a dead 0 2026-11-21T06:30:00Z"), (BackgroundStatus::Exited, Some(0)));
+        assert_eq!(ending("a dead 130 -"), (BackgroundStatus::Exited, Some(130)));
+        assert_eq!(ending("a dead 143 -"), (BackgroundStatus::Killed, Some(143)));
+        assert_eq!(ending("a dead 137 -"), (BackgroundStatus::Killed, Some(137)));
+        assert_eq!(ending("a dead 124 -"), (BackgroundStatus::Exited, Some(124)));
+        assert_eq!(ending("a timed-out 124 -"), (BackgroundStatus::Killed, Some(124)));
+        assert_eq!(ending("a dead - -"), (BackgroundStatus::Failed, None));
+        assert_eq!(ending("a dead - 2026-11-21T06:30:00Z"), (BackgroundStatus::Exited, None));
     }
 
     #[test]
@@ -298,7 +294,7 @@ mod tests {
         ]
         .concat();
         let states = "a dead 0 -\nan odd name dead - -\nc alive - -\nd alive - -\n";
-        let processes = Process::read_all("/home", states, &metas);
+        let processes = BackgroundProcess::read_all("/home", states, &metas);
         let ids: Vec<_> = processes.iter().map(|process| process.id.as_str()).collect();
         assert_eq!(ids, ["c", "a"]);
         assert_eq!(processes[0].stderr_path, "/home/c/stderr.log");
@@ -309,11 +305,15 @@ mod tests {
     fn a_list_has_the_beginning_of_a_long_script() {
         let script = "é\n".repeat(MAX_LISTED_SCRIPT_BYTES);
         let meta = meta("a", "1", &script);
-        let [short] = &Process::read_all("/home", "a alive - -\n", &listed(&meta))[..] else {
+        let [short] = &BackgroundProcess::read_all("/home", "a alive - -\n", &listed(&meta))[..]
+        else {
             panic!("no process");
         };
         assert!(script.starts_with(&short.script));
         assert_eq!(short.script.len(), MAX_LISTED_SCRIPT_BYTES - 1);
-        assert_eq!(Process::read("/home", "a alive - -\n", &meta).unwrap().script, script);
+        assert_eq!(
+            BackgroundProcess::read("/home", "a alive - -\n", &meta).unwrap().script,
+            script
+        );
     }
 }

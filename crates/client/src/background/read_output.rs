@@ -1,45 +1,44 @@
 //! Reading the output of a process.
 
-use sandpipe_protocol::json::{Object, ToJson};
+use sandpipe_protocol::json_object;
 
 use super::answer::ScriptAnswer;
 use super::background::Background;
 use super::duration::Slice;
 use super::duration::whole_milliseconds;
 use super::location::ProcessId;
-use super::process::{ProcessState, State, Status};
+use super::process::{BackgroundStatus, State};
 use super::read_options::{Filter, ReadOptions, Start};
 use super::target::ScriptCall;
 use crate::call::{Call, call};
 use crate::error::Result;
 
-/// A piece of output.
+/// A piece of output. No character is cut in two, unless the process was.
 #[derive(Debug)]
-pub struct OutputChunk {
-    /// Its text.
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
+pub struct BackgroundOutput {
+    /// The text.
     pub output: String,
-    /// Where the next one begins, in bytes.
+    /// Where the next read goes on.
     pub next_offset: u64,
-    /// How far the process has come.
-    pub ending: ProcessState,
+    /// The process's status, as it was before the output was looked at.
+    pub status: BackgroundStatus,
+    /// The process's exit code.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub exit_code: Option<i32>,
 }
 
-impl ToJson for OutputChunk {
-    fn write(&self, json: &mut Vec<u8>) {
-        Object(&[
-            ("output", &self.output),
-            ("nextOffset", &self.next_offset),
-            ("status", &self.ending.status),
-            ("exitCode", &self.ending.exit_code),
-        ])
-        .write(json);
-    }
-}
+json_object!(ToJson for BackgroundOutput {
+    output: "output",
+    next_offset: "nextOffset",
+    status: "status",
+    exit_code: "exitCode",
+});
 
 /// A piece of output and where it was taken from.
 #[derive(Debug)]
 pub(super) struct Window {
-    pub(super) chunk: OutputChunk,
+    pub(super) chunk: BackgroundOutput,
     from: u64,
     /// How much there was of the whole.
     pub(super) size: u64,
@@ -47,7 +46,7 @@ pub(super) struct Window {
 
 impl Background {
     /// Reads output from a place on.
-    pub fn read_output(&self, id: ProcessId, options: ReadOptions) -> Call<OutputChunk> {
+    pub fn read_output(&self, id: ProcessId, options: ReadOptions) -> Call<BackgroundOutput> {
         let background = self.clone();
         call(async move { Ok(background.read_window(&id, &options).await?.chunk) })
     }
@@ -70,7 +69,7 @@ impl Background {
             let filter = options.filter.as_ref();
             let window = output.take(&purpose, |answer| read_window(answer, filter))?;
             let Window { chunk, from, .. } = &window;
-            let over = chunk.ending.status != Status::Running;
+            let over = chunk.status != BackgroundStatus::Running;
             if chunk.next_offset > *from || over || slice.is_last {
                 return Ok(window);
             }
@@ -91,7 +90,12 @@ pub(super) fn read_window(answer: &ScriptAnswer<'_>, filter: Option<&Filter>) ->
         None => pieces.map(|(_, text)| text).collect(),
     };
     Some(Window {
-        chunk: OutputChunk { output, next_offset: to, ending: state.ending() },
+        chunk: BackgroundOutput {
+            output,
+            next_offset: to,
+            status: state.status(),
+            exit_code: state.code,
+        },
         from,
         size,
     })

@@ -4,7 +4,7 @@ use sandpipe_protocol::json_object;
 
 use super::background::Background;
 use super::location::ProcessId;
-use super::process::{Process, ProcessState, Status};
+use super::process::{BackgroundProcess, BackgroundStatus};
 use super::read_options::ReadOptions;
 use super::spawn::SpawnRequest;
 use super::target::ScriptCall;
@@ -34,16 +34,18 @@ pub struct RunOptions {
 
 /// What became of a command.
 #[derive(Debug)]
-pub struct RunResult {
-    /// What it printed.
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
+pub struct BackgroundRunResult {
+    /// Its stdout and stderr, in order of arrival.
     pub output: String,
-    /// What it ended with.
+    /// Its exit code, 124 if its `timeoutMs` passed; 1 if it still runs.
     pub exit_code: i32,
-    /// Why that is not its own, if so.
+    /// Why there is no true exit code: the command still runs, under the id that is named.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
     pub failure_reason: Option<String>,
 }
 
-json_object!(ToJson for RunResult {
+json_object!(ToJson for BackgroundRunResult {
     output: "output",
     exit_code: "exitCode",
     failure_reason: "failureReason",
@@ -51,7 +53,7 @@ json_object!(ToJson for RunResult {
 
 impl Background {
     /// Runs a command and waits for its end.
-    pub fn run(&self, request: SpawnRequest, options: RunOptions) -> Call<RunResult> {
+    pub fn run(&self, request: SpawnRequest, options: RunOptions) -> Call<BackgroundRunResult> {
         let background = self.clone();
         call(async move { run(&background, request, options).await })
     }
@@ -61,15 +63,15 @@ async fn run(
     background: &Background,
     request: SpawnRequest,
     options: RunOptions,
-) -> Result<RunResult> {
+) -> Result<BackgroundRunResult> {
     let id = background.new_id();
     let purpose = ScriptCall::new("run command", id.clone());
     background.spawn_as(id.clone(), request).await?;
     let wait_options = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
     let waited = background.wait(id.clone(), wait_options).await;
     let process = waited.map_err(|error| purpose.outcome_unknown(error))?;
-    let (exit_code, failure_reason) = match process.ending {
-        ProcessState { status: Status::Running, .. } => {
+    let (exit_code, failure_reason) = match (process.status, process.exit_code) {
+        (BackgroundStatus::Running, _) => {
             let reason = format!(
                 "the command still runs after {} ms, and goes on as background process {id}",
                 whole_ms(options.wait_timeout_ms),
@@ -77,9 +79,9 @@ async fn run(
             );
             (1, Some(reason))
         }
-        ProcessState { exit_code: Some(exit_code), .. } => (exit_code, None),
-        ProcessState { status: Status::Exited, .. } if !options.captures_exit_code => (0, None),
-        ProcessState { .. } => {
+        (_, Some(exit_code)) => (exit_code, None),
+        (BackgroundStatus::Exited, None) if !options.captures_exit_code => (0, None),
+        (_, None) => {
             let problem = "it is gone and has left no exit code: what became of it is not known";
             return Err(purpose.failed(problem, ""));
         }
@@ -90,13 +92,13 @@ async fn run(
         // Nothing is lost with it, and the outcome is true whether it stays or not.
         background.remove(id).await.unwrap_or_default();
     }
-    Ok(RunResult { output, exit_code, failure_reason })
+    Ok(BackgroundRunResult { output, exit_code, failure_reason })
 }
 
 /// What the caller gets of the output, and whether that is all of it.
 async fn collect(
     background: &Background,
-    process: &Process,
+    process: &BackgroundProcess,
     options: &RunOptions,
 ) -> Result<(String, bool)> {
     let id = ProcessId::of(process);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::background::Background;
 use super::duration::{GRACE_MS, whole_milliseconds};
 use super::location::{Location, ProcessId};
-use super::process::{Process, ProcessRecord};
+use super::process::{BackgroundProcess, ProcessRecord};
 use super::script::{Script, sh};
 use super::target::ScriptCall;
 use crate::call::{Call, call};
@@ -56,12 +56,12 @@ impl SpawnRequest {
 
 impl Background {
     /// Starts a script.
-    pub fn spawn(&self, request: SpawnRequest) -> Call<Process> {
+    pub fn spawn(&self, request: SpawnRequest) -> Call<BackgroundProcess> {
         self.spawn_as(self.new_id(), request)
     }
 
     /// The same, by an id: in one round trip.
-    pub(super) fn spawn_as(&self, id: ProcessId, request: SpawnRequest) -> Call<Process> {
+    pub(super) fn spawn_as(&self, id: ProcessId, request: SpawnRequest) -> Call<BackgroundProcess> {
         let background = self.clone();
         call(async move {
             let record = request.record(&id);
@@ -75,7 +75,12 @@ impl Background {
             })?;
             let script = request.script;
             let started = output.take(&purpose, |answer| {
-                Process::started(answer.section("home")?, answer.section("head")?, record, script)
+                BackgroundProcess::started(
+                    answer.section("home")?,
+                    answer.section("head")?,
+                    record,
+                    script,
+                )
             });
             started.map_err(|error| purpose.outcome_unknown(error))
         })

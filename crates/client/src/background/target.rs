@@ -11,7 +11,7 @@ use super::runtime::{RunFailure, ScriptResult};
 use super::script::Script;
 use crate::abort::AbortSignal;
 use crate::call::{Call, call};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{BackgroundErrorReason, Error, Result};
 use crate::host_value::HostValue;
 use crate::http::response::excerpt;
 use crate::nonce::Nonce;
@@ -40,7 +40,12 @@ impl ScriptCall {
         self.error(problem.into(), output, None)
     }
 
-    fn error(&self, problem: String, output: &str, refusal: Option<Refusal>) -> Box<Error> {
+    fn error(
+        &self,
+        problem: String,
+        output: &str,
+        refusal: Option<BackgroundErrorReason>,
+    ) -> Box<Error> {
         Box::new(Error::Background {
             operation: self.operation,
             problem,

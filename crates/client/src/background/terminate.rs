@@ -4,14 +4,14 @@ use super::background::Background;
 use super::duration::whole_milliseconds;
 use super::get::read_report;
 use super::location::ProcessId;
-use super::process::Process;
+use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
 use crate::call::Call;
 
 impl Background {
     /// Stops the process group of a process and waits until it is gone.
-    pub fn terminate(&self, id: ProcessId, grace_ms: f64) -> Call<Process> {
+    pub fn terminate(&self, id: ProcessId, grace_ms: f64) -> Call<BackgroundProcess> {
         let script = self
             .location
             .script_of(&id)

@@ -4,7 +4,7 @@ use super::background::Background;
 use super::duration::{Slice, whole_milliseconds};
 use super::get::read_report;
 use super::location::ProcessId;
-use super::process::Process;
+use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
 use crate::abort::AbortSignal;
@@ -23,7 +23,7 @@ pub struct WaitOptions {
 impl Background {
     /// Waits for the end of a process, or for a time: on the target, slice by slice, so that nothing is asked again and
     /// again from here.
-    pub fn wait(&self, id: ProcessId, options: WaitOptions) -> Call<Process> {
+    pub fn wait(&self, id: ProcessId, options: WaitOptions) -> Call<BackgroundProcess> {
         let background = self.clone();
         call(async move {
             let deadline = background.now_ms() + options.timeout_ms;
@@ -42,7 +42,7 @@ impl Background {
         id: &ProcessId,
         slice: Slice,
         signal: Option<&AbortSignal>,
-    ) -> Result<Option<Process>> {
+    ) -> Result<Option<BackgroundProcess>> {
         let purpose = ScriptCall::new("wait for process", id.clone());
         let script = self
             .location

@@ -3,10 +3,11 @@
 //! What the host has to say of it (a value that was thrown, the output so far) is in it as a
 //! [`HostValue`] or [`HostText`]. [`Error::describe`] is what callers are to see.
 
-mod describe;
-mod hints;
+mod class;
+pub mod classes;
 
-pub use describe::{Cause, Description, Detail};
+pub use class::{Detail, ErrorClass, ErrorField};
+pub use classes::{Cause, Description};
 
 use crate::host_value::{HostText, HostValue};
 use crate::operation::Operation;
@@ -155,7 +156,7 @@ pub enum Error {
         /// The process that it is about, if it is about one.
         id: Option<String>,
         /// Why the target refused, where a caller can see to that.
-        refusal: Option<Refusal>,
+        refusal: Option<BackgroundErrorReason>,
         /// What the runtime threw, if that is why.
         cause: Option<HostValue>,
     },
@@ -227,16 +228,21 @@ pub enum StopReason {
     },
 }
 
-/// Why the target of a background process refuses what it could do otherwise.
+/// Why the target of a background process refuses what it could do otherwise:
+///
+/// - `running`: the process, or something that it started, still runs
+/// - `untrusted`: the directory of the processes is not its owner's alone
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "typescript", serde(rename_all = "lowercase"))]
+pub enum BackgroundErrorReason {
     /// It runs, or something that it started does.
     Running,
     /// The directory of the processes is not its owner's alone.
     Untrusted,
 }
 
-impl Refusal {
+impl BackgroundErrorReason {
     /// The `reason` of a `BackgroundError`.
     pub fn name(self) -> &'static str {
         match self {

@@ -197,7 +197,8 @@ async fn follow_or_stop(
         .into());
     }
     let Err(mut error) = followed else {
-        return recorder.transcript.result(reader.exit_code());
+        let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
+        return Ok(ExecResult { exit_code, output: recorder.transcript.whole_text()? });
     };
     match &mut *error {
         Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } => {

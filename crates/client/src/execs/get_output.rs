@@ -9,22 +9,35 @@ use crate::agent::Agent;
 use crate::call::{Call, call};
 use crate::error::{Error, Result};
 use crate::execs::id::ExecId;
+use crate::host_value::HostText;
 use crate::http::request::Request;
 use crate::operation::Operation;
 use crate::output::follower::{OutputFault, SequenceFilter};
 use crate::output::sink::OutputSink;
-use crate::output::transcript::{ExecResult, Transcript};
+use crate::output::transcript::Transcript;
 
 const OPERATION: Operation = Operation::GetOutput;
 
+/// An exec's output up to now.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
+pub struct ExecSnapshot {
+    /// The exit code, if the process has ended and its last event is among those asked for.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub exit_code: Option<i32>,
+    /// Its stdout and stderr, joined in order of arrival.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub output: HostText,
+}
+
 /// What there is now of an exec's output after `last_sequence`.
-pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecResult> {
+pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSnapshot> {
     let agent = agent.clone();
     call(async move {
         let attempt = async || {
             let mut transcript = Transcript::new(agent.http.host(), &id, None);
             let exit_code = read(&agent, &id, last_sequence, &mut transcript).await?;
-            transcript.result(exit_code)
+            Ok(ExecSnapshot { exit_code, output: transcript.whole_text()? })
         };
         match agent.http.repeat(OPERATION, attempt).await {
             Err(error) => Err(with_exit_code(error, &agent, &id).await),

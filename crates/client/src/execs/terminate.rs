@@ -2,6 +2,8 @@
 
 use std::pin::pin;
 
+use sandpipe_protocol::json_object;
+
 use super::id::ExecId;
 use super::ladder::Trigger;
 use super::output_reader::OutputReader;
@@ -22,17 +24,20 @@ pub struct TerminateOptions {
     pub force_signal: Option<AbortSignal>,
 }
 
-/// How an exec ended that was stopped.
+/// How a stopped command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terminated {
-    /// What it ended with.
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
+pub struct TerminateResult {
+    /// The process's own exit code, 128 + N after death by signal N.
     pub exit_code: i32,
-    /// It took SIGKILL.
+    /// Whether it took SIGKILL.
     pub forced: bool,
 }
 
+json_object!(ToJson for TerminateResult { exit_code: "exitCode", forced: "forced" });
+
 /// Stops an exec's process group and waits until it is gone.
-pub fn terminate(agent: &Agent, id: ExecId, options: TerminateOptions) -> Call<Terminated> {
+pub fn terminate(agent: &Agent, id: ExecId, options: TerminateOptions) -> Call<TerminateResult> {
     let agent = agent.clone();
     call(async move { stop_and_drain(&agent, &id, options).await })
 }
@@ -41,7 +46,7 @@ async fn stop_and_drain(
     agent: &Agent,
     id: &ExecId,
     TerminateOptions { grace_ms, force_signal }: TerminateOptions,
-) -> Result<Terminated> {
+) -> Result<TerminateResult> {
     let requests = &mut StopRequests::new(None, force_signal, None, &**agent.http.host());
     let target = ProcessGroup::new(id);
     // The newest event and what follows: the exit code is in the last one.
@@ -70,5 +75,5 @@ async fn stop_and_drain(
         reader.drain().await.map_err(|_| lost)?;
     }
     let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
-    Ok(Terminated { exit_code, forced: outcome.forced })
+    Ok(TerminateResult { exit_code, forced: outcome.forced })
 }

@@ -15,12 +15,14 @@ use crate::host_value::HostText;
 /// collector.
 const TEXT_CHUNK_BYTES: usize = 512 * 1024;
 
-/// What a command that has ended has given.
+/// What became of a command.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
 pub struct ExecResult {
-    /// What it ended with; None where it has not ended.
-    pub exit_code: Option<i32>,
-    /// Its output.
+    /// The process's own exit code, 128 + N after death by signal N.
+    pub exit_code: i32,
+    /// Its stdout and stderr, joined in order of arrival.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub output: HostText,
 }
 
@@ -105,10 +107,13 @@ impl Transcript {
         (self.output.clone(), flushed)
     }
 
-    /// The result of a command that has ended with this, or has not ended.
-    pub(crate) fn result(&mut self, exit_code: Option<i32>) -> Result<ExecResult> {
+    /// All of it.
+    ///
+    /// # Errors
+    /// It is more than is allowed, or than the host can hold.
+    pub(crate) fn whole_text(&mut self) -> Result<HostText> {
         self.flush_text()?;
-        Ok(ExecResult { exit_code, output: self.output.clone() })
+        Ok(self.output.clone())
     }
 }
 

@@ -36,7 +36,7 @@ impl RunOutput {
             .into())
         };
         let ended = |exit_code| {
-            let result = ExecResult { exit_code: Some(exit_code), output: output.clone() };
+            let result = ExecResult { exit_code, output: output.clone() };
             kept.clone().map(|()| result)
         };
         match (stop_cause, end) {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures_util::future::join;
 use sandpipe_client::background::background::Background;
 use sandpipe_client::background::location::{Location, ProcessId};
-use sandpipe_client::background::process::{Process, Status};
+use sandpipe_client::background::process::{BackgroundProcess, BackgroundStatus};
 use sandpipe_client::background::read_options::{ReadOptions, Start, Stream};
 use sandpipe_client::background::run::RunOptions;
 use sandpipe_client::background::spawn::{OutputTarget, SpawnRequest};
@@ -87,7 +87,7 @@ fn a_process_is_started_once_read_once_stopped_and_removed() {
         has_ended(world, &exec, world.run(background.wait(id.clone(), options))?)?;
         has_ended(world, &exec, world.run(background.get(id.clone()))?)?;
         let listed = world.run(background.list())?;
-        match listed.map(<[Process; 1]>::try_from) {
+        match listed.map(<[BackgroundProcess; 1]>::try_from) {
             Ok(Ok([process])) => has_ended(world, &exec, Ok(process))?,
             Ok(Err(processes)) => return Err(format!("the list has {processes:?}")),
             Err(error) => ensure!(!is_calm, "not listed: {error}"),
@@ -176,7 +176,8 @@ async fn read_all(background: &Background, id: &ProcessId, max_bytes: u64) -> Re
         match background.read_output(id.clone(), options).await {
             Ok(chunk) => {
                 output.push_str(&chunk.output);
-                let is_last = chunk.next_offset == offset && chunk.ending.status != Status::Running;
+                let is_last =
+                    chunk.next_offset == offset && chunk.status != BackgroundStatus::Running;
                 offset = chunk.next_offset;
                 if is_last {
                     return Ok(output);
@@ -213,7 +214,7 @@ async fn stop(
     }
     match result {
         Ok(process) => {
-            ensure!(process.ending.status != Status::Running, "terminated, and {process:?}");
+            ensure!(process.status != BackgroundStatus::Running, "terminated, and {process:?}");
             ensure!(!is_left, "terminated, and processes are left");
         }
         Err(_) => drop(agent.signal(exec, "KILL")),
@@ -222,13 +223,13 @@ async fn stop(
 }
 
 /// What a call says of a process that has ended.
-fn has_ended(world: &World, exec: &Exec, process: Result<Process>) -> Verdict {
+fn has_ended(world: &World, exec: &Exec, process: Result<BackgroundProcess>) -> Verdict {
     let (has_ended, truth) = (exec.state().has_ended(), exec.state().exit_code);
     match process {
-        Ok(process) if process.ending.status == Status::Running => {
+        Ok(process) if process.status == BackgroundStatus::Running => {
             ensure!(!has_ended, "it has ended, and {process:?}");
         }
-        Ok(process) => ensure!(process.ending.exit_code == Some(truth), "{process:?}: {truth}"),
+        Ok(process) => ensure!(process.exit_code == Some(truth), "{process:?}: {truth}"),
         Err(error) => ensure!(!world.setup.is_calm(), "not looked at: {error}"),
     }
     Ok(())

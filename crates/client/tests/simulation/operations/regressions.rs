@@ -4,7 +4,7 @@ use sandpipe_client::error::{Error, NotStopped, OutputLimit, Stopped};
 use sandpipe_client::execs::delete::delete;
 use sandpipe_client::execs::exec::exec;
 use sandpipe_client::execs::get_output::get_output;
-use sandpipe_client::execs::terminate::{TerminateOptions, Terminated, terminate};
+use sandpipe_client::execs::terminate::{TerminateOptions, TerminateResult, terminate};
 use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_client::sessions::create::SessionOptions;
 use sandpipe_client::sessions::session::Sessions;
@@ -57,7 +57,7 @@ fn interrupt(world: &World, on_term: OnTerm) -> Stopped {
 }
 
 /// Terminates a command that ignores SIGTERM.
-fn terminate_stubborn(world: &World) -> Result<Terminated, Box<Error>> {
+fn terminate_stubborn(world: &World) -> Result<TerminateResult, Box<Error>> {
     let options = TerminateOptions { grace_ms: 1_000.0, force_signal: None };
     let mut random = fastrand::Rng::with_seed(1);
     let (program, call) = (long(OnTerm::Ignore), |client, id| terminate(&client, id, options));

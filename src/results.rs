@@ -1,0 +1,45 @@
+//! What calls resolve, as values of JS. Their TypeScript types are those of the structs in the client.
+
+use js_sys::{JSON, Object, Reflect};
+use sandpipe_client::error::Result;
+use sandpipe_client::execs::get_output::ExecSnapshot;
+use sandpipe_client::host_value::HostText;
+use sandpipe_client::output::transcript::ExecResult;
+use sandpipe_protocol::json::{self, ToJson};
+use wasm_bindgen::prelude::*;
+
+use crate::errors::{js_text, thrown};
+
+/// The JS value that `value`'s JSON stands for.
+///
+/// As text, a value of any size crosses the boundary once; field by field, as with `serde-wasm-bindgen`, it would cross once
+/// for each, which is slower for all but the smallest.
+pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
+    JSON::parse(&json::to_string(value)).map_err(thrown)
+}
+
+/// The same, as what a call resolves.
+#[allow(clippy::needless_pass_by_value)] // A call gives values.
+pub(crate) fn json<T: ToJson>(value: T) -> Result<JsValue> {
+    to_js(&value)
+}
+
+pub(crate) fn exec_result(ExecResult { exit_code, output }: ExecResult) -> Result<JsValue> {
+    with_output(Some(exit_code), &output)
+}
+
+pub(crate) fn exec_snapshot(ExecSnapshot { exit_code, output }: ExecSnapshot) -> Result<JsValue> {
+    with_output(exit_code, &output)
+}
+
+/// The output is a string of JS already.
+fn with_output(exit_code: Option<i32>, output: &HostText) -> Result<JsValue> {
+    let object = Object::new();
+    let set =
+        |name: &str, value: &JsValue| Reflect::set(&object, &name.into(), value).map_err(thrown);
+    if let Some(exit_code) = exit_code {
+        set("exitCode", &exit_code.into())?;
+    }
+    set("output", &js_text(output))?;
+    Ok(object.into())
+}
