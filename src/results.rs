@@ -12,8 +12,8 @@ use crate::errors::{js_text, thrown};
 
 /// The JS value that `value`'s JSON stands for.
 ///
-/// As text, a value of any size crosses the boundary once; field by field, as with `serde-wasm-bindgen`, it would cross once
-/// for each, which is slower for all but the smallest.
+/// As text, a value of any size crosses the boundary once; field by field it would cross once for each, which is slower for
+/// all but the smallest. `serde-wasm-bindgen`, for background processes and `terminate()` alone, would add 2.7 KB of gzip to the module.
 pub(crate) fn to_js(value: &dyn ToJson) -> Result<JsValue> {
     JSON::parse(&json::to_string(value)).map_err(thrown)
 }
