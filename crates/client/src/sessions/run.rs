@@ -100,7 +100,7 @@ impl Shell {
         let started = started.boxed_local().shared();
         let sending = self.send(line, &nonce, started.clone(), arrived.clone());
         let (end, stop_cause) = {
-            let (fail, failed) = oneshot::channel();
+            let (fail, mut failed) = oneshot::channel();
             let Self { agent, id, pid, user, reader, unread, .. } = &mut *self;
             let following = output.follow(reader, unread, Some(started_sender), Some(fail));
             let (agent, id) = (&*agent, &*id);
@@ -109,14 +109,15 @@ impl Shell {
             let mut following =
                 follow_while_sending(&*host, following, send_queue.settled()).boxed_local();
             let stop_cause = {
-                let next_stop = pin!(next_stop(&mut stops, failed));
+                let next_stop = pin!(next_stop(&mut stops, &mut failed));
                 match select(&mut following, next_stop).await {
                     Either::Left((end, _)) => Err(end),
                     Either::Right((stop_cause, _)) => Ok(stop_cause),
                 }
             };
             match stop_cause {
-                Err(end) => (end, None),
+                // The last of its output may be too much, or the caller's function may have thrown at it.
+                Err(end) => (end, failed.try_recv().ok().flatten().map(StopCause::Failure)),
                 Ok(stop_cause) => {
                     let first = match &stop_cause {
                         StopCause::Request(request) => request.trigger,
@@ -244,7 +245,10 @@ async fn follow_while_sending(
     }
 }
 
-async fn next_stop(stops: &mut StopRequests, failed: oneshot::Receiver<Box<Error>>) -> StopCause {
+async fn next_stop(
+    stops: &mut StopRequests,
+    failed: &mut oneshot::Receiver<Box<Error>>,
+) -> StopCause {
     let failed = async {
         match failed.await {
             Ok(error) => error,

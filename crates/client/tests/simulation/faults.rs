@@ -1,6 +1,6 @@
 //! What goes wrong on the way to the agent and back.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -79,11 +79,14 @@ pub(crate) enum Fault {
     /// A stream ends in good order after so many events of output, at least one. That may happen any number of times:
     /// there is progress.
     EndAfter(usize),
+    /// A stream ends in good order before anything has come, where the exec runs. That, too, may happen any number of
+    /// times.
+    EndEmpty,
 }
 
 impl Fault {
     fn is_progress(&self) -> bool {
-        matches!(self, Self::EndAfter(_))
+        matches!(self, Self::EndAfter(_) | Self::EndEmpty)
     }
 }
 
@@ -116,15 +119,38 @@ pub(crate) struct FaultPlan {
     /// How often there has been the same request, and how many faults in a row it has had by now: another one that
     /// succeeds meanwhile does not help.
     same: RefCell<BTreeMap<(Kind, String), (u32, u32)>>,
+    drawn: RefCell<Vec<Drawn>>,
+}
+
+/// A fault that took place.
+pub(crate) struct Drawn {
+    /// When the request was made, in milliseconds.
+    pub(crate) at_ms: f64,
+    pub(crate) kind: Kind,
+    /// The path and the body of the request.
+    pub(crate) content: String,
+    pub(crate) fault: Fault,
 }
 
 impl FaultPlan {
     pub(crate) fn new(setup: Rc<Setup>, parts: Rc<Parts>) -> Self {
-        Self { setup, parts, requests: RefCell::default(), same: RefCell::default() }
+        let (requests, same, drawn) = Default::default();
+        Self { setup, parts, requests, same, drawn }
     }
 
-    /// What goes wrong with a request that is being made now. One that is made again has the same `content`.
-    pub(crate) fn next(&self, kind: Kind, content: &str, is_repeatable: bool) -> Option<Fault> {
+    /// The faults that took place.
+    pub(crate) fn drawn(&self) -> Ref<'_, Vec<Drawn>> {
+        self.drawn.borrow()
+    }
+
+    /// What goes wrong with a request that is made `at_ms`. One that is made again has the same `content`.
+    pub(crate) fn next(
+        &self,
+        at_ms: f64,
+        kind: Kind,
+        content: &str,
+        is_repeatable: bool,
+    ) -> Option<Fault> {
         let mut requests = self.requests.borrow_mut();
         let number = requests.entry(kind).or_default();
         *number += 1;
@@ -152,6 +178,8 @@ impl FaultPlan {
             Some(fault) if fault.is_progress() => {}
             Some(_) => *faults_in_a_row += 1,
         }
+        let content = content.to_owned();
+        self.drawn.borrow_mut().extend(fault.map(|fault| Drawn { at_ms, kind, content, fault }));
         fault
     }
 }
@@ -167,7 +195,7 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
     }
     let acted = random.bool();
     let kinds = match kind {
-        Kind::StreamOutput => 13,
+        Kind::StreamOutput => 15,
         Kind::StreamList => 10,
         _ => 6,
     };
@@ -190,6 +218,7 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
         }
         6 | 7 => Fault::Cut { after: size(random), is_clean: true },
         8 | 9 => Fault::Repeat(random.u64(1..10)),
+        10 | 11 => Fault::EndEmpty,
         _ => Fault::EndAfter(random.usize(1..4)),
     }
 }

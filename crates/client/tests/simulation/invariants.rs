@@ -8,6 +8,7 @@ use sandpipe_client::host_value::HostText;
 use crate::agent::exec::Exec;
 use crate::executor::Owner;
 use crate::host::text_of;
+use crate::retry_hooks::HookFailed;
 use crate::runner::Verdict;
 use crate::world::World;
 
@@ -98,7 +99,11 @@ pub(crate) fn outcome_is_true(
             ensure!(execs.is_empty(), "not supported, and yet it runs");
             !world.setup.offers("stdin-eof")
         }
-        _ => false,
+        Error::Thrown(cause) => {
+            ensure!(cause.downcast_ref::<HookFailed>().is_some(), "nothing has thrown: {error}");
+            false
+        }
+        error => return Err(format!("no way for a command to end: {error}")),
     };
     ensure!(is_survived || !world.setup.is_survivable(), "not survived: {error}");
     Ok(())

@@ -35,6 +35,7 @@ mod host;
 mod invariants;
 mod network;
 mod operations;
+mod retry_hooks;
 mod runner;
 mod setup;
 mod target;

@@ -15,6 +15,28 @@ const SEEDS: u64 = 7_500;
 /// One in so many runs is made twice: it must be the same.
 const REPEATED: u64 = 100;
 
+/// All operations.
+const NAMES: [&str; 18] = [
+    "attach",
+    "background",
+    "background_run",
+    "closed",
+    "create_start_delete",
+    "exec",
+    "exec_stopped",
+    "exec_with_input",
+    "get_output",
+    "given_up",
+    "kill",
+    "session_interrupts",
+    "session_runs",
+    "stream_closed",
+    "stream_list",
+    "stream_output",
+    "terminate",
+    "wait",
+];
+
 /// Ok, or what is wrong.
 pub(crate) type Verdict = Result<(), String>;
 
@@ -32,12 +54,14 @@ struct Report {
 
 /// Runs an operation for many seeds, or for the one that `SIMULATION=NAME:SEED` names.
 pub(crate) fn check(name: &str, operation: Operation) {
+    assert!(NAMES.contains(&name), "{name} is missing in NAMES");
     let number = |text: &str| text.parse::<u64>().expect("a number");
     let Ok(wanted) = env::var("SIMULATION") else {
         let seeds = env::var("SIMULATION_SEEDS").map_or(SEEDS, |seeds| number(&seeds));
         return (0..seeds).for_each(|seed| check_seed(name, operation, seed));
     };
     let (wanted_name, seed) = wanted.split_once(':').expect("SIMULATION=NAME:SEED");
+    assert!(NAMES.contains(&wanted_name), "no operation is named {wanted_name}: {NAMES:?}");
     if wanted_name == name {
         check_seed(name, operation, number(seed));
     }

@@ -24,6 +24,10 @@ pub(crate) struct Setup {
     pub(crate) budget: Budget,
     /// How many requests in a hundred have a fault.
     pub(crate) fault_percentage: u8,
+    /// A proxy ends each stream of what runs after so many milliseconds.
+    pub(crate) stream_ms: Option<f64>,
+    /// The caller has functions that have a say in what is tried again.
+    pub(crate) has_hooks: bool,
     /// How often the client tries a request.
     pub(crate) max_attempts: u32,
     /// Timers take so many times as long as they should: at least 1.
@@ -46,6 +50,8 @@ impl Setup {
             running: ExecStatus::Running,
             budget: Budget::None,
             fault_percentage: 0,
+            stream_ms: None,
+            has_hooks: false,
             max_attempts: 3,
             timer_factor: 1.0,
             clock_ahead_ms: 0.0,
@@ -64,6 +70,7 @@ impl Setup {
             _ => {}
         }
         setup.max_attempts = random.u32(2..5);
+        setup.has_hooks = random.u8(..8) == 0;
         if random.u8(..16) == 0 {
             setup.max_events = random.usize(1..10);
         }
@@ -76,6 +83,9 @@ impl Setup {
             _ => Budget::Survivable { max_attempts: setup.max_attempts },
         };
         setup.fault_percentage = random.u8(5..70);
+        if random.u8(..8) == 0 && !setup.is_calm() {
+            setup.stream_ms = Some(random.f64() * if random.bool() { 20.0 } else { 10_000.0 });
+        }
         if random.u8(..4) == 0 {
             setup.timer_factor = 1.0 + random.f64() / 2.0;
             setup.clock_ahead_ms = (random.f64() - 0.5) * 28_000.0;

@@ -79,7 +79,7 @@ impl Runtime for SimRuntime {
     ) -> LocalBoxFuture<'static, Result<ScriptResult, RunFailure>> {
         let target = self.0.clone();
         let (sender, receiver) = oneshot::channel();
-        let fault = target.network.faults.next(Kind::Script, "", false);
+        let fault = target.network.faults.next(target.executor.now_ms(), Kind::Script, "", false);
         let script = Script::parse(&script);
         target.trace.add(|| format!("script: {} {fault:?}", script.operation));
         target.executor.clone().spawn(Owner::Simulation, async move {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use sandpipe_client::agent::Agent;
 use sandpipe_client::http::backoff::Backoff;
 use sandpipe_client::http::client::HttpClient;
-use sandpipe_client::http::retry_policy::RetryPolicy;
+use sandpipe_client::http::retry_policy::{RetryHooks, RetryPolicy};
 
 use crate::agent::SimAgent;
 use crate::agent::program::Program;
@@ -15,6 +15,7 @@ use crate::executor::{Executor, Owner};
 use crate::faults::FaultPlan;
 use crate::host::SimHost;
 use crate::network::{Network, URL};
+use crate::retry_hooks::SimHooks;
 use crate::setup::{Parts, Setup};
 
 /// All there is in a run.
@@ -50,7 +51,13 @@ impl World {
     /// A client of the agent.
     pub(crate) fn client(&self) -> Agent {
         let backoff = Backoff { max_attempts: self.setup.max_attempts, ..Backoff::default() };
-        let retry = RetryPolicy { backoff, hooks: None };
+        let hooks = self.setup.has_hooks.then(|| {
+            let random = RefCell::new(fastrand::Rng::with_seed(self.setup.seed));
+            let may_throw = !self.setup.is_survivable();
+            Rc::new(SimHooks { executor: self.executor.clone(), random, may_throw })
+                as Rc<dyn RetryHooks>
+        });
+        let retry = RetryPolicy { backoff, hooks };
         let socket_query = Some(String::new());
         Agent::new(HttpClient::new(self.host.clone(), URL, socket_query, retry))
     }

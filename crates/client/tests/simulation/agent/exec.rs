@@ -9,6 +9,8 @@ use sandpipe_protocol::{
     CreateExecRequest, ExecItem, ExecStatus, ExecStdout, Gap, NO_EXIT_CODE, OutputType,
 };
 
+use super::program::Other;
+
 /// An exec: what was asked for, and what has become of it.
 pub(crate) struct Exec {
     pub(crate) id: String,
@@ -37,8 +39,10 @@ pub(crate) struct State {
     pub(crate) signals: VecDeque<String>,
     /// All signals that were sent to its group, with the time in milliseconds.
     pub(crate) signalled: Vec<(f64, String)>,
-    /// Up to when another process of its group lives, in milliseconds.
-    pub(crate) others_live_until: f64,
+    /// The other processes of its group, with the time in milliseconds up to which each lives.
+    pub(crate) others: Vec<(f64, Other)>,
+    /// When its process ended, in milliseconds; it never has if that is infinite.
+    pub(crate) ended_ms: f64,
     pub(crate) is_deleted: bool,
     /// The scripts that it has begun, if it is the shell of a session.
     pub(crate) scripts: Vec<String>,
@@ -60,7 +64,8 @@ impl Exec {
             input_ended: request.interactive == Some(false),
             signals: VecDeque::new(),
             signalled: Vec::new(),
-            others_live_until: 0.0,
+            others: Vec::new(),
+            ended_ms: f64::INFINITY,
             is_deleted: false,
             scripts: Vec::new(),
             running: None,
@@ -151,7 +156,7 @@ impl State {
     /// Whether a process of its group is there.
     pub(crate) fn has_processes(&self, now_ms: f64) -> bool {
         let has_leader = self.status != ExecStatus::Created && !self.has_ended();
-        has_leader || now_ms < self.others_live_until
+        has_leader || self.others.iter().any(|(until_ms, _)| now_ms < *until_ms)
     }
 
     /// Adds an event; the oldest one goes where there are too many.

@@ -10,7 +10,7 @@ use super::exec::Exec;
 use super::program::Program;
 
 /// What the signals to all others than the shell of a session are in its queue: SIGKILL for them, SIGINT for itself.
-pub(super) const KILL_OTHERS: &str = "KILL OTHERS";
+pub(crate) const KILL_OTHERS: &str = "KILL OTHERS";
 
 /// What `sh -c SCRIPT sh SIGNAL PID` does, if this is it: the script calls `kill`.
 pub(super) fn program(agent: &Rc<SimAgent>, request: &CreateExecRequest) -> Option<Program> {
@@ -19,7 +19,11 @@ pub(super) fn program(agent: &Rc<SimAgent>, request: &CreateExecRequest) -> Opti
         && script.contains("/proc/[0-9]*/stat")
     {
         let exec = exec_with(agent, pid)?;
-        exec.change(|state| state.signals.push_back(KILL_OTHERS.to_owned()));
+        let now_ms = agent.executor.now_ms();
+        exec.change(|state| {
+            state.signals.push_back(KILL_OTHERS.to_owned());
+            state.signalled.push((now_ms, KILL_OTHERS.to_owned()));
+        });
         return Some(Program::exit(0));
     }
     let [option, script, _, signal, pid] = args.as_slice() else {

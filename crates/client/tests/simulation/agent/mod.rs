@@ -1,7 +1,7 @@
 //! An agent that obeys the agent's interface. Its commands are programs of the simulation.
 
 pub(crate) mod exec;
-mod kill;
+pub(crate) mod kill;
 mod process;
 pub(crate) mod program;
 pub(crate) mod response;
@@ -113,7 +113,7 @@ impl SimAgent {
                 state.signals.push_back(signal.to_owned());
                 state.signalled.push((now_ms, signal.to_owned()));
                 if matches!(signal, "TERM" | "KILL") {
-                    state.others_live_until = 0.0;
+                    state.others.retain(|(_, other)| signal == "TERM" && other.ignores_term);
                     if !state.has_ended() {
                         state.status = ExecStatus::Stopping;
                     }

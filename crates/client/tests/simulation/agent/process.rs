@@ -28,12 +28,13 @@ pub(super) async fn run(executor: &Executor, exec: &Exec, program: Program) {
             }
         }
     };
-    finish(exec, end);
+    finish(executor, exec, end);
 }
 
 /// The process has ended with this exit code.
-pub(super) fn finish(exec: &Exec, exit_code: i32) {
+pub(super) fn finish(executor: &Executor, exec: &Exec, exit_code: i32) {
     exec.change(|state| {
+        state.ended_ms = executor.now_ms();
         state.add_event(OutputType::Stdout, String::new(), Some(exit_code));
         state.exit_code = exit_code;
         let was_stopped = state.status == ExecStatus::Stopping;
@@ -70,8 +71,9 @@ pub(super) async fn carry_out(executor: &Executor, exec: &Exec, steps: Vec<Step>
         match step {
             Step::Write(kind, text) => exec.change(|state| state.add_event(kind, text, None)),
             Step::Pause(ms) => executor.sleep(ms).await,
-            Step::Fork(ms) => {
-                exec.change(|state| state.others_live_until = executor.now_ms() + ms);
+            Step::Fork(other) => {
+                let until_ms = executor.now_ms() + other.lives_ms;
+                exec.change(|state| state.others.push((until_ms, other)));
             }
             Step::Copy => copy(exec, |_| false).await,
             Step::CopyToMark => copy(exec, |text| text.contains(END_MARK)).await,

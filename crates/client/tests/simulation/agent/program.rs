@@ -19,8 +19,16 @@ pub(crate) enum Step {
     Copy,
     /// The same, up to the text with an [`END_MARK`].
     CopyToMark,
-    /// Leaves a process of its group behind, which lives for so many milliseconds.
-    Fork(f64),
+    /// Leaves a process of its group behind.
+    Fork(Other),
+}
+
+/// A process of a group beside its leader.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Other {
+    /// How long it lives by itself, in milliseconds.
+    pub(crate) lives_ms: f64,
+    pub(crate) ignores_term: bool,
 }
 
 /// What becomes of it by SIGTERM.
@@ -80,7 +88,11 @@ impl Step {
         match random.u8(..16) {
             0 => Self::Pause(random.f64() * 120_000.0),
             1..=4 => Self::Pause(random.f64() * 50.0),
-            5 => Self::Fork(random.f64() * 20_000.0),
+            5 => {
+                let max_ms = if random.bool() { 20_000.0 } else { 600_000.0 };
+                let lives_ms = random.f64() * max_ms;
+                Self::Fork(Other { lives_ms, ignores_term: random.bool() })
+            }
             6..=8 => Self::Write(OutputType::Stderr, text(random)),
             _ => Self::Write(OutputType::Stdout, text(random)),
         }

@@ -57,7 +57,7 @@ pub(super) async fn run(agent: &SimAgent, exec: &Exec) {
         exec.change(|state| state.running = None);
     };
     exec.change(|state| state.running = None);
-    finish(exec, exit_code);
+    finish(&agent.executor, exec, exit_code);
 }
 
 impl Shell<'_> {

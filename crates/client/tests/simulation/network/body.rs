@@ -1,10 +1,8 @@
 //! The body of an answer on its way.
 
-use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use futures_util::future::LocalBoxFuture;
@@ -12,7 +10,7 @@ use futures_util::{FutureExt, StreamExt, future};
 use sandpipe_client::abort::AbortSignal;
 use sandpipe_client::host::{Body, NoResponse};
 
-use super::{Bytes, broken};
+use super::{Bytes, Open, broken};
 use crate::executor::{Executor, Sleep};
 use crate::faults::Fault;
 
@@ -31,7 +29,7 @@ pub(super) struct SimBody {
     cancel: AbortSignal,
     /// Resolves when the answer is aborted.
     aborted: LocalBoxFuture<'static, ()>,
-    connections: Rc<Cell<u32>>,
+    _open: Open,
 }
 
 /// What happens after so many bytes.
@@ -92,11 +90,10 @@ impl SimBody {
         cancel: &AbortSignal,
         fault: Option<Fault>,
         max_chunk: usize,
-        connections: Rc<Cell<u32>>,
+        open: Open,
     ) -> Self {
         let signal = cancel.clone();
         let aborted = async move { drop(signal.aborted().await) }.boxed_local();
-        connections.set(connections.get() + 1);
         Self {
             executor,
             source,
@@ -107,7 +104,7 @@ impl SimBody {
             read: 0,
             cancel: cancel.clone(),
             aborted,
-            connections,
+            _open: open,
         }
     }
 }
@@ -158,11 +155,5 @@ impl Body for SimBody {
 impl fmt::Debug for SimBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SimBody").field("read", &self.read).finish_non_exhaustive()
-    }
-}
-
-impl Drop for SimBody {
-    fn drop(&mut self) {
-        self.connections.set(self.connections.get() - 1);
     }
 }

@@ -9,8 +9,9 @@ use std::rc::Rc;
 
 use futures_channel::oneshot;
 use futures_util::future::{Either, select};
-use futures_util::stream::LocalBoxStream;
+use futures_util::stream::{self, LocalBoxStream, StreamExt};
 use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
+use sandpipe_protocol::ExecStatus;
 
 use crate::agent::SimAgent;
 use crate::agent::response::{Response, whole};
@@ -33,7 +34,7 @@ pub(crate) struct Network {
     random: RefCell<fastrand::Rng>,
     setup: Rc<Setup>,
     requests: Cell<u32>,
-    /// How many answers are not over.
+    /// How many requests and answers are not over.
     connections: Rc<Cell<u32>>,
 }
 
@@ -55,7 +56,7 @@ impl Network {
         self.requests.get()
     }
 
-    /// How many answers are not over.
+    /// How many requests and answers are not over.
     pub(crate) fn connections(&self) -> u32 {
         self.connections.get()
     }
@@ -66,6 +67,7 @@ impl Network {
         request: HttpRequest,
     ) -> Result<HttpResponse, NoResponse> {
         let cancel = request.cancel.clone();
+        let _open = Open::new(&self.connections);
         let sent = pin!(self.exchange(request));
         match select(sent, pin!(cancel.aborted())).await {
             Either::Left((response, _)) => response,
@@ -75,8 +77,9 @@ impl Network {
 
     /// Opens a WebSocket.
     pub(crate) async fn open_socket(self: Rc<Self>, url: String) -> Option<Box<dyn Socket>> {
+        let _open = Open::new(&self.connections);
         self.requests.set(self.requests.get() + 1);
-        let fault = self.faults.next(Kind::Socket, "", true);
+        let fault = self.faults.next(self.executor.now_ms(), Kind::Socket, "", true);
         self.trace.add(|| format!("#{} WebSocket {url} {fault:?}", self.requests()));
         self.pause().await;
         match fault {
@@ -97,7 +100,8 @@ impl Network {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let kind = Kind::of(request.method, path).expect("a path of the agent's");
         let content = [path, request.body.as_deref().unwrap_or_default()].concat();
-        let fault = self.faults.next(kind, &content, is_repeatable(kind, &request));
+        let fault =
+            self.faults.next(self.executor.now_ms(), kind, &content, is_repeatable(kind, &request));
         self.trace.add(|| {
             let body = request.body.as_deref().unwrap_or_default();
             format!("#{number} {} {address} {body} {fault:?}", request.method.as_str())
@@ -132,10 +136,10 @@ impl Network {
             _ => {}
         }
         let (sender, receiver) = oneshot::channel();
-        let (agent, path, sent) = (self.agent.clone(), path.to_owned(), request.clone());
+        let (agent, sent_to, sent) = (self.agent.clone(), path.to_owned(), request.clone());
         self.executor.spawn(Owner::Simulation, async move {
             on_its_way.await;
-            let response = agent.handle(kind, &path, &query, &sent).await;
+            let response = agent.handle(kind, &sent_to, &query, &sent).await;
             // The client may be gone.
             drop(sender.send(response));
         });
@@ -143,8 +147,8 @@ impl Network {
         self.pause().await;
         self.executor.sleep(late_ms).await;
         self.trace.add(|| format!("#{number} is answered {}", response.status));
-        if let Some(Fault::EndAfter(events)) = fault {
-            response.body = first_events(response.body, events);
+        if matches!(kind, Kind::StreamOutput | Kind::StreamList) {
+            response.body = self.end_early(kind, path, response.body, fault);
         }
         match fault {
             Some(Fault::Lost { .. }) => Err(broken("connection reset")),
@@ -152,6 +156,25 @@ impl Network {
                 Ok(self.refuse(&request, status, retry_after))
             }
             fault => Ok(self.respond(&request, response, None, fault)),
+        }
+    }
+
+    /// A stream as a proxy ends it. What has ended is streamed to its end.
+    fn end_early(&self, kind: Kind, path: &str, body: Bytes, fault: Option<Fault>) -> Bytes {
+        let id = path.split('/').nth_back(1).unwrap_or_default();
+        let exec = self.agent.exec(id);
+        // Without the agent's word for it nobody knows that more is to come.
+        let says_running = self.setup.running == ExecStatus::Running;
+        let runs = exec.is_none_or(|exec| says_running && !exec.state().has_ended());
+        match (fault, self.setup.stream_ms) {
+            (Some(Fault::EndAfter(events)), _) => first_events(body, events),
+            (Some(Fault::EndEmpty), _) if runs => stream::empty().boxed_local(),
+            (_, Some(ms)) if runs => {
+                // The list comes after 50 ms.
+                let ms = if kind == Kind::StreamList { ms.max(100.0) } else { ms };
+                body.take_until(self.executor.sleep(ms)).boxed_local()
+            }
+            _ => body,
         }
     }
 
@@ -184,7 +207,7 @@ impl Network {
             &request.cancel,
             fault,
             self.setup.max_chunk,
-            self.connections.clone(),
+            Open::new(&self.connections),
         );
         HttpResponse {
             status,
@@ -198,6 +221,22 @@ impl Network {
     fn pause(&self) -> Sleep {
         let ms = self.random.borrow_mut().f64() * 4.0;
         self.executor.sleep(ms)
+    }
+}
+
+/// Counted as long as it is there.
+struct Open(Rc<Cell<u32>>);
+
+impl Open {
+    fn new(connections: &Rc<Cell<u32>>) -> Self {
+        connections.set(connections.get() + 1);
+        Self(connections.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }
 

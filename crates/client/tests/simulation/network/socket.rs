@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use sandpipe_client::host::{Socket, SocketMessage};
 use sandpipe_protocol::websocket::{AgentFrame, ClientMessage};
 
-use super::Network;
+use super::{Network, Open};
 use crate::agent::exec::Exec;
 use crate::agent::websocket::serve;
 use crate::executor::Owner;
@@ -21,7 +21,7 @@ use crate::faults::Fault;
 pub(super) struct SimSocket {
     incoming: UnboundedReceiver<SocketMessage>,
     outgoing: UnboundedSender<String>,
-    connections: Rc<Cell<u32>>,
+    _open: Open,
 }
 
 /// How many frames get through in all.
@@ -67,8 +67,7 @@ impl SimSocket {
         spawn(Box::pin(serve(agent, exec, last, frames, messages)) as LocalTask);
         spawn(Box::pin(upwards(network.clone(), from_client, to_agent, limit.clone())));
         spawn(Box::pin(downwards(network.clone(), from_agent, to_client, limit)));
-        network.connections.set(network.connections.get() + 1);
-        Self { incoming, outgoing, connections: network.connections.clone() }
+        Self { incoming, outgoing, _open: Open::new(&network.connections) }
     }
 }
 
@@ -130,11 +129,5 @@ impl Socket for SimSocket {
 impl fmt::Debug for SimSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SimSocket")
-    }
-}
-
-impl Drop for SimSocket {
-    fn drop(&mut self) {
-        self.connections.set(self.connections.get() - 1);
     }
 }

@@ -6,6 +6,7 @@ use sandpipe_client::execs::wait::wait;
 use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_protocol::CreateExecRequest;
 
+use super::listener::Heard;
 use super::{COMMAND, call_later, command, outcome, run_command};
 use crate::agent::program::Step;
 use crate::invariants::{ensure, outcome_is_true, runs_once};
@@ -16,7 +17,7 @@ use crate::world::World;
 fn exec_returns_the_exit_code_and_all_output() {
     check("exec", |world, random| {
         world.agent.install(COMMAND, world.program(random));
-        run(world, None)
+        run(world, None, random)
     });
 }
 
@@ -28,7 +29,7 @@ fn exec_feeds_all_input_to_a_command_that_reads_it() {
         world.agent.install(COMMAND, program);
         let lines = (0..random.usize(..20)).filter(|_| world.parts.keeps_next());
         let input: String = lines.map(|line| line.to_string() + "\n").collect();
-        run(world, Some(input.clone()))?;
+        run(world, Some(input.clone()), random)?;
         for exec in world.agent.execs_of(COMMAND) {
             let (has_ended, output) = (exec.state().has_ended(), exec.output());
             let is_whole = !has_ended || output.contains(&input);
@@ -38,13 +39,18 @@ fn exec_feeds_all_input_to_a_command_that_reads_it() {
     });
 }
 
-fn run(world: &World, input: Option<String>) -> Verdict {
+fn run(world: &World, input: Option<String>, random: &mut fastrand::Rng) -> Verdict {
+    let heard = Heard::of(world, random);
     let request = CreateExecRequest { interactive: Some(input.is_some()), ..command() };
-    let options = WaitOptions::default();
+    let options = WaitOptions { listener: heard.listener(), ..WaitOptions::default() };
     let arguments = ExecArguments { request, input: input.map(Input::WithEof), options };
     let outcome = run_command(world, arguments)?;
     let execs = world.agent.execs_of(COMMAND);
     runs_once(&execs)?;
+    if heard.has_decided(execs.first().map(|exec| &**exec), &outcome)? {
+        // The command gets all of its input, however late it reads that.
+        return world.run(world.executor.sleep(1_000_000.0));
+    }
     outcome_is_true(world, &execs, &outcome, true, false)
 }
 
@@ -52,9 +58,14 @@ fn run(world: &World, input: Option<String>) -> Verdict {
 fn wait_returns_the_exit_code_and_all_output_of_a_command_that_was_started_before() {
     check("wait", |world, random| {
         let program = world.program(random);
-        let (exec, result) = call_later(world, program, random, |client, id| {
-            wait(&client, id, WaitOptions::default())
-        })?;
-        outcome_is_true(world, &[exec], &outcome(result), false, false)
+        let heard = Heard::of(world, random);
+        let options = WaitOptions { listener: heard.listener(), ..WaitOptions::default() };
+        let (exec, result) =
+            call_later(world, program, random, |client, id| wait(&client, id, options))?;
+        let outcome = outcome(result);
+        if heard.has_decided(Some(&exec), &outcome)? {
+            return Ok(());
+        }
+        outcome_is_true(world, &[exec], &outcome, false, false)
     });
 }

@@ -14,9 +14,13 @@ use crate::runner::check;
 fn get_output_returns_what_there_is_and_the_exit_code_only_with_all_of_it() {
     check("get_output", |world, random| {
         let (program, start) = (world.program(random), random.u8(..4));
-        let (exec, result) = call_later(world, program, random, move |client, id| {
-            get_output(&client, id, start.into())
-        })?;
+        let agent = world.agent.clone();
+        let (exec, (existed, result)) =
+            call_later(world, program, random, move |client, id| async move {
+                let exec = agent.exec(id.as_str()).expect("it exists");
+                let existed = exec.state().events.len();
+                (existed, get_output(&client, id, start.into()).await)
+            })?;
         match result {
             Ok(result) => {
                 let state = exec.state();
@@ -24,6 +28,11 @@ fn get_output_returns_what_there_is_and_the_exit_code_only_with_all_of_it() {
                 let written: String = events.map(|event| event.output.as_str()).collect();
                 let (output, truth) = (text_of(&result.output), state.exit_code);
                 ensure!(written.starts_with(&output), "{output:?} of {written:?}");
+                let existed = state.events[..existed].iter().skip(start.into());
+                let length: usize = existed.clone().map(|event| event.output.len()).sum();
+                ensure!(output.len() >= length, "{output:?} where there was more: {written:?}");
+                let had_ended = existed.last().is_some_and(|event| event.exit_code.is_some());
+                ensure!(!had_ended || result.exit_code.is_some(), "the exit code is missing");
                 if let Some(exit_code) = result.exit_code {
                     ensure!(exit_code == truth, "the exit code {exit_code} where it is {truth}");
                     ensure!(output == written, "an exit code after {output:?} of {written:?}");
@@ -73,6 +82,12 @@ fn stream_output_returns_each_event_once_and_in_order_up_to_the_exit_code() {
             let is_true =
                 |event: &ExecStdout| event.output.is_empty() && event.exit_code == Some(truth);
             ensure!(events.iter().all(is_true), "{events:?}, and the exit code is {truth}");
+            // Where the last stream breaks, too, no event shows that nothing is missing.
+            let is_survived = end.is_none_or(|end| match end {
+                Ok(()) => true,
+                Err(error) => matches!(*error, Error::ExitCodeMissing { .. }),
+            });
+            ensure!(is_survived || !world.setup.is_survivable(), "not survived");
             return Ok(());
         }
         let first = match events.first() {

@@ -1,17 +1,22 @@
 //! What the simulation has found once, each as a scenario of its own.
 
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 use sandpipe_client::error::{Error, NotStopped, OutputLimit, Stopped};
 use sandpipe_client::execs::delete::delete;
 use sandpipe_client::execs::exec::exec;
 use sandpipe_client::execs::get_output::get_output;
+use sandpipe_client::execs::list_stream::ListStream;
 use sandpipe_client::execs::terminate::{TerminateOptions, TerminateResult, terminate};
+use sandpipe_client::execs::wait::wait;
 use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_client::sessions::create::SessionOptions;
 use sandpipe_client::sessions::session::Sessions;
 
 use super::stop::Plan;
-use super::{COMMAND, arguments, call_later, run_command};
-use crate::agent::program::{OnTerm, Program, Step};
+use super::{COMMAND, arguments, call_later, outcome, run_command};
+use crate::agent::program::{OnTerm, Other, Program, Step};
 use crate::agent::shell::SHELL;
 use crate::faults::{Budget, Fault};
 use crate::setup::{Parts, Setup};
@@ -120,6 +125,19 @@ fn a_gateway_that_knows_no_shell_does_not_say_that_its_session_is_closed() {
 }
 
 #[test]
+fn a_child_that_ignores_sigterm_is_killed_where_the_leader_dies_of_it() {
+    let world = World::new(Setup::calm(), Parts::default(), false);
+    let mut program = long(OnTerm::Die);
+    program.steps.insert(0, Step::Fork(Other { lives_ms: f64::INFINITY, ignores_term: true }));
+    let options = TerminateOptions { grace_ms: 1_000.0, force_signal: None };
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = |client, id| terminate(&client, id, options);
+    let (exec, terminated) = call_later(&world, program, &mut random, call).expect("it ends");
+    assert_eq!(terminated.expect("it is gone"), TerminateResult { exit_code: 143, forced: true });
+    assert!(!exec.state().has_processes(world.executor.now_ms()));
+}
+
+#[test]
 fn one_look_at_a_group_that_has_no_answer_does_not_hide_that_the_group_is_gone() {
     let world = world_with(|request, nth| is_look(request, nth % 3 > 0));
     assert!(terminate_stubborn(&world).expect("it is gone").forced);
@@ -163,4 +181,62 @@ fn a_session_fails_where_the_host_can_not_hold_the_output_of_a_script() {
     });
     let error = result.expect("it ends").expect_err("its output is too long");
     assert!(matches!(*error, Error::OutputLimit { limit: OutputLimit::String(8), .. }), "{error}");
+}
+
+#[test]
+fn a_snapshot_has_the_output_where_no_stream_brings_anything() {
+    let world = world_with(|request, _| {
+        request.contains("/stream/").then_some(Fault::Cut { after: 0, is_clean: true })
+    });
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let program = Program::write("hello\n", 3);
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    assert_eq!(outcome(result).expect("an exit code"), (3, "hello\n".to_owned()));
+}
+
+#[test]
+fn a_silent_command_is_followed_where_every_stream_ends_at_once() {
+    let world = world_with(|request, _| request.contains("/stream/").then_some(Fault::EndEmpty));
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut program = Program::write("hello\n", 3);
+    program.steps.insert(0, Step::Pause(3_600_000.0));
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    assert_eq!(outcome(result).expect("an exit code"), (3, "hello\n".to_owned()));
+    // Two every 15 s to 30 s.
+    let requests = world.network.requests();
+    assert!(requests < 600, "{requests} requests in an hour");
+}
+
+#[test]
+fn a_list_is_asked_for_after_pauses_where_every_stream_ends_at_once() {
+    let world = world_with(|request, _| request.contains("/stream/").then_some(Fault::EndEmpty));
+    let mut list = ListStream::new(world.client());
+    let hour = world.executor.sleep(3_600_000.0);
+    let failed = world.run(async move {
+        let reading = async { while list.next_events().await.is_ok() {} };
+        matches!(select(pin!(reading), hour).await, Either::Left(_))
+    });
+    assert!(!failed.expect("it ends"), "it goes on as long as the agent answers");
+    let requests = world.network.requests();
+    assert!(requests < 600, "{requests} requests in an hour");
+}
+
+#[test]
+fn a_silent_script_is_followed_where_every_stream_ends_soon() {
+    let setup = Setup { stream_ms: Some(5.0), ..Setup::calm() };
+    let world = World::new(setup, Parts::default(), false);
+    let mut program = Program::write("hello\n", 3);
+    program.steps.insert(0, Step::Pause(3_600_000.0));
+    world.agent.install("script", program);
+    let (sessions, options) = session_of(&world);
+    let result = world.run(async move {
+        let session = sessions.create(options).await?;
+        session.run("script".to_owned(), WaitOptions::default()).await
+    });
+    let result = outcome(result.expect("it ends"));
+    assert_eq!(result.expect("an exit code"), (3, "hello\n".to_owned()));
+    let requests = world.network.requests();
+    assert!(requests < 600, "{requests} requests in an hour");
 }

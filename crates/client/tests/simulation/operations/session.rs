@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use futures_util::future::{join, join_all};
-use sandpipe_client::error::{Error, StopReason};
+use sandpipe_client::error::{Error, OutputLimit, StopReason};
 use sandpipe_client::execs::wait_options::WaitOptions;
 use sandpipe_client::sessions::create::SessionOptions;
 use sandpipe_client::sessions::session::Sessions;
@@ -11,6 +11,7 @@ use sandpipe_client::sessions::session::Sessions;
 use super::outcome;
 use super::stop::Plan;
 use crate::agent::exec::Exec;
+use crate::agent::kill::KILL_OTHERS;
 use crate::agent::program::{OnTerm, Program, Step};
 use crate::agent::shell::SHELL;
 use crate::invariants::{Outcome, ensure};
@@ -26,10 +27,19 @@ fn each_script_runs_once_in_order_and_has_its_own_result() {
         let count = random.usize(1..5);
         let scripts: Vec<Script> = (0..count).map(|number| script(world, number, random)).collect();
         let texts: Vec<String> = scripts.iter().map(|(name, _)| name.clone()).collect();
+        let limits: Vec<Option<u64>> = (0..count)
+            .map(|_| (random.u8(..4) == 0).then(|| random.u64(..100)))
+            .map(|limit| world.maybe(limit))
+            .collect();
+        let options_of: Vec<WaitOptions> = limits
+            .iter()
+            .map(|limit| WaitOptions { max_output_bytes: *limit, ..WaitOptions::default() })
+            .collect();
         let sessions = Sessions::new(world.client());
         let seen = world.run(async move {
             let session = sessions.create(options()).await?;
-            let runs = texts.into_iter().map(|text| session.run(text, WaitOptions::default()));
+            let runs = texts.into_iter().zip(options_of);
+            let runs = runs.map(|(text, options)| session.run(text, options));
             let seen: Vec<Outcome> = join_all(runs).await.into_iter().map(outcome).collect();
             Ok::<_, Box<Error>>((seen, session.close().await))
         })?;
@@ -39,11 +49,23 @@ fn each_script_runs_once_in_order_and_has_its_own_result() {
         };
         let shell = shell(world)?;
         run_in_order(&shell, &scripts)?;
-        for (script, outcome) in scripts.iter().zip(&seen) {
+        // Who interrupts a script that does not end may have to kill the shell.
+        let mut may_be_over = may_lose_output(world, &shell) || !world.setup.is_survivable();
+        for ((script, outcome), limit) in scripts.iter().zip(&seen).zip(limits) {
             is_true(&shell, script, outcome)?;
-            if let Err(error) = outcome {
-                let is_excused = may_lose_output(world, &shell) || !world.setup.is_survivable();
-                ensure!(is_excused, "{} was not survived: {error}", script.0);
+            let (name, length) = (&script.0, script.1.output().len() as u64);
+            match outcome {
+                Ok(_) => ensure!(limit.is_none_or(|limit| length <= limit), "{name} wrote more"),
+                Err(error)
+                    if matches!(
+                        **error,
+                        Error::OutputLimit { limit: OutputLimit::Bytes(_), .. }
+                    ) =>
+                {
+                    ensure!(limit.is_some_and(|limit| length > limit), "{name} wrote less");
+                    may_be_over = true;
+                }
+                Err(error) => ensure!(may_be_over, "{name} was not survived: {error}"),
             }
         }
         match closed {
@@ -68,22 +90,25 @@ fn an_interrupted_script_ends_and_the_next_one_is_not_harmed() {
         plan.max_output_bytes = None;
         let stops = plan.options(world);
         let (sessions, agent) = (Sessions::new(world.client()), world.agent.clone());
+        let executor = world.executor.clone();
         let seen = world.run(async move {
             let session = sessions.create(options()).await?;
+            let begin_ms = executor.now_ms();
             let interrupted = session.run(first, stops);
             let next = session.run(second, WaitOptions::default());
             let interrupted = async {
                 let outcome = outcome(interrupted.await);
-                let shells = agent.execs_of(SHELL);
-                let running = shells[0].state().running.clone();
-                (outcome, running)
+                let shell = agent.execs_of(SHELL).remove(0);
+                let running = shell.state().running.clone();
+                let kills = shell.times_of("KILL").len() + shell.times_of(KILL_OTHERS).len();
+                (outcome, Ended { begin_ms, at_ms: executor.now_ms(), running, kills })
             };
             let seen = join(interrupted, next).await;
             // What became of it shows below.
             session.close().await.unwrap_or_default();
             Ok::<_, Box<Error>>(seen)
         })?;
-        let ((interrupted, running), next) = match seen {
+        let ((interrupted, ended), next) = match seen {
             Ok(seen) => seen,
             Err(error) => return is_not_ready(world, &error),
         };
@@ -92,13 +117,15 @@ fn an_interrupted_script_ends_and_the_next_one_is_not_harmed() {
         run_in_order(&shell, &scripts)?;
         let is_calm = world.setup.is_calm() && !may_lose_output(world, &shell);
         is_true(&shell, &scripts[0], &interrupted)?;
+        is_interrupted(world, &interrupted, &ended, &plan, is_calm)
+            .map_err(|problem| format!("{problem}; {plan:?}"))?;
         if let Err(error) = &interrupted
             && let Error::Stopped(stopped) = &**error
         {
             let is_input_lost = matches!(stopped.why, StopReason::InputLost { .. });
             let is_wanted = plan.first_ms().is_finite() || is_input_lost;
             ensure!(is_wanted, "stopped, and nobody asked for that");
-            let goes_on = running.as_ref() == Some(&scripts[0].0);
+            let goes_on = ended.running.as_ref() == Some(&scripts[0].0);
             ensure!(stopped.unstopped.is_some() || !goes_on, "it goes on");
         }
         is_true(&shell, &scripts[1], &next)?;
@@ -112,6 +139,50 @@ fn an_interrupted_script_ends_and_the_next_one_is_not_harmed() {
         }
         Ok(())
     });
+}
+
+/// What there was when a run was over.
+struct Ended {
+    /// When it began, and when it was over, in milliseconds.
+    begin_ms: f64,
+    at_ms: f64,
+    /// The script that went on.
+    running: Option<String>,
+    /// How many SIGKILLs had come.
+    kills: usize,
+}
+
+/// A run is over when its script is, and says whether it took SIGKILL.
+fn is_interrupted(
+    world: &World,
+    outcome: &Outcome,
+    ended: &Ended,
+    plan: &Plan,
+    is_calm: bool,
+) -> Verdict {
+    let timer_factor = world.setup.timer_factor;
+    let (stop_ms, end_ms) = (plan.stop_ms(ended.begin_ms, timer_factor), ended.at_ms);
+    let stopped = match outcome.as_ref().map_err(|error| &**error) {
+        Err(Error::Stopped(stopped)) => stopped,
+        _ => {
+            let is_over = end_ms <= stop_ms + 1.0;
+            ensure!(is_over || !is_calm, "it goes on up to {end_ms}, to be stopped at {stop_ms}");
+            ensure!(is_over || outcome.is_err(), "a result after it was to be stopped");
+            return Ok(());
+        }
+    };
+    let says_so = stopped.forced || stopped.unstopped.is_some();
+    ensure!(says_so || ended.kills == 0, "SIGKILL came, and nothing says so");
+    if is_calm {
+        let grace_ms = plan.grace_ms * timer_factor;
+        let is_due = plan.may_force() || end_ms + 1.0 >= stop_ms + grace_ms;
+        ensure!(!stopped.forced || is_due, "SIGKILL before it was due");
+        ensure!(stopped.unstopped.is_none(), "not stopped: {:?}", stopped.unstopped);
+        // All but the shell are killed for 3 s, and the shell then.
+        let limit_ms = stop_ms + grace_ms + 5_000.0 * timer_factor;
+        ensure!(end_ms <= limit_ms, "it took {end_ms} ms, and {limit_ms} are allowed");
+    }
+    Ok(())
 }
 
 fn options() -> SessionOptions {

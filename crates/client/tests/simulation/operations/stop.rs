@@ -11,6 +11,7 @@ use sandpipe_client::execs::wait_options::WaitOptions;
 use super::{COMMAND, arguments, call_later, run_command};
 use crate::agent::exec::Exec;
 use crate::agent::program::Step;
+use crate::faults::{Fault, Kind};
 use crate::host::text_of;
 use crate::invariants::{Outcome, ensure, has_processes, outcome_is_true, runs_once};
 use crate::runner::{Verdict, check};
@@ -42,6 +43,13 @@ impl Plan {
 
     fn times(&self) -> impl Iterator<Item = f64> {
         [self.interrupt_ms, self.force_ms, self.timeout_ms].into_iter().flatten()
+    }
+
+    /// When a call that begins at `begin_ms` is to be stopped, where timers take so many times as long.
+    pub(super) fn stop_ms(&self, begin_ms: f64, timer_factor: f64) -> f64 {
+        let aborts = [self.interrupt_ms, self.force_ms].map(|ms| ms.map(|ms| ms.max(begin_ms)));
+        let timeout = self.timeout_ms.map(|ms| begin_ms + ms * timer_factor);
+        aborts.into_iter().flatten().chain(timeout).fold(f64::INFINITY, f64::min)
     }
 
     /// When the first stop is asked for.
@@ -93,48 +101,107 @@ fn exec_stops_what_it_is_told_to_stop() {
 
 /// 4. What is told to stop, stops.
 fn is_stopped(world: &World, execs: &[Rc<Exec>], outcome: &Outcome, plan: &Plan) -> Verdict {
-    let is_calm = world.setup.is_calm();
-    let now_ms = world.executor.now_ms();
-    let ([exec], Err(error)) = (execs, outcome) else {
-        return Ok(());
-    };
-    let has_processes = has_processes(world, exec);
-    let stopped = match &**error {
-        Error::Stopped(stopped) => stopped,
-        Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
-            ensure!(unstopped.is_some() || !has_processes, "processes are left");
+    let (setup, now_ms) = (&world.setup, world.executor.now_ms());
+    let stop_ms = plan.stop_ms(0.0, setup.timer_factor);
+    let is_late = now_ms > stop_ms + 1.0;
+    let error = match outcome {
+        Ok((_, output)) => {
+            ensure!(!is_late, "it went on up to {now_ms}, and was to be stopped at {stop_ms}");
+            let max = plan.max_output_bytes.unwrap_or(u64::MAX);
+            ensure!(output.len() as u64 <= max, "{} bytes where {max} may be", output.len());
             return Ok(());
         }
-        _ => return Ok(()),
+        Err(error) => &**error,
+    };
+    let slack_ms = (plan.grace_ms + 11_000.0) * setup.timer_factor;
+    let (unstopped, begun_ms) = match error {
+        Error::Stopped(stopped) => {
+            ensure!(now_ms >= stop_ms, "stopped at {now_ms}, before {stop_ms}");
+            (&stopped.unstopped, stop_ms)
+        }
+        Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
+            let signalled = execs.iter().flat_map(|exec| exec.times_of("TERM")).next();
+            (unstopped, signalled.unwrap_or(now_ms))
+        }
+        Error::CreateUnknown { .. } => {
+            let has_waited = now_ms + 1.0 >= stop_ms + 10_000.0 * setup.timer_factor;
+            ensure!(has_waited || !setup.is_survivable(), "not waited for the create's answer");
+            return Ok(());
+        }
+        error => {
+            ensure!(
+                !is_late,
+                "an error at {now_ms} of what was to be stopped at {stop_ms}: {error}"
+            );
+            return Ok(());
+        }
+    };
+    let [exec] = execs else {
+        return Ok(());
     };
     let (terms, kills) = (exec.times_of("TERM"), exec.times_of("KILL"));
     ensure!(terms.len() <= 1, "SIGTERM came {} times", terms.len());
+    match unstopped {
+        Some(NotStopped::StillThere) => return Err("no process survives SIGKILL".to_owned()),
+        Some(NotStopped::Undelivered(error)) => {
+            ensure!(is_excused(world, begun_ms), "not delivered: {error}");
+        }
+        None => ensure!(!has_processes(world, exec), "processes are left"),
+    }
+    if setup.is_calm() {
+        let limit_ms = begun_ms + slack_ms;
+        ensure!(now_ms <= limit_ms, "it took {now_ms} ms, and {limit_ms} are allowed");
+    }
+    let Error::Stopped(stopped) = error else {
+        return Ok(());
+    };
     if let Some(kill_ms) = kills.first()
         && !plan.may_force()
     {
         let due_ms = plan.first_ms() + plan.grace_ms;
         ensure!(due_ms <= *kill_ms, "SIGKILL at {kill_ms}, and it is due at {due_ms}");
     }
-    match &stopped.unstopped {
-        Some(NotStopped::StillThere) => {
-            return Err("no process survives SIGKILL".to_owned());
-        }
-        Some(NotStopped::Undelivered(error)) => ensure!(!is_calm, "not delivered: {error}"),
-        None => {
-            ensure!(!has_processes, "processes are left");
-            ensure!(stopped.forced || kills.is_empty(), "SIGKILL came, and nothing says so");
-            let (output, wrote) = (text_of(&stopped.output), exec.output());
-            let is_whole = output == wrote || stopped.incomplete.is_some();
-            ensure!(is_whole, "the output {output:?} of {wrote:?}");
-        }
+    if unstopped.is_none() {
+        is_forced(world, exec, stopped.forced)?;
+        let (output, wrote) = (text_of(&stopped.output), exec.output());
+        let is_whole = output == wrote || stopped.incomplete.is_some();
+        ensure!(is_whole, "the output {output:?} of {wrote:?}");
     }
-    if is_calm {
+    if setup.is_calm() {
         let is_lost = exec.state().dropped > 0;
         let is_limited = matches!(stopped.incomplete.as_deref(), Some(Error::OutputLimit { .. }));
         ensure!(stopped.incomplete.is_none() || is_lost || is_limited, "output is missing");
-        let limit_ms = (plan.first_ms() + plan.grace_ms + 11_000.0) * world.setup.timer_factor;
-        ensure!(now_ms <= limit_ms, "it took {now_ms} ms, and {limit_ms} are allowed");
     }
+    Ok(())
+}
+
+/// Whether the faults since a time explain that a stop was not delivered, or not seen to work, within the 10 s of
+/// SIGKILL. In hopeless runs, and without the extension `signal`, any may.
+fn is_excused(world: &World, since_ms: f64) -> bool {
+    let is_anything = !world.setup.is_survivable() || !world.setup.offers("signal");
+    let drawn = world.network.faults.drawn();
+    is_anything && !drawn.is_empty()
+        || drawn.iter().filter(|drawn| drawn.at_ms >= since_ms).any(|drawn| match drawn.fault {
+            // How to send a signal is asked for first.
+            Fault::Late(_) | Fault::Stall { .. } => drawn.kind == Kind::Health,
+            Fault::Status { retry_after: Some(_), acted, .. } => {
+                // It is not sent again before the time that the gateway names.
+                drawn.kind == Kind::Health || (!acted && drawn.content.contains("KILL"))
+            }
+            _ => false,
+        })
+}
+
+/// `forced` says whether it took SIGKILL. Who has no answer to one may not know.
+fn is_forced(world: &World, exec: &Exec, forced: bool) -> Verdict {
+    let is_killed = !exec.times_of("KILL").is_empty();
+    ensure!(forced || !is_killed, "SIGKILL came, and nothing says so");
+    let drawn = world.network.faults.drawn();
+    let is_anything = !world.setup.is_survivable() || !world.setup.offers("signal");
+    let is_unknown = drawn
+        .iter()
+        .any(|drawn| is_anything || drawn.kind == Kind::Health || drawn.content.contains("KILL"));
+    ensure!(is_killed || !forced || is_unknown, "forced, and no SIGKILL came");
     Ok(())
 }
 
@@ -156,15 +223,14 @@ fn terminate_leaves_no_process_of_the_group_and_returns_its_exit_code() {
                 let truth = exec.state().exit_code;
                 ensure!(!has_processes(world, &exec), "processes are left");
                 ensure!(terminated.exit_code == truth, "{terminated:?} where it is {truth}");
-                let is_killed = !exec.times_of("KILL").is_empty();
-                ensure!(terminated.forced || !is_killed, "SIGKILL came, and nothing says so");
+                is_forced(world, &exec, terminated.forced)?;
             }
             Err(error) => {
                 let is_still_there = matches!(*error, Error::StillThere(_));
                 ensure!(!is_still_there, "no process survives SIGKILL");
                 // A signal that can't be delivered, or seen to work, in time is no mistake of the client's.
                 let is_undelivered = error.is_answer() || matches!(*error, Error::Protocol { .. });
-                let is_excused = is_undelivered && !world.setup.is_calm();
+                let is_excused = is_undelivered && is_excused(world, 0.0);
                 ensure!(is_excused || !world.setup.is_survivable(), "not survived: {error}");
             }
         }
