@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sandpipe_client::background::duration::GRACE_MS;
 use sandpipe_client::background::location::{Location, ProcessId, path, plain_name};
 use sandpipe_client::background::read_options::{
     Filter, LineMatcher, MAX_BYTES, MAX_CHARACTER_BYTES, ReadOptions, Start, Stream,
@@ -13,6 +12,7 @@ use sandpipe_client::background::spawn::{
 };
 use sandpipe_client::background::wait::WaitOptions;
 use sandpipe_client::error::{Error, Result};
+use sandpipe_client::execs::wait_options::DEFAULT_GRACE_MS;
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
@@ -169,7 +169,7 @@ options! {
 
 options! {
     struct TerminateOptions {
-        "graceMs" => grace_ms: f64 = optional milliseconds or GRACE_MS,
+        "graceMs" => grace_ms: f64 = optional milliseconds or DEFAULT_GRACE_MS,
     }
 }
 

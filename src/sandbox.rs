@@ -82,7 +82,7 @@ impl Sandbox {
 
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.
     pub fn close(&self) {
-        self.agent.http.close();
+        self.agent.close();
         self.sessions.end_all();
     }
 }

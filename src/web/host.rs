@@ -21,8 +21,12 @@ const MAX_STRING_LENGTH: u32 = (1 << 29) - 24;
 
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(js_namespace = performance)]
-    fn now() -> f64;
+    #[wasm_bindgen(catch, js_namespace = performance)]
+    fn now() -> Result<f64, JsValue>;
+
+    // Some browsers have no such function (Safari before 16).
+    #[wasm_bindgen(catch, js_namespace = AbortSignal)]
+    fn timeout(milliseconds: u32) -> Result<web_sys::AbortSignal, JsValue>;
 
     #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
     fn get_random_values(bytes: &mut [u8]);
@@ -68,7 +72,7 @@ impl Host for WebHost {
     }
 
     fn now_ms(&self) -> f64 {
-        now()
+        now().unwrap_or_else(|_| Date::now())
     }
 
     fn ms_until(&self, http_date: &str) -> Option<f64> {
@@ -88,9 +92,11 @@ impl Host for WebHost {
 
     fn linger(&self, task: LocalBoxFuture<'static, ()>, limit_ms: u32) {
         spawn_local(async move {
-            // Unlike other timers this one keeps no process of Node.js.
-            let limit = abort_signal(web_sys::AbortSignal::timeout_with_u32(limit_ms));
-            select(task, pin!(limit.aborted())).await;
+            // Unlike other timers that of a signal keeps no process of Node.js.
+            match timeout(limit_ms).map(abort_signal) {
+                Ok(limit) => drop(select(task, pin!(limit.aborted())).await),
+                Err(_) => drop(select(task, timer::sleep(limit_ms.into())).await),
+            }
         });
     }
 

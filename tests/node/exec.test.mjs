@@ -36,6 +36,15 @@ describe("exec", () => {
     assert.deepEqual(result, { exitCode: 3, output: "hello\noops\n" });
   });
 
+  it("needs neither AbortSignal.timeout nor performance.now", async (t) => {
+    const fail = () => {
+      throw new TypeError("it is not a function");
+    };
+    t.mock.method(AbortSignal, "timeout", fail);
+    t.mock.method(performance, "now", fail);
+    assert.deepEqual(await sh("echo hello; exit 3"), { exitCode: 3, output: "hello\n" });
+  });
+
   it("joins stdout and stderr in order of arrival, whichever comes first", async () => {
     for (let i = 0; i < 50; i++) {
       assert.equal((await sh("echo a; echo b >&2")).output, "a\nb\n");

@@ -37,9 +37,11 @@ impl AbortSignal {
         signal
     }
 
-    /// A signal that is aborted with this one, and can be aborted by itself.
+    /// A signal that is aborted with this one, which it keeps alive, and can be aborted by itself.
     pub fn child(&self) -> Self {
-        Self::of_source(|controller| HostValue::new(self.on_abort(move || controller.abort(None))))
+        Self::of_source(|controller| {
+            HostValue::new((self.on_abort(move || controller.abort(None)), self.clone()))
+        })
     }
 
     /// Leaves the signal to itself: what it was made of aborts it no more.
@@ -234,6 +236,14 @@ mod tests {
         parent.controller().abort(None);
         assert_eq!(aborted(), [true, true, true, true, false]);
         assert!(parent.0.listeners.borrow().is_empty() && parent.child().is_aborted());
+    }
+
+    #[test]
+    fn a_grandchild_is_aborted_with_the_first_signal_although_nobody_holds_the_one_between() {
+        let parent = AbortSignal::default();
+        let grandchild = parent.child().child();
+        parent.controller().abort(None);
+        assert!(grandchild.is_aborted());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::http::client::HttpClient;
 #[derive(Clone, Debug)]
 pub struct Agent {
     /// Sends the requests.
-    pub http: HttpClient,
+    pub(crate) http: HttpClient,
     features: Features,
 }
 
@@ -26,17 +26,22 @@ impl Agent {
     }
 
     /// The same agent for what is still to be done when all else has been closed.
-    pub fn detached(&self) -> Self {
+    pub(crate) fn detached(&self) -> Self {
         Self { http: self.http.detached(), features: self.features.clone() }
     }
 
+    /// Ends all that is under way and refuses what comes after.
+    pub fn close(&self) {
+        self.http.close();
+    }
+
     /// Whether the agent offers an extension.
-    pub fn offers(&self, feature: Feature) -> LocalBoxFuture<'_, Result<bool>> {
+    pub(crate) fn offers(&self, feature: Feature) -> LocalBoxFuture<'_, Result<bool>> {
         Box::pin(self.features.offers(feature, &self.http))
     }
 
     /// Whether it is known that an agent is there.
-    pub fn is_known(&self) -> bool {
+    pub(crate) fn was_seen(&self) -> bool {
         self.features.was_seen()
     }
 }

@@ -44,6 +44,7 @@ pub trait Host {
     fn linger(&self, task: LocalBoxFuture<'static, ()>, limit_ms: u32);
 
     /// `text` with `more` behind it, kept where memory can be freed: that of a WebAssembly module never shrinks.
+    /// It may be called while the client's state is borrowed: it must not call the client, nor code of the caller's.
     fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown>;
 
     /// The most UTF-16 code units of a text.

@@ -5,11 +5,11 @@ use std::fmt::Write;
 /// A random number as 32 hexadecimal digits. No script can know it, so that nothing which is printed by chance or by
 /// design is taken for what has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nonce(String);
+pub(crate) struct Nonce(String);
 
 impl Nonce {
     /// That of random bytes, which are to be used for nothing else.
-    pub fn of_bytes(random: [u8; 16]) -> Self {
+    pub(crate) fn of_bytes(random: [u8; 16]) -> Self {
         Self(random.iter().fold(String::with_capacity(32), |mut digits, byte| {
             // Writing to a String does not fail.
             write!(digits, "{byte:02x}").unwrap_or_default();
@@ -17,14 +17,14 @@ impl Nonce {
         }))
     }
 
-    /// One of a text, for tests.
-    #[cfg(any(test, feature = "fuzz"))]
-    pub fn of(text: &str) -> Self {
+    /// One of a text.
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn of(text: &str) -> Self {
         Self(text.to_owned())
     }
 
     /// Its digits.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }

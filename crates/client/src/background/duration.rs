@@ -1,8 +1,5 @@
 //! Durations as scripts have them.
 
-/// How long a process may take to end after SIGTERM, in milliseconds.
-pub const GRACE_MS: f64 = 10_000.0;
-
 /// How long one script waits on the target, in milliseconds: a connection on which nothing comes for
 /// longer may be taken for dead.
 const SLICE_MS: f64 = 20_000.0;

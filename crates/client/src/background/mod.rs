@@ -7,7 +7,7 @@
 mod answer;
 #[allow(clippy::module_inception)]
 pub mod background;
-pub mod duration;
+mod duration;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod get;

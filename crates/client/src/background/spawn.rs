@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::background::Background;
-use super::duration::{GRACE_MS, whole_milliseconds};
+use super::duration::whole_milliseconds;
 use super::location::{Location, ProcessId};
 use super::process::{BackgroundProcess, ProcessRecord};
 use super::script::{Script, sh};
 use super::target::ScriptCall;
 use crate::call::{Call, call};
+use crate::execs::wait_options::DEFAULT_GRACE_MS;
 use crate::shell::quote::{quote_path, shell_quote};
 
 /// The longest timeout, in milliseconds: 68 years, which every `sleep` can count to. More is for ever.
@@ -134,7 +135,7 @@ fn watching_script(timeout_ms: f64) -> String {
     Script::new()
         .word("timeout", &timeout)
         .word("whole_timeout", &whole_timeout)
-        .word("grace", &whole_milliseconds(GRACE_MS).to_string())
+        .word("grace", &whole_milliseconds(DEFAULT_GRACE_MS).to_string())
         .part(sh!("look"))
         .part(sh!("lead"))
         .part(sh!("pause"))

@@ -108,13 +108,13 @@ impl Creation {
                     // It has been created, and the answer was cut or is not well said; unless a page
                     // was the answer, and nothing shows that an agent is there.
                     let is_page = body.trim_ascii_start().starts_with(b"<");
-                    let created = !is_page || agent.is_known();
+                    let created = !is_page || agent.was_seen();
                     let exec = read_json(OPERATION, &body).inspect_err(|_| may_exist |= created)?;
                     Ok(Created { exec, output: None })
                 }),
             };
             may_exist |= answer.as_ref().is_err_and(|error| match **error {
-                Error::Protocol { .. } => agent.is_known(),
+                Error::Protocol { .. } => agent.was_seen(),
                 _ => self.is_ambiguous(error),
             });
             answer

@@ -2,7 +2,7 @@
 
 /// A rung of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rung {
+pub(crate) enum Rung {
     /// SIGTERM to the whole group: a process may tidy up, or refuse.
     Terminate,
     /// SIGKILL to the whole group: no process can refuse.
@@ -11,7 +11,7 @@ pub enum Rung {
 
 impl Rung {
     /// The name of its signal.
-    pub fn signal(self) -> &'static str {
+    pub(crate) fn signal(self) -> &'static str {
         match self {
             Self::Terminate => "SIGTERM",
             Self::Kill => "SIGKILL",
@@ -21,7 +21,7 @@ impl Rung {
 
 /// What moves one up the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
+pub(crate) enum Trigger {
     /// Someone wants the command stopped.
     Stop,
     /// Someone wants it stopped now.
@@ -32,14 +32,14 @@ pub enum Trigger {
 
 /// Where one is on the ladder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ladder {
+pub(crate) struct Ladder {
     rung: Option<Rung>,
 }
 
 impl Ladder {
     /// The rung to take now, if there is another one.
     #[must_use]
-    pub fn advance(&mut self, trigger: Trigger) -> Option<Rung> {
+    pub(crate) fn advance(&mut self, trigger: Trigger) -> Option<Rung> {
         let next = match (self.rung, trigger) {
             (None, Trigger::Stop) => Rung::Terminate,
             (None | Some(Rung::Terminate), Trigger::Force)

@@ -13,7 +13,7 @@ pub mod get;
 pub mod get_output;
 pub mod id;
 pub(crate) mod internal_exec;
-pub mod ladder;
+pub(crate) mod ladder;
 pub mod list;
 pub mod list_stream;
 mod output_lost;

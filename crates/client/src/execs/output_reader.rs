@@ -316,7 +316,7 @@ impl OutputReader {
         };
         // Where an agent is known to be, a page is trouble on the way to it, whatever its status.
         let is_page = match *error {
-            Error::Protocol { .. } => self.connected || self.agent.is_known(),
+            Error::Protocol { .. } => self.connected || self.agent.was_seen(),
             Error::Http { message: None, .. } => self.connected,
             _ => false,
         };

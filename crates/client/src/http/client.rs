@@ -22,7 +22,7 @@ const MAX_ERROR_BODY: usize = 64 * 1024;
 pub struct HttpClient {
     shared: Rc<Shared>,
     /// Aborted: all that it has under way ends, and what comes after is refused.
-    pub scope: AbortSignal,
+    pub(crate) scope: AbortSignal,
 }
 
 /// What does not change about an agent.
@@ -50,49 +50,49 @@ impl HttpClient {
     }
 
     /// The same client for something that can be closed by itself.
-    pub fn child(&self) -> Self {
+    pub(crate) fn child(&self) -> Self {
         Self { shared: self.shared.clone(), scope: self.scope.child() }
     }
 
     /// The same client for what is still to be done when all else has been closed.
-    pub fn detached(&self) -> Self {
+    pub(crate) fn detached(&self) -> Self {
         Self { shared: self.shared.clone(), scope: AbortSignal::default() }
     }
 
     /// What it is given by its surroundings.
-    pub fn host(&self) -> &Rc<dyn Host> {
+    pub(crate) fn host(&self) -> &Rc<dyn Host> {
         &self.shared.host
     }
 
     /// The agent's address.
-    pub fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         &self.shared.url
     }
 
     /// When a request is made again.
-    pub fn retry(&self) -> &RetryPolicy {
+    pub(crate) fn retry(&self) -> &RetryPolicy {
         &self.shared.retry
     }
 
     /// A random number from 0 to 1, without 1.
-    pub fn random(&self) -> f64 {
+    pub(crate) fn random(&self) -> f64 {
         let [a, b, c, d, ..] = self.host().random_bytes();
         f64::from(u32::from_ne_bytes([a, b, c, d])) / 2_f64.powi(32)
     }
 
     /// Whether this, or what it is a child of, has been closed.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.scope.is_aborted()
     }
 
     /// Ends all that is under way and refuses what comes after.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.scope.controller().abort(None);
     }
 
     /// The address of a WebSocket of the agent's, if a WebSocket can say all that a request does. The
     /// path has a query.
-    pub fn socket_address(&self, path: &str) -> Option<String> {
+    pub(crate) fn socket_address(&self, path: &str) -> Option<String> {
         let query = self.shared.socket_query.as_ref()?;
         // "http" is the beginning of "https", too.
         let rest = self.url().strip_prefix("http")?;
@@ -101,7 +101,7 @@ impl HttpClient {
 
     /// Makes a request once and leaves the answer's body to be read: that of one with status 2xx, of a kind that was
     /// asked for.
-    pub fn open<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<ResponseBody>> {
+    pub(crate) fn open<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<ResponseBody>> {
         Box::pin(self.exchange(request))
     }
 
@@ -147,7 +147,11 @@ impl HttpClient {
             body.media_type = *media_type;
             return Ok(body);
         }
-        let beginning = body.read().await?.map(excerpt).unwrap_or_default();
+        let beginning = match body.read_unless_idle().await {
+            Ok(Ok(Some(chunk))) => excerpt(chunk),
+            // What it is says enough.
+            _ => String::new(),
+        };
         Err(Error::Protocol {
             operation,
             problem: format!(

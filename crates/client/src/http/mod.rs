@@ -6,8 +6,8 @@
 
 pub mod backoff;
 pub mod client;
-pub mod reconnect;
+pub(crate) mod reconnect;
 mod repeat;
-pub mod request;
-pub mod response;
+pub(crate) mod request;
+pub(crate) mod response;
 pub mod retry_policy;

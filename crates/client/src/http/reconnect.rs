@@ -9,35 +9,35 @@ const MIN_LIFETIME_MS: f64 = 1000.0;
 /// not at all after one that lasted, and longer each time where they end at once, so that a server is
 /// not flooded with requests.
 #[derive(Clone, Copy, Debug)]
-pub struct ReconnectBackoff {
+pub(crate) struct ReconnectBackoff {
     /// How long the pauses are.
-    pub backoff: Backoff,
+    pub(crate) backoff: Backoff,
     /// How many in a row have come to nothing.
     in_a_row: u32,
 }
 
 /// What comes before the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pause {
+pub(crate) struct Pause {
     /// The attempt that failed: 1 for the first after a connection that lasted.
-    pub attempt: u32,
+    pub(crate) attempt: u32,
     /// How long to wait, in milliseconds.
-    pub delay_ms: f64,
+    pub(crate) delay_ms: f64,
 }
 
 impl ReconnectBackoff {
     /// No connection has come to nothing yet.
-    pub fn new(backoff: Backoff) -> Self {
+    pub(crate) fn new(backoff: Backoff) -> Self {
         Self { backoff, in_a_row: 0 }
     }
 
     /// The connection brought something new.
-    pub fn on_progress(&mut self) {
+    pub(crate) fn on_progress(&mut self) {
         self.in_a_row = 0;
     }
 
     /// Whether a connection that was open for so many milliseconds was more than an attempt.
-    pub fn was_stable(lasted_ms: f64) -> bool {
+    pub(crate) fn was_stable(lasted_ms: f64) -> bool {
         lasted_ms >= MIN_LIFETIME_MS
     }
 
@@ -46,7 +46,7 @@ impl ReconnectBackoff {
     ///
     /// The first time there is no pause: a proxy that ends long streams is no reason to wait. A time
     /// that the server names can only make it longer: where it is 0, the server would be flooded.
-    pub fn pause(&mut self, lasted_ms: f64, random: f64, retry_after_ms: Option<f64>) -> Pause {
+    pub(crate) fn pause(&mut self, lasted_ms: f64, random: f64, retry_after_ms: Option<f64>) -> Pause {
         if Self::was_stable(lasted_ms) {
             self.in_a_row = 0;
         }

@@ -15,14 +15,14 @@ use crate::operation::Operation;
 
 impl HttpClient {
     /// Makes a request that may be repeated, as often as it takes and is allowed; gives what its answer says.
-    pub fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
+    pub(crate) fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
         let (operation, sending) = (request.operation, self.send(request, None));
         call(async move { read_json(operation, &sending.await?.unwrap_or_default()) })
     }
 
     /// The same, for what can be done but once: None where an attempt whose answer was lost has done it, which an
     /// answer with the status `done` to a later one shows.
-    pub fn send(&self, request: Request, done: Option<u16>) -> Call<Option<Vec<u8>>> {
+    pub(crate) fn send(&self, request: Request, done: Option<u16>) -> Call<Option<Vec<u8>>> {
         let http = self.clone();
         call(async move {
             let mut may_be_done = false;
@@ -41,18 +41,18 @@ impl HttpClient {
     }
 
     /// The same, once.
-    pub fn ask_once<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
+    pub(crate) fn ask_once<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
         let http = self.clone();
         call(async move { read_json(request.operation, &http.send_once(&request).await?) })
     }
 
     /// Makes a request once and reads the whole answer.
-    pub fn send_once<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<Vec<u8>>> {
+    pub(crate) fn send_once<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<Vec<u8>>> {
         Box::pin(async { self.open(request).await?.read_to_end().await })
     }
 
     /// Makes attempts until one succeeds, or fails for good.
-    pub async fn repeat<T>(
+    pub(crate) async fn repeat<T>(
         &self,
         operation: Operation,
         attempt: impl AsyncFnMut() -> Result<T>,
@@ -62,7 +62,7 @@ impl HttpClient {
 
     /// The same, as long as another attempt could do no harm: where it could, not even the caller is
     /// asked.
-    pub async fn repeat_while<T>(
+    pub(crate) async fn repeat_while<T>(
         &self,
         operation: Operation,
         may_repeat: impl Fn(&Error) -> bool,
@@ -106,7 +106,7 @@ impl HttpClient {
     }
 
     /// Waits, unless it is closed meanwhile.
-    pub fn pause(&self, milliseconds: f64) -> LocalBoxFuture<'_, Result<()>> {
+    pub(crate) fn pause(&self, milliseconds: f64) -> LocalBoxFuture<'_, Result<()>> {
         Box::pin(async move {
             match select(pin!(self.scope.aborted()), self.host().sleep(milliseconds)).await {
                 Either::Left(_) => Err(Error::Closed.into()),

@@ -7,7 +7,7 @@ use crate::operation::Operation;
 
 /// The kinds of bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MediaType {
+pub(crate) enum MediaType {
     /// A JSON value.
     Json,
     /// Server-Sent Events.
@@ -16,7 +16,7 @@ pub enum MediaType {
 
 impl MediaType {
     /// As the header `Content-Type` has it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Json => "application/json",
             Self::EventStream => "text/event-stream",
@@ -26,7 +26,7 @@ impl MediaType {
 
 /// The kind of body that an answer is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accept {
+pub(crate) enum Accept {
     /// A JSON value.
     Json,
     /// Server-Sent Events.
@@ -37,7 +37,7 @@ pub enum Accept {
 
 impl Accept {
     /// The media types, without parameters.
-    pub fn media_types(self) -> &'static [MediaType] {
+    pub(crate) fn media_types(self) -> &'static [MediaType] {
         match self {
             Self::Json => &[MediaType::Json],
             Self::EventStream => &[MediaType::EventStream],
@@ -46,7 +46,7 @@ impl Accept {
     }
 
     /// The header's value.
-    pub fn header(self) -> &'static str {
+    pub(crate) fn header(self) -> &'static str {
         match self {
             Self::Json => MediaType::Json.name(),
             Self::EventStream => MediaType::EventStream.name(),
@@ -57,26 +57,26 @@ impl Accept {
 
 /// A request to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub(crate) struct Request {
     /// What it is for.
-    pub operation: Operation,
+    pub(crate) operation: Operation,
     /// What it does.
-    pub method: Method,
+    pub(crate) method: Method,
     /// Below the agent's address, with its query.
-    pub path: String,
+    pub(crate) path: String,
     /// JSON.
-    pub body: Option<String>,
+    pub(crate) body: Option<String>,
     /// The kind of body that the answer is to have.
-    pub accept: Accept,
+    pub(crate) accept: Accept,
     /// Makes a create repeatable: the agent gives the same exec for the same key.
-    pub idempotency_key: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
     /// The agent may take its time to answer: until a process has read its input.
-    pub may_wait: bool,
+    pub(crate) may_wait: bool,
 }
 
 impl Request {
     /// One that reads JSON.
-    pub fn get(operation: Operation, path: String) -> Self {
+    pub(crate) fn get(operation: Operation, path: String) -> Self {
         Self {
             operation,
             method: Method::Get,
@@ -89,17 +89,17 @@ impl Request {
     }
 
     /// One that reads Server-Sent Events.
-    pub fn stream(operation: Operation, path: String) -> Self {
+    pub(crate) fn stream(operation: Operation, path: String) -> Self {
         Self { accept: Accept::EventStream, ..Self::get(operation, path) }
     }
 
     /// One that removes.
-    pub fn delete(operation: Operation, path: String) -> Self {
+    pub(crate) fn delete(operation: Operation, path: String) -> Self {
         Self { method: Method::Delete, ..Self::get(operation, path) }
     }
 
     /// One that sends JSON, and reads JSON.
-    pub fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {
+    pub(crate) fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {
         let body = Some(json::to_string(body));
         Self { method: Method::Post, body, ..Self::get(operation, path) }
     }

@@ -20,7 +20,7 @@ use crate::operation::Operation;
 pub(super) const IDLE_TIMEOUT_MS: f64 = 45_000.0;
 
 /// How long what is as good as over may take to end, in milliseconds.
-const FINISH_TIMEOUT_MS: u32 = 1000;
+pub(crate) const FINISH_TIMEOUT_MS: u32 = 1000;
 
 /// The most that is read of an answer that is read whole.
 const MAX_BODY: usize = 64 * 1024 * 1024;
@@ -59,9 +59,9 @@ impl Exchange {
 
 /// The body of an answer. Dropping it before all of it has come closes the connection.
 #[derive(Debug)]
-pub struct ResponseBody {
+pub(crate) struct ResponseBody {
     /// The kind of body that it is.
-    pub media_type: MediaType,
+    pub(crate) media_type: MediaType,
     /// None where the answer has no body.
     body: Option<Box<dyn Body>>,
     exchange: Exchange,
@@ -75,7 +75,7 @@ pub struct ResponseBody {
 
 /// Nothing came for so long that the connection may be dead.
 #[derive(Clone, Copy, Debug)]
-pub struct Idle;
+pub(crate) struct Idle;
 
 impl ResponseBody {
     pub(super) fn new(exchange: Exchange, body: Option<Box<dyn Body>>) -> Self {
@@ -90,7 +90,7 @@ impl ResponseBody {
     }
 
     /// The next chunk as the network gave it, never empty; None at the end.
-    pub async fn read(&mut self) -> Result<Option<&[u8]>> {
+    pub(crate) async fn read(&mut self) -> Result<Option<&[u8]>> {
         if !self.put_back.is_empty() {
             self.chunk = mem::take(&mut self.put_back);
             return Ok(Some(&self.chunk));
@@ -105,7 +105,7 @@ impl ResponseBody {
     }
 
     /// The same; an `Err` of the outer kind says that nothing came for too long.
-    pub async fn read_unless_idle(&mut self) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
+    pub(crate) async fn read_unless_idle(&mut self) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
         let timeout = self.exchange.host.sleep(IDLE_TIMEOUT_MS);
         match select(pin!(self.read()), timeout).await {
             Either::Left((read, _)) => Ok(read),
@@ -114,19 +114,19 @@ impl ResponseBody {
     }
 
     /// How long ago the answer began, in milliseconds.
-    pub fn age_ms(&self) -> f64 {
+    pub(crate) fn age_ms(&self) -> f64 {
         self.exchange.host.now_ms() - self.opened_ms
     }
 
     /// Gives back what was read: it is what the next read gives.
-    pub fn put_back(&mut self, bytes: Vec<u8>) {
+    pub(crate) fn put_back(&mut self, bytes: Vec<u8>) {
         self.put_back = bytes;
     }
 
     /// Has the rest read of an answer that has said all there is to say: its connection serves the next
     /// request then, and no browser shows the request as a failed one. Nobody waits for it. If the rest
     /// does not come the connection is closed.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.exchange.cancel.detach();
         if let Some(body) = &mut self.body {
             body.unref();
@@ -137,12 +137,12 @@ impl ResponseBody {
     }
 
     /// The error of an answer that is not as long as it has to be.
-    pub fn cut_off(&self, reason: &str) -> Box<Error> {
+    pub(crate) fn cut_off(&self, reason: &str) -> Box<Error> {
         self.exchange.cut_off(reason)
     }
 
     /// Reads the whole body.
-    pub async fn read_to_end(&mut self) -> Result<Vec<u8>> {
+    pub(crate) async fn read_to_end(&mut self) -> Result<Vec<u8>> {
         let whole = self.read_up_to(MAX_BODY).await?;
         if whole.len() < MAX_BODY {
             return Ok(whole);
@@ -201,7 +201,7 @@ pub(crate) fn error_of_status(
 }
 
 /// The value that an answer's body holds.
-pub fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
+pub(crate) fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
     json::read(body).map_err(|problem| unreadable(operation, &problem, body))
 }
 
@@ -212,7 +212,7 @@ fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Box<Error
 }
 
 /// The beginning of something that can't be understood, short enough for a message.
-pub fn excerpt(bytes: &[u8]) -> String {
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const LENGTH: usize = 120;
     let text = String::from_utf8_lossy(bytes.get(..LENGTH * 4).unwrap_or(bytes));
     let mut excerpt: String = text.chars().take(LENGTH).collect();

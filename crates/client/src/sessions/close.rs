@@ -31,11 +31,13 @@ impl Session {
         let closing = self.0.closing.borrow_mut().get_or_insert_with(start).clone();
         // The run that is under way, and those behind it.
         self.0.agent.http.close();
-        let closed = closing.await;
+        let closed = closing.clone().await;
         match &closed {
             Ok(()) => self.0.siblings.borrow_mut().retain(|session| session.0.id != self.0.id),
-            // The next one tries again.
-            Err(_) => drop(self.0.closing.borrow_mut().take()),
+            // The next one tries again, unless somebody does so already.
+            Err(_) => {
+                self.0.closing.borrow_mut().take_if(|last| last.ptr_eq(&closing));
+            }
         }
         closed
     }

@@ -24,6 +24,7 @@ use crate::execs::feed_stdin::{stdin_chunks, write_all};
 use crate::execs::stop_requests::StopRequests;
 use crate::execs::wait_options::WaitOptions;
 use crate::host::Host;
+use crate::http::response::FINISH_TIMEOUT_MS;
 use crate::output::transcript::{ExecResult, Transcript};
 
 use crate::call::{Call, call};
@@ -32,9 +33,6 @@ use crate::execs::ladder::Trigger;
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.
 const REFUSAL_TIMEOUT_MS: f64 = 500.0;
-
-/// How long what is as good as over may take to end, in milliseconds.
-const FINISH_TIMEOUT_MS: u32 = 1000;
 
 impl Session {
     /// Runs a script when those before it are done: the order is that of the calls.

@@ -1,4 +1,4 @@
 //! Text that a shell is to read.
 
-pub mod here_document;
-pub mod quote;
+pub(crate) mod here_document;
+pub(crate) mod quote;

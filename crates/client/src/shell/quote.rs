@@ -1,12 +1,12 @@
 //! Text as a shell reads it.
 
 /// `text` as one word of a shell. POSIX, 2.2.2: between single quotes each character stands for itself.
-pub fn shell_quote(text: &str) -> String {
+pub(crate) fn shell_quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A path as one word of a shell, with `~` and `~/` for the home directory of whoever runs it.
-pub fn quote_path(path: &str) -> String {
+pub(crate) fn quote_path(path: &str) -> String {
     const HOME: &str = r#""${HOME:?is not set, and a path begins with ~}""#;
     match path.strip_prefix('~') {
         Some("") => HOME.to_owned(),

@@ -70,6 +70,8 @@ pub(crate) enum Fault {
     },
     /// A gateway's page answers, with status 200; the agent has not seen the request.
     Page,
+    /// The same, of which no more than the head comes.
+    StalledPage,
     /// The body ends after so many bytes, as if it were whole if it is clean.
     Cut { after: usize, is_clean: bool },
     /// Nothing comes for so many milliseconds after so many bytes; for ever if they are infinite.
@@ -224,8 +226,9 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
 }
 
 fn any(random: &mut fastrand::Rng) -> Fault {
-    match random.u8(..8) {
+    match random.u8(..9) {
         0 => Fault::Page,
+        8 => Fault::StalledPage,
         1 => Fault::Cut { after: size(random), is_clean: true },
         2 => {
             let statuses = [400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 502, 503, 504];

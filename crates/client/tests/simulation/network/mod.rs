@@ -119,10 +119,12 @@ impl Network {
                 on_its_way.await;
                 return Err(broken("connection reset"));
             }
-            Some(Fault::Page) => {
+            Some(page @ (Fault::Page | Fault::StalledPage)) => {
                 on_its_way.await;
+                let stall = Fault::Stall { after: 0, ms: f64::INFINITY };
+                let fault = (page == Fault::StalledPage).then_some(stall);
                 let page = b"<html>A gateway's page</html>".to_vec();
-                return Ok(self.respond(&request, whole(200, "text/html", page), None, None));
+                return Ok(self.respond(&request, whole(200, "text/html", page), None, fault));
             }
             Some(Fault::Status { status, retry_after, acted: false }) => {
                 on_its_way.await;

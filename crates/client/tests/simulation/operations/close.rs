@@ -18,9 +18,9 @@ fn closing_ends_what_is_under_way() {
     check("closed", |world, random| {
         world.agent.install(COMMAND, world.program(random));
         let client = world.client();
-        let http = client.http.clone();
+        let closed = client.clone();
         let close_ms = some_time(random);
-        world.after(close_ms, "close", move || http.close());
+        world.after(close_ms, "close", move || closed.close());
         let result = world.run(exec(&client, arguments(WaitOptions::default())))?;
         let now_ms = world.executor.now_ms();
         runs_once(&world.agent.execs_of(COMMAND))?;
@@ -43,7 +43,9 @@ fn closing_ends_what_is_under_way() {
 fn a_call_that_is_given_up_leaves_nothing_behind() {
     check("given_up", |world, random| {
         world.agent.install(COMMAND, world.program(random));
-        let call = exec(&world.client(), arguments(WaitOptions::default()));
+        // It is used for other calls.
+        let client = world.client();
+        let call = exec(&client, arguments(WaitOptions::default()));
         let given_up = world.executor.sleep(some_time(random));
         world.run(async move { drop(select(call, given_up).await) })?;
         runs_once(&world.agent.execs_of(COMMAND))?;

@@ -2,10 +2,11 @@
 
 use std::pin::pin;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join_all, select};
 use sandpipe_client::error::{Error, NotStopped, OutputLimit, Stopped};
 use sandpipe_client::execs::delete::delete;
-use sandpipe_client::execs::exec::exec;
+use sandpipe_client::execs::exec::{ExecArguments, exec};
+use sandpipe_client::execs::feed_stdin::Input;
 use sandpipe_client::execs::get_output::get_output;
 use sandpipe_client::execs::list_stream::ListStream;
 use sandpipe_client::execs::terminate::{TerminateOptions, TerminateResult, terminate};
@@ -94,6 +95,31 @@ fn exec_goes_on_where_a_gateway_answers_for_the_first_stream() {
 }
 
 #[test]
+fn exec_goes_on_where_no_more_than_the_head_of_a_page_about_the_extensions_comes() {
+    let world = world_with(|request, _| request.ends_with("/health").then_some(Fault::StalledPage));
+    world.agent.install(COMMAND, Program::write("hello\n", 3));
+    let outcome = run_command(&world, arguments(WaitOptions::default())).expect("it ends");
+    assert_eq!(outcome.expect("an exit code"), (3, "hello\n".to_owned()));
+}
+
+#[test]
+fn a_gateway_that_knows_no_health_does_not_say_that_the_agent_has_no_extensions() {
+    let world = world_with(|request, nth| {
+        (request.ends_with("/health") && nth == 1).then_some(NOT_FOUND)
+    });
+    world.agent.install(COMMAND, Program::write("hello\n", 3));
+    let client = world.client();
+    let run = || {
+        let input = Some(Input::WithEof(String::new()));
+        let call = exec(&client, ExecArguments { input, ..arguments(WaitOptions::default()) });
+        world.run(call).expect("it ends")
+    };
+    let error = run().expect_err("it can't close standard input");
+    assert!(matches!(*error, Error::Unsupported { .. }), "{error}");
+    run().expect("the gateway is gone");
+}
+
+#[test]
 fn a_gateway_that_knows_no_signal_does_not_say_that_the_command_has_ended() {
     let world = world_with(|request, _| request.contains("TERM").then_some(NOT_FOUND));
     interrupt(&world, OnTerm::Die);
@@ -135,6 +161,22 @@ fn a_child_that_ignores_sigterm_is_killed_where_the_leader_dies_of_it() {
     let (exec, terminated) = call_later(&world, program, &mut random, call).expect("it ends");
     assert_eq!(terminated.expect("it is gone"), TerminateResult { exit_code: 143, forced: true });
     assert!(!exec.state().has_processes(world.executor.now_ms()));
+}
+
+#[test]
+fn callers_that_close_a_session_at_once_and_again_share_both_attempts() {
+    let requests_of = |callers| {
+        let world = world_with(|request, _| request.ends_with("exec-000001").then_some(NOT_FOUND));
+        let (sessions, options) = session_of(&world);
+        let closing = world.run(async move {
+            let session = sessions.create(options).await.expect("a session");
+            let close_twice = async || [session.close().await, session.close().await];
+            join_all((0..callers).map(|_| close_twice())).await
+        });
+        assert!(closing.expect("it ends").into_iter().flatten().all(|closed| closed.is_err()));
+        world.network.requests()
+    };
+    assert_eq!(requests_of(2), requests_of(1));
 }
 
 #[test]
