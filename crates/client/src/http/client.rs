@@ -101,7 +101,10 @@ impl HttpClient {
 
     /// Makes a request once and leaves the answer's body to be read: that of one with status 2xx, of a kind that was
     /// asked for.
-    pub(crate) fn open<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<ResponseBody>> {
+    pub(crate) fn open<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> LocalBoxFuture<'a, Result<ResponseBody>> {
         Box::pin(self.exchange(request))
     }
 

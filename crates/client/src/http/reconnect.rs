@@ -46,7 +46,12 @@ impl ReconnectBackoff {
     ///
     /// The first time there is no pause: a proxy that ends long streams is no reason to wait. A time
     /// that the server names can only make it longer: where it is 0, the server would be flooded.
-    pub(crate) fn pause(&mut self, lasted_ms: f64, random: f64, retry_after_ms: Option<f64>) -> Pause {
+    pub(crate) fn pause(
+        &mut self,
+        lasted_ms: f64,
+        random: f64,
+        retry_after_ms: Option<f64>,
+    ) -> Pause {
         if Self::was_stable(lasted_ms) {
             self.in_a_row = 0;
         }

@@ -47,7 +47,10 @@ impl HttpClient {
     }
 
     /// Makes a request once and reads the whole answer.
-    pub(crate) fn send_once<'a>(&'a self, request: &'a Request) -> LocalBoxFuture<'a, Result<Vec<u8>>> {
+    pub(crate) fn send_once<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> LocalBoxFuture<'a, Result<Vec<u8>>> {
         Box::pin(async { self.open(request).await?.read_to_end().await })
     }
 

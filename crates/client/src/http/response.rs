@@ -105,7 +105,9 @@ impl ResponseBody {
     }
 
     /// The same; an `Err` of the outer kind says that nothing came for too long.
-    pub(crate) async fn read_unless_idle(&mut self) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
+    pub(crate) async fn read_unless_idle(
+        &mut self,
+    ) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
         let timeout = self.exchange.host.sleep(IDLE_TIMEOUT_MS);
         match select(pin!(self.read()), timeout).await {
             Either::Left((read, _)) => Ok(read),

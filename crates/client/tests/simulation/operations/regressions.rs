@@ -104,9 +104,8 @@ fn exec_goes_on_where_no_more_than_the_head_of_a_page_about_the_extensions_comes
 
 #[test]
 fn a_gateway_that_knows_no_health_does_not_say_that_the_agent_has_no_extensions() {
-    let world = world_with(|request, nth| {
-        (request.ends_with("/health") && nth == 1).then_some(NOT_FOUND)
-    });
+    let world =
+        world_with(|request, nth| (request.ends_with("/health") && nth == 1).then_some(NOT_FOUND));
     world.agent.install(COMMAND, Program::write("hello\n", 3));
     let client = world.client();
     let run = || {
