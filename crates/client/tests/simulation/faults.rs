@@ -61,12 +61,14 @@ pub(crate) enum Fault {
     },
     /// The answer's head comes so many milliseconds late.
     Late(f64),
-    /// A gateway answers.
+    /// A gateway answers, or the agent refuses.
     Status {
         status: u16,
         retry_after: Option<RetryAfter>,
         /// The agent has carried it out.
         acted: bool,
+        /// It is the agent's own word.
+        is_agents: bool,
     },
     /// A gateway's page answers, with status 200; the agent has not seen the request.
     Page,
@@ -190,7 +192,10 @@ impl FaultPlan {
 fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fault {
     if !is_repeatable {
         return match random.u8(..3) {
-            0 => Fault::Status { status: 429, retry_after: None, acted: false },
+            0 => {
+                let is_agents = random.bool();
+                Fault::Status { status: 429, retry_after: None, acted: false, is_agents }
+            }
             1 => Fault::Late(random.f64() * 40_000.0),
             _ => Fault::Refused,
         };
@@ -216,7 +221,8 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
                 1 => Some(RetryAfter::Date(random.f64() * 15_000.0)),
                 _ => None,
             };
-            Fault::Status { status, retry_after, acted }
+            let is_agents = !acted && matches!(status, 429 | 503) && random.bool();
+            Fault::Status { status, retry_after, acted, is_agents }
         }
         6 | 7 => Fault::Cut { after: size(random), is_clean: true },
         8 | 9 => Fault::Repeat(random.u64(1..10)),
@@ -235,6 +241,7 @@ fn any(random: &mut fastrand::Rng) -> Fault {
             let status = statuses[random.usize(..statuses.len())];
             Fault::Status {
                 status,
+                is_agents: matches!(status, 401 | 403),
                 retry_after: random.bool().then(|| RetryAfter::Seconds(random.u32(..))),
                 // Who answers for the agent knows what it means by another status.
                 acted: random.bool() && (status >= 500 || status == 408),

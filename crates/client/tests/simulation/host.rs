@@ -45,13 +45,15 @@ impl Host for SimHost {
     }
 
     fn now_ms(&self) -> f64 {
-        self.executor.now_ms()
+        let now_ms = self.executor.now_ms();
+        let jump = self.setup.jump.filter(|(at_ms, _)| *at_ms <= now_ms);
+        now_ms + jump.map_or(0.0, |(_, by_ms)| by_ms)
     }
 
     /// A date is a number of milliseconds of the servers' clock here.
     fn ms_until(&self, http_date: &str) -> Option<f64> {
         let due_ms: f64 = http_date.strip_prefix("at ")?.parse().ok()?;
-        Some((due_ms - self.now_ms() - self.setup.clock_ahead_ms).max(0.0))
+        Some((due_ms - self.executor.now_ms() - self.setup.clock_ahead_ms).max(0.0))
     }
 
     fn random_bytes(&self) -> [u8; 16] {

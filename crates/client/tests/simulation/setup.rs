@@ -34,6 +34,8 @@ pub(crate) struct Setup {
     pub(crate) timer_factor: f64,
     /// How many milliseconds the client's clock is ahead of the servers'.
     pub(crate) clock_ahead_ms: f64,
+    /// When the client's clock jumps, and how far, in milliseconds: its timers stood still for so long.
+    pub(crate) jump: Option<(f64, f64)>,
     /// The most UTF-16 code units of a text in the client's host.
     pub(crate) max_text_length: u32,
     /// The most bytes that the network delivers at once.
@@ -55,6 +57,7 @@ impl Setup {
             max_attempts: 3,
             timer_factor: 1.0,
             clock_ahead_ms: 0.0,
+            jump: None,
             max_text_length: 1 << 29,
             max_chunk: 64 * 1024,
         }
@@ -89,6 +92,9 @@ impl Setup {
         if random.u8(..4) == 0 {
             setup.timer_factor = 1.0 + random.f64() / 2.0;
             setup.clock_ahead_ms = (random.f64() - 0.5) * 28_000.0;
+        }
+        if random.u8(..8) == 0 {
+            setup.jump = Some((random.f64() * 30_000.0, random.f64() * 3_600_000.0));
         }
         if random.u8(..16) == 0 {
             setup.max_text_length = random.u32(8..2000);

@@ -82,6 +82,15 @@ impl World {
         program
     }
 
+    /// Where anything may go wrong the agent forgets a command now and then.
+    pub(crate) fn may_forget(&self, command: &'static str, random: &mut fastrand::Rng) {
+        let ms = self.maybe((random.u8(..4) == 0).then(|| random.f64() * 5_000.0));
+        if let Some(ms) = ms.filter(|_| !self.setup.is_survivable()) {
+            let agent = self.agent.clone();
+            self.after(ms, "the agent is started again", move || agent.forget(command));
+        }
+    }
+
     /// Has something done after so many milliseconds.
     pub(crate) fn after(&self, ms: f64, name: &'static str, act: impl FnOnce() + 'static) {
         let (pause, trace) = (self.executor.sleep(ms), self.trace.clone());

@@ -124,6 +124,15 @@ impl SimAgent {
         true
     }
 
+    /// Forgets all execs of a command, as an agent that is started again.
+    pub(crate) fn forget(&self, command: &str) {
+        for exec in self.execs_of(command) {
+            self.signal(&exec, "KILL");
+            exec.change(|state| state.is_deleted = true);
+        }
+        self.readers.wake();
+    }
+
     /// Ends an exec's processes and forgets it.
     pub(crate) async fn delete(&self, exec: &Exec) {
         self.signal(exec, "KILL");

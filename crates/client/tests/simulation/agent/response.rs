@@ -27,6 +27,6 @@ pub(super) fn event_stream(status: u16, body: Bytes) -> Response {
     Response { status, content_type: "text/event-stream", body }
 }
 
-pub(super) fn error(status: u16, message: &str) -> Response {
+pub(crate) fn error(status: u16, message: &str) -> Response {
     json(status, &ErrorBody { code: status, message: message.to_owned() })
 }

@@ -14,7 +14,7 @@ use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
 use sandpipe_protocol::ExecStatus;
 
 use crate::agent::SimAgent;
-use crate::agent::response::{Response, whole};
+use crate::agent::response::{Response, error, whole};
 use crate::executor::{Executor, Owner, Sleep};
 use crate::faults::{Fault, FaultPlan, Kind, RetryAfter, is_repeatable};
 use crate::setup::Setup;
@@ -126,9 +126,9 @@ impl Network {
                 let page = b"<html>A gateway's page</html>".to_vec();
                 return Ok(self.respond(&request, whole(200, "text/html", page), None, fault));
             }
-            Some(Fault::Status { status, retry_after, acted: false }) => {
+            Some(Fault::Status { status, retry_after, acted: false, is_agents }) => {
                 on_its_way.await;
-                return Ok(self.refuse(&request, status, retry_after));
+                return Ok(self.refuse(&request, status, retry_after, is_agents));
             }
             // An agent that drops events reports a gap where a stream begins.
             Some(Fault::Repeat(events)) if self.setup.keeps_all_events() => {
@@ -155,7 +155,7 @@ impl Network {
         match fault {
             Some(Fault::Lost { .. }) => Err(broken("connection reset")),
             Some(Fault::Status { status, retry_after, .. }) => {
-                Ok(self.refuse(&request, status, retry_after))
+                Ok(self.refuse(&request, status, retry_after, false))
             }
             fault => Ok(self.respond(&request, response, None, fault)),
         }
@@ -180,19 +180,24 @@ impl Network {
         }
     }
 
-    /// A gateway's error.
+    /// A gateway's error, or the agent's.
     fn refuse(
         &self,
         request: &HttpRequest,
         status: u16,
         retry_after: Option<RetryAfter>,
+        is_agents: bool,
     ) -> HttpResponse {
         let retry_after = retry_after.map(|retry_after| match retry_after {
             RetryAfter::Seconds(seconds) => seconds.to_string(),
             RetryAfter::Date(ms) => format!("at {}", self.executor.now_ms() + ms),
         });
-        let page = b"<html>A gateway's error</html>".to_vec();
-        self.respond(request, whole(status, "text/html", page), retry_after, None)
+        let response = if is_agents {
+            error(status, "the agent does not want to")
+        } else {
+            whole(status, "text/html", b"<html>A gateway's error</html>".to_vec())
+        };
+        self.respond(request, response, retry_after, None)
     }
 
     fn respond(

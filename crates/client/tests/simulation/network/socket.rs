@@ -21,6 +21,7 @@ use crate::faults::Fault;
 pub(super) struct SimSocket {
     incoming: UnboundedReceiver<SocketMessage>,
     outgoing: UnboundedSender<String>,
+    limit: Rc<Limit>,
     _open: Open,
 }
 
@@ -66,8 +67,8 @@ impl SimSocket {
         let agent = network.agent.clone();
         spawn(Box::pin(serve(agent, exec, last, frames, messages)) as LocalTask);
         spawn(Box::pin(upwards(network.clone(), from_client, to_agent, limit.clone())));
-        spawn(Box::pin(downwards(network.clone(), from_agent, to_client, limit)));
-        Self { incoming, outgoing, _open: Open::new(&network.connections) }
+        spawn(Box::pin(downwards(network.clone(), from_agent, to_client, limit.clone())));
+        Self { incoming, outgoing, limit, _open: Open::new(&network.connections) }
     }
 }
 
@@ -122,7 +123,9 @@ impl Socket for SimSocket {
     }
 
     fn send(&mut self, text: &str) -> bool {
-        self.outgoing.unbounded_send(text.to_owned()).is_ok()
+        // Who knows that it is closed does not send.
+        let is_closed = self.limit.left.get() == 0 && self.limit.is_clean.is_some();
+        !is_closed && self.outgoing.unbounded_send(text.to_owned()).is_ok()
     }
 }
 

@@ -36,8 +36,8 @@ impl Heard {
         Self { text: Rc::default(), max_bytes: max_bytes.unwrap_or(usize::MAX) }
     }
 
-    pub(super) fn listener(&self) -> Option<Box<dyn OutputSink>> {
-        Some(Box::new(Listener { heard: self.clone(), events: Vec::new() }))
+    pub(super) fn listener(&self) -> Box<dyn OutputSink> {
+        Box::new(Listener { heard: self.clone(), events: Vec::new() })
     }
 
     fn has_thrown(&self) -> bool {

@@ -24,7 +24,8 @@ use crate::setup::{Parts, Setup};
 use crate::world::World;
 
 /// A gateway's answer to a request that it does not forward.
-const NOT_FOUND: Fault = Fault::Status { status: 404, retry_after: None, acted: false };
+const NOT_FOUND: Fault =
+    Fault::Status { status: 404, retry_after: None, acted: false, is_agents: false };
 
 /// A world in which these requests fail.
 fn world_with(faults: fn(&str, u32) -> Option<Fault>) -> World {

@@ -24,6 +24,7 @@ type Script = (String, Program);
 #[test]
 fn each_script_runs_once_in_order_and_has_its_own_result() {
     check("session_runs", |world, random| {
+        world.may_forget(SHELL, random);
         let count = random.usize(1..5);
         let scripts: Vec<Script> = (0..count).map(|number| script(world, number, random)).collect();
         let texts: Vec<String> = scripts.iter().map(|(name, _)| name.clone()).collect();
@@ -162,14 +163,11 @@ fn is_interrupted(
 ) -> Verdict {
     let timer_factor = world.setup.timer_factor;
     let (stop_ms, end_ms) = (plan.stop_ms(ended.begin_ms, timer_factor), ended.at_ms);
-    let stopped = match outcome.as_ref().map_err(|error| &**error) {
-        Err(Error::Stopped(stopped)) => stopped,
-        _ => {
-            let is_over = end_ms <= stop_ms + 1.0;
-            ensure!(is_over || !is_calm, "it goes on up to {end_ms}, to be stopped at {stop_ms}");
-            ensure!(is_over || outcome.is_err(), "a result after it was to be stopped");
-            return Ok(());
-        }
+    let Err(Error::Stopped(stopped)) = outcome.as_ref().map_err(|error| &**error) else {
+        let is_over = end_ms <= stop_ms + 1.0;
+        ensure!(is_over || !is_calm, "it goes on up to {end_ms}, to be stopped at {stop_ms}");
+        ensure!(is_over || outcome.is_err(), "a result after it was to be stopped");
+        return Ok(());
     };
     let says_so = stopped.forced || stopped.unstopped.is_some();
     ensure!(says_so || ended.kills == 0, "SIGKILL came, and nothing says so");
