@@ -1,5 +1,5 @@
 import type { CreateExecRequest } from "../core/sandpipe.js";
-import { isSandpipeError } from "../errors.js";
+import { isSandpipeError } from "../core/errors.js";
 import type { Execs } from "../execs.js";
 import type { Agent } from "./agent.js";
 import { type ExitDecision, killOverdue } from "./exit-decision.js";
