@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use js_sys::{Array, Function, JsString, Object, Reflect};
-use sandpipe_client::abort::AbortSignal;
+use sandpipe_client::{AbortSignal, Error, ExecId, Result};
 use sandpipe_protocol::TerminalSize;
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::errors::thrown;
 use crate::web;
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::execs::id::ExecId;
 
 /// A string. JS strings may hold lone surrogates; those have no UTF-8 and would arrive as U+FFFD.
 pub(crate) fn string(value: &JsValue, name: &str) -> Result<String> {

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use js_sys::{Function, JsString, Object, Promise};
-use sandpipe_client::background::background;
+use sandpipe_client::background;
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::Options;

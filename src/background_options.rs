@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use sandpipe_client::background::location::{Location, ProcessId, path, plain_name};
-use sandpipe_client::background::read_options::{
-    Filter, LineMatcher, MAX_BYTES, MAX_CHARACTER_BYTES, ReadOptions, Start, Stream,
+use sandpipe_client::background::{
+    BackgroundWaitOptions, Filter, LineMatcher, Location, MAX_BYTES, MAX_CHARACTER_BYTES,
+    MAX_TIMEOUT_MS, MAX_VARIABLE_BYTES, OutputTarget, ProcessId, ReadOptions, RunOptions,
+    SpawnRequest, Start, Stream, WAIT_TIMEOUT_MS, path, plain_name,
 };
-use sandpipe_client::background::run::{RunOptions, WAIT_TIMEOUT_MS};
-use sandpipe_client::background::spawn::{
-    MAX_TIMEOUT_MS, MAX_VARIABLE_BYTES, OutputTarget, SpawnRequest,
-};
-use sandpipe_client::background::wait::WaitOptions;
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::execs::wait_options::DEFAULT_GRACE_MS;
+use sandpipe_client::execs::DEFAULT_GRACE_MS;
+use sandpipe_client::{Error, Result};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
@@ -159,7 +155,7 @@ pub(crate) fn run_arguments(
 options! {
     /// How long to wait for the end of a process.
     interface "BackgroundWaitOptions"
-    for WaitOptions {
+    for BackgroundWaitOptions {
         /// After so many milliseconds the process is given as it is then: `running`. Default: for ever.
         "timeoutMs" "?: number" => timeout_ms = optional milliseconds or f64::INFINITY,
         /// Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason.

@@ -10,9 +10,8 @@ use wasm_bindgen::prelude::*;
 
 use crate::promise::promise;
 use crate::web::events::EventBatch;
-use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::error::Result;
-use sandpipe_client::execs::output_reader::OutputReader;
+use sandpipe_client::execs::OutputReader;
+use sandpipe_client::{AbortSignal, Result};
 
 /// Where the batches come from.
 pub(crate) trait Source {

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use js_sys::{Function, Object, Reflect};
-use sandpipe_client::error::{Cause, Detail, Error, Result};
-use sandpipe_client::host_value::{HostText, HostValue};
+use sandpipe_client::error::{Cause, Detail};
+use sandpipe_client::{Error, HostText, HostValue, Result};
 use wasm_bindgen::prelude::*;
 
 thread_local! {

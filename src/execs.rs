@@ -7,22 +7,12 @@ use std::future::Future;
 use std::pin::Pin;
 
 use js_sys::{Array, JsString, Number, Object, Promise};
-use sandpipe_client::agent::Agent;
-use sandpipe_client::error::Result;
-use sandpipe_client::execs::create::create;
-use sandpipe_client::execs::delete::delete;
-use sandpipe_client::execs::exec::exec;
-use sandpipe_client::execs::get::get;
-use sandpipe_client::execs::get_output::get_output;
-use sandpipe_client::execs::list::list;
-use sandpipe_client::execs::list_stream::ListStream;
-use sandpipe_client::execs::output_reader::OutputReader;
-use sandpipe_client::execs::send_stdin::send_stdin;
-use sandpipe_client::execs::signal::kill;
-use sandpipe_client::execs::start::start;
-use sandpipe_client::execs::terminate::terminate;
-use sandpipe_client::execs::wait::wait;
-use sandpipe_client::terminal::attach::attach;
+use sandpipe_client::execs::{
+    ListStream, OutputReader, create, delete, exec, get, get_output, kill, list, send_stdin, start,
+    terminate, wait,
+};
+use sandpipe_client::terminal;
+use sandpipe_client::{Agent, Result};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{Options, exec_id, last_sequence, signal_name};
@@ -227,7 +217,7 @@ impl Sandbox {
     /// Resolves a `Terminal` at an exec that exists.
     #[wasm_bindgen(unchecked_return_type = "Promise<Terminal>")]
     pub fn attach(&self, id: &JsString) -> Promise {
-        let attached = exec_id(id).map(|id| attach(&self.agent, id));
+        let attached = exec_id(id).map(|id| terminal::Terminal::attach(&self.agent, id));
         promise_of(attached, |terminal| Ok(Terminal::new(terminal).into()))
     }
 }

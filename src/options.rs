@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::error::Result;
-use sandpipe_client::execs::exec::ExecArguments;
-use sandpipe_client::execs::feed_stdin::Input;
-use sandpipe_client::execs::terminate::TerminateOptions;
-use sandpipe_client::execs::wait_options::{DEFAULT_GRACE_MS, WaitOptions};
-use sandpipe_client::output::sink::OutputSink;
-use sandpipe_client::sessions::create::SessionOptions;
+use sandpipe_client::execs::{
+    DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitOptions,
+};
+use sandpipe_client::output::OutputSink;
+use sandpipe_client::sessions::SessionOptions;
+use sandpipe_client::{AbortSignal, Result};
 use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 

@@ -6,8 +6,7 @@ use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::future_to_promise;
 
 use crate::errors::or_throw;
-use sandpipe_client::call::Call;
-use sandpipe_client::error::Result;
+use sandpipe_client::{Call, Result};
 
 /// The promise of a call of the client's: an argument may be wrong, and `give` says what it resolves.
 ///

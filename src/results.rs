@@ -1,10 +1,9 @@
 //! What calls resolve, as values of JS. Their TypeScript types are those of the structs in the client.
 
 use js_sys::{JSON, Object, Reflect};
-use sandpipe_client::error::Result;
-use sandpipe_client::execs::get_output::ExecSnapshot;
-use sandpipe_client::host_value::HostText;
-use sandpipe_client::output::transcript::ExecResult;
+use sandpipe_client::execs::ExecSnapshot;
+use sandpipe_client::output::ExecResult;
+use sandpipe_client::{HostText, Result};
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 

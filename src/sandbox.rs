@@ -2,11 +2,9 @@
 
 use js_sys::{Function, JsString, Object, Promise, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use sandpipe_client::agent::Agent;
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::execs::run_script::{run_script, run_script_and_forget};
-use sandpipe_client::http::client::HttpClient;
-use sandpipe_client::http::retry_policy::RetryPolicy;
+use sandpipe_client::execs::{run_script, run_script_and_forget};
+use sandpipe_client::http::{HttpClient, RetryPolicy};
+use sandpipe_client::{Agent, Error, Result};
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 

@@ -4,9 +4,8 @@
 #![allow(clippy::doc_markdown)]
 
 use js_sys::{JsString, Object, Promise};
-use sandpipe_client::agent::Agent;
-use sandpipe_client::sessions::create::SessionOptions;
-use sandpipe_client::sessions::session;
+use sandpipe_client::sessions::SessionOptions;
+use sandpipe_client::{Agent, sessions};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{Options, shell_text};
@@ -16,11 +15,11 @@ use crate::results::exec_result;
 /// The sessions of a sandbox.
 #[wasm_bindgen]
 #[derive(Clone, Debug)]
-pub struct Sessions(session::Sessions);
+pub struct Sessions(sessions::Sessions);
 
 impl Sessions {
     pub(crate) fn new(agent: Agent) -> Self {
-        Self(session::Sessions::new(agent))
+        Self(sessions::Sessions::new(agent))
     }
 
     /// Ends all sessions with their sandbox.
@@ -50,7 +49,7 @@ impl Sessions {
 /// A shell that remembers: directory, variables and functions stay from run to run.
 #[wasm_bindgen]
 #[derive(Clone, Debug)]
-pub struct Session(session::Session);
+pub struct Session(sessions::Session);
 
 #[wasm_bindgen]
 impl Session {

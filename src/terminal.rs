@@ -1,7 +1,7 @@
 //! An exec as a terminal has it: its output, its input, its exit code.
 
 use js_sys::{JsString, Number, Promise};
-use sandpipe_client::terminal::terminal;
+use sandpipe_client::terminal;
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{string, terminal_size};

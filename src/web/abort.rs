@@ -1,7 +1,6 @@
 //! The client's abort signals made of those of JS.
 
-use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::host_value::HostValue;
+use sandpipe_client::{AbortSignal, HostValue};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::errors::host_value;

@@ -8,8 +8,8 @@ use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::errors::thrown;
 use crate::web::text::to_js_string;
-use sandpipe_client::error::Result;
-use sandpipe_client::output::sink::OutputSink;
+use sandpipe_client::Result;
+use sandpipe_client::output::OutputSink;
 
 thread_local! {
     static EVENT_FACTORY: RefCell<Option<Function>> = const { RefCell::new(None) };

@@ -8,8 +8,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::FutureExt;
 use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
-use sandpipe_client::abort::{AbortSignal, Subscription};
 use sandpipe_client::host::{Body, HttpRequest, HttpResponse, NoResponse};
+use sandpipe_client::{AbortSignal, Subscription};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, DomException, RequestInit};

@@ -3,8 +3,8 @@ use std::rc::Rc;
 
 use futures_util::future::{LocalBoxFuture, select};
 use js_sys::{Date, JsString};
-use sandpipe_client::host::{Host, HttpRequest, HttpResponse, NoResponse, Socket};
-use sandpipe_client::host_value::{HostText, HostValue, Thrown};
+use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
+use sandpipe_client::{Host, HostText, HostValue};
 use sandpipe_text::Units;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -100,7 +100,7 @@ impl Host for WebHost {
         });
     }
 
-    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown> {
+    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, HostValue> {
         let more = units_to_js(more).map_err(HostValue::new)?;
         // Engines put a concatenated string together when it is first looked at: who looks at the exit code alone
         // does not pay for that.

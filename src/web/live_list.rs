@@ -1,12 +1,12 @@
 //! The list of all execs as an agent sends it: once whole, then what changes.
 
 use js_sys::{Array, Map, Object, Reflect};
-use sandpipe_client::execs::list::ListEvent;
+use sandpipe_client::Result;
+use sandpipe_client::execs::ListEvent;
 use wasm_bindgen::prelude::*;
 
 use crate::errors::thrown;
 use crate::results::to_js;
-use sandpipe_client::error::Result;
 
 /// The list in JS. Of an exec that has not changed it keeps the object, so that a change costs little more than
 /// what has changed.

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use js_sys::{Object, Reflect, RegExp};
-use sandpipe_client::background::read_options::LineMatcher;
-use sandpipe_client::error::{Error, Result};
+use sandpipe_client::background::LineMatcher;
+use sandpipe_client::{Error, Result};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::arguments::string;

@@ -3,9 +3,8 @@
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Function, Object, Promise, Reflect};
-use sandpipe_client::error::Result;
-use sandpipe_client::http::backoff::Backoff;
-use sandpipe_client::http::retry_policy::{FailedAttempt, RetryDecision, RetryHooks, RetryPolicy};
+use sandpipe_client::Result;
+use sandpipe_client::http::{Backoff, FailedAttempt, RetryDecision, RetryHooks, RetryPolicy};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;

@@ -3,11 +3,8 @@
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Function, Object, Promise, Reflect};
-use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::background::runtime::{RunFailure, Runtime, ScriptResult};
-use sandpipe_client::error::Result;
-use sandpipe_client::host_value::HostValue;
-use sandpipe_client::operation::Operation;
+use sandpipe_client::background::{RunFailure, Runtime, ScriptResult};
+use sandpipe_client::{AbortSignal, HostValue, Operation, Result};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use futures_channel::oneshot;
 
-use crate::host_value::HostValue;
+use crate::HostValue;
 
 /// Says that something is to end. Clones are the same signal.
 #[derive(Clone, Default)]

@@ -2,9 +2,9 @@
 
 use futures_util::future::LocalBoxFuture;
 
-use crate::error::Result;
-use crate::features::{Feature, Features};
-use crate::http::client::HttpClient;
+use crate::features::Features;
+use crate::http::HttpClient;
+use crate::{Feature, Result};
 
 /// An agent: how to reach it, and what it offers. Clones share their state.
 #[derive(Clone, Debug)]

@@ -7,10 +7,8 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
 use sandpipe_protocol::Health;
 
-use crate::error::{Error, Result};
-use crate::http::client::HttpClient;
-use crate::http::request::Request;
-use crate::operation::Operation;
+use crate::http::{HttpClient, Request};
+use crate::{Error, Operation, Result};
 
 /// An extension that an agent announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

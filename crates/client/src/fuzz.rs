@@ -5,10 +5,8 @@ pub use crate::execs::fuzz::*;
 pub use crate::sessions::fuzz::*;
 pub use crate::websocket::fuzz::*;
 
-use crate::execs::id::ExecId;
-use crate::http::request::MediaType;
-use crate::http::response::{error_of_status, is_media_type, read_json};
-use crate::operation::Operation;
+use crate::http::{MediaType, error_of_status, is_media_type, read_json};
+use crate::{ExecId, Operation};
 
 /// The message of the error that an answer with this status and body stands for.
 pub fn refusal_message(status: u16, body: &[u8]) -> String {

@@ -6,8 +6,7 @@ use std::task::{Context, Poll};
 use futures_util::future::LocalBoxFuture;
 use sandpipe_text::Units;
 
-use crate::abort::AbortSignal;
-use crate::host_value::{HostText, HostValue, Thrown};
+use crate::{AbortSignal, HostText, HostValue};
 
 /// What the client needs of its surroundings. Everything runs on one thread; nothing is `Send`.
 ///
@@ -45,7 +44,7 @@ pub trait Host {
 
     /// `text` with `more` behind it, kept where memory can be freed: that of a WebAssembly module never shrinks.
     /// It may be called while the client's state is borrowed: it must not call the client, nor code of the caller's.
-    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown>;
+    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, HostValue>;
 
     /// The most UTF-16 code units of a text.
     fn max_text_length(&self) -> u32;

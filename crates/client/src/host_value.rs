@@ -8,9 +8,6 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct HostValue(Rc<dyn Any>);
 
-/// What a function of the caller's threw, or the reason of an abort.
-pub type Thrown = HostValue;
-
 impl HostValue {
     /// Makes a value opaque.
     pub fn new<T: 'static>(value: T) -> Self {

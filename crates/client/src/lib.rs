@@ -24,22 +24,39 @@
 // Futures say so themselves, and of what is read nothing is lost.
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
-pub mod abort;
-pub mod agent;
+mod abort;
+mod agent;
 pub mod background;
-pub mod call;
 pub mod error;
+mod exec_id;
 pub mod execs;
 mod features;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod host;
-pub mod host_value;
+mod host_value;
 pub mod http;
 mod nonce;
-pub mod operation;
+mod operation;
 pub mod output;
 pub mod sessions;
 mod shell;
 pub mod terminal;
 mod websocket;
+
+use futures_util::future::LocalBoxFuture;
+
+pub use abort::{AbortController, AbortSignal, Subscription};
+pub use agent::Agent;
+pub use error::{Error, Result};
+pub use exec_id::ExecId;
+pub use host::Host;
+pub use host_value::{HostText, HostValue};
+pub use operation::Operation;
+
+pub(crate) use features::Feature;
+pub(crate) use nonce::Nonce;
+
+/// A call that is under way. In a box: its code is here, once. That of an `async fn` is compiled anew into every crate
+/// that awaits it, with all that it awaits.
+pub type Call<T> = LocalBoxFuture<'static, Result<T>>;

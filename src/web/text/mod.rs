@@ -6,7 +6,7 @@ use js_sys::{JsString, Object, Reflect, Uint8Array, WebAssembly};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::errors::thrown;
-use sandpipe_client::error::Result;
+use sandpipe_client::Result;
 use sandpipe_text::{Text, Units};
 
 #[wasm_bindgen]

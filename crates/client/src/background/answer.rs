@@ -1,7 +1,7 @@
 //! What a script answers, amid whatever else the target prints.
 
+use crate::Nonce;
 use crate::error::BackgroundErrorReason;
-use crate::nonce::Nonce;
 
 /// The sections of an answer, in order.
 #[derive(Debug, PartialEq, Eq)]

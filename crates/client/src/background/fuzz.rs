@@ -1,10 +1,10 @@
 //! What a target answers about background processes, for the fuzz targets.
 
+use super::BackgroundProcess;
 use super::answer::{NoAnswer, ScriptAnswer};
 use super::lines::choose_lines;
-use super::process::BackgroundProcess;
 use super::read_output::read_window;
-use crate::nonce::Nonce;
+use crate::Nonce;
 
 /// What an answer says to each of the questions that there are; None where it has no answer to it.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! A process as it is now.
 
 use super::answer::ScriptAnswer;
-use super::background::Background;
-use super::location::ProcessId;
-use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
-use crate::call::Call;
+use super::{Background, BackgroundProcess, ProcessId};
+use crate::Call;
 
 impl Background {
     /// A process as it is now.

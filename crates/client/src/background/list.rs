@@ -1,10 +1,9 @@
 //! All processes as they are now.
 
-use super::background::Background;
-use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
-use crate::call::Call;
+use super::{Background, BackgroundProcess};
+use crate::Call;
 
 impl Background {
     /// All processes as they are now, newest first.

@@ -1,10 +1,9 @@
 //! Where the processes of a client have their directories.
 
-use super::process::BackgroundProcess;
+use super::BackgroundProcess;
 use super::script::{Script, sh};
-use crate::error::{Error, Result};
-use crate::nonce::Nonce;
 use crate::shell::quote::quote_path;
+use crate::{Error, Nonce, Result};
 
 /// `{baseDir}/{workspace}` on the target.
 #[derive(Clone, Debug)]

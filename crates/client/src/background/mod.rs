@@ -1,27 +1,66 @@
 //! Background processes: they outlive whoever started them, and all there is to know of them is in
 //! files on the target.
 //!
-//! One operation a file: what it takes, its script, what the answer means. [`background::Background`] is their
-//! client; a [`runtime::Runtime`] of the caller's runs the scripts, which are in `sh/`.
+//! One operation a file: what it takes, its script, what the answer means. [`Background`] is their client; a
+//! [`Runtime`] of the caller's runs the scripts, which are in `sh/`.
 
 mod answer;
-#[allow(clippy::module_inception)]
-pub mod background;
 mod duration;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod get;
 mod lines;
 mod list;
-pub mod location;
-pub mod process;
-pub mod read_options;
-pub mod read_output;
+mod location;
+mod process;
+mod read_options;
+mod read_output;
 mod remove;
-pub mod run;
-pub mod runtime;
+mod run;
+mod runtime;
 mod script;
-pub mod spawn;
+mod spawn;
 mod target;
 mod terminate;
-pub mod wait;
+mod wait;
+
+use std::rc::Rc;
+
+use crate::Host;
+
+pub use location::{Location, ProcessId, path, plain_name};
+pub use process::{BackgroundProcess, BackgroundStatus};
+pub use read_options::{
+    Filter, LineMatcher, MAX_BYTES, MAX_CHARACTER_BYTES, ReadOptions, Start, Stream,
+};
+pub use read_output::BackgroundOutput;
+pub use run::{BackgroundRunResult, RunOptions, WAIT_TIMEOUT_MS};
+pub use runtime::{RunFailure, Runtime, ScriptResult};
+pub use spawn::{MAX_TIMEOUT_MS, MAX_VARIABLE_BYTES, OutputTarget, SpawnRequest};
+pub use wait::BackgroundWaitOptions;
+
+/// The client of the background processes below one directory of one target, which it asks by scripts.
+///
+/// It holds no state: another client, at another time, sees and does the same. Every call fails where the target can't
+/// be asked, or can't do it.
+#[derive(Clone, Debug)]
+pub struct Background {
+    pub(super) runtime: Rc<dyn Runtime>,
+    pub(super) host: Rc<dyn Host>,
+    pub(super) location: Location,
+}
+
+impl Background {
+    /// The client of the processes at a place of a runtime's target.
+    pub fn new(runtime: Rc<dyn Runtime>, host: Rc<dyn Host>, location: Location) -> Self {
+        Self { runtime, host, location }
+    }
+
+    pub(super) fn now_ms(&self) -> f64 {
+        self.host.now_ms()
+    }
+
+    pub(super) fn new_id(&self) -> ProcessId {
+        ProcessId::of_bytes(self.host.random_bytes())
+    }
+}

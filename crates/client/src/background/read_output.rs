@@ -3,15 +3,11 @@
 use sandpipe_protocol::json_object;
 
 use super::answer::ScriptAnswer;
-use super::background::Background;
-use super::duration::Slice;
-use super::duration::whole_milliseconds;
-use super::location::ProcessId;
-use super::process::{BackgroundStatus, State};
-use super::read_options::{Filter, ReadOptions, Start};
+use super::duration::{Slice, whole_milliseconds};
+use super::process::State;
 use super::target::ScriptCall;
-use crate::call::{Call, call};
-use crate::error::Result;
+use super::{Background, BackgroundStatus, Filter, ProcessId, ReadOptions, Start};
+use crate::{Call, Result};
 
 /// A piece of output. No character is cut in two, unless the process was.
 #[derive(Debug)]
@@ -48,7 +44,7 @@ impl Background {
     /// Reads output from a place on.
     pub fn read_output(&self, id: ProcessId, options: ReadOptions) -> Call<BackgroundOutput> {
         let background = self.clone();
-        call(async move { Ok(background.read_window(&id, &options).await?.chunk) })
+        Box::pin(async move { Ok(background.read_window(&id, &options).await?.chunk) })
     }
 
     /// Reads a piece that holds no part of a character and, with a filter, no part of a line, unless that is

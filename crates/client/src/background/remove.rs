@@ -1,10 +1,9 @@
 //! Removing a process that has ended.
 
-use super::background::Background;
-use super::location::ProcessId;
 use super::script::sh;
 use super::target::ScriptCall;
-use crate::call::Call;
+use super::{Background, ProcessId};
+use crate::Call;
 
 impl Background {
     /// Removes a process that has ended, with its output.

@@ -2,15 +2,13 @@
 
 use sandpipe_protocol::json_object;
 
-use super::background::Background;
-use super::location::ProcessId;
-use super::process::{BackgroundProcess, BackgroundStatus};
-use super::read_options::ReadOptions;
-use super::spawn::SpawnRequest;
 use super::target::ScriptCall;
-use super::wait::WaitOptions;
-use crate::call::{Call, call};
-use crate::error::{Result, whole_ms};
+use super::{
+    Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, ProcessId, ReadOptions,
+    SpawnRequest,
+};
+use crate::error::whole_ms;
+use crate::{Call, Result};
 
 /// How long a command is waited for unless the caller says, in milliseconds.
 pub const WAIT_TIMEOUT_MS: f64 = 300_000.0;
@@ -55,7 +53,7 @@ impl Background {
     /// Runs a command and waits for its end.
     pub fn run(&self, request: SpawnRequest, options: RunOptions) -> Call<BackgroundRunResult> {
         let background = self.clone();
-        call(async move { run(&background, request, options).await })
+        Box::pin(async move { run(&background, request, options).await })
     }
 }
 
@@ -67,7 +65,7 @@ async fn run(
     let id = background.new_id();
     let purpose = ScriptCall::new("run command", id.clone());
     background.spawn_as(id.clone(), request).await?;
-    let wait_options = WaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
+    let wait_options = BackgroundWaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
     let waited = background.wait(id.clone(), wait_options).await;
     let process = waited.map_err(|error| purpose.outcome_unknown(error))?;
     let (exit_code, failure_reason) = match (process.status, process.exit_code) {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use futures_util::future::LocalBoxFuture;
 
-use crate::abort::AbortSignal;
-use crate::host_value::Thrown;
+use crate::AbortSignal;
+use crate::HostValue;
 
 /// Something with a shell, of the caller's.
 pub trait Runtime {
@@ -38,7 +38,7 @@ pub enum RunFailure {
     /// The runtime threw.
     Thrown {
         /// This.
-        error: Thrown,
+        error: HostValue,
         /// It says for sure that it has not run the script.
         not_run: bool,
     },

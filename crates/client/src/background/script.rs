@@ -1,7 +1,6 @@
 //! Scripts for the target: one is one round trip, and gives one answer.
 
-use crate::nonce::Nonce;
-
+use crate::Nonce;
 use crate::shell::here_document::delimiter;
 use crate::shell::quote::shell_quote;
 

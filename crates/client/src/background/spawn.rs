@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::background::Background;
 use super::duration::whole_milliseconds;
-use super::location::{Location, ProcessId};
-use super::process::{BackgroundProcess, ProcessRecord};
+use super::process::ProcessRecord;
 use super::script::{Script, sh};
 use super::target::ScriptCall;
-use crate::call::{Call, call};
-use crate::execs::wait_options::DEFAULT_GRACE_MS;
+use super::{Background, BackgroundProcess, Location, ProcessId};
+use crate::Call;
+use crate::execs::DEFAULT_GRACE_MS;
 use crate::shell::quote::{quote_path, shell_quote};
 
 /// The longest timeout, in milliseconds: 68 years, which every `sleep` can count to. More is for ever.
@@ -64,7 +63,7 @@ impl Background {
     /// The same, by an id: in one round trip.
     pub(super) fn spawn_as(&self, id: ProcessId, request: SpawnRequest) -> Call<BackgroundProcess> {
         let background = self.clone();
-        call(async move {
+        Box::pin(async move {
             let record = request.record(&id);
             let meta = record.to_lines(&request.script);
             let script = spawn_script(&background.location, &id, &request, meta);

@@ -5,16 +5,11 @@ use std::pin::pin;
 use futures_util::future::{Either, LocalBoxFuture, select};
 
 use super::answer::{NoAnswer, ScriptAnswer};
-use super::background::Background;
-use super::location::ProcessId;
-use super::runtime::{RunFailure, ScriptResult};
 use super::script::Script;
-use crate::abort::AbortSignal;
-use crate::call::{Call, call};
-use crate::error::{BackgroundErrorReason, Error, Result};
-use crate::host_value::HostValue;
-use crate::http::response::excerpt;
-use crate::nonce::Nonce;
+use super::{Background, ProcessId, RunFailure, ScriptResult};
+use crate::error::BackgroundErrorReason;
+use crate::http::excerpt;
+use crate::{AbortSignal, Call, Error, HostValue, Nonce, Result};
 
 /// What a script is for: for error messages.
 #[derive(Clone, Debug)]
@@ -88,7 +83,7 @@ impl Background {
         read: impl FnOnce(&ScriptAnswer<'_>) -> Option<T> + 'static,
     ) -> Call<T> {
         let background = self.clone();
-        call(async move {
+        Box::pin(async move {
             let output = background.run_script(&purpose, &script, None).await;
             output.map_err(|failure| failure.error)?.take(&purpose, read)
         })

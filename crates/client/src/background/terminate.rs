@@ -1,13 +1,11 @@
 //! Stopping a process.
 
-use super::background::Background;
 use super::duration::whole_milliseconds;
 use super::get::read_report;
-use super::location::ProcessId;
-use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
-use crate::call::Call;
+use super::{Background, BackgroundProcess, ProcessId};
+use crate::Call;
 
 impl Background {
     /// Stops the process group of a process and waits until it is gone.

@@ -1,19 +1,15 @@
 //! Waiting for the end of a process.
 
-use super::background::Background;
 use super::duration::{Slice, whole_milliseconds};
 use super::get::read_report;
-use super::location::ProcessId;
-use super::process::BackgroundProcess;
 use super::script::sh;
 use super::target::ScriptCall;
-use crate::abort::AbortSignal;
-use crate::call::{Call, call};
-use crate::error::Result;
+use super::{Background, BackgroundProcess, ProcessId};
+use crate::{AbortSignal, Call, Result};
 
 /// How long to wait.
 #[derive(Debug)]
-pub struct WaitOptions {
+pub struct BackgroundWaitOptions {
     /// In milliseconds.
     pub timeout_ms: f64,
     /// Aborted: the wait ends, and the process goes on.
@@ -23,9 +19,9 @@ pub struct WaitOptions {
 impl Background {
     /// Waits for the end of a process, or for a time: on the target, slice by slice, so that nothing is asked again and
     /// again from here.
-    pub fn wait(&self, id: ProcessId, options: WaitOptions) -> Call<BackgroundProcess> {
+    pub fn wait(&self, id: ProcessId, options: BackgroundWaitOptions) -> Call<BackgroundProcess> {
         let background = self.clone();
-        call(async move {
+        Box::pin(async move {
             let deadline = background.now_ms() + options.timeout_ms;
             loop {
                 let slice = Slice::until(deadline - background.now_ms());

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io;
 
-use sandpipe_client::error::classes::CLASSES;
+use sandpipe_client::error::CLASSES;
 use sandpipe_client::error::{ErrorClass, ErrorField};
 
 /// What does not depend on the classes.

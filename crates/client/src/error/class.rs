@@ -1,6 +1,6 @@
 //! What describes a class of errors.
 
-use crate::host_value::HostText;
+use crate::HostText;
 
 /// A class of errors.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ macro_rules! error_classes {
             $(#[doc = $docs])*
             #[allow(non_snake_case)] // As in JavaScript.
             #[derive(Debug)]
-            pub struct $class $(<$life>)? {
+            pub(super) struct $class $(<$life>)? {
                 $($(#[doc = $field_docs])* pub $field: $type,)*
             }
 

@@ -2,8 +2,8 @@
 //! (`src/bin/error-classes.rs`), documentation included.
 
 use super::class::{Detail, ErrorClass, ErrorField, FieldType, Visit, error_classes};
-use super::{BackgroundErrorReason, Error, NotStopped, StopReason, Stopped};
-use crate::host_value::{HostText, HostValue};
+use super::{BackgroundErrorReason, NotStopped, StopReason, Stopped};
+use crate::{Error, HostText, HostValue};
 
 error_classes! {
     /// The agent answered with an error (`http`), or there was no answer (`network`).

@@ -4,10 +4,10 @@
 //! [`HostValue`] or [`HostText`]. [`Error::describe`] is what callers are to see.
 
 mod class;
-pub mod classes;
+mod classes;
 
 pub use class::{Detail, ErrorClass, ErrorField};
-pub use classes::{Cause, Description};
+pub use classes::{CLASSES, Cause, Description};
 
 use crate::host_value::{HostText, HostValue};
 use crate::operation::Operation;

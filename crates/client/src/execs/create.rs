@@ -7,21 +7,15 @@ use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use uuid::Builder;
 
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::{Error, Result};
-use crate::features::Feature;
-use crate::http::request::{Accept, MediaType, Request};
-use crate::http::response::ResponseBody;
-use crate::http::response::read_json;
-use crate::operation::Operation;
+use crate::http::{Accept, MediaType, Request, ResponseBody, read_json};
+use crate::{Agent, Call, Error, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::CreateExec;
 
 /// Creates an exec, at most once; [`Error::CreateUnknown`] where it may have been created.
 pub fn create(agent: &Agent, exec: CreateExecRequest) -> Call<ExecItem> {
     let agent = agent.clone();
-    call(async move {
+    Box::pin(async move {
         let creation = Creation::prepare(&agent, &exec, false).await?;
         Ok(creation.send(&agent).await?.exec)
     })

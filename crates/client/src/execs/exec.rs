@@ -8,20 +8,12 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::{CreateExecRequest, OutputEvent};
 
 use super::create::{Created, Creation};
-use super::feed_stdin::{Input, check_end, feed};
-use super::output_reader::OutputReader;
-use super::signal::ProcessGroup;
+use super::feed_stdin::{check_end, feed};
 use super::stop::{KILL_TIMEOUT_MS, stop};
-use super::stop_requests::{StopRequest, StopRequests};
-use super::wait_options::WaitOptions;
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::{Error, OutputLimit, Result, Stopped};
-use crate::execs::id::ExecId;
-use crate::execs::ladder::Trigger;
-use crate::host_value::HostText;
-use crate::output::sink::OutputSink;
-use crate::output::transcript::{ExecResult, Transcript};
+use super::{Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions};
+use crate::error::{OutputLimit, Stopped};
+use crate::output::{ExecResult, OutputSink, Transcript};
+use crate::{Agent, Call, Error, ExecId, HostText, Result};
 
 /// A command and how to follow it.
 pub struct ExecArguments {
@@ -36,7 +28,7 @@ pub struct ExecArguments {
 /// Runs a command to its end. Gives the exec as well.
 pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult)> {
     let agent = agent.clone();
-    call(async move { run(&agent, arguments).await })
+    Box::pin(async move { run(&agent, arguments).await })
 }
 
 async fn run(agent: &Agent, arguments: ExecArguments) -> Result<(ExecId, ExecResult)> {
@@ -148,7 +140,7 @@ pub(super) fn follow_to_end(
     stop_requested: LocalBoxFuture<'static, StopRequest>,
 ) -> Call<ExecResult> {
     let agent = agent.clone();
-    call(async move { follow_or_stop(&agent, reader, options, stops, stop_requested).await })
+    Box::pin(async move { follow_or_stop(&agent, reader, options, stops, stop_requested).await })
 }
 
 async fn follow_or_stop(

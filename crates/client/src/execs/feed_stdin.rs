@@ -3,12 +3,8 @@
 use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::{ExecStdin, StdinType};
 
-use super::send_stdin::send_stdin;
-use crate::agent::Agent;
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
-use crate::features::Feature;
-use crate::operation::Operation;
+use super::send_stdin;
+use crate::{Agent, Error, ExecId, Feature, Operation, Result};
 
 /// The most bytes of input in one request: agents bound the size of a body.
 pub(crate) const MAX_STDIN_CHUNK_BYTES: usize = 1024 * 1024;

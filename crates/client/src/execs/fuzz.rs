@@ -3,8 +3,7 @@
 use sandpipe_protocol::{ExecStdout, OutputEvent};
 use sandpipe_text::{Mark, Text};
 
-use crate::output::follower::{Follower, OutputFault};
-use crate::output::sink::OutputSink;
+use crate::output::{Follower, OutputFault, OutputSink};
 
 /// What came of an output.
 #[derive(Debug, Default)]

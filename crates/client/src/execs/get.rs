@@ -2,11 +2,8 @@
 
 use sandpipe_protocol::ExecItem;
 
-use crate::agent::Agent;
-use crate::call::Call;
-use crate::execs::id::ExecId;
-use crate::http::request::Request;
-use crate::operation::Operation;
+use crate::http::Request;
+use crate::{Agent, Call, ExecId, Operation};
 
 /// What the agent says of an exec.
 pub fn get(agent: &Agent, id: &ExecId) -> Call<ExecItem> {

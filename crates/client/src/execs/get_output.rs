@@ -5,16 +5,9 @@ use sandpipe_protocol::json;
 use sandpipe_protocol::json_array::Elements;
 
 use super::output_lost::with_exit_code;
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
-use crate::host_value::HostText;
-use crate::http::request::Request;
-use crate::operation::Operation;
-use crate::output::follower::{OutputFault, SequenceFilter};
-use crate::output::sink::OutputSink;
-use crate::output::transcript::Transcript;
+use crate::http::Request;
+use crate::output::{OutputFault, OutputSink, SequenceFilter, Transcript};
+use crate::{Agent, Call, Error, ExecId, HostText, Operation, Result};
 
 const OPERATION: Operation = Operation::GetOutput;
 
@@ -33,7 +26,7 @@ pub struct ExecSnapshot {
 /// What there is now of an exec's output after `last_sequence`.
 pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSnapshot> {
     let agent = agent.clone();
-    call(async move {
+    Box::pin(async move {
         let attempt = async || {
             let mut transcript = Transcript::new(agent.http.host(), &id, None);
             let exit_code = read(&agent, &id, last_sequence, &mut transcript).await?;

@@ -5,11 +5,8 @@ use futures_util::future::{Either, select};
 use sandpipe_protocol::CreateExecRequest;
 
 use super::create::Creation;
-use super::delete::delete;
-use super::output_reader::OutputReader;
-use crate::agent::Agent;
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
+use super::{OutputReader, delete};
+use crate::{Agent, Error, ExecId, Result};
 
 /// Runs a short command of the core's own and forgets it.
 ///

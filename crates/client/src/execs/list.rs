@@ -3,10 +3,8 @@
 use sandpipe_protocol::ExecItem;
 use sandpipe_protocol::json::{FromJson, Problem, Value};
 
-use crate::agent::Agent;
-use crate::call::Call;
-use crate::http::request::Request;
-use crate::operation::Operation;
+use crate::http::Request;
+use crate::{Agent, Call, Operation};
 
 /// What an event of the list's stream says; also the list by itself.
 #[derive(Debug)]

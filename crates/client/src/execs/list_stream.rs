@@ -3,17 +3,11 @@
 use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::sse::Decoder;
 
-use super::list::ListEvent;
-use crate::abort::AbortSignal;
-use crate::agent::Agent;
-use crate::error::{Error, Result};
-use crate::features::Feature;
-use crate::http::reconnect::{Pause, ReconnectBackoff};
-use crate::http::request::Request;
-use crate::http::response::ResponseBody;
-use crate::http::response::read_json;
-use crate::http::retry_policy::{FailedAttempt, is_retryable};
-use crate::operation::Operation;
+use super::ListEvent;
+use crate::http::{
+    FailedAttempt, Pause, ReconnectBackoff, Request, ResponseBody, is_retryable, read_json,
+};
+use crate::{AbortSignal, Agent, Error, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::StreamList;
 

@@ -1,29 +1,52 @@
 //! Execs: commands that the agent runs. One operation a file.
 //!
-//! [`exec::exec`] creates one, follows its output by an [`output_reader::OutputReader`] over as many connections as it
-//! takes, and stops it where the caller requests that; [`ladder::Ladder`] decides by which signals.
+//! [`exec()`] creates one, follows its output by an [`OutputReader`] over as many connections as it takes, and stops it
+//! where the caller requests that; `ladder.rs` decides by which signals.
 
-pub mod create;
-pub mod delete;
-pub mod exec;
-pub mod feed_stdin;
+mod create;
+mod delete;
+mod exec;
+mod feed_stdin;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
-pub mod get;
-pub mod get_output;
-pub mod id;
-pub(crate) mod internal_exec;
-pub(crate) mod ladder;
-pub mod list;
-pub mod list_stream;
+mod get;
+mod get_output;
+mod internal_exec;
+mod ladder;
+mod list;
+mod list_stream;
 mod output_lost;
-pub mod output_reader;
-pub mod run_script;
-pub mod send_stdin;
-pub mod signal;
-pub mod start;
-pub(crate) mod stop;
-pub(crate) mod stop_requests;
-pub mod terminate;
-pub mod wait;
-pub mod wait_options;
+mod output_reader;
+mod run_script;
+mod send_stdin;
+mod signal;
+mod start;
+mod stop;
+mod stop_requests;
+mod terminate;
+mod wait;
+mod wait_options;
+
+pub use create::create;
+pub use delete::delete;
+pub use exec::{ExecArguments, exec};
+pub use feed_stdin::Input;
+pub use get::get;
+pub use get_output::{ExecSnapshot, get_output};
+pub use list::{ListEvent, list};
+pub use list_stream::ListStream;
+pub use output_reader::OutputReader;
+pub use run_script::{run_script, run_script_and_forget};
+pub use send_stdin::send_stdin;
+pub use signal::kill;
+pub use start::start;
+pub use terminate::{TerminateOptions, TerminateResult, terminate};
+pub use wait::wait;
+pub use wait_options::{DEFAULT_GRACE_MS, WaitOptions};
+
+pub(crate) use feed_stdin::{MAX_STDIN_CHUNK_BYTES, stdin_chunks, write_all};
+pub(crate) use internal_exec::run_internal;
+pub(crate) use ladder::{Ladder, Rung, Trigger};
+pub(crate) use signal::{ProcessGroup, SignalResult};
+pub(crate) use stop::next_trigger;
+pub(crate) use stop_requests::{StopRequest, StopRequests};

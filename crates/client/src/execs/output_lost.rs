@@ -2,10 +2,8 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
 use super::get::get_once;
-use crate::agent::Agent;
-use crate::error::Error;
-use crate::execs::id::ExecId;
-use crate::output::resume;
+use crate::output::exit_code_of;
+use crate::{Agent, Error, ExecId};
 
 /// Adds the exit code to an error of lost output, where the command has ended: the loss does not hide it. The
 /// agent is asked once.
@@ -19,7 +17,7 @@ pub(super) fn with_exit_code<'a>(
         if let Error::OutputLost { exit_code, .. } = &mut *error
             && let Ok(exec) = get_once(agent, id).await
         {
-            *exit_code = resume::exit_code(&exec);
+            *exit_code = exit_code_of(&exec);
         }
         error
     }

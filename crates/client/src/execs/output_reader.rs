@@ -9,21 +9,11 @@ use sandpipe_protocol::ExecStdout;
 use super::get::get_once;
 use super::get_output;
 use super::output_lost::with_exit_code;
-use crate::abort::AbortSignal;
-use crate::agent::Agent;
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
-use crate::host_value::HostText;
-use crate::http::reconnect::Pause;
-use crate::http::request::Request;
-use crate::http::response::{Idle, ResponseBody};
-use crate::http::retry_policy::{FailedAttempt, is_retryable};
-use crate::operation::Operation;
-use crate::output::follower::{Follower, write_event};
-use crate::output::resume::{NextStep, Resume, StreamEnd};
-use crate::output::sink::{Discard, OutputSink};
+use crate::http::{FailedAttempt, Idle, Pause, Request, ResponseBody, is_retryable};
+use crate::output::{Discard, Follower, NextStep, OutputSink, Resume, StreamEnd, write_event};
 use crate::websocket::connection::Connection;
 use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
+use crate::{AbortSignal, Agent, Error, ExecId, HostText, Operation, Result};
 
 const OPERATION: Operation = Operation::StreamOutput;
 

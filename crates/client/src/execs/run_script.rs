@@ -2,17 +2,11 @@
 
 use sandpipe_protocol::CreateExecRequest;
 
-use super::delete::delete;
-use super::exec::{ExecArguments, exec};
-use super::feed_stdin::Input;
-use super::id::ExecId;
-use super::wait_options::WaitOptions;
-use crate::abort::AbortSignal;
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::{Error, OutputLimit, Stopped};
-use crate::output::transcript::ExecResult;
+use super::{ExecArguments, Input, WaitOptions, delete, exec};
+use crate::error::{OutputLimit, Stopped};
+use crate::output::ExecResult;
 use crate::shell::quote::shell_quote;
+use crate::{AbortSignal, Agent, Call, Error, ExecId};
 
 /// Runs a script with `sh` to its end. Gives the exec as well.
 pub fn run_script(
@@ -30,7 +24,7 @@ pub fn run_script_and_forget(
     signal: Option<AbortSignal>,
 ) -> Call<(ExecId, ExecResult)> {
     let agent = agent.clone();
-    call(async move {
+    Box::pin(async move {
         let ended = run_script(&agent, script, signal).await;
         let id = match &ended {
             Ok((id, _)) => Some(id.clone()),

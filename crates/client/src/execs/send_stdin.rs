@@ -2,13 +2,8 @@
 
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::Error;
-use crate::execs::id::ExecId;
-use crate::features::Feature;
-use crate::http::request::Request;
-use crate::operation::Operation;
+use crate::http::Request;
+use crate::{Agent, Call, Error, ExecId, Feature, Operation};
 
 /// Writes to a running exec's standard input, or sets the size of its terminal.
 pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem> {
@@ -20,7 +15,7 @@ pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem
         return sending;
     }
     let agent = agent.clone();
-    call(async move {
+    Box::pin(async move {
         let feature = Feature::StdinEof;
         if !agent.offers(feature).await? {
             let what = "the end of stdin";

@@ -5,22 +5,16 @@ use std::cell::OnceCell;
 use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus, SignalRequest};
 
-use super::get::get;
-use super::internal_exec::run_internal;
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
-use crate::features::Feature;
-use crate::http::request::Request;
-use crate::operation::Operation;
+use super::{get, run_internal};
+use crate::http::Request;
+use crate::{Agent, Call, Error, ExecId, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::SignalExec;
 
 /// Sends a signal to an exec's whole process group.
 pub fn kill(agent: &Agent, id: &ExecId, signal: String) -> Call<()> {
     let (agent, target) = (agent.clone(), ProcessGroup::new(id));
-    call(async move {
+    Box::pin(async move {
         match target.signal(&agent, &signal).await? {
             SignalResult::Signalled => Ok(()),
             SignalResult::Gone(refusal) => Err(refusal),

@@ -2,13 +2,9 @@
 
 use sandpipe_protocol::{ExecItem, ExecStart};
 
-use super::get::get;
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::execs::id::ExecId;
-use crate::http::request::Request;
-use crate::http::response::read_json;
-use crate::operation::Operation;
+use super::get;
+use crate::http::{Request, read_json};
+use crate::{Agent, Call, ExecId, Operation};
 
 const OPERATION: Operation = Operation::StartExec;
 
@@ -16,7 +12,7 @@ const OPERATION: Operation = Operation::StartExec;
 pub fn start(agent: &Agent, id: ExecId) -> Call<ExecItem> {
     let agent = agent.clone();
     let request = Request::post(OPERATION, id.path("/start"), &ExecStart {});
-    call(async move {
+    Box::pin(async move {
         match agent.http.send(request, Some(409)).await? {
             Some(answer) => read_json(OPERATION, &answer),
             // It has ended since it was started.

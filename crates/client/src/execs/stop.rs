@@ -6,12 +6,9 @@ use std::pin::{Pin, pin};
 
 use futures_util::future::{Either, LocalBoxFuture, select};
 
-use super::signal::{ProcessGroup, SignalResult};
-use super::stop_requests::StopRequests;
-use crate::agent::Agent;
-use crate::error::{Error, NotStopped, Result};
-use crate::execs::ladder::{Ladder, Rung, Trigger};
-use crate::operation::Operation;
+use super::{Ladder, ProcessGroup, Rung, SignalResult, StopRequests, Trigger};
+use crate::error::NotStopped;
+use crate::{Agent, Error, Operation, Result};
 
 /// How long a killed group may take to be gone, in milliseconds. Only the system itself can hold a
 /// process up then.

@@ -1,14 +1,10 @@
+use futures_util::future::{Either, LocalBoxFuture, select};
 use std::future::pending;
 use std::pin::pin;
 
-use crate::abort::AbortSignal;
-use crate::host::Host;
-use crate::host_value::HostValue;
-use futures_util::future::{Either, LocalBoxFuture, select};
-
-use crate::error::{Error, StopReason, Stopped};
-use crate::execs::ladder::Trigger;
-use crate::host_value::HostText;
+use super::Trigger;
+use crate::error::{StopReason, Stopped};
+use crate::{AbortSignal, Error, Host, HostText, HostValue};
 
 /// What may ask for a command to be stopped: each at most once.
 #[derive(Default)]

@@ -4,16 +4,10 @@ use std::pin::pin;
 
 use sandpipe_protocol::json_object;
 
-use super::id::ExecId;
-use super::ladder::Trigger;
-use super::output_reader::OutputReader;
-use super::signal::ProcessGroup;
 use super::stop::stop;
-use super::stop_requests::StopRequests;
-use crate::abort::AbortSignal;
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::{Error, NotStopped, Result};
+use super::{OutputReader, ProcessGroup, StopRequests, Trigger};
+use crate::error::NotStopped;
+use crate::{AbortSignal, Agent, Call, Error, ExecId, Result};
 
 /// How to stop an exec.
 #[derive(Clone, Debug)]
@@ -39,7 +33,7 @@ json_object!(ToJson for TerminateResult { exit_code: "exitCode", forced: "forced
 /// Stops an exec's process group and waits until it is gone.
 pub fn terminate(agent: &Agent, id: ExecId, options: TerminateOptions) -> Call<TerminateResult> {
     let agent = agent.clone();
-    call(async move { stop_and_drain(&agent, &id, options).await })
+    Box::pin(async move { stop_and_drain(&agent, &id, options).await })
 }
 
 async fn stop_and_drain(

@@ -3,12 +3,9 @@
 use std::future::pending;
 
 use super::exec::follow_to_end;
-use super::id::ExecId;
-use super::output_reader::OutputReader;
-use super::wait_options::WaitOptions;
-use crate::agent::Agent;
-use crate::call::Call;
-use crate::output::transcript::ExecResult;
+use super::{OutputReader, WaitOptions};
+use crate::output::ExecResult;
+use crate::{Agent, Call, ExecId};
 
 /// Follows an exec that exists to its end.
 pub fn wait(agent: &Agent, id: ExecId, options: WaitOptions) -> Call<ExecResult> {

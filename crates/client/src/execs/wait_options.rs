@@ -1,9 +1,8 @@
 //! How to follow an exec to its end.
 
-use super::stop_requests::StopRequests;
-use crate::abort::AbortSignal;
-use crate::host::Host;
-use crate::output::sink::OutputSink;
+use super::StopRequests;
+use crate::output::OutputSink;
+use crate::{AbortSignal, Host};
 
 /// How long a process may take to end after SIGTERM, in milliseconds, unless the caller says.
 pub const DEFAULT_GRACE_MS: f64 = 10_000.0;

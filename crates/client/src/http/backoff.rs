@@ -35,7 +35,7 @@ impl Backoff {
 
 /// Whether a request that may be repeated is worth repeating after an answer of this status: 408
 /// (RFC 9110, 15.5.9), 429 (RFC 6585, 4) and what a gateway says of an agent that is away.
-pub fn is_transient(status: u16) -> bool {
+pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
 }
 

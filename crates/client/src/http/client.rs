@@ -4,15 +4,10 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, LocalBoxFuture, select};
 
-use super::request::{MediaType, Request};
-use super::response::{
-    Exchange, IDLE_TIMEOUT_MS, ResponseBody, error_of_status, excerpt, is_media_type,
-    retry_after_ms,
-};
-use super::retry_policy::RetryPolicy;
-use crate::abort::AbortSignal;
-use crate::error::{Error, Result};
-use crate::host::{Host, HttpRequest};
+use super::response::{Exchange, IDLE_TIMEOUT_MS, error_of_status, is_media_type, retry_after_ms};
+use super::{MediaType, Request, ResponseBody, RetryPolicy, excerpt};
+use crate::host::HttpRequest;
+use crate::{AbortSignal, Error, Host, Result};
 
 /// The most that is read of an answer with an error: it may be any server's.
 const MAX_ERROR_BODY: usize = 64 * 1024;

@@ -1,13 +1,24 @@
 //! Requests to the agent and the reading of its answers.
 //!
-//! A [`request::Request`] says what is wanted. [`client::HttpClient`] has the host send it and gives a
-//! [`response::ResponseBody`], or the error that the answer stands for; `repeat.rs` makes it again where that may
-//! help, after a pause of [`backoff::Backoff`] and as far as the caller's [`retry_policy::RetryHooks`] allow.
+//! A [`Request`] says what is wanted. [`HttpClient`] has the host send it and gives a [`ResponseBody`], or the error that
+//! the answer stands for; `repeat.rs` makes it again where that may help, after a pause of [`Backoff`] and as far as the
+//! caller's [`RetryHooks`] allow.
 
-pub mod backoff;
-pub mod client;
-pub(crate) mod reconnect;
+mod backoff;
+mod client;
+mod reconnect;
 mod repeat;
-pub(crate) mod request;
-pub(crate) mod response;
-pub mod retry_policy;
+mod request;
+mod response;
+mod retry_policy;
+
+pub use backoff::Backoff;
+pub use client::HttpClient;
+pub use retry_policy::{FailedAttempt, RetryDecision, RetryHooks, RetryPolicy};
+
+pub(crate) use reconnect::{Pause, ReconnectBackoff};
+pub(crate) use request::{Accept, MediaType, Request};
+pub(crate) use response::{FINISH_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json};
+#[cfg(feature = "fuzz")]
+pub(crate) use response::{error_of_status, is_media_type};
+pub(crate) use retry_policy::is_retryable;

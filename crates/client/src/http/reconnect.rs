@@ -1,6 +1,6 @@
 //! When a stream is connected again after its connection has ended, without a clock.
 
-use super::backoff::Backoff;
+use super::Backoff;
 
 /// How long a connection has to last, in milliseconds, for the next one to be made at once.
 const MIN_LIFETIME_MS: f64 = 1000.0;

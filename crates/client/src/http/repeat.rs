@@ -5,26 +5,21 @@ use std::pin::pin;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::json::FromJson;
 
-use super::client::HttpClient;
-use super::request::Request;
-use super::response::read_json;
-use super::retry_policy::{FailedAttempt, is_retryable};
-use crate::call::{Call, call};
-use crate::error::{Error, Result};
-use crate::operation::Operation;
+use super::{FailedAttempt, HttpClient, Request, is_retryable, read_json};
+use crate::{Call, Error, Operation, Result};
 
 impl HttpClient {
     /// Makes a request that may be repeated, as often as it takes and is allowed; gives what its answer says.
     pub(crate) fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
         let (operation, sending) = (request.operation, self.send(request, None));
-        call(async move { read_json(operation, &sending.await?.unwrap_or_default()) })
+        Box::pin(async move { read_json(operation, &sending.await?.unwrap_or_default()) })
     }
 
     /// The same, for what can be done but once: None where an attempt whose answer was lost has done it, which an
     /// answer with the status `done` to a later one shows.
     pub(crate) fn send(&self, request: Request, done: Option<u16>) -> Call<Option<Vec<u8>>> {
         let http = self.clone();
-        call(async move {
+        Box::pin(async move {
             let mut may_be_done = false;
             let attempt = async || match http.send_once(&request).await {
                 Err(error) if may_be_done && done.is_some() && error.status_of_agent() == done => {
@@ -43,7 +38,7 @@ impl HttpClient {
     /// The same, once.
     pub(crate) fn ask_once<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
         let http = self.clone();
-        call(async move { read_json(request.operation, &http.send_once(&request).await?) })
+        Box::pin(async move { read_json(request.operation, &http.send_once(&request).await?) })
     }
 
     /// Makes a request once and reads the whole answer.

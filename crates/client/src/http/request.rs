@@ -2,8 +2,8 @@
 
 use sandpipe_protocol::json::{self, ToJson};
 
+use crate::Operation;
 use crate::host::Method;
-use crate::operation::Operation;
 
 /// The kinds of bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,11 +9,9 @@ use futures_util::future::{Either, select};
 use sandpipe_protocol::ErrorBody;
 use sandpipe_protocol::json::{self, FromJson, Problem};
 
-use super::request::MediaType;
-use crate::abort::AbortSignal;
-use crate::error::{Error, Result};
-use crate::host::{Body, Host, NoResponse};
-use crate::operation::Operation;
+use super::MediaType;
+use crate::host::{Body, NoResponse};
+use crate::{AbortSignal, Error, Host, Operation, Result};
 
 /// How long a stream may be idle, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
 
-use super::backoff::{Backoff, is_transient};
-use crate::error::{Error, Result};
-use crate::operation::Operation;
+use super::Backoff;
+use super::backoff::is_transient;
+use crate::{Error, Operation, Result};
 
 /// When something is tried again: `retry` of `connect()`.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +93,7 @@ impl RetryPolicy {
 }
 
 /// Whether trying again could help: no answer, or one that says that the trouble passes.
-pub fn is_retryable(error: &Error) -> bool {
+pub(crate) fn is_retryable(error: &Error) -> bool {
     match error {
         Error::Network { .. } => true,
         Error::Http { status, .. } => is_transient(*status),

@@ -4,12 +4,9 @@ use sandpipe_protocol::json::{self, ToJson};
 use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
 
-use crate::error::Error;
-use crate::execs::id::ExecId;
-use crate::host_value::HostText;
-use crate::http::response::excerpt;
-use crate::operation::Operation;
-use crate::output::sink::OutputSink;
+use super::OutputSink;
+use crate::http::excerpt;
+use crate::{Error, ExecId, HostText, Operation};
 
 /// Follows the output of one exec from a sequence number to its exit code.
 #[derive(Debug)]

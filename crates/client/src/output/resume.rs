@@ -3,8 +3,7 @@
 
 use sandpipe_protocol::{ExecItem, ExecStatus};
 
-use crate::http::backoff::Backoff;
-use crate::http::reconnect::{Pause, ReconnectBackoff};
+use crate::http::{Backoff, Pause, ReconnectBackoff};
 
 /// Brings a stream of output to its end over as many connections as it takes.
 ///
@@ -129,7 +128,7 @@ impl Resume {
                     // What is left is asked for as soon as what is new.
                     self.reconnects.on_progress();
                 }
-                KnownStatus::Ended(exit_code(exec))
+                KnownStatus::Ended(exit_code_of(exec))
             }
             ExecStatus::Created | ExecStatus::Running | ExecStatus::Stopping => {
                 self.empty_streams = 0;
@@ -155,7 +154,7 @@ impl Resume {
 }
 
 /// The exit code of an exec that has ended, if it has one.
-pub(crate) fn exit_code(exec: &ExecItem) -> Option<i32> {
+pub(crate) fn exit_code_of(exec: &ExecItem) -> Option<i32> {
     let ended = matches!(exec.status, ExecStatus::Exited | ExecStatus::Stopped);
     (ended && exec.exit_code >= 0).then_some(exec.exit_code)
 }

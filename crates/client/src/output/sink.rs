@@ -3,7 +3,7 @@
 use sandpipe_protocol::json_string::JsonString;
 use sandpipe_protocol::{ExecStdout, OutputEvent};
 
-use crate::error::Result;
+use crate::Result;
 
 /// What takes the events of an output.
 pub trait OutputSink {

@@ -5,11 +5,9 @@ use std::rc::Rc;
 use sandpipe_protocol::OutputEvent;
 use sandpipe_text::{Mark, Text};
 
-use super::sink::OutputSink;
-use crate::error::{Error, OutputLimit, Result};
-use crate::execs::id::ExecId;
-use crate::host::Host;
-use crate::host_value::HostText;
+use super::OutputSink;
+use crate::error::OutputLimit;
+use crate::{Error, ExecId, Host, HostText, Result};
 
 /// How much text is handed to the host at once, in bytes of UTF-8. Smaller strings are moved about by V8's garbage
 /// collector.

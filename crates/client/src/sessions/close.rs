@@ -5,13 +5,9 @@ use std::pin::pin;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::session::{Session, Sessions};
-use crate::agent::Agent;
-use crate::call::{Call, call};
-use crate::error::Result;
-use crate::execs::delete::delete;
-use crate::execs::id::ExecId;
-use crate::execs::signal::{ProcessGroup, SignalResult};
+use super::{Session, Sessions};
+use crate::execs::{ProcessGroup, SignalResult, delete};
+use crate::{Agent, Call, ExecId, Result};
 
 /// How long the shell and its jobs may take to end after SIGHUP, in milliseconds.
 const HANGUP_TIMEOUT_MS: f64 = 2000.0;
@@ -20,7 +16,7 @@ impl Session {
     /// Ends the shell and everything in its group, also when it is called again.
     pub fn close(&self) -> Call<()> {
         let session = self.clone();
-        call(async move { session.close_once().await })
+        Box::pin(async move { session.close_once().await })
     }
 
     async fn close_once(&self) -> Result<()> {

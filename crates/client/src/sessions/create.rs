@@ -8,23 +8,15 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use sandpipe_protocol::{CreateExecRequest, OutputType};
 
-use crate::nonce::Nonce;
-
 use super::fifo_lock::FifoLock;
 use super::markers::Markers;
-use super::script;
 use super::script::Streams;
-use super::session::{Inner, Session, Sessions};
+use super::session::Inner;
 use super::shell::{Shell, State};
-use crate::call::{Call, call};
-use crate::error::{Error, Result};
-use crate::execs::create::create;
-use crate::execs::delete::delete;
-use crate::execs::feed_stdin::write_all;
-use crate::execs::id::ExecId;
-use crate::execs::output_reader::OutputReader;
-use crate::host_value::HostText;
-use crate::http::response::excerpt;
+use super::{Session, Sessions, script};
+use crate::execs::{OutputReader, create, delete, write_all};
+use crate::http::excerpt;
+use crate::{Call, Error, ExecId, HostText, Nonce, Result};
 
 /// How long a shell may take to be ready, in milliseconds: a real one may be started on a machine that is
 /// overloaded. What ends, or prints what it is given, is judged at once.
@@ -63,7 +55,7 @@ impl Sessions {
     /// Starts a shell and waits until it is ready.
     pub fn create(&self, options: SessionOptions) -> Call<Session> {
         let sessions = self.clone();
-        call(async move { sessions.begin(options).await })
+        Box::pin(async move { sessions.begin(options).await })
     }
 
     async fn begin(&self, options: SessionOptions) -> Result<Session> {

@@ -2,9 +2,8 @@
 
 use sandpipe_protocol::OutputType;
 
-use crate::nonce::Nonce;
-
 use super::markers::Markers;
+use crate::Nonce;
 
 /// What was found in a shell's output.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,21 +8,13 @@ use std::pin::pin;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::CreateExecRequest;
 
-use super::send_queue::{PendingSend, SendQueue};
-use crate::nonce::Nonce;
-
 use super::markers::Markers;
 use super::script;
-use crate::agent::Agent;
-use crate::error::{Error, Result};
-use crate::execs::feed_stdin::write_all;
-use crate::execs::id::ExecId;
-use crate::execs::internal_exec::run_internal;
-use crate::execs::ladder::{Ladder, Rung, Trigger};
-use crate::execs::signal::ProcessGroup;
-use crate::execs::stop::next_trigger;
-use crate::execs::stop_requests::StopRequests;
-use crate::operation::Operation;
+use super::send_queue::{PendingSend, SendQueue};
+use crate::execs::{
+    Ladder, ProcessGroup, Rung, StopRequests, Trigger, next_trigger, run_internal, write_all,
+};
+use crate::{Agent, Error, ExecId, Nonce, Operation, Result};
 
 /// How long a script may take to arrive and to begin, in milliseconds, once it is to be stopped.
 const START_TIMEOUT_MS: f64 = 30_000.0;

@@ -3,9 +3,9 @@
 //!
 //! A marker is U+001E, the nonce of a run, `:`, what it says, U+001E. It may stand anywhere, also
 //! behind output that does not end with a newline. What only looks like one is output.
-
-use crate::nonce::Nonce;
 use sandpipe_protocol::OutputType;
+
+use crate::Nonce;
 
 const SEPARATOR: char = '\x1e';
 

@@ -1,11 +1,11 @@
 //! Sessions: shells that remember.
 //!
-//! [`session::Sessions`] starts one as an exec and gives a [`session::Session`], whose runs go to its shell one after
+//! [`Sessions`] starts one as an exec and gives a [`Session`], whose runs go to its shell one after
 //! the other. `script.rs` says what the shell is given, `markers.rs` what it prints; `send_queue.rs` and `fifo_lock.rs`
 //! decide what comes after what; `run.rs`, `interrupt.rs` and `close.rs` carry out.
 
 mod close;
-pub mod create;
+mod create;
 mod fifo_lock;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
@@ -17,5 +17,8 @@ mod run_output;
 mod run_result;
 mod script;
 mod send_queue;
-pub mod session;
+mod session;
 mod shell;
+
+pub use create::SessionOptions;
+pub use session::{Session, Sessions};

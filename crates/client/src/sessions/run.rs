@@ -7,29 +7,20 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
-use super::interrupt::Interruption;
-use super::send_queue::{PendingSend, SendQueue};
-use crate::nonce::Nonce;
-
 use super::fifo_lock::FifoGuard;
+use super::interrupt::Interruption;
 use super::markers::Markers;
 use super::run_end::RunEnd;
 use super::run_output::RunOutput;
 use super::run_result::StopCause;
-use super::script;
-use super::session::Session;
+use super::send_queue::{PendingSend, SendQueue};
 use super::shell::{Shell, State};
-use crate::execs::delete::delete;
-use crate::execs::feed_stdin::{stdin_chunks, write_all};
-use crate::execs::stop_requests::StopRequests;
-use crate::execs::wait_options::WaitOptions;
-use crate::host::Host;
-use crate::http::response::FINISH_TIMEOUT_MS;
-use crate::output::transcript::{ExecResult, Transcript};
-
-use crate::call::{Call, call};
-use crate::error::{Error, NotStopped, Result};
-use crate::execs::ladder::Trigger;
+use super::{Session, script};
+use crate::error::NotStopped;
+use crate::execs::{StopRequests, Trigger, WaitOptions, delete, stdin_chunks, write_all};
+use crate::http::FINISH_TIMEOUT_MS;
+use crate::output::{ExecResult, Transcript};
+use crate::{Call, Error, Host, Nonce, Result};
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.
 const REFUSAL_TIMEOUT_MS: f64 = 500.0;
@@ -39,7 +30,7 @@ impl Session {
     pub fn run(&self, script: String, options: WaitOptions) -> Call<ExecResult> {
         let guard = self.0.lock.lock();
         let session = self.clone();
-        call(async move { session.run_when_free(guard, &script, options).await })
+        Box::pin(async move { session.run_when_free(guard, &script, options).await })
     }
 
     async fn run_when_free(

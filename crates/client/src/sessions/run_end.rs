@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::session::session_ended;
-use crate::error::Error;
-use crate::execs::id::ExecId;
+use crate::{Error, ExecId};
 
 /// How a run came to its end.
 pub(super) enum RunEnd {

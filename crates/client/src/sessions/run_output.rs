@@ -8,13 +8,9 @@ use sandpipe_protocol::ExecStdout;
 use super::markers::Markers;
 use super::run_end::RunEnd;
 use super::session::session_ended;
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
-use crate::execs::output_reader::OutputReader;
-use crate::operation::Operation;
-use crate::output::follower::{OutputFault, write_event};
-use crate::output::sink::OutputSink;
-use crate::output::transcript::Transcript;
+use crate::execs::OutputReader;
+use crate::output::{OutputFault, OutputSink, Transcript, write_event};
+use crate::{Error, ExecId, Operation, Result};
 
 /// How much of the output is kept for messages, at least, in bytes.
 const MAX_BEGINNING_BYTES: usize = 4096;

@@ -3,9 +3,10 @@
 use super::run_end::{RunEnd, why_inaccessible};
 use super::run_output::RunOutput;
 use super::session::session_ended;
-use crate::error::{Error, NotStopped, OutputLimit, Result, StopReason, Stopped};
-use crate::execs::stop_requests::StopRequest;
-use crate::output::transcript::ExecResult;
+use crate::error::{NotStopped, OutputLimit, StopReason, Stopped};
+use crate::execs::StopRequest;
+use crate::output::ExecResult;
+use crate::{Error, Result};
 
 /// What asks for a script to be stopped.
 pub(super) enum StopCause {

@@ -9,7 +9,7 @@
 //! Descriptors 8 and 9 are the session's output, whatever a script does: it sees neither of them,
 //! and what it does to 0, 1, 2, 8 and 9 is undone at its end.
 
-use crate::nonce::Nonce;
+use crate::Nonce;
 use crate::shell::here_document::delimiter;
 
 /// The arguments that make a shell of this name an interactive one that reads no file of its user's.

@@ -4,7 +4,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared};
 
-use crate::error::Result;
+use crate::Result;
 
 /// What a run sends to its shell, one thing after the other.
 ///

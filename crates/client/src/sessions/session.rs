@@ -7,11 +7,7 @@ use futures_util::future::Shared;
 
 use super::fifo_lock::FifoLock;
 use super::shell::{Shell, State};
-use crate::agent::Agent;
-use crate::call::Call;
-use crate::error::{Error, Result};
-use crate::execs::id::ExecId;
-use crate::host_value::HostText;
+use crate::{Agent, Call, Error, ExecId, HostText, Result};
 
 /// The client of an agent's sessions.
 #[derive(Clone, Debug)]

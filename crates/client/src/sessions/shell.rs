@@ -1,9 +1,8 @@
 use sandpipe_protocol::ExecStdout;
 
 use super::script::Streams;
-use crate::agent::Agent;
-use crate::execs::id::ExecId;
-use crate::execs::output_reader::OutputReader;
+use crate::execs::OutputReader;
+use crate::{Agent, ExecId};
 
 /// The shell of a session, as a run uses it.
 #[derive(Debug)]

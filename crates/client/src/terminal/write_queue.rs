@@ -9,12 +9,9 @@ use futures_channel::oneshot;
 use sandpipe_protocol::websocket::ClientFrame;
 use sandpipe_protocol::{ExecStdin, StdinType};
 
-use crate::agent::Agent;
-use crate::error::{Error, Result};
-use crate::execs::feed_stdin::{MAX_STDIN_CHUNK_BYTES, stdin_chunks};
-use crate::execs::id::ExecId;
-use crate::execs::send_stdin::send_stdin;
+use crate::execs::{MAX_STDIN_CHUNK_BYTES, send_stdin, stdin_chunks};
 use crate::websocket::connection::Connection;
+use crate::{Agent, Error, ExecId, Result};
 
 /// The input of a terminal. Clones share their state.
 #[derive(Clone, Debug)]

@@ -2,11 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use super::exec_socket::{ExecSocket, SocketOutput};
-use crate::abort::AbortSignal;
-use crate::agent::Agent;
-use crate::error::Result;
-use crate::execs::id::ExecId;
-use crate::features::Feature;
+use crate::{AbortSignal, Agent, ExecId, Feature, Result};
 
 /// Connects a terminal to its exec by a WebSocket, where there can be one. Clones share their state.
 #[derive(Clone, Debug)]

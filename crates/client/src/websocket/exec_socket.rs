@@ -14,11 +14,9 @@ use sandpipe_protocol::json;
 use sandpipe_protocol::websocket::{ClientFrame, ClientMessage};
 
 use super::message::{SocketEvent, read};
-use crate::abort::AbortSignal;
-use crate::error::{Error, Result};
-use crate::host::{Host, Socket, SocketMessage};
-use crate::operation::Operation;
-use crate::output::follower::OutputFault;
+use crate::host::{Socket, SocketMessage};
+use crate::output::OutputFault;
+use crate::{AbortSignal, Error, Host, Operation, Result};
 
 /// How often the agent is asked for a sign of life, in milliseconds: a page sees no pings.
 const PING_INTERVAL_MS: f64 = 15_000.0;

@@ -4,9 +4,8 @@ use sandpipe_protocol::json;
 use sandpipe_protocol::websocket::AgentFrame;
 use sandpipe_protocol::{ExecStdout, OutputType};
 
-use crate::error::{Error, Result};
-use crate::operation::Operation;
-use crate::output::follower::OutputFault;
+use crate::output::OutputFault;
+use crate::{Error, Operation, Result};
 
 /// What a frame of the agent's says.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, select};
-use sandpipe_client::host::{Host, HttpRequest, HttpResponse, NoResponse, Socket};
-use sandpipe_client::host_value::{HostText, HostValue, Thrown};
+use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
+use sandpipe_client::{Host, HostText, HostValue};
 use sandpipe_text::Units;
 
 use crate::executor::{Executor, Owner};
@@ -69,7 +69,7 @@ impl Host for SimHost {
         self.spawn(select(task, limit).map(drop).boxed_local());
     }
 
-    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, Thrown> {
+    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, HostValue> {
         let mut units = text_units(text).to_vec();
         match more {
             Units::Ascii(bytes) | Units::Latin1(bytes) => {

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use sandpipe_client::error::{Error, OutputLimit, StopReason};
-use sandpipe_client::host_value::HostText;
+use sandpipe_client::error::{OutputLimit, StopReason};
+use sandpipe_client::{Error, HostText};
 
 use crate::agent::exec::Exec;
 use crate::executor::Owner;

@@ -4,9 +4,8 @@ use std::cell::RefCell;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::host_value::HostValue;
-use sandpipe_client::http::retry_policy::{FailedAttempt, RetryDecision, RetryHooks};
+use sandpipe_client::http::{FailedAttempt, RetryDecision, RetryHooks};
+use sandpipe_client::{Error, HostValue, Result};
 
 use crate::executor::Executor;
 

@@ -9,9 +9,8 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, select};
-use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::background::runtime::{RunFailure, Runtime, ScriptResult};
-use sandpipe_client::host_value::HostValue;
+use sandpipe_client::background::{RunFailure, Runtime, ScriptResult};
+use sandpipe_client::{AbortSignal, HostValue};
 use sandpipe_protocol::{CreateExecRequest, OutputType};
 
 use crate::agent::SimAgent;

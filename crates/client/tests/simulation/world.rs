@@ -4,10 +4,8 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-use sandpipe_client::agent::Agent;
-use sandpipe_client::http::backoff::Backoff;
-use sandpipe_client::http::client::HttpClient;
-use sandpipe_client::http::retry_policy::{RetryHooks, RetryPolicy};
+use sandpipe_client::Agent;
+use sandpipe_client::http::{Backoff, HttpClient, RetryHooks, RetryPolicy};
 
 use crate::agent::SimAgent;
 use crate::agent::program::Program;

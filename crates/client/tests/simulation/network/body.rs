@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt, future};
-use sandpipe_client::abort::AbortSignal;
+use sandpipe_client::AbortSignal;
 use sandpipe_client::host::{Body, NoResponse};
 
 use super::{Bytes, Open, broken};

@@ -3,10 +3,8 @@
 use std::rc::Rc;
 
 use futures_util::future::join;
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::execs::id::ExecId;
-use sandpipe_client::terminal::attach::attach;
-use sandpipe_client::terminal::terminal::Terminal;
+use sandpipe_client::terminal::Terminal;
+use sandpipe_client::{Error, ExecId, Result};
 use sandpipe_protocol::{ExecStdout, TerminalSize};
 
 use super::{COMMAND, command};
@@ -39,7 +37,7 @@ fn attach_returns_each_event_once_and_types_each_text_once() {
             (world.client(), world.executor.clone(), world.agent.clone());
         let (mut pauses, typed_at) = (random.fork(), exec.clone());
         let seen = world.run(async move {
-            let terminal = attach(&client, id).await?;
+            let terminal = Terminal::attach(&client, id).await?;
             let seen = use_terminal(&terminal, &executor, &agent, &typed_at, &mut pauses).await;
             terminal.close();
             Ok::<_, Box<Error>>(seen)

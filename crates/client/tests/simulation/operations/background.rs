@@ -3,14 +3,11 @@
 use std::rc::Rc;
 
 use futures_util::future::join;
-use sandpipe_client::background::background::Background;
-use sandpipe_client::background::location::{Location, ProcessId};
-use sandpipe_client::background::process::{BackgroundProcess, BackgroundStatus};
-use sandpipe_client::background::read_options::{ReadOptions, Start, Stream};
-use sandpipe_client::background::run::RunOptions;
-use sandpipe_client::background::spawn::{OutputTarget, SpawnRequest};
-use sandpipe_client::background::wait::WaitOptions;
-use sandpipe_client::error::{Error, Result};
+use sandpipe_client::background::{
+    Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, Location, OutputTarget,
+    ProcessId, ReadOptions, RunOptions, SpawnRequest, Start, Stream,
+};
+use sandpipe_client::{Error, Result};
 use sandpipe_protocol::OutputType;
 
 use super::COMMAND;
@@ -87,7 +84,7 @@ fn a_process_is_started_once_read_once_stopped_and_removed() {
             Ok(output) => ensure!(output == truth, "{output:?} where it is {truth:?}"),
             Err(error) => ensure!(failures(world) > before + MAX_CALLS, "not read: {error}"),
         }
-        let options = WaitOptions { timeout_ms: 100_000.0, signal: None };
+        let options = BackgroundWaitOptions { timeout_ms: 100_000.0, signal: None };
         let before = failures(world);
         let waited = world.run(background.wait(id.clone(), options))?;
         has_ended(world, &exec, before, waited)?;

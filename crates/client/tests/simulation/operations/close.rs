@@ -3,10 +3,8 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use sandpipe_client::error::Error;
-use sandpipe_client::execs::exec::exec;
-use sandpipe_client::execs::list_stream::ListStream;
-use sandpipe_client::execs::wait_options::WaitOptions;
+use sandpipe_client::Error;
+use sandpipe_client::execs::{ListStream, WaitOptions, exec};
 
 use super::{COMMAND, arguments, outcome};
 use crate::invariants::{ensure, outcome_is_true, runs_once};

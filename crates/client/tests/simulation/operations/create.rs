@@ -1,10 +1,7 @@
 //! `create`, `start` and `delete`: a command that waits for its start, and is forgotten.
 
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::execs::create::create;
-use sandpipe_client::execs::delete::delete;
-use sandpipe_client::execs::id::ExecId;
-use sandpipe_client::execs::start::start;
+use sandpipe_client::execs::{create, delete, start};
+use sandpipe_client::{Error, ExecId, Result};
 use sandpipe_protocol::{CreateExecRequest, ExecStatus};
 
 use super::{COMMAND, command};

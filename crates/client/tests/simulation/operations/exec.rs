@@ -1,9 +1,6 @@
 //! `exec` and `wait`: a command is followed to its end.
 
-use sandpipe_client::execs::exec::ExecArguments;
-use sandpipe_client::execs::feed_stdin::Input;
-use sandpipe_client::execs::wait::wait;
-use sandpipe_client::execs::wait_options::WaitOptions;
+use sandpipe_client::execs::{ExecArguments, Input, WaitOptions, wait};
 use sandpipe_protocol::CreateExecRequest;
 
 use super::listener::Heard;

@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sandpipe_client::error::{Error, Result};
-use sandpipe_client::host_value::HostValue;
-use sandpipe_client::output::sink::OutputSink;
+use sandpipe_client::output::OutputSink;
+use sandpipe_client::{Error, HostValue, Result};
 use sandpipe_protocol::{ExecStdout, OutputEvent};
 
 use crate::agent::exec::Exec;

@@ -14,12 +14,9 @@ mod stream_list;
 
 use std::rc::Rc;
 
-use sandpipe_client::agent::Agent;
-use sandpipe_client::error::Result;
-use sandpipe_client::execs::exec::{ExecArguments, exec};
-use sandpipe_client::execs::id::ExecId;
-use sandpipe_client::execs::wait_options::WaitOptions;
-use sandpipe_client::output::transcript::ExecResult;
+use sandpipe_client::execs::{ExecArguments, WaitOptions, exec};
+use sandpipe_client::output::ExecResult;
+use sandpipe_client::{Agent, ExecId, Result};
 use sandpipe_protocol::CreateExecRequest;
 
 use crate::agent::exec::Exec;

@@ -1,8 +1,7 @@
 //! `getOutput` and `streamOutput`: what there is of a command's output, and its events as they come.
 
-use sandpipe_client::error::Error;
-use sandpipe_client::execs::get_output::get_output;
-use sandpipe_client::execs::output_reader::OutputReader;
+use sandpipe_client::Error;
+use sandpipe_client::execs::{OutputReader, get_output};
 use sandpipe_protocol::ExecStdout;
 
 use super::call_later;

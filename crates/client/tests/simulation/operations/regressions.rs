@@ -3,17 +3,13 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, join_all, select};
-use sandpipe_client::error::{Error, NotStopped, OutputLimit, Stopped};
-use sandpipe_client::execs::delete::delete;
-use sandpipe_client::execs::exec::{ExecArguments, exec};
-use sandpipe_client::execs::feed_stdin::Input;
-use sandpipe_client::execs::get_output::get_output;
-use sandpipe_client::execs::list_stream::ListStream;
-use sandpipe_client::execs::terminate::{TerminateOptions, TerminateResult, terminate};
-use sandpipe_client::execs::wait::wait;
-use sandpipe_client::execs::wait_options::WaitOptions;
-use sandpipe_client::sessions::create::SessionOptions;
-use sandpipe_client::sessions::session::Sessions;
+use sandpipe_client::Error;
+use sandpipe_client::error::{NotStopped, OutputLimit, Stopped};
+use sandpipe_client::execs::{
+    ExecArguments, Input, ListStream, TerminateOptions, TerminateResult, WaitOptions, delete, exec,
+    get_output, terminate, wait,
+};
+use sandpipe_client::sessions::{SessionOptions, Sessions};
 
 use super::stop::Plan;
 use super::{COMMAND, arguments, call_later, outcome, run_command};

@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use futures_util::future::{join, join_all};
-use sandpipe_client::error::{Error, OutputLimit, StopReason};
-use sandpipe_client::execs::wait_options::WaitOptions;
-use sandpipe_client::sessions::create::SessionOptions;
-use sandpipe_client::sessions::session::Sessions;
+use sandpipe_client::Error;
+use sandpipe_client::error::{OutputLimit, StopReason};
+use sandpipe_client::execs::WaitOptions;
+use sandpipe_client::sessions::{SessionOptions, Sessions};
 
 use super::outcome;
 use super::stop::Plan;

@@ -2,11 +2,9 @@
 
 use std::rc::Rc;
 
-use sandpipe_client::abort::AbortSignal;
-use sandpipe_client::error::{Error, NotStopped, OutputLimit};
-use sandpipe_client::execs::signal::kill;
-use sandpipe_client::execs::terminate::{TerminateOptions, terminate};
-use sandpipe_client::execs::wait_options::WaitOptions;
+use sandpipe_client::error::{NotStopped, OutputLimit};
+use sandpipe_client::execs::{TerminateOptions, WaitOptions, kill, terminate};
+use sandpipe_client::{AbortSignal, Error};
 
 use super::{COMMAND, arguments, call_later, run_command};
 use crate::agent::exec::Exec;

@@ -5,8 +5,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use sandpipe_client::execs::list::ListEvent;
-use sandpipe_client::execs::list_stream::ListStream;
+use sandpipe_client::execs::{ListEvent, ListStream};
 use sandpipe_protocol::ExecItem;
 
 use super::{COMMAND, command};

@@ -5,8 +5,7 @@ use std::fmt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_protocol::ExecItem;
 
-use crate::error::{Error, Result};
-use crate::operation::Operation;
+use crate::{Error, Operation, Result};
 
 /// An exec's id, safe to be put in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
