@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
+import { basename } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as turn } from "node:timers/promises";
 
@@ -59,7 +60,7 @@ async function runInShell(
   signal: AbortSignal | undefined,
 ): Promise<ExecResult> {
   const { argv0, args, input } = carry(shell, script);
-  const child = spawnShell(shell, args, argv0);
+  const child = spawnShell(shell, args, argv0, input);
   const halting = new AbortController();
   const halt = (): void => {
     halting.abort();
@@ -86,10 +87,17 @@ async function runInShell(
   }
 }
 
-function spawnShell(shell: string, args: readonly string[], argv0: string): ChildProcess {
+function spawnShell(
+  shell: string,
+  args: readonly string[],
+  argv0: string,
+  input: string,
+): ChildProcess {
+  // Any bash whose stdin is a socket, as Node.js's pipes are, takes itself for started by rshd and reads ~/.bashrc.
+  const stdin = input === "" ? "ignore" : "pipe";
+  const env = environmentOfCommands();
   try {
-    const env = environmentOfCommands();
-    return spawn(shell, args, { argv0, detached: true, stdio: "pipe", env });
+    return spawn(shell, args, { argv0, detached: true, stdio: [stdin, "pipe", "pipe"], env });
   } catch (error) {
     return rethrowNotRun(error);
   }
@@ -104,7 +112,7 @@ function rethrowNotRun(error: unknown): never {
 // arguments.
 
 /** Becomes the very `sh -c SCRIPT`: with `eval`, messages and what is done after an error are others. */
-const RUN_ARGUMENT = 'exec 2>&1; exec "$0" -c -- "$1"';
+const RUN_ARGUMENT = 'exec 2>&1; exec "$@"';
 
 /** Takes what comes on stdin for a script, unless it was cut before the mark at its end. */
 const RUN_STDIN = [
@@ -122,12 +130,16 @@ const RUN_STDIN = [
  * either way.
  */
 function carry(shell: string, script: string): { argv0: string; args: string[]; input: string } {
+  // Where SSH_CLIENT is set it would read ~/.bashrc, whatever its stdin.
+  const options = basename(shell) === "bash" ? ["--norc"] : [];
   if (Buffer.byteLength(script) <= MAX_ARGUMENT_BYTES) {
     // By this name no shell reads a start-up file (BASH_ENV), which is for the one that it becomes.
-    return { argv0: "sh", args: ["-c", RUN_ARGUMENT, shell, script], input: "" };
+    const args = ["-c", RUN_ARGUMENT, shell, shell, ...options, "-c", "--", script];
+    return { argv0: "sh", args, input: "" };
   }
   const mark = randomUUID();
-  return { argv0: shell, args: ["-c", RUN_STDIN, shell, mark], input: script + mark };
+  const args = [...options, "-c", RUN_STDIN, shell, mark];
+  return { argv0: shell, args, input: script + mark };
 }
 
 /** Collects what a shell and its script write, up to the call of the function that it returns. */

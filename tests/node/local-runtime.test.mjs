@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { getEventListeners, once } from "node:events";
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -51,6 +51,23 @@ describe("localRuntime", () => {
       const { output } = await localRuntime({ shell }).run(script);
       assert.equal(output, "out\nerr\n".repeat(3), shell);
     }
+  });
+
+  it("has bash read no ~/.bashrc, not even on a machine that was reached over SSH", async () => {
+    writeFileSync(join(directory, ".bashrc"), "echo hello; export GREETED=yes\n");
+    const said = await inNode(
+      `import { localRuntime } from ${PACKAGE};
+      process.env.HOME = ${JSON.stringify(directory)};
+      // In a bash that another bash has started it is not read anyway.
+      delete process.env.SHLVL;
+      const short = "echo greeted: $GREETED";
+      const all = [["bash", short], ["bash", short + " #" + "x".repeat(200_000)]];
+      all.push(["/bin/bash", short], ["sh", \`bash -c '\${short}'\`]);
+      for (const [shell, script] of all) console.log((await localRuntime({ shell }).run(script)).output);
+      process.env.SSH_CLIENT = "::1 50000 22";
+      for (const [shell, script] of all.slice(0, 3)) console.log((await localRuntime({ shell }).run(script)).output);`,
+    );
+    assert.equal(said, "greeted:\n\n".repeat(7));
   });
 
   it("ends with the shell, though what it left behind writes on and on", async () => {
