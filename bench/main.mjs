@@ -8,7 +8,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { command } from "../scripts/command.mjs";
-import { prepareTargets } from "../scripts/setup/targets.mjs";
+import { prepareTargets } from "../scripts/setup/debian-packages.mjs";
 import { agentRows } from "./rows/agent.mjs";
 import { browserRows } from "./rows/browser.mjs";
 import { endToEndRows, preparedRows } from "./rows/clients.mjs";

@@ -7,11 +7,11 @@
  * both are there; the targets' own mutations need the project's toolchain alone.
  */
 
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { ask, mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
 import { root, target } from "./project.mjs";
@@ -35,6 +35,8 @@ import { root, target } from "./project.mjs";
  */
 
 const INPUTS = 10_000_000;
+
+const execute = promisify(execFile);
 
 const runner = join(target, "fuzz", "sandpipe-fuzz");
 const corpus = join(root, "fuzz", "corpus");
@@ -196,19 +198,9 @@ ${rows.map(line).join("\n")}
  * @returns {Promise<{ exitCode: number | null, output: string }>} \`output`: of cargo both streams
  */
 async function collect(program, args) {
-  const child = spawn(program, args, {
-    cwd: root,
-    env: { ...process.env, CARGO_TARGET_DIR: target },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text) => (stderr = (stderr + text).slice(-20_000)));
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (exitCode) => {
-      const output = program === "cargo" ? stdout + stderr : stdout;
-      resolve({ exitCode, output });
-    });
-  });
+  const env = { ...process.env, CARGO_TARGET_DIR: target };
+  const running = execute(program, args, { cwd: root, env, maxBuffer: Infinity });
+  const { code = 0, stdout, stderr } = await running.catch((error) => error);
+  if (typeof code === "string") await running;
+  return { exitCode: code, output: program === "cargo" ? stdout + stderr : stdout };
 }

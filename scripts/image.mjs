@@ -11,7 +11,7 @@ import { AGENT_TARGETS } from "./build/agent-targets.mjs";
 import { mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
 import { agentPackage, root, target } from "./project.mjs";
-import { preparePodman } from "./setup/podman.mjs";
+import { preparePodman } from "./setup/debian-packages.mjs";
 
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { ConsoleRig, fillSignIn, connected, run, shows } from "../tests/browser/console.mjs";
 import { command } from "./command.mjs";
 import { root } from "./project.mjs";
-import { prepareChromium } from "./setup/chromium.mjs";
+import { prepareChromium } from "./setup/debian-packages.mjs";
 
 const folder = join(root, "docs", "img");
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** The same clients in headless Chromium, each measurement in a page of its own. */
 
-import { prepareChromium } from "../../scripts/setup/chromium.mjs";
+import { prepareChromium } from "../../scripts/setup/debian-packages.mjs";
 import { launchChromium } from "../../tests/support/chromium.mjs";
 import { openAgent, openPrepared } from "../targets.mjs";
 import { rows } from "./clients.mjs";

@@ -78,7 +78,7 @@ export function bashBackgroundOutputTool(
       }
       const expression = filter === undefined ? undefined : expressionOf(filter);
       if (offset > 0) await checkOffset(processes, id, stream, offset);
-      await waitForNews(processes, id, stream, offset, (input.wait_secs ?? 0) * 1000, signal);
+      await waitForOutput(processes, id, stream, offset, (input.wait_secs ?? 0) * 1000, signal);
       if (expression === undefined) {
         const excerpt = await readExcerpt(processes, id, stream, offset, maxOutputChars);
         return await report(processes, id, excerpt, "(no new output)");
@@ -117,7 +117,7 @@ async function checkOffset(
 }
 
 /** Waits until there is output behind a place, or there will be none. */
-async function waitForNews(
+async function waitForOutput(
   processes: Background,
   id: string,
   stream: "both" | "stdout" | "stderr",

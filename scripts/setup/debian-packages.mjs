@@ -1,22 +1,70 @@
 // @ts-check
-import { mustRun } from "../child-process.mjs";
+/** What is needed of Debian's packages: each is known by a file of it, or by a program that other systems may have elsewhere. */
+
+import { existsSync } from "node:fs";
+import { ask, mustRun } from "../child-process.mjs";
 import { step } from "../progress.mjs";
 import { RequirementMissing } from "./requirement.mjs";
 
+export const chromium = "/usr/bin/chromium";
+export const chromedriver = "/usr/bin/chromedriver";
+
+/** Their versions have to match. */
+const CHROMIUM = { [chromium]: ["chromium"], [chromedriver]: ["chromium-driver"] };
+
+export const prepareChromium = () => prepare(CHROMIUM);
+
+/** What `npm run compat` opens pages in, with a display that nobody sees. */
+export const prepareBrowsers = () =>
+  prepare({
+    ...CHROMIUM,
+    "/usr/bin/firefox-esr": ["firefox-esr"],
+    "/usr/bin/WebKitWebDriver": ["webkit2gtk-driver"],
+    "/usr/bin/Xvfb": ["xvfb"],
+  });
+
+/** rustc links native programs with the C compiler. */
+export const prepareCLinker = () => prepare({ cc: ["gcc", "libc6-dev"] });
+
+/** What runs programs for arm64 on other machines, for the tests of the agent's packages. */
+export const prepareEmulator = () =>
+  prepare(process.arch === "arm64" ? {} : { "/usr/bin/qemu-aarch64": ["qemu-user"] });
+
+/** What builds and runs containers, and the certificates that go into the image. */
+export const preparePodman = () =>
+  prepare({
+    "/etc/ssl/certs/ca-certificates.crt": ["ca-certificates"],
+    podman: ["podman", "runc"],
+  });
+
+/** What the tests of other machines, shells and terminals need. */
+export const prepareTargets = () =>
+  prepare({
+    "/usr/bin/ssh": ["openssh-client"],
+    "/usr/sbin/sshd": ["openssh-server"],
+    "/usr/bin/busybox": ["busybox"],
+    "/usr/bin/less": ["less"],
+    "/usr/bin/vi": ["vim-tiny"],
+  });
+
 /**
- * Installs packages of Debian's; a user without the right to do so is told how.
+ * Installs the packages of what is missing; a user without the right to do so is told how.
  *
- * @param {readonly string[]} packages
- * @param {string} what what is missing, for people
+ * @param {Record<string, readonly string[]>} wanted packages by a path or a program's name
  */
-export async function installDebianPackages(packages, what) {
+async function prepare(wanted) {
+  const isThere = (/** @type {string} */ name) =>
+    name.startsWith("/") ? existsSync(name) : ask(name, ["--version"]) !== undefined;
+  const packages = Object.entries(wanted).flatMap(([name, names]) => (isThere(name) ? [] : names));
+  if (packages.length === 0) return;
+  const names = packages.join(" ");
   if (process.getuid?.() !== 0) {
     throw new RequirementMissing(
-      `${what} is missing. On Debian:\n\n  sudo apt-get install ${packages.join(" ")}\n`,
+      `Packages are missing: ${names}. On Debian:\n\n  sudo apt-get install ${names}\n`,
     );
   }
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  await step(what, async () => {
+  await step(names, async () => {
     await mustRun("apt-get", ["update"], { env });
     await mustRun("apt-get", ["install", "--yes", "--no-install-recommends", ...packages], { env });
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ask, mustRun } from "../child-process.mjs";
 import { step } from "../progress.mjs";
 import { target } from "../project.mjs";
-import { prepareBrowsers } from "./browsers.mjs";
+import { prepareBrowsers } from "./debian-packages.mjs";
 
 const VERSION = "0.36.0";
 const installed = join(target, "geckodriver");

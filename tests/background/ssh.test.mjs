@@ -9,21 +9,13 @@ import { fileURLToPath } from "node:url";
 import { background, BackgroundError, SshError } from "sandpipe";
 import { localRuntime, sshRuntime } from "sandpipe/node";
 
-import { startSshd } from "../support/sshd.mjs";
+import { openSshRuntime, startSshd } from "../support/sshd.mjs";
 import { failure } from "../support/script.mjs";
 import { until } from "../support/processes.mjs";
 import { testBackground } from "./suite.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 
-testBackground("a machine over SSH", async () => {
-  const server = await startSshd();
-  const runtime = sshRuntime(server.options);
-  const close = async () => {
-    await runtime.close();
-    await server.stop();
-  };
-  return { runtime, close };
-});
+testBackground("a machine over SSH", openSshRuntime);
 
 it("tells what was not started from what may have been", { timeout: 60_000 }, async () => {
   const server = await startSshd();

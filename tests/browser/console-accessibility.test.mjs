@@ -2,19 +2,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { ConsoleRig, connected, fillSignIn, run, shows } from "./console.mjs";
 
-/** @type {ConsoleRig} */
-let rig;
-/** @type {string} */
-let axe;
-
-before(async () => {
-  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  rig = await ConsoleRig.start();
-});
-
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const rig = await ConsoleRig.start();
 after(() => rig.stop());
 
 const WINDOWS = { wide: { width: 1280, height: 900 }, narrow: { width: 360, height: 700 } };

@@ -3,22 +3,16 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { createServer } from "vite";
 import { root } from "../../scripts/project.mjs";
 
-/** @type {import("vite").ViteDevServer} */
-let server;
-
-before(async () => {
-  server = await createServer({
-    root: join(root, "console"),
-    logLevel: "error",
-    appType: "custom",
-    server: { middlewareMode: true, ws: false, watch: null },
-  });
+const server = await createServer({
+  root: join(root, "console"),
+  logLevel: "error",
+  appType: "custom",
+  server: { middlewareMode: true, ws: false, watch: null },
 });
-
 after(() => server.close());
 
 /** A module of the console's. @param {string} path */

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { dist } from "../../scripts/project.mjs";
 import { launchChromium } from "../support/chromium.mjs";
 
@@ -19,13 +19,7 @@ const PAGE = `<!doctype html>
   );
 </script>`;
 
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
-
-before(async () => {
-  browser = await launchChromium();
-});
-
+const browser = await launchChromium();
 after(() => browser.close());
 
 test("takes the file, and does not load its copy in JavaScript", async () => {

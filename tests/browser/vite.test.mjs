@@ -2,22 +2,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { build, createServer, preview } from "vite";
 import { startTestAgent } from "../support/agent.mjs";
 import { installInProject } from "../support/installed-package.mjs";
 import { launchChromium } from "../support/chromium.mjs";
 
-/** @type {Awaited<ReturnType<typeof installInProject>>} */
-let project;
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
-
-before(async () => {
-  project = await installInProject(new URL("app/", import.meta.url));
-  browser = await launchChromium();
-});
-
+const project = await installInProject(new URL("app/", import.meta.url));
+const browser = await launchChromium();
 after(async () => {
   await browser.close();
   await project.remove();

@@ -5,18 +5,14 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect } from "sandpipe";
 import { startTestAgent } from "../support/agent.mjs";
-import { installSandpipe, until } from "../support/installed-cli.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-
-before(async () => {
-  sandpipe = await installSandpipe();
-});
+const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
 
 /** Flags of an agent that keeps its token in a directory of its own. */

@@ -2,7 +2,7 @@
 // `sandpipe attach`, in a real terminal and without one.
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { until } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 import { installWithAgent } from "./with-agent.mjs";
 
 const { sandpipe, execs, env, remove } = await installWithAgent();

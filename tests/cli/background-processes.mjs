@@ -6,7 +6,8 @@ import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { background } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
-import { installSandpipe, until } from "../support/installed-cli.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
 /** Installs it, with a place of its own for the processes. */
 export async function installWithProcesses() {

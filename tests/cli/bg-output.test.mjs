@@ -5,7 +5,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { installWithProcesses } from "./background-processes.mjs";
-import { until } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
 const { sandpipe, env, processes, bg, start, says, remove } = await installWithProcesses();
 after(remove);

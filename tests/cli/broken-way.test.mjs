@@ -3,20 +3,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, request as forward } from "node:http";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { startTestAgent } from "../support/agent.mjs";
-import { installSandpipe, until } from "../support/installed-cli.mjs";
+import { installSandpipe } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
-let agent;
-
-before(async () => {
-  sandpipe = await installSandpipe();
-  agent = await startTestAgent();
-});
+const sandpipe = await installSandpipe();
+const agent = await startTestAgent();
 after(async () => {
   await agent.stop();
   await sandpipe.remove();

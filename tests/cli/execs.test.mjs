@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { after, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { until } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 import { installWithAgent } from "./with-agent.mjs";
 
 const { sandpipe, execs, env, run, remove } = await installWithAgent();

@@ -5,30 +5,19 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { connect } from "sandpipe";
 import { agent as program } from "../../scripts/project.mjs";
 import { startTestAgent } from "../support/agent.mjs";
 import { installWithProcesses } from "./background-processes.mjs";
-import { until } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
 const { sandpipe, env, processes, start, remove } = await installWithProcesses();
 
-/** @type {Awaited<ReturnType<typeof startTestAgent>>} */
-let agent;
-/** @type {import("sandpipe").Sandbox} */
-let sandbox;
-/** @type {import("sandpipe").Execs} */
-let execs;
-/** @type {{ env: NodeJS.ProcessEnv }} */
-let atAgent;
-
-before(async () => {
-  agent = await startTestAgent();
-  sandbox = await connect(agent);
-  ({ execs } = sandbox);
-  atAgent = { env: { ...env, SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token } };
-});
+const agent = await startTestAgent();
+const sandbox = await connect(agent);
+const { execs } = sandbox;
+const atAgent = { env: { ...env, SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token } };
 after(async () => {
   await agent.stop();
   await remove();
@@ -118,7 +107,7 @@ describe("sandpipe run, told to stop", () => {
       invocation.child.kill("SIGINT");
       const end = await invocation.end;
       if (told === "SIGSTOP") process.kill(own, "SIGCONT");
-      await until(async () => (await invocation.processes()).length === 0);
+      await until(() => invocation.processes().length === 0);
       assert.match(end.stderr, says);
       assert.deepEqual([end.exitCode, end.signal], ends);
     });

@@ -10,12 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { startTestAgent } from "../support/agent.mjs";
 import { installSandpipe } from "../support/installed-cli.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-
-before(async () => {
-  sandpipe = await installSandpipe();
-});
+const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
 
 /** @param {string} script */

@@ -5,15 +5,10 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { installSandpipe } from "../support/installed-cli.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-
-before(async () => {
-  sandpipe = await installSandpipe();
-});
+const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
 
 /** Ends on SIGTERM, with last words, and has a child. */

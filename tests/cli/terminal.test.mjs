@@ -4,15 +4,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { installSandpipe } from "../support/installed-cli.mjs";
 
-/** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-let sandpipe;
-
-before(async () => {
-  sandpipe = await installSandpipe();
-});
+const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
 
 /**

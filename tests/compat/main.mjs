@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { command } from "../../scripts/command.mjs";
 import { seconds } from "../../scripts/progress.mjs";
 import { root } from "../../scripts/project.mjs";
-import { prepareBrowsers } from "../../scripts/setup/browsers.mjs";
+import { prepareBrowsers } from "../../scripts/setup/debian-packages.mjs";
 import { packAll, packed } from "./packages.mjs";
 import { runRow } from "./row.mjs";
 import { rows } from "./rows.mjs";

@@ -16,9 +16,7 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { sshRuntime } from "sandpipe/node";
-
-import { startSshd } from "../support/sshd.mjs";
+import { openSshRuntime } from "../support/sshd.mjs";
 import { SCRIPTS } from "./script-table.mjs";
 
 /** @import { ExecResult, Runtime } from "sandpipe" */
@@ -140,11 +138,6 @@ export function directoryWith(shell, programs = {}) {
  * @returns {Promise<Subject>}
  */
 export async function openSsh(path) {
-  const server = await startSshd({ settings: [`SetEnv PATH=${path}`] });
-  const runtime = sshRuntime(server.options);
-  const close = async () => {
-    await runtime.close();
-    await server.stop();
-  };
-  return { runtime, shell: "sh", path, close };
+  const opened = await openSshRuntime({ settings: [`SetEnv PATH=${path}`] });
+  return { ...opened, shell: "sh", path };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { agent, root } from "../../scripts/project.mjs";
 import { installInProject } from "../support/installed-package.mjs";
@@ -12,13 +12,7 @@ import { startServer } from "../support/mcp-server.mjs";
 const execute = promisify(execFile);
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 
-/** @type {Awaited<ReturnType<typeof installInProject>>} */
-let project;
-
-before(async () => {
-  project = await installInProject(new URL("consumers/", import.meta.url));
-});
-
+const project = await installInProject(new URL("consumers/", import.meta.url));
 after(() => project.remove());
 
 test("runs a command when imported", () => runs("import.mjs"));

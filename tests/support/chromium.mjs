@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { root } from "../../scripts/project.mjs";
-import { chromium as executablePath } from "../../scripts/setup/chromium.mjs";
+import { chromium as executablePath } from "../../scripts/setup/debian-packages.mjs";
 
 /** Debian's Chromium, with the flags that the WebAssembly tests run it with, too. */
 export async function launchChromium() {

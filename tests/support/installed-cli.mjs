@@ -5,11 +5,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { agent } from "../../scripts/project.mjs";
 import { installInProject } from "./installed-package.mjs";
+import { marked, marker, until } from "./processes.mjs";
 
 /** @typedef {{ exitCode: number | null, signal: string | null, stdout: string, stderr: string }} End */
 
@@ -84,18 +84,18 @@ export async function installSandpipe() {
 export class Invocation {
   stdout = "";
   stderr = "";
-  #marker;
+  #mark;
   #temporary;
 
   /**
    * @param {import("node:child_process").ChildProcessWithoutNullStreams} child
-   * @param {string} marker
+   * @param {Record<string, string>} mark
    * @param {string} temporary
    */
-  constructor(child, marker, temporary) {
+  constructor(child, mark, temporary) {
     this.child = child;
     this.stdin = child.stdin;
-    this.#marker = marker;
+    this.#mark = mark;
     this.#temporary = temporary;
     // The program need not read all of it.
     child.stdin.on("error", () => {});
@@ -114,17 +114,12 @@ export class Invocation {
    * @param {StartOptions} [options]
    */
   static async start(folder, program, args, { env = {} } = {}) {
-    const marker = randomUUID();
-    const temporary = join(folder, `tmp-${marker}`);
-    await mkdir(temporary);
+    const mark = marker();
+    const temporary = await mkdtemp(join(folder, "tmp-"));
     // An installed package has no workspace to find the agent in.
-    const own = {
-      SANDPIPE_AGENT: agent,
-      TMPDIR: temporary,
-      MARKER: marker,
-    };
+    const own = { SANDPIPE_AGENT: agent, TMPDIR: temporary, ...mark };
     const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...own, ...env } });
-    return new Invocation(child, marker, temporary);
+    return new Invocation(child, mark, temporary);
   }
 
   /** Waits until stdout has it. @param {string | RegExp} what */
@@ -133,14 +128,8 @@ export class Invocation {
   }
 
   /** The ids of the living processes that came of it, itself among them. */
-  async processes() {
-    const marked = [];
-    for (const pid of await readdir("/proc")) {
-      if (!/^\d+$/.test(pid)) continue;
-      const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
-      if (environment.includes(`MARKER=${this.#marker}`)) marked.push(Number(pid));
-    }
-    return marked;
+  processes() {
+    return marked(this.#mark).map(Number);
   }
 
   /** Waits until a program that it runs has ended. @param {string} name */
@@ -150,7 +139,7 @@ export class Invocation {
 
   /** The process that runs a program, by the path or name that it was called by. @param {string} name */
   async find(name) {
-    for (const pid of await this.processes()) {
+    for (const pid of this.processes()) {
       const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
       // A script comes after its interpreter.
       if (command.split("\0").slice(0, 2).includes(name)) return pid;
@@ -167,14 +156,14 @@ export class Invocation {
 
   /** No process and no file is left of it. */
   async leavesNothing() {
-    assert.deepEqual(await this.processes(), [], "processes");
+    assert.deepEqual(this.processes(), [], "processes");
     assert.deepEqual(await readdir(this.#temporary), [], "files");
   }
 
   /** The same, once those that it could not wait for have ended. */
   async willLeaveNothing() {
     const gone = async () =>
-      (await this.processes()).length + (await readdir(this.#temporary)).length === 0;
+      this.processes().length + (await readdir(this.#temporary)).length === 0;
     await until(gone);
   }
 
@@ -188,9 +177,4 @@ export class Invocation {
     });
     await Promise.race([until(condition), over]);
   }
-}
-
-/** @param {() => boolean | Promise<boolean>} condition */
-export async function until(condition) {
-  while (!(await condition())) await delay(10);
 }

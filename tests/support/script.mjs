@@ -2,6 +2,8 @@
 // Scripts of a runtime, and how they fail.
 import assert from "node:assert/strict";
 
+import { marker } from "./processes.mjs";
+
 /** What a script rejects with, which must not end otherwise. @param {Promise<unknown>} running */
 export const failure = (running) =>
   running.then(
@@ -11,6 +13,6 @@ export const failure = (running) =>
 
 /** What marks the processes of a script: a line that sets a variable for all it starts. */
 export const mark = () => {
-  const name = `MARK_${crypto.randomUUID().replaceAll("-", "")}`;
-  return { line: `export ${name}=1\n`, env: { [name]: "1" } };
+  const env = marker();
+  return { line: `export ${Object.keys(env)}=1\n`, env };
 };

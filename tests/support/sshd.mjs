@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 
+import { sshRuntime } from "sandpipe/node";
+
 import { freePort } from "./free-port.mjs";
 
 /** An SSH server of the tests' own on a loopback port, with its own keys, for this user. */
@@ -55,6 +57,21 @@ export class Sshd {
     }
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * A runtime over a server of its own, as a suite opens it.
+ *
+ * @param {Parameters<typeof startSshd>} options
+ */
+export async function openSshRuntime(...options) {
+  const server = await startSshd(...options);
+  const runtime = sshRuntime(server.options);
+  const close = async () => {
+    await runtime.close();
+    await server.stop();
+  };
+  return { runtime, close };
 }
 
 /** @param {{ settings?: readonly string[] }} [options] `settings`: more lines of its configuration */

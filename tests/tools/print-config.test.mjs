@@ -1,21 +1,17 @@
 // @ts-check
 // What `sandpipe mcp --print-config` gives to paste into a client's configuration.
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 
 import { installSandpipe } from "../support/installed-cli.mjs";
 import { startServer } from "../support/mcp-server.mjs";
 
 /** The names of the servers, and how one is started. @typedef {Record<string, { command: string, args: string[] }>} Servers */
 
-describe("the configuration of an MCP client", () => {
-  /** @type {Awaited<ReturnType<typeof installSandpipe>>} */
-  let sandpipe;
-  before(async () => {
-    sandpipe = await installSandpipe();
-  });
-  after(() => sandpipe.remove());
+const sandpipe = await installSandpipe();
+after(() => sandpipe.remove());
 
+describe("the configuration of an MCP client", () => {
   /** @param {string[]} args */
   const printed = async (...args) => {
     const { exitCode, stdout, stderr } = await (await sandpipe.start(["mcp", ...args])).end;

@@ -2,11 +2,11 @@
 const OVERHEAD = 128;
 
 /** The newest pieces of a text, up to a number of characters. */
-export class Recent<Piece extends { output: string }> {
+export class Recent<OutputChunk extends { output: string }> {
   /** Whether some are gone. */
   dropped = false;
   readonly #limit: number;
-  #pieces: Piece[] = [];
+  #pieces: OutputChunk[] = [];
   /** Those before it are dropped. */
   #first = 0;
   #length = 0;
@@ -15,7 +15,7 @@ export class Recent<Piece extends { output: string }> {
     this.#limit = limit;
   }
 
-  push(piece: Piece): void {
+  push(piece: OutputChunk): void {
     this.#pieces.push(piece);
     this.#length += cost(piece);
     for (;;) {
@@ -32,7 +32,7 @@ export class Recent<Piece extends { output: string }> {
     }
   }
 
-  pieces(): readonly Piece[] {
+  pieces(): readonly OutputChunk[] {
     return this.#pieces.slice(this.#first);
   }
 }

@@ -1,7 +1,7 @@
 import type { OutputType } from "sandpipe";
 
 /** A piece of a run's output: neighbours of the same stream are one. */
-export interface Piece {
+export interface OutputChunk {
   type: OutputType;
   output: string;
 }
@@ -10,7 +10,7 @@ export interface Piece {
 export interface Run {
   number: number;
   script: string;
-  pieces: readonly Piece[];
+  pieces: readonly OutputChunk[];
   /** Characters at the beginning that are not kept. */
   dropped: number;
   outcome:
@@ -23,7 +23,7 @@ export interface Run {
 const MAX_CHARS = 200_000;
 
 /** A run's output with another piece at its end; of a long one the newest part. */
-export function withOutput(run: Run, added: Piece): Run {
+export function withOutput(run: Run, added: OutputChunk): Run {
   if (added.output === "") return run;
   const pieces = [...run.pieces];
   const last = pieces.at(-1);

@@ -113,8 +113,6 @@ impl InString {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn elements(text: &[u8], size: usize) -> (Vec<Vec<u8>>, Result<bool, NotAnArray>) {
@@ -162,27 +160,5 @@ mod tests {
     #[test]
     fn a_missing_comma_is_left_for_the_reader_to_refuse() {
         assert_eq!(elements(b"[1 2 ]", 1).0, [&b"1 2"[..]]);
-    }
-
-    proptest! {
-        #[test]
-        fn any_array_is_cut_into_what_it_was_made_of(
-            texts in prop::collection::vec(any::<String>(), 0..8),
-            size in 1_usize..32,
-        ) {
-            let values: Vec<_> = texts.iter().map(|text| serde_json::json!({"output": text, "n": [1]})).collect();
-            let text = serde_json::to_string_pretty(&values).unwrap();
-            let (found, result) = elements(text.as_bytes(), size);
-            prop_assert_eq!(result, Ok(true));
-            let found: Vec<serde_json::Value> =
-                found.iter().map(|element| serde_json::from_slice(element).unwrap()).collect();
-            prop_assert_eq!(found, values);
-        }
-
-        #[test]
-        fn no_input_panics(text in prop::collection::vec(any::<u8>(), 0..100)) {
-            let (found, _) = elements(&text, 7);
-            prop_assert!(found.concat().len() <= text.len());
-        }
     }
 }

@@ -66,19 +66,20 @@ pub(crate) enum UserError {
     #[error("there is no group {0:?} on this system; use a name or a numeric id of /etc/group")]
     UnknownGroup(String),
     #[error(
-        "the agent runs as uid {own_uid} gid {own_gid} and may not run a command as {asked:?}: \
+        "the agent runs as uid {own_uid} gid {own_gid} and may not run a command as {requested:?}: \
          leave \"user\" out, or run the agent as root"
     )]
-    NotRoot { own_uid: Uid, own_gid: Gid, asked: String },
-    #[error("the user {asked:?} could not be looked up: {}", errno.desc())]
-    LookUp { asked: String, errno: Errno },
+    NotRoot { own_uid: Uid, own_gid: Gid, requested: String },
+    #[error("the user {requested:?} could not be looked up: {}", errno.desc())]
+    LookUp { requested: String, errno: Errno },
 }
 
 impl Identity {
     /// Looks up `user[:group]`. It may block: the system's user database can be on the network.
-    pub(crate) fn look_up(asked: &str) -> Result<Self, UserError> {
-        let (user, group) = split(asked).ok_or_else(|| UserError::Malformed(asked.into()))?;
-        let failed = |errno| UserError::LookUp { asked: asked.into(), errno };
+    pub(crate) fn look_up(requested: &str) -> Result<Self, UserError> {
+        let (user, group) =
+            split(requested).ok_or_else(|| UserError::Malformed(requested.into()))?;
+        let failed = |errno| UserError::LookUp { requested: requested.into(), errno };
 
         let entry = match user {
             None => User::from_uid(geteuid()).map_err(failed)?,
@@ -115,13 +116,13 @@ impl Identity {
             return Err(UserError::NotRoot {
                 own_uid: geteuid(),
                 own_gid: getegid(),
-                asked: asked.into(),
+                requested: requested.into(),
             });
         }
         let groups = match &entry {
             Some(entry) => {
                 let name = CString::new(entry.name.as_str())
-                    .map_err(|_| UserError::Malformed(asked.into()))?;
+                    .map_err(|_| UserError::Malformed(requested.into()))?;
                 getgrouplist(&name, gid).map_err(failed)?
             }
             None => vec![gid],
@@ -181,11 +182,11 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// Splits `user[:group]`; either side may be left out, not both.
-fn split(asked: &str) -> Option<(Option<&str>, Option<&str>)> {
-    let (user, group) = asked.split_once(':').unwrap_or((asked, ""));
+fn split(requested: &str) -> Option<(Option<&str>, Option<&str>)> {
+    let (user, group) = requested.split_once(':').unwrap_or((requested, ""));
     let user = Some(user).filter(|user| !user.is_empty());
     let group = Some(group).filter(|group| !group.is_empty());
-    ((user.is_some() || group.is_some()) && !asked.contains('\0')).then_some((user, group))
+    ((user.is_some() || group.is_some()) && !requested.contains('\0')).then_some((user, group))
 }
 
 #[cfg(test)]

@@ -1,26 +1,16 @@
 //! An agent that is killed takes its commands with it.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
 use reqwest::Method;
-use serde_json::json;
 
-use crate::support::{Agent, children_of, lives, marked, until};
-
-const MARKER: &str = "CRASH";
-
-fn request(script: &str, marker: &str, pty: bool) -> serde_json::Value {
-    json!({ "command": "bash", "args": ["-c", script], "pty": pty, "env": { MARKER: marker } })
-}
-
-async fn none_is_left(marker: &str) {
-    let marker = format!("{MARKER}={marker}");
-    until("no process is left", async || marked(&marker).is_empty()).await;
-}
+use crate::support::{
+    Agent, MARKER, children_of, lives, marked, marked_script, none_is_left, open_files, until,
+};
 
 fn guardian_of(agent: &Agent) -> Option<u32> {
     let is_guardian = |pid: &u32| {
@@ -48,11 +38,11 @@ async fn nothing_outlives_an_agent_that_is_killed() {
     ];
     for _ in 0..4 {
         for (script, pty) in scripts {
-            let exec = agent.create(request(script, "all", pty)).await;
+            let exec = agent.create(marked_script(script, "all", pty)).await;
             agent.stream(&exec.id, "").await.until_output("ready").await;
         }
     }
-    assert!(marked(&format!("{MARKER}=all")).len() >= 40);
+    assert!(marked("all").len() >= 40);
     let guardian = guardian_of(&agent).unwrap();
     agent.kill();
     none_is_left("all").await;
@@ -66,17 +56,14 @@ async fn nothing_outlives_an_agent_that_is_killed_while_it_starts_commands() {
         let marker = format!("storm {round}");
         let creates: Vec<_> = (0..8)
             .map(|_| {
-                let body = request("sleep 300 & sleep 300 & wait", &marker, false);
+                let body = marked_script("sleep 300 & sleep 300 & wait", &marker, false);
                 let create = agent.request(Method::POST, "/api/v1/execs").json(&body);
                 tokio::spawn(
                     async move { while create.try_clone().unwrap().send().await.is_ok() {} },
                 )
             })
             .collect();
-        until("many have started", async || {
-            marked(&format!("{MARKER}={marker}")).len() >= 20 + 10 * round
-        })
-        .await;
+        until("many have started", async || marked(&marker).len() >= 20 + 10 * round).await;
         agent.kill();
         for create in creates {
             create.await.unwrap();
@@ -105,13 +92,13 @@ async fn an_agent_that_stops_leaves_no_guardian() {
 #[tokio::test]
 async fn a_guardian_that_dies_is_replaced_and_told_of_what_runs() {
     let mut agent = Agent::start();
-    agent.create(request("sleep 300 & sleep 300", "before", false)).await;
-    let orphaned = agent.create(request("sleep 300 & echo", "before", false)).await;
+    agent.create(marked_script("sleep 300 & sleep 300", "before", false)).await;
+    let orphaned = agent.create(marked_script("sleep 300 & echo", "before", false)).await;
     agent.finish(&orphaned.id).await;
     let first = guardian_of(&agent).unwrap();
     signal(first, Signal::SIGKILL);
     until("there is another", async || guardian_of(&agent).is_some_and(|pid| pid != first)).await;
-    agent.create(request("sleep 300 & sleep 300", "after", true)).await;
+    agent.create(marked_script("sleep 300 & sleep 300", "after", true)).await;
     agent.kill();
     none_is_left("before").await;
     none_is_left("after").await;
@@ -146,10 +133,7 @@ async fn the_guardian_holds_nothing_of_the_agents_and_commands_hold_nothing_of_i
     let agent = Agent::with(|command| {
         command.env(MARKER, "of the agent");
     });
-    let open = |pid: u32| -> BTreeSet<PathBuf> {
-        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
-        entries.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok()).collect()
-    };
+    let open = |pid: u32| BTreeSet::from_iter(open_files(pid));
     let exec = agent.sh("echo ready; read x").await;
     agent.stream(&exec.id, "").await.until_output("ready").await;
     let guardian = guardian_of(&agent).unwrap();

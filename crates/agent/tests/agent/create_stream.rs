@@ -101,9 +101,7 @@ async fn a_create_that_is_refused_is_answered_in_json() {
 
 #[tokio::test]
 async fn who_did_not_ask_for_events_gets_the_exec_alone() {
-    let plain = Agent::with(|command| {
-        command.args(["--without", "create-stream"]);
-    });
+    let plain = Agent::with_args(&["--without", "create-stream"]);
     let agent = Agent::start();
     for (agent, accept) in
         [(&agent, "application/json"), (&agent, "*/*"), (&plain, "text/event-stream")]

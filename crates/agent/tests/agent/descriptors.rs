@@ -2,25 +2,16 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::Resource;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::support::{Agent, lives, under, until, within};
-
-/// Sets the soft limit on an agent's open files; gives the one before.
-fn limit(agent: &Agent, current: Option<u64>) -> Option<u64> {
-    let pid = Pid::from_raw(agent.pid().cast_signed()).unwrap();
-    let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
-    let new = Rlimit { current, maximum };
-    prlimit(Some(pid), Resource::Nofile, new).unwrap().current
-}
+use crate::limits::limit;
+use crate::support::{Agent, lives, message_of, open_files, stat_of, under, until, within};
 
 /// The processor time that an agent has used, in ticks of 10 ms.
 fn ticks(agent: &Agent) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", agent.pid())).unwrap();
-    let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    [11, 12].map(|field| stat_of::<u64>(agent.pid(), field).unwrap()).iter().sum()
 }
 
 #[tokio::test]
@@ -28,7 +19,7 @@ async fn output_and_connections_wait_for_descriptors_and_none_is_lost() {
     let agent = Agent::start();
     let exec = agent.sh("read go; seq 1 20000").await;
     // This request's connection is open, and there is no file for output yet.
-    let before = limit(&agent, Some(0));
+    let before = limit(&agent, Resource::Nofile, Some(0));
     assert_eq!(agent.write(&exec.id, "go\n").await.status(), 200);
     let refused = agent.try_create(json!({ "command": "true", "args": [] })).await;
     assert_eq!(refused.status(), 503);
@@ -42,7 +33,7 @@ async fn output_and_connections_wait_for_descriptors_and_none_is_lost() {
     assert!(used < 30, "it used {used} ticks for nothing");
     assert_eq!(agent.output_now(&exec.id, "").await, []);
 
-    limit(&agent, before);
+    limit(&agent, Resource::Nofile, before);
     let finished = agent.finish(&exec.id).await;
     assert_eq!(finished.exit_code(), 0);
     let expected: Vec<_> = (1..=20_000).map(|number: u32| number.to_string()).collect();
@@ -77,8 +68,7 @@ async fn execs_and_connections_leave_each_other_the_descriptors_that_they_need()
         assert!(sleeping.len() < 128, "none is refused");
     };
     assert_eq!(refused.status(), 503);
-    let body: serde_json::Value = refused.json().await.unwrap();
-    let message = body["message"].as_str().unwrap();
+    let message = message_of(refused).await;
     assert!(message.contains("ulimit -n") && message.contains("128"), "{message}");
     let mut streams = Vec::new();
     for id in &sleeping {
@@ -130,9 +120,8 @@ async fn a_command_takes_as_many_descriptors_as_it_is_counted_with() {
     let agent = Agent::start();
     // Connections are not the commands': one may close at any time.
     let links = || {
-        let descriptors = std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap();
-        let links = descriptors.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
-        links.filter(|link| !link.to_string_lossy().starts_with("socket:")).collect::<Vec<_>>()
+        let files = open_files(agent.pid()).into_iter();
+        files.filter(|file| !file.to_string_lossy().starts_with("socket:")).collect::<Vec<_>>()
     };
     let open = || links().len();
     // What all commands share is there after the first.
@@ -169,7 +158,7 @@ async fn a_start_that_is_refused_keeps_no_descriptor() {
         waiting.push(agent.create(request.clone()).await.id);
     }
     drop(cwd);
-    let open = || std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count();
+    let open = || open_files(agent.pid()).len();
     let before = open();
     for id in &waiting {
         assert_eq!(agent.start_exec(id).await.status(), 400);
@@ -182,17 +171,16 @@ async fn a_start_that_is_refused_keeps_no_descriptor() {
 async fn without_descriptors_a_shell_in_a_terminal_is_stopped_with_its_jobs() {
     let agent = Agent::start();
     // With job control each job has a group of its own.
-    let args = ["-c", "set -m; sleep 300 & echo job $!; wait"];
-    let exec = agent.create(json!({ "command": "sh", "args": args, "pty": true })).await;
+    let exec = agent.sh_in_terminal("set -m; sleep 300 & echo job $!; wait").await;
     let output = agent.stream(&exec.id, "").await.until_output("\n").await;
     let job = output.trim().strip_prefix("job ").unwrap().parse().unwrap();
     assert!(lives(job));
     // This request's connection stays open for the next.
     agent.list().await;
-    let before = limit(&agent, Some(0));
+    let before = limit(&agent, Resource::Nofile, Some(0));
     assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
     until("its job has ended", async || !lives(job)).await;
-    limit(&agent, before);
+    limit(&agent, Resource::Nofile, before);
     assert_eq!(agent.finish(&exec.id).await.exit_code(), 137);
     assert_eq!(agent.delete(&exec.id).await.status(), 200);
 }

@@ -7,58 +7,59 @@ use serde_json::Value;
 use crate::support::{Agent, until, within};
 
 #[derive(Debug)]
-enum Told {
+pub(crate) enum Received {
     Event(ExecStdout),
     Gap(Gap),
 }
 
 /// Reads a stream to its end; its beginning has been read already.
-async fn read_on(begun: Vec<u8>, mut response: reqwest::Response) -> Vec<Told> {
+async fn read_on(begun: Vec<u8>, mut response: reqwest::Response) -> Vec<Received> {
     let mut decoder = Decoder::default();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     let mut next = Some(begun);
     while let Some(chunk) = next {
-        let mut tell = |event: sandpipe_protocol::sse::Event| {
-            told.push(match &*event.name {
-                "gap" => Told::Gap(serde_json::from_slice(event.data).unwrap()),
-                _ => Told::Event(serde_json::from_slice(event.data).unwrap()),
+        let mut take = |event: sandpipe_protocol::sse::Event| {
+            received.push(match &*event.name {
+                "gap" => Received::Gap(serde_json::from_slice(event.data).unwrap()),
+                _ => Received::Event(serde_json::from_slice(event.data).unwrap()),
             });
         };
-        decoder.feed(&chunk, &mut tell).unwrap();
+        decoder.feed(&chunk, &mut take).unwrap();
         next = within(response.chunk()).await.unwrap().map(Into::into);
     }
-    told
+    received
 }
 
-async fn read(response: reqwest::Response) -> Vec<Told> {
+/// Reads the output stream to its end.
+pub(crate) async fn read(agent: &Agent, id: &str, query: &str) -> Vec<Received> {
+    let path = format!("/api/v1/stream/execs/{id}/io{query}");
+    let response = within(agent.request(Method::GET, &path).send()).await.unwrap();
     read_on(Vec::new(), response).await
 }
 
 /// Every number after `after` is told of once, as an event or as missing; gives how many gaps there are.
-fn check(told: &[Told], after: u64) -> usize {
+fn check(received: &[Received], after: u64) -> usize {
     let mut next = after + 1;
-    for one in told {
+    for one in received {
         match one {
-            Told::Event(event) => {
+            Received::Event(event) => {
                 assert_eq!(event.sequence, next);
                 next += 1;
             }
-            Told::Gap(gap) => {
+            Received::Gap(gap) => {
                 assert_eq!(gap.from, next);
                 assert!(gap.to >= gap.from);
                 next = gap.to + 1;
             }
         }
     }
-    let Some(Told::Event(last)) = told.last() else { panic!("the last one is no event") };
+    let Some(Received::Event(last)) = received.last() else { panic!("the last one is no event") };
     assert!(last.exit_code.is_some());
-    told.iter().filter(|one| matches!(one, Told::Gap(_))).count()
+    received.iter().filter(|one| matches!(one, Received::Gap(_))).count()
 }
 
 fn small() -> Agent {
-    Agent::with(|command| {
-        command.args(["--spool-limit", "64KiB"]);
-    })
+    Agent::with_args(&["--spool-limit", "64KiB"])
 }
 
 #[tokio::test]
@@ -67,11 +68,9 @@ async fn a_stream_tells_which_events_were_dropped_before_its_first() {
     let exec = agent.sh("seq 1 200000").await;
     until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
     for after in [0, 1, 5] {
-        let path = format!("/api/v1/stream/execs/{}/io?lastSequence={after}", exec.id);
-        let response = within(agent.request(Method::GET, &path).send()).await.unwrap();
-        let told = read(response).await;
-        assert!(matches!(told[0], Told::Gap(Gap { from, .. }) if from == after + 1));
-        assert_eq!(check(&told, after), 1);
+        let received = read(&agent, &exec.id, &format!("?lastSequence={after}")).await;
+        assert!(matches!(received[0], Received::Gap(Gap { from, .. }) if from == after + 1));
+        assert_eq!(check(&received, after), 1);
     }
 }
 
@@ -87,9 +86,9 @@ async fn a_reader_that_is_overtaken_is_told_of_every_event() {
     }
     agent.write(&exec.id, "go\n").await;
     until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
-    let told = read_on(begun, stalled).await;
-    assert!(matches!(told[0], Told::Event(_)));
-    assert!(check(&told, 0) >= 1);
+    let received = read_on(begun, stalled).await;
+    assert!(matches!(received[0], Received::Event(_)));
+    assert!(check(&received, 0) >= 1);
 }
 
 #[tokio::test]
@@ -110,9 +109,7 @@ async fn what_is_still_there_is_read_without_a_gap() {
     let kept = agent.output_now(&exec.id, &query).await;
     assert_eq!(kept[0].sequence, to + 1);
     assert_eq!(kept.last().unwrap().exit_code, Some(0));
-    let stream = format!("/api/v1/stream/execs/{}/io{query}", exec.id);
-    let response = within(agent.request(Method::GET, &stream).send()).await.unwrap();
-    assert_eq!(check(&read(response).await, to), 0);
+    assert_eq!(check(&read(&agent, &exec.id, &query).await, to), 0);
     // The last so many of those that exist: what was dropped is not asked for.
     assert_eq!(agent.output_now(&exec.id, "?lastSequence=-1000000").await, kept);
     // Far beyond the end there is nothing to miss.

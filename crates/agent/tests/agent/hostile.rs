@@ -1,13 +1,6 @@
 //! Clients that have no token, or a read-only one, and mean no good, next to one that works.
 
-use std::{
-    ffi::OsString,
-    fs,
-    net::SocketAddr,
-    process::{Command, Stdio},
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{net::SocketAddr, thread::JoinHandle, time::Duration};
 
 use nix::sys::{
     signal::Signal,
@@ -26,26 +19,15 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::support::{ADMIN, Agent, READONLY, until, within};
+use crate::support::{
+    ADMIN, Agent, READONLY, message_of, open_files, status_of, under, until, within,
+};
 
 const HOSTILE: usize = 1000;
 
 /// An agent that may have so many descriptors.
 fn limited(descriptors: u32) -> Agent {
-    Agent::with(|command| {
-        let script = format!("ulimit -n {descriptors} && exec \"$@\"");
-        let mut limited = Command::new("sh");
-        limited.arg("-c").arg(script).arg("sh").arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            let (name, value): (OsString, _) = (name.into(), value.map(OsString::from));
-            match value {
-                Some(value) => limited.env(name, value),
-                None => limited.env_remove(name),
-            };
-        }
-        limited.stdin(Stdio::null());
-        *command = limited;
-    })
+    Agent::with(|command| under(command, &format!("--nofile={descriptors}")))
 }
 
 fn address_of(agent: &Agent) -> SocketAddr {
@@ -162,17 +144,9 @@ impl Siege {
     }
 }
 
-/// A number of KiB in `/proc/PID/status`.
-fn kib(agent: &Agent, name: &str) -> usize {
-    let status = fs::read_to_string(format!("/proc/{}/status", agent.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
-}
-
 fn sockets_of(agent: &Agent) -> usize {
-    let descriptors = fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap();
-    let targets = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
-    targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    let files = open_files(agent.pid());
+    files.iter().filter(|file| file.to_string_lossy().starts_with("socket:")).count()
 }
 
 /// Makes a request on a connection of its own, again if that breaks, as the package's client does: before its
@@ -213,7 +187,7 @@ async fn run_apart(agent: &Agent, number: i32) {
 async fn withstands_a_siege(mut agent: Agent, hostile: usize) {
     let sockets = sockets_of(&agent);
     run_apart(&agent, 0).await;
-    let memory = kib(&agent, "VmHWM");
+    let memory = status_of(agent.pid(), "VmHWM").unwrap();
 
     let siege = Siege::lay(address_of(&agent), hostile);
     // A stream that lasts as long as all of it.
@@ -234,7 +208,7 @@ async fn withstands_a_siege(mut agent: Agent, hostile: usize) {
     assert_eq!(last.unwrap().exit_code, Some(7));
     drop(output);
 
-    let grown = kib(&agent, "VmHWM") - memory;
+    let grown = status_of(agent.pid(), "VmHWM").unwrap() - memory;
     assert!(grown < 96 * 1024, "it grew by {grown} KiB");
     siege.lift();
     agent.disconnect();
@@ -272,7 +246,7 @@ async fn streams_with_the_read_only_token_leave_places_for_the_admin() {
     }
     // A quarter of the descriptors are places, and half of those are for the read-only token.
     assert_eq!((streams.len(), refused), (16, 24));
-    let message = open().await.unwrap().text().await.unwrap();
+    let message = message_of(open().await.unwrap()).await;
     assert!(message.contains("16 requests with the read-only token"), "{message}");
 
     for number in 1..=3 {

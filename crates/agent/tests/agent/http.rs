@@ -180,9 +180,7 @@ async fn a_read_only_token_reads_and_nothing_else() {
 
 #[tokio::test]
 async fn only_its_own_hosts_are_served() {
-    let agent = Agent::with(|command| {
-        command.args(["--allow-host", "agent.example"]);
-    });
+    let agent = Agent::with_args(&["--allow-host", "agent.example"]);
     let port = agent.url.rsplit(':').next().unwrap().to_owned();
     let health = |host: &str| agent.anonymous(Method::GET, "/health").header("host", host);
     for host in ["127.0.0.1", "localhost", &format!("localhost:{port}"), "agent.example:80"] {
@@ -198,14 +196,12 @@ async fn only_its_own_hosts_are_served() {
 
 #[tokio::test]
 async fn preflights_are_answered_for_allowed_origins_without_a_token() {
-    let agent = Agent::with(|command| {
-        command.args([
-            "--allow-origin",
-            "http://localhost:5173",
-            "--allow-origin",
-            "https://a.example",
-        ]);
-    });
+    let agent = Agent::with_args(&[
+        "--allow-origin",
+        "http://localhost:5173",
+        "--allow-origin",
+        "https://a.example",
+    ]);
     let preflight = |origin: &str| {
         agent
             .anonymous(Method::OPTIONS, "/api/v1/execs")
@@ -238,10 +234,9 @@ async fn preflights_are_answered_for_allowed_origins_without_a_token() {
 
 #[tokio::test]
 async fn by_default_no_other_origin_is_allowed_and_a_star_allows_all() {
-    for (agent, allowed) in [
-        (Agent::start(), None),
-        (Agent::with(|command| _ = command.args(["--allow-origin", "*"])), Some("*")),
-    ] {
+    for (agent, allowed) in
+        [(Agent::start(), None), (Agent::with_args(&["--allow-origin", "*"]), Some("*"))]
+    {
         let request = agent.anonymous(Method::GET, "/health").header("origin", "https://b.example");
         let response = request.send().await.unwrap();
         let header = response.headers().get("access-control-allow-origin");

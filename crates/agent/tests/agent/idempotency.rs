@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sandpipe_protocol::{ExecItem, ExecStatus};
 use serde_json::json;
 
-use crate::support::{Agent, within};
+use crate::support::{Agent, message_of, within};
 
 #[tokio::test]
 async fn of_many_creates_with_one_key_one_runs() {
@@ -71,8 +71,7 @@ async fn an_exec_that_was_deleted_is_not_run_again() {
     agent.delete(&exec.id).await;
     let response = agent.create_with_key("key", "true").await;
     assert_eq!(response.status(), 409);
-    let body: serde_json::Value = response.json().await.unwrap();
-    assert!(body["message"].as_str().unwrap().contains("deleted"));
+    assert!(message_of(response).await.contains("deleted"));
     assert_eq!(agent.list().await, []);
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinHandle};
 
-use crate::support::{ADMIN, Agent, READONLY, until, within};
+use crate::support::{ADMIN, Agent, READONLY, message_of, until, within};
 
 #[tokio::test]
 async fn input_arrives_in_the_order_in_which_it_was_sent() {
@@ -140,8 +140,7 @@ async fn input_that_there_is_no_room_for_is_refused() {
     let first = stalled(&agent, &exec, "x".repeat(15 * MIB)).await;
     let refused = agent.write(&exec.id, &"x".repeat(2 * MIB)).await;
     assert_eq!(refused.status(), 429);
-    let body: Value = refused.json().await.unwrap();
-    assert!(body["message"].as_str().unwrap().contains("16777216 bytes"), "{body}");
+    assert!(message_of(refused).await.contains("16777216 bytes"));
     // What waits takes its room also when its client is gone.
     first.abort();
     let _aborted = first.await;
@@ -162,7 +161,7 @@ async fn input_for_a_process_that_takes_none_is_refused_with_the_reason() {
     let message = async |id: &str| {
         let response = agent.write(id, "x").await;
         assert_eq!(response.status(), 400);
-        response.json::<Value>().await.unwrap()["message"].as_str().unwrap().to_owned()
+        message_of(response).await
     };
     let created = agent.create(json!({ "command": "cat", "args": [], "autostart": false })).await;
     assert!(message(&created.id).await.contains("not been started"));
@@ -243,8 +242,7 @@ async fn after_the_end_there_is_no_more_input() {
         agent.stream(&exec.id, "").await.until_output("at the end").await;
         let response = agent.write(&exec.id, "x").await;
         assert_eq!(response.status(), 400);
-        let body: Value = response.json().await.unwrap();
-        assert!(body["message"].as_str().unwrap().contains("eof"));
+        assert!(message_of(response).await.contains("eof"));
         assert_eq!(agent.send(&exec.id, "eof", "more").await.status(), 400);
         assert_eq!(agent.get(&exec.id).await.exit_code, -1);
     }
@@ -268,8 +266,7 @@ async fn a_terminal_reads_the_end_wherever_the_line_is() {
     for input in ["", "whole\n", "whole\r", "begun", "two\nlines begun"] {
         // One end for each reader: the second one waits for more.
         let script = "stty -echo; echo ready; cat; echo first; cat; echo second";
-        let exec =
-            agent.create(json!({ "command": "sh", "args": ["-c", script], "pty": true })).await;
+        let exec = agent.sh_in_terminal(script).await;
         let mut stream = agent.stream(&exec.id, "").await;
         stream.until_output("ready").await;
         if !input.is_empty() {

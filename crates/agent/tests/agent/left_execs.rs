@@ -53,7 +53,7 @@ async fn a_command_runs_once_also_where_its_key_can_not_be_written_down() {
     let script = format!("echo run >> {}", runs.display());
     let mut agent = Agent::with(|command| {
         command.args(["--keep-execs", "1"]);
-        run_by(command, "env", "--ignore-signal=XFSZ");
+        run_by(command, &["env", "--ignore-signal=XFSZ"]);
     });
     for _ in 0..10 {
         agent.run("true").await;
@@ -81,10 +81,7 @@ async fn a_command_runs_once_also_where_its_key_can_not_be_written_down() {
 #[tokio::test]
 async fn the_key_of_an_exec_that_was_deleted_to_make_room_is_known_after_a_crash() {
     let disk = Disk::of("1m");
-    let mut agent = Agent::with(|command| {
-        command.arg("--state-dir").arg(disk.path());
-    });
-    agent.state = disk.path();
+    let mut agent = Agent::with_state(disk.path());
     agent.run("true").await;
     let create = async |agent: &Agent| {
         let request = agent.request(Method::POST, "/api/v1/execs").header("Idempotency-Key", "key");

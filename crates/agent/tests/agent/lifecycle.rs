@@ -14,7 +14,7 @@ use nix::{sys::signal::Signal, unistd::Pid};
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 
-use crate::support::{Agent, lives, state_of, until};
+use crate::support::{Agent, lives, message_of, stat_of, state_of, until};
 
 /// Starts a script that writes process ids, and waits for them.
 async fn pids(agent: &Agent, script: &str, count: usize) -> (String, Vec<u32>) {
@@ -83,7 +83,7 @@ async fn deleting_kills_the_whole_group_and_forgets_the_exec() {
     stream.next_output().await.unwrap();
     let response = agent.delete(&id).await;
     assert_eq!(response.status(), 200);
-    assert!(response.json::<serde_json::Value>().await.unwrap()["message"].is_string());
+    message_of(response).await;
     // It was gone before the answer.
     assert!(!pids.iter().any(|pid| lives(*pid)));
     assert_eq!(agent.list().await, []);
@@ -129,12 +129,6 @@ async fn deleting_does_not_touch_a_stranger_that_got_the_number_of_the_group() {
         stranger.wait().unwrap();
     }
     kill(parent).unwrap();
-}
-
-/// A number in `/proc/PID/stat`, counted from the state on: 1 is the parent, 3 the session.
-fn stat_of(pid: u32, field: usize) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit(')').next()?.split_whitespace().nth(field)?.parse().ok()
 }
 
 /// Starts a process of a certain number in a group of its own; none where the system does not let
@@ -191,8 +185,7 @@ async fn an_exec_that_cant_be_killed_is_not_deleted_and_keeps_its_output() {
     stream.until_output("root\n").await;
     let response = agent.delete(&exec.id).await;
     assert_eq!(response.status(), 500);
-    let body: serde_json::Value = response.json().await.unwrap();
-    let message = body["message"].as_str().unwrap();
+    let message = message_of(response).await;
     assert!(message.contains("can't be killed") && message.contains("not permitted"), "{message}");
     // It goes on, also for its readers.
     assert_eq!(agent.get(&exec.id).await.status, ExecStatus::Stopping);

@@ -12,8 +12,8 @@ use std::{
 use nix::unistd::geteuid;
 use reqwest::Method;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
-use sandpipe_protocol::{ExecStatus, sse::Decoder};
-use serde_json::{Value, json};
+use sandpipe_protocol::ExecStatus;
+use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
@@ -21,7 +21,8 @@ use tokio::{
     time::sleep,
 };
 
-use crate::support::{ADMIN, Agent, lives, under, until, within};
+use crate::gaps::{self, Received};
+use crate::support::{ADMIN, Agent, lives, message_of, pids, status_of, under, until, within};
 
 /// How many processes and threads an agent and its commands may have.
 const PROCESSES: u64 = 60;
@@ -32,25 +33,22 @@ const BOMB: &str =
 /// Longer than a pool of threads keeps one that has nothing to do, usually: 10 s.
 const QUIET: Duration = Duration::from_secs(11);
 
-/// Sets an agent's limit on something.
-fn limit(agent: &Agent, resource: Resource, current: u64) {
+/// Sets an agent's soft limit on something; gives the one before.
+pub(crate) fn limit(agent: &Agent, resource: Resource, current: Option<u64>) -> Option<u64> {
     let pid = Pid::from_raw(agent.pid().cast_signed()).unwrap();
-    let new = Rlimit { current: Some(current), maximum: getrlimit(resource).maximum };
-    prlimit(Some(pid), resource, new).unwrap();
+    let new = Rlimit { current, maximum: getrlimit(resource).maximum };
+    prlimit(Some(pid), resource, new).unwrap().current
 }
 
-/// The number in a line of `/proc/PID/status`.
-fn status_of(pid: u32, name: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    line.split_whitespace().next()?.parse().ok()
+/// Lets an agent map so many KiB more than it has; gives the limit before.
+fn limit_memory(agent: &Agent, more: u64) -> Option<u64> {
+    let mapped = status_of(agent.pid(), "VmSize").unwrap();
+    limit(agent, Resource::As, Some((mapped + more) * 1024))
 }
 
 /// The threads of all processes of a user.
 fn tasks_of(user: u32) -> u64 {
-    let processes = fs::read_dir("/proc").unwrap();
-    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let own = pids.filter(|pid| status_of(*pid, "Uid") == Some(user.into()));
+    let own = pids().filter(|pid| status_of(*pid, "Uid") == Some(user.into()));
     own.filter_map(|pid| status_of(pid, "Threads")).sum()
 }
 
@@ -77,8 +75,7 @@ async fn at_the_process_limit_what_runs_is_seen_signalled_and_stopped() {
     let directory = tempfile::tempdir().unwrap();
     let (agent, user, most) = agent_with_few_processes(directory.path());
     let quiet = agent.sh("echo first; read x; echo second; exit 7").await;
-    let terminal = json!({ "command": "sh", "args": ["-c", "echo here; read x"], "pty": true });
-    let terminal = agent.create(terminal).await;
+    let terminal = agent.sh_in_terminal("echo here; read x").await;
     let mut stream = agent.stream(&quiet.id, "").await;
     stream.until_output("first\n").await;
     agent.stream(&terminal.id, "").await.until_output("here").await;
@@ -103,8 +100,7 @@ async fn at_the_process_limit_what_runs_is_seen_signalled_and_stopped() {
         let request = json!({ "command": "true", "args": [], "autostart": autostart });
         let refused = agent.try_create(request).await;
         assert_eq!(refused.status(), 503);
-        let body: Value = refused.json().await.unwrap();
-        let message = body["message"].as_str().unwrap();
+        let message = message_of(refused).await;
         assert!(message.contains("ulimit -u") && message.contains("os error 11"), "{message}");
     }
     let listed = agent.list().await;
@@ -129,10 +125,7 @@ async fn without_memory_for_more_what_runs_is_seen_and_stopped() {
     let quiet = agent.sh("echo first; read x; seq 1 100000; echo second; exit 7").await;
     let mut stream = agent.stream(&quiet.id, "").await;
     stream.until_output("first\n").await;
-    // All that it has mapped, in KiB.
-    let mapped = status_of(agent.pid(), "VmSize").unwrap();
-    let unlimited = getrlimit(Resource::As).current;
-    limit(&agent, Resource::As, (mapped + 48 * 1024) * 1024);
+    let before = limit_memory(&agent, 48 * 1024);
 
     let mut sleeping = Vec::new();
     let refused = loop {
@@ -144,8 +137,7 @@ async fn without_memory_for_more_what_runs_is_seen_and_stopped() {
         assert!(sleeping.len() < 500, "none is refused");
     };
     assert_eq!(refused.status(), 503);
-    let body: Value = refused.json().await.unwrap();
-    let message = body["message"].as_str().unwrap();
+    let message = message_of(refused).await;
     assert!(message.contains("memory"), "{message}");
     assert_eq!(agent.list().await.len(), sleeping.len() + 1);
 
@@ -163,7 +155,7 @@ async fn without_memory_for_more_what_runs_is_seen_and_stopped() {
         assert!(!lives(exec.pid));
     }
     assert_eq!(agent.run("echo again").await.output(), "again\n");
-    limit(&agent, Resource::As, unlimited.unwrap_or(u64::MAX));
+    limit(&agent, Resource::As, before);
 }
 
 #[tokio::test]
@@ -171,9 +163,7 @@ async fn many_creates_and_large_bodies_at_once_do_not_take_more_memory_than_ther
     // It knows from its start that there is a limit.
     let agent = Arc::new(Agent::with(|command| under(command, "--as=8589934592:")));
     let reader = agent.sh("cat >/dev/null").await;
-    let mapped = status_of(agent.pid(), "VmSize").unwrap();
-    let unlimited = getrlimit(Resource::As).current;
-    limit(&agent, Resource::As, (mapped + 160 * 1024) * 1024);
+    let before = limit_memory(&agent, 160 * 1024);
 
     let mut requests = JoinSet::new();
     // Made before there is a connection: the agent closes one on which no request comes for 10 s.
@@ -197,16 +187,14 @@ async fn many_creates_and_large_bodies_at_once_do_not_take_more_memory_than_ther
         assert_eq!(agent.delete(&exec.id).await.status(), 200);
     }
     assert_eq!(agent.run("echo again").await.output(), "again\n");
-    limit(&agent, Resource::As, unlimited.unwrap_or(u64::MAX));
+    limit(&agent, Resource::As, before);
 }
 
 #[tokio::test]
 async fn a_body_that_there_is_no_memory_for_is_answered_after_all_of_it() {
     let agent = Agent::start();
     let reader = agent.sh("cat >/dev/null").await;
-    let mapped = status_of(agent.pid(), "VmSize").unwrap();
-    let unlimited = getrlimit(Resource::As).current;
-    limit(&agent, Resource::As, (mapped + 48 * 1024) * 1024);
+    let before = limit_memory(&agent, 48 * 1024);
 
     let address = agent.url.strip_prefix("http://").unwrap();
     let mut stream = within(TcpStream::connect(address)).await.unwrap();
@@ -227,7 +215,7 @@ async fn a_body_that_there_is_no_memory_for_is_answered_after_all_of_it() {
     within(stream.write_all(request(&format!("GET {path}"), "").as_bytes())).await.unwrap();
     let mut answers = BufReader::new(&mut stream);
     assert_eq!(within(status_line(&mut answers)).await, "HTTP/1.1 200 OK\r\n");
-    limit(&agent, Resource::As, unlimited.unwrap_or(u64::MAX));
+    limit(&agent, Resource::As, before);
 }
 
 /// Reads an answer with a body; gives its first line.
@@ -292,57 +280,54 @@ impl Drop for Disk {
 /// What a stream says: the output, the numbers of its events, the first and last number of each gap, and
 /// the exit code.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct Summary {
     output: String,
     sequences: Vec<u64>,
     gaps: Vec<(u64, u64)>,
     exit_code: Option<i32>,
 }
 
-async fn told(agent: &Agent, id: &str) -> Told {
-    let path = format!("/api/v1/stream/execs/{id}/io");
-    let response = within(agent.request(Method::GET, &path).send()).await.unwrap();
-    let bytes = within(response.bytes()).await.unwrap();
-    let mut told = Told::default();
-    let mut tell = |event: sandpipe_protocol::sse::Event| {
-        let data: Value = serde_json::from_slice(event.data).unwrap();
-        if &*event.name == "gap" {
-            told.gaps.push((data["from"].as_u64().unwrap(), data["to"].as_u64().unwrap()));
-            return;
+async fn summary_of(agent: &Agent, id: &str) -> Summary {
+    let mut summary = Summary::default();
+    for received in gaps::read(agent, id, "").await {
+        match received {
+            Received::Gap(gap) => summary.gaps.push((gap.from, gap.to)),
+            Received::Event(event) => {
+                summary.output += &event.output;
+                summary.sequences.push(event.sequence);
+                summary.exit_code = event.exit_code;
+            }
         }
-        told.output += data["output"].as_str().unwrap();
-        told.sequences.push(data["sequence"].as_u64().unwrap());
-        told.exit_code = data["exitCode"].as_i64().map(|code| i32::try_from(code).unwrap());
-    };
-    Decoder::default().feed(&bytes, &mut tell).unwrap();
-    told
+    }
+    summary
 }
 
 #[tokio::test]
 async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
     let disk = Disk::of("1m");
-    let mut agent = Agent::with(|command| {
-        command.arg("--state-dir").arg(disk.path());
-    });
-    agent.state = disk.path();
+    let agent = Agent::with_state(disk.path());
     let quiet = agent.sh("echo first; read x; seq 1 1000; read x; echo last; exit 7").await;
     agent.stream(&quiet.id, "").await.until_output("first\n").await;
     disk.fill();
     assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
     // A command is run all the same: one like `rm` makes room.
     let other = agent.sh("echo lost; exit 5").await;
-    let told_of_other = told(&agent, &other.id).await;
+    let of_other = summary_of(&agent, &other.id).await;
     assert!(!agent.state.join("execs").join(&other.id).join("exec.json.end").exists());
-    let expected =
-        Told { sequences: vec![2], gaps: vec![(1, 1)], exit_code: Some(5), output: String::new() };
-    assert_eq!(told_of_other, expected);
+    let expected = Summary {
+        sequences: vec![2],
+        gaps: vec![(1, 1)],
+        exit_code: Some(5),
+        output: String::new(),
+    };
+    assert_eq!(of_other, expected);
     let lost = agent.request(Method::GET, &format!("/api/v1/execs/{}/io", other.id)).send();
     assert_eq!(within(lost).await.unwrap().status(), 410);
 
     disk.empty();
     assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
     until("it has ended", async || agent.get(&quiet.id).await.exit_code == 7).await;
-    let at_full = told(&agent, &quiet.id).await;
+    let at_full = summary_of(&agent, &quiet.id).await;
     assert_eq!((at_full.exit_code, at_full.gaps.len()), (Some(7), 1), "{at_full:?}");
     // What is there and what is told to be lost make the whole.
     let lost = at_full.gaps.iter().flat_map(|(from, to)| *from..=*to);
@@ -359,10 +344,7 @@ async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
 #[tokio::test]
 async fn an_exit_code_that_was_told_on_a_full_disk_outlives_the_agent() {
     let disk = Disk::of("1m");
-    let mut agent = Agent::with(|command| {
-        command.arg("--state-dir").arg(disk.path());
-    });
-    agent.state = disk.path();
+    let mut agent = Agent::with_state(disk.path());
     let exec = agent.sh("echo first; read x; exit 7").await;
     agent.stream(&exec.id, "").await.until_output("first\n").await;
     disk.fill();

@@ -92,9 +92,7 @@ async fn a_reader_that_reads_late_misses_nothing_in_the_end() {
 
 #[tokio::test]
 async fn without_the_feature_the_list_comes_whole_each_time() {
-    let agent = Agent::with(|command| {
-        command.args(["--without", "list-changes"]);
-    });
+    let agent = Agent::with_args(&["--without", "list-changes"]);
     let mut events = changes(&agent).await;
     let mut known = Known::default();
     known.follow(&mut events, |known| known.lists == 1).await;
@@ -136,9 +134,7 @@ async fn whole_lists_come_seldom_however_often_they_change() {
 #[tokio::test]
 async fn long_arguments_are_short_in_lists_and_whole_in_the_exec() {
     for flags in [&[][..], &["--ephemeral"]] {
-        let agent = Agent::with(|command| {
-            command.args(flags);
-        });
+        let agent = Agent::with_args(flags);
         let args: Vec<_> = (0..100).map(|number| format!("{number} {}", "é".repeat(500))).collect();
         let request = json!({ "command": "true", "args": args });
         let created = agent.create(request).await;

@@ -1,19 +1,14 @@
 //! What the agent keeps in memory.
 
-use std::fs;
-
 use serde_json::json;
 
-use crate::support::Agent;
+use crate::support::{Agent, message_of, status_of};
 
 const MIB: usize = 1 << 20;
 
 /// The agent's memory in bytes.
 fn memory_of(agent: &Agent) -> usize {
-    let status = fs::read_to_string(format!("/proc/{}/status", agent.pid())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    let kib: usize = line.trim().trim_end_matches(" kB").parse().unwrap();
-    kib * 1024
+    usize::try_from(status_of(agent.pid(), "VmRSS").unwrap()).unwrap() * 1024
 }
 
 #[tokio::test]
@@ -55,8 +50,7 @@ async fn an_exec_that_waits_for_its_start_may_not_be_large() {
     let waiting = |text: &str| json!({ "command": "true", "args": [], "env": { "TEXT": text }, "autostart": false });
     let refused = agent.try_create(waiting(&"x".repeat(MIB))).await;
     assert_eq!(refused.status(), 413);
-    let body: serde_json::Value = refused.json().await.unwrap();
-    assert!(body["message"].as_str().unwrap().contains("autostart"), "{body}");
+    assert!(message_of(refused).await.contains("autostart"));
     assert_eq!(agent.list().await, []);
     // It is refused where it would be kept, and not where it can't be run.
     let exec = agent.create(waiting(&"x".repeat(MIB / 2))).await;

@@ -3,7 +3,7 @@
 use sandpipe_protocol::MAX_EVENT_OUTPUT;
 use serde_json::json;
 
-use crate::support::{Agent, children_of, lives, until};
+use crate::support::{Agent, children_of, lives, open_files, until};
 
 #[tokio::test]
 async fn what_is_written_to_two_pipes_keeps_its_order() {
@@ -117,9 +117,7 @@ async fn control_characters_do_not_break_events_apart() {
 
 #[tokio::test]
 async fn beyond_the_limit_the_oldest_output_goes_and_the_jump_shows() {
-    let agent = Agent::with(|command| {
-        command.args(["--spool-limit", "64KiB", "--without", "gap"]);
-    });
+    let agent = Agent::with_args(&["--spool-limit", "64KiB", "--without", "gap"]);
     let exec = agent.sh("seq 1 200000").await;
     // A reader from the beginning that comes too late.
     until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
@@ -141,7 +139,7 @@ async fn beyond_the_limit_the_oldest_output_goes_and_the_jump_shows() {
 #[tokio::test]
 async fn what_a_descendant_held_is_let_go_of_when_it_ends() {
     let agent = Agent::start();
-    let open = || std::fs::read_dir(format!("/proc/{}/fd", agent.pid())).unwrap().count();
+    let open = || open_files(agent.pid()).len();
     agent.run("true").await;
     let before = open();
     let directory = tempfile::tempdir().unwrap();

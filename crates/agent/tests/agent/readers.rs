@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Events, until, within};
+use crate::support::{Agent, Events, status_of, until, within};
 
 #[tokio::test]
 async fn readers_at_any_time_see_the_same_events() {
@@ -158,9 +158,7 @@ async fn a_stalled_reader_slows_neither_the_process_nor_another_reader() {
 
 #[tokio::test]
 async fn without_the_feature_a_stalled_reader_sees_a_jump_between_whole_events() {
-    let agent = Agent::with(|command| {
-        command.args(["--spool-limit", "1MiB", "--without", "gap"]);
-    });
+    let agent = Agent::with_args(&["--spool-limit", "1MiB", "--without", "gap"]);
     let exec = agent.sh("read x; seq 1 10000000").await;
     let mut stalled = agent.stream(&exec.id, "").await;
     agent.write(&exec.id, "go\n").await;
@@ -199,11 +197,7 @@ async fn output_that_vanished_from_disk_cuts_the_answer_short() {
 #[tokio::test]
 async fn a_hundred_megabytes_do_not_grow_the_agent() {
     let agent = Agent::start();
-    let resident = || -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", agent.pid())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
-    };
+    let resident = || status_of(agent.pid(), "VmRSS").unwrap();
     agent.run("echo warm").await;
     let before = resident();
     let exec = agent.sh("yes '0123456789 \u{e9}' | head -c 100000000").await;

@@ -147,9 +147,7 @@ fn size(directory: &Path) -> u64 {
 
 #[tokio::test]
 async fn output_that_had_been_dropped_is_still_told_of() {
-    let mut agent = Agent::with(|command| {
-        command.args(["--spool-limit", "64KiB"]);
-    });
+    let mut agent = Agent::with_args(&["--spool-limit", "64KiB"]);
     let exec = agent.sh("seq 1 200000").await;
     until("it has ended", async || agent.get(&exec.id).await.exit_code == 0).await;
     let path = format!("/api/v1/execs/{}/io", exec.id);

@@ -10,9 +10,7 @@ use crate::support::{Agent, lives, until};
 
 /// An agent with these flags.
 fn agent(args: &[&str]) -> Agent {
-    Agent::with(|command| {
-        command.args(args);
-    })
+    Agent::with_args(args)
 }
 
 async fn until_list_is(agent: &Agent, ids: &[String]) {

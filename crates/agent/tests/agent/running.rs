@@ -3,7 +3,6 @@
 use std::{
     fs::OpenOptions,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
-    process::{Command, Stdio},
 };
 
 use nix::{
@@ -13,7 +12,7 @@ use nix::{
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 
-use crate::support::{Agent, READONLY};
+use crate::support::{Agent, READONLY, run_by, stat_of};
 
 #[tokio::test]
 async fn both_streams_and_the_exit_code_arrive() {
@@ -300,9 +299,7 @@ async fn another_user_can_open_its_streams_by_name() {
 async fn a_default_user_stands_in_for_one_that_was_not_asked_for() {
     let own = nix::unistd::geteuid();
     let user = if own.is_root() { "nobody".to_owned() } else { own.to_string() };
-    let agent = Agent::with(|command| {
-        command.args(["--default-user", &user, "--workspace", "/"]);
-    });
+    let agent = Agent::with_args(&["--default-user", &user, "--workspace", "/"]);
     let exec = agent.sh("id -u").await;
     let uid = exec.user.unwrap().split(':').next().unwrap().to_owned();
     assert_eq!(agent.finish(&exec.id).await.output(), format!("{uid}\n"));
@@ -311,19 +308,8 @@ async fn a_default_user_stands_in_for_one_that_was_not_asked_for() {
 #[tokio::test]
 async fn a_signal_that_the_agents_parent_ignored_still_ends_commands() {
     // The shell ignores the signals, and exec keeps them ignored.
-    let state = tempfile::tempdir().unwrap();
-    let agent = crate::support::agent_command(state.path());
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' INT HUP QUIT; exec \"$0\" \"$@\""]).arg(agent.get_program());
-    let agent = Agent::with(|command| {
-        shell.args(command.get_args());
-        for (name, value) in command.get_envs() {
-            if let Some(value) = value {
-                shell.env(name, value);
-            }
-        }
-        *command = shell;
-    });
+    let shell = ["sh", "-c", "trap '' INT HUP QUIT; exec \"$@\""];
+    let agent = Agent::with(|command| run_by(command, &shell));
     assert_eq!(agent.run("kill -INT $$; echo ignored").await.exit_code(), 130);
     assert_eq!(agent.run("kill -HUP $$; echo ignored").await.exit_code(), 129);
     assert_eq!(agent.run("kill -QUIT $$; echo ignored").await.exit_code(), 131);
@@ -331,7 +317,7 @@ async fn a_signal_that_the_agents_parent_ignored_still_ends_commands() {
 
 #[tokio::test]
 async fn signals_that_the_agents_parent_blocked_still_reach_the_agent() {
-    let mut agent = Agent::with(|command| wrap(command, &["env", "--block-signal"]));
+    let mut agent = Agent::with(|command| run_by(command, &["env", "--block-signal"]));
     assert_eq!(agent.run("exit 3").await.exit_code(), 3);
     agent.signal(nix::sys::signal::Signal::SIGTERM);
     assert!(agent.ended().await.success());
@@ -349,11 +335,11 @@ async fn a_command_without_a_terminal_has_none_of_the_agents_either() {
         .open(ptsname_r(&master).unwrap())
         .unwrap();
     let agent = Agent::with(|command| {
-        wrap(command, &["setsid", "--ctty"]);
+        run_by(command, &["setsid", "--ctty"]);
         command.stdin(terminal);
     });
     // The agent itself has one: else this would show nothing.
-    assert_ne!(terminal_of(agent.pid()), "0");
+    assert_ne!(stat_of(agent.pid(), 4), Some(0));
     let exec = agent.sh("exec 3<>/dev/tty").await;
     let finished = agent.finish(&exec.id).await;
     assert_ne!(finished.exit_code(), 0);
@@ -364,26 +350,6 @@ async fn a_command_without_a_terminal_has_none_of_the_agents_either() {
     let own = agent.run("ps -o pid= -o pgid= -p $$ | tr -s ' '").await.output();
     let mut numbers = own.split_whitespace();
     assert_eq!(numbers.next().unwrap(), numbers.next().unwrap());
-}
-
-/// The number of a process's controlling terminal, 0 without one.
-fn terminal_of(pid: u32) -> String {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    stat.rsplit(')').next().unwrap().split_whitespace().nth(4).unwrap().to_owned()
-}
-
-/// Starts the agent by another program.
-fn wrap(command: &mut Command, by: &[&str]) {
-    let mut wrapped = Command::new(by[0]);
-    wrapped.args(&by[1..]).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => wrapped.env(name, value),
-            None => wrapped.env_remove(name),
-        };
-    }
-    wrapped.stdin(Stdio::null());
-    *command = wrapped;
 }
 
 #[tokio::test]

@@ -6,25 +6,17 @@ use nix::{
 };
 use reqwest::Method;
 use sandpipe_protocol::{ExecItem, ExecStatus};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Agent, READONLY, marked, state_of, until};
-
-const MARKER: &str = "SIGNALLED";
+use crate::support::{
+    Agent, READONLY, marked, marked_script, message_of, none_is_left, state_of, until,
+};
 
 /// Starts a script that says `ready` when it is.
 async fn ready(agent: &Agent, script: &str, marker: &str, pty: bool) -> ExecItem {
-    let request = json!({
-        "command": "bash", "args": ["-c", script], "pty": pty, "env": { MARKER: marker },
-    });
-    let exec = agent.create(request).await;
+    let exec = agent.create(marked_script(script, marker, pty)).await;
     agent.stream(&exec.id, "").await.until_output("ready").await;
     exec
-}
-
-async fn none_is_left(marker: &str) {
-    let marker = format!("{MARKER}={marker}");
-    until("no process is left", async || marked(&marker).is_empty()).await;
 }
 
 #[tokio::test]
@@ -35,7 +27,7 @@ async fn a_signal_reaches_children_grandchildren_and_background_jobs() {
     for pty in [false, true] {
         let marker = format!("tree {pty}");
         let exec = ready(&agent, script, &marker, pty).await;
-        assert!(marked(&format!("{MARKER}={marker}")).len() >= 7);
+        assert!(marked(&marker).len() >= 7);
         let response = agent.signal_exec(&exec.id, "SIGTERM").await;
         assert_eq!(response.status(), 200);
         let item: ExecItem = response.json().await.unwrap();
@@ -125,8 +117,7 @@ async fn a_signal_that_cant_be_sent_is_refused_with_the_reason() {
     let refused = async |id: &str, signal: &str, status: u16| -> String {
         let response = agent.signal_exec(id, signal).await;
         assert_eq!(response.status(), status, "{signal}");
-        let body: Value = response.json().await.unwrap();
-        body["message"].as_str().unwrap().to_owned()
+        message_of(response).await
     };
     let exec = agent.sh("sleep 300").await;
     for name in ["", "SIGNONSENSE", "15", "-9"] {

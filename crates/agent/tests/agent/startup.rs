@@ -69,9 +69,7 @@ fn it_is_not_opened_to_the_network_without_a_token_of_the_users() {
 
 #[tokio::test]
 async fn with_a_token_of_the_users_it_is() {
-    let agent = Agent::with(|command| {
-        command.args(["--listen", "0.0.0.0:0"]);
-    });
+    let agent = Agent::with_args(&["--listen", "0.0.0.0:0"]);
     assert!(agent.url.starts_with("http://127.0.0.1:"));
     assert_eq!(status_with(&agent.url, crate::support::ADMIN).await, 200);
 }
@@ -112,9 +110,7 @@ fn options_that_make_no_sense_are_refused() {
 
 #[tokio::test]
 async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
-    let agent = Agent::with(|command| {
-        command.args(["--without", "all"]);
-    });
+    let agent = Agent::with_args(&["--without", "all"]);
     let get = async |path: &str| -> serde_json::Value {
         agent.request(reqwest::Method::GET, path).send().await.unwrap().json().await.unwrap()
     };
@@ -127,9 +123,7 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
     let two = agent.create_with_key("key", "true").await;
     assert_eq!((one.status().as_u16(), two.status().as_u16()), (201, 201));
 
-    let some = Agent::with(|command| {
-        command.args(["--without", "gap", "--without", "signal"]);
-    });
+    let some = Agent::with_args(&["--without", "gap", "--without", "signal"]);
     let health = some.request(reqwest::Method::GET, "/health").send().await.unwrap();
     let health: serde_json::Value = health.json().await.unwrap();
     let left = serde_json::json!([
@@ -154,9 +148,7 @@ async fn a_health_check_tells_an_agent_that_is_well_from_one_that_is_not() {
             .unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let agent = Agent::with(|command| {
-        command.args(["--listen", "0.0.0.0:0"]);
-    });
+    let agent = Agent::with_args(&["--listen", "0.0.0.0:0"]);
     let port = agent.url.rsplit(':').next().unwrap();
     for address in [format!("0.0.0.0:{port}"), format!("127.0.0.1:{port}")] {
         assert_eq!(check(&address), (Some(0), String::new()));

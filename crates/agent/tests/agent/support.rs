@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
+    str::FromStr,
     time::Duration,
 };
 
@@ -22,7 +23,7 @@ pub(crate) const ADMIN: &str = "admin-token-of-the-tests";
 pub(crate) const READONLY: &str = "readonly-token-of-the-tests";
 
 /// How long anything may take before the test fails.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// An agent that ends with the test.
 pub(crate) struct Agent {
@@ -43,18 +44,24 @@ impl Agent {
     pub(crate) fn with(change: impl FnOnce(&mut Command)) -> Self {
         let directory = TempDir::new().unwrap();
         let state = directory.path().join("state");
-        let mut command = agent_command(&state);
-        command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
+        let mut command = with_tokens(&state);
         change(&mut command);
-        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
-        let ready = read_ready(&mut process);
-        Self {
-            process,
-            url: ready["url"].as_str().unwrap().to_owned(),
-            state,
-            client: Client::builder().no_proxy().build().unwrap(),
-            _directory: directory,
-        }
+        let (process, url) = launch(command);
+        let client = Client::builder().no_proxy().build().unwrap();
+        Self { process, url, state, client, _directory: directory }
+    }
+
+    /// Starts one with these flags more.
+    pub(crate) fn with_args(args: &[&str]) -> Self {
+        Self::with(|command| _ = command.args(args))
+    }
+
+    /// Starts one with another state directory, which stays.
+    pub(crate) fn with_state(state: PathBuf) -> Self {
+        // The last one counts.
+        let mut agent = Self::with(|command| _ = command.arg("--state-dir").arg(&state));
+        agent.state = state;
+        agent
     }
 
     /// Starts it again, after it has ended, on the same state directory.
@@ -64,12 +71,9 @@ impl Agent {
 
     /// The same with these flags.
     pub(crate) fn restart_with(&mut self, args: &[&str]) {
-        let mut command = agent_command(&self.state);
+        let mut command = with_tokens(&self.state);
         command.args(args);
-        command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
-        self.process = command.stdout(Stdio::piped()).spawn().unwrap();
-        let ready = read_ready(&mut self.process);
-        ready["url"].as_str().unwrap().clone_into(&mut self.url);
+        (self.process, self.url) = launch(command);
     }
 
     /// Kills it as nothing else can be killed.
@@ -127,6 +131,11 @@ impl Agent {
     /// Creates an exec of a shell script.
     pub(crate) async fn sh(&self, script: &str) -> ExecItem {
         self.create(json!({ "command": "sh", "args": ["-c", script] })).await
+    }
+
+    /// The same, in a terminal.
+    pub(crate) async fn sh_in_terminal(&self, script: &str) -> ExecItem {
+        self.create(json!({ "command": "sh", "args": ["-c", script], "pty": true })).await
     }
 
     pub(crate) async fn get(&self, id: &str) -> ExecItem {
@@ -225,23 +234,36 @@ pub(crate) fn agent_command(state: &Path) -> Command {
     command
 }
 
-/// Has a command run under a limit, as prlimit(1) takes it.
-pub(crate) fn under(command: &mut Command, limit: &str) {
-    run_by(command, "prlimit", limit);
+fn with_tokens(state: &Path) -> Command {
+    let mut command = agent_command(state);
+    command.env("SANDPIPE_ADMIN_TOKEN", ADMIN).env("SANDPIPE_READONLY_TOKEN", READONLY);
+    command
 }
 
-/// Has a command run by another program with this option.
-pub(crate) fn run_by(command: &mut Command, program: &str, option: &str) {
-    let mut limited = Command::new(program);
-    limited.arg(option).arg("--").arg(command.get_program()).args(command.get_args());
-    limited.stdin(Stdio::null());
+/// Starts an agent; gives its address, too.
+fn launch(mut command: Command) -> (Child, String) {
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let ready = read_ready(&mut process);
+    (process, ready["url"].as_str().unwrap().to_owned())
+}
+
+/// Has a command run under a limit, as prlimit(1) takes it.
+pub(crate) fn under(command: &mut Command, limit: &str) {
+    run_by(command, &["prlimit", limit]);
+}
+
+/// Has a command run by another program with these arguments.
+pub(crate) fn run_by(command: &mut Command, by: &[&str]) {
+    let mut wrapped = Command::new(by[0]);
+    wrapped.args(&by[1..]).arg("--").arg(command.get_program()).args(command.get_args());
+    wrapped.stdin(Stdio::null());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => limited.env(name, value),
-            None => limited.env_remove(name),
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
         };
     }
-    *command = limited;
+    *command = wrapped;
 }
 
 /// Reads the line that says that an agent is ready.
@@ -268,6 +290,12 @@ pub(crate) async fn status_with(url: &str, token: &str) -> StatusCode {
     let client = Client::builder().no_proxy().build().unwrap();
     let request = client.get(format!("{url}/api/v1/execs")).bearer_auth(token);
     request.send().await.unwrap().status()
+}
+
+/// The message of an answer that is an error.
+pub(crate) async fn message_of(response: Response) -> String {
+    let body: Value = within(response.json()).await.unwrap();
+    body["message"].as_str().unwrap().to_owned()
 }
 
 /// All events of an exec.
@@ -353,12 +381,12 @@ impl Events {
 
 /// Fails where something takes too long.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+    tokio::time::timeout(TIMEOUT, future).await.expect("it takes too long")
 }
 
 /// Waits until a condition is true.
 pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     while !condition().await {
         assert!(tokio::time::Instant::now() < deadline, "it did not come true that {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -372,29 +400,59 @@ pub(crate) fn lives(pid: u32) -> bool {
 
 /// The state letter in `/proc/PID/stat`.
 pub(crate) fn state_of(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit(')').next()?.trim_start().chars().next()
+    stat_of(pid, 0)
 }
 
-/// The living processes with this in their environment.
-pub(crate) fn marked(marker: &str) -> Vec<u32> {
+/// What is in `/proc/PID/stat`, counted from the state on: 1 is the parent, 3 the session.
+pub(crate) fn stat_of<T: FromStr>(pid: u32, field: usize) -> Option<T> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(')').next()?.split_whitespace().nth(field)?.parse().ok()
+}
+
+/// The number in a line of `/proc/PID/status`.
+pub(crate) fn status_of(pid: u32, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// What a process has open.
+pub(crate) fn open_files(pid: u32) -> Vec<PathBuf> {
+    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    descriptors.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok()).collect()
+}
+
+/// The ids of all processes.
+pub(crate) fn pids() -> impl Iterator<Item = u32> {
     let processes = std::fs::read_dir("/proc").unwrap();
-    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// The variable that marks a command and all that comes of it.
+pub(crate) const MARKER: &str = "MARKER_OF_THE_TESTS";
+
+/// A command that is marked.
+pub(crate) fn marked_script(script: &str, marker: &str, pty: bool) -> Value {
+    json!({ "command": "bash", "args": ["-c", script], "pty": pty, "env": { MARKER: marker } })
+}
+
+/// Waits until no living process has this mark.
+pub(crate) async fn none_is_left(marker: &str) {
+    until("no process is left", async || marked(marker).is_empty()).await;
+}
+
+/// The living processes with this mark.
+pub(crate) fn marked(marker: &str) -> Vec<u32> {
+    let marker = format!("{MARKER}={marker}");
     // The environment of a zombie is empty.
     let is_marked = |pid: u32| {
         let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|entry| entry == marker.as_bytes())
     };
-    pids.filter(|pid| is_marked(*pid)).collect()
+    pids().filter(|pid| is_marked(*pid)).collect()
 }
 
 /// The processes whose parent is `pid`.
 pub(crate) fn children_of(pid: u32) -> Vec<u32> {
-    let processes = std::fs::read_dir("/proc").unwrap();
-    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let parent = |child: u32| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).ok()?;
-        stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse().ok()
-    };
-    pids.filter(|child| parent(*child) == Some(pid)).collect()
+    pids().filter(|child| stat_of(*child, 1) == Some(pid)).collect()
 }

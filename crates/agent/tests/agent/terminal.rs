@@ -5,15 +5,11 @@ use serde_json::json;
 
 use crate::support::{Agent, lives};
 
-async fn terminal(agent: &Agent, script: &str) -> sandpipe_protocol::ExecItem {
-    agent.create(json!({ "command": "sh", "args": ["-c", script], "pty": true })).await
-}
-
 #[tokio::test]
 async fn a_command_sees_a_terminal_of_its_own() {
     let agent = Agent::start();
     let exec =
-        terminal(&agent, "tty; stty size; echo $TERM; test -t 0 && test -t 2 && exit 6").await;
+        agent.sh_in_terminal("tty; stty size; echo $TERM; test -t 0 && test -t 2 && exit 6").await;
     assert!(exec.pty);
     let finished = agent.finish(&exec.id).await;
     assert_eq!(finished.exit_code(), 6);
@@ -27,8 +23,9 @@ async fn a_command_sees_a_terminal_of_its_own() {
 #[tokio::test]
 async fn a_terminal_can_be_resized() {
     let agent = Agent::start();
-    let exec =
-        terminal(&agent, "trap 'stty size' WINCH; echo ready; while :; do sleep 0.01; done").await;
+    let exec = agent
+        .sh_in_terminal("trap 'stty size' WINCH; echo ready; while :; do sleep 0.01; done")
+        .await;
     let mut stream = agent.stream(&exec.id, "").await;
     stream.until_output("ready").await;
     let response = agent.send(&exec.id, "resize", "{\"cols\":132,\"rows\":43}").await;
@@ -67,7 +64,7 @@ async fn a_size_that_is_set_before_the_start_is_there_from_the_start() {
 #[tokio::test]
 async fn typed_input_is_echoed_and_control_c_interrupts() {
     let agent = Agent::start();
-    let exec = terminal(&agent, "read line; echo got $line; exec sleep 60").await;
+    let exec = agent.sh_in_terminal("read line; echo got $line; exec sleep 60").await;
     let mut stream = agent.stream(&exec.id, "").await;
     agent.write(&exec.id, "hi\n").await;
     stream.until_output("got hi\r\n").await;
@@ -79,7 +76,7 @@ async fn typed_input_is_echoed_and_control_c_interrupts() {
 async fn everything_written_to_a_terminal_before_the_exit_arrives() {
     let agent = Agent::start();
     for _ in 0..30 {
-        let exec = terminal(&agent, "seq 1 2000; exit 3").await;
+        let exec = agent.sh_in_terminal("seq 1 2000; exit 3").await;
         let finished = agent.finish(&exec.id).await;
         assert_eq!(finished.exit_code(), 3);
         let lines: Vec<_> = (1..=2000).map(|number: u32| number.to_string()).collect();

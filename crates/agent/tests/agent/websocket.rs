@@ -128,8 +128,7 @@ async fn output_input_and_the_exit_code_go_through_it() {
 #[tokio::test]
 async fn a_terminal_is_resized_and_typed_into() {
     let agent = Agent::start();
-    let script = "read x; stty size; exit 0";
-    let exec = agent.create(json!({ "command": "sh", "args": ["-c", script], "pty": true })).await;
+    let exec = agent.sh_in_terminal("read x; stty size; exit 0").await;
     let mut socket = Socket::open(&agent, &exec.id, &token(ADMIN)).await;
     socket.send("{\"type\":\"resize\",\"data\":{\"cols\":100,\"rows\":30}}").await;
     socket.input("\n").await;
@@ -210,8 +209,7 @@ async fn a_frame_with_an_id_is_answered_and_a_ping_also_while_input_waits() {
 async fn what_was_sent_before_the_end_was_known_is_answered() {
     let agent = Agent::start();
     for _ in 0..10 {
-        let request = json!({ "command": "sh", "args": ["-c", "read x"], "pty": true });
-        let exec = agent.create(request).await;
+        let exec = agent.sh_in_terminal("read x").await;
         let mut socket = Socket::open(&agent, &exec.id, &token(ADMIN)).await;
         let resize = |id| format!(r#"{{"type":"resize","data":{{"cols":9,"rows":9}},"id":{id}}}"#);
         let more = (2..=200).map(|id| if id % 2 == 0 { resize(id) } else { input(id, "x") });
@@ -362,9 +360,7 @@ async fn a_frame_that_cant_be_read_is_answered_with_its_id() {
 
 #[tokio::test]
 async fn without_the_extension_frames_are_those_of_the_base_interface() {
-    let agent = Agent::with(|command| {
-        command.args(["--without", "attach"]);
-    });
+    let agent = Agent::with_args(&["--without", "attach"]);
     let exec = agent.sh("read x; echo $x; exit 1").await;
     let mut socket = Socket::open(&agent, &exec.id, &token(ADMIN)).await;
     socket.send("{\"type\":\"input\",\"data\":{\"input\":\"a\\n\"},\"id\":1}").await;

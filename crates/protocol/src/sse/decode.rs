@@ -443,20 +443,5 @@ mod tests {
                 .collect();
             prop_assert_eq!(decode_chunks(chunks), expected);
         }
-
-        #[test]
-        fn no_input_panics_and_the_cuts_never_matter(
-            stream in prop::collection::vec(
-                prop_oneof![
-                    any::<u8>(),
-                    prop::sample::select(&b"\r\n: dataeventidretry\xEF\xBB\xBF0"[..]),
-                ],
-                0..200,
-            ),
-        ) {
-            let whole = decode_chunks([&stream[..]]);
-            prop_assert_eq!(decode_chunks(stream.chunks(1)), whole.clone());
-            prop_assert_eq!(decode_chunks(stream.chunks(3)), whole);
-        }
     }
 }
