@@ -1,12 +1,13 @@
 import { isSandpipeError, type SandpipeError, type SandpipeErrorCode } from "sandpipe";
 
+// No part of the package's interface.
+import { factsOf } from "../../dist/facts.js";
+
 /** What an error says, and what to do about it here: its hint is for callers of the package. */
 export function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const { hint } = isSandpipeError(error) ? error : {};
-  if (hint === undefined || !message.endsWith(hint)) return message;
-  const facts = message.slice(0, -hint.length).replace(/\. $/, "");
-  const advice = isSandpipeError(error) ? adviceFor(error) : undefined;
+  const facts = factsOf(error);
+  if (!isSandpipeError(error) || facts === error.message) return facts;
+  const advice = adviceFor(error);
   return advice === undefined ? `${facts}.` : `${facts}. ${advice}`;
 }
 

@@ -77,17 +77,13 @@ pub enum AgentError {
     /// The address can't be listened on.
     #[error("can't listen on {address}: {error}")]
     Listen {
-        /// The address.
         address: SocketAddr,
-        /// What the system says.
         error: io::Error,
     },
     /// The system refuses something that the agent can't do without.
     #[error("can't {what}: {error}")]
     System {
-        /// What was refused.
         what: &'static str,
-        /// What the system says.
         error: io::Error,
     },
     /// Some processes are left.
@@ -113,7 +109,7 @@ struct Ready<'a> {
 /// Runs an agent until it is told to stop.
 ///
 /// # Errors
-/// See [`AgentError`].
+/// Why it does not run, or did not end as it should.
 pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> {
     let mut shutdown = ShutdownRequests::listen(options.until_stdin_closes)
         .map_err(|error| refused("listen to signals", error))?;
@@ -137,7 +133,7 @@ impl Agent {
     /// Takes the state directory, the tokens and the orphans of this process. It needs a runtime.
     ///
     /// # Errors
-    /// See [`AgentError`].
+    /// Why it does not run, or did not end as it should.
     pub fn open(options: &Options) -> Result<Self, AgentError> {
         let workspace = match &options.workspace {
             Some(workspace) => workspace.clone(),

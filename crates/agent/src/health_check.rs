@@ -16,17 +16,13 @@ pub enum HealthCheckError {
     /// It can't be reached, or does not answer in time.
     #[error("the agent at {address} does not answer")]
     NoAnswer {
-        /// Where it was asked.
         address: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
     /// It answers, but not that it is well.
     #[error("the agent at {address} answers {answer:?}")]
     Unwell {
-        /// Where it was asked.
         address: SocketAddr,
-        /// The first line of its answer.
         answer: String,
     },
 }

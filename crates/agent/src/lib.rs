@@ -40,13 +40,10 @@ pub mod fuzz {
     pub use crate::output::fuzz::*;
 }
 
-pub use agent::{Agent, AgentError, run};
+pub use agent::{Agent, run};
 pub use features::{Feature, Without};
-pub use health_check::{HealthCheckError, check_health};
+pub use health_check::check_health;
 pub use http::Console;
 pub use options::Options;
 pub use output::SpoolLimit;
-pub use owned_path::{OpenToOthers, OpenWay};
 pub use process::{guard, is_guardian};
-pub use state_dir::StateDirError;
-pub use token::TokenError;

@@ -23,11 +23,8 @@ pub enum OpenToOthers {
         path.display()
     )]
     Owner {
-        /// The directory.
         path: PathBuf,
-        /// The number of its owner.
         owner: u32,
-        /// The number of the agent's user.
         own: u32,
     },
     /// Others may write to it.
@@ -36,17 +33,13 @@ pub enum OpenToOthers {
         path.display(), path.display()
     )]
     Mode {
-        /// The directory.
         path: PathBuf,
-        /// Its permission bits.
         mode: u32,
     },
     /// Others could replace it.
     #[error("others could replace the state directory {}: {way}, or give another one with --state-dir", path.display())]
     Way {
-        /// The directory.
         path: PathBuf,
-        /// What of the way to it they may change.
         way: OpenWay,
     },
 }

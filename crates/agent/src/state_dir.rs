@@ -51,9 +51,7 @@ pub enum StateDirError {
     /// It can't be made or written to.
     #[error("the state directory {} can't be used: {error}", path.display())]
     Unusable {
-        /// The directory.
         path: PathBuf,
-        /// What the system says.
         error: io::Error,
     },
 }

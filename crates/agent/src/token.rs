@@ -50,9 +50,7 @@ pub enum TokenError {
     /// A token file can't be read.
     #[error("the token file {} can't be read: {error}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         error: io::Error,
     },
     /// A token file is a directory, a pipe or a device.
@@ -70,11 +68,8 @@ pub enum TokenError {
         path.display(), path.display()
     )]
     OpenToOthers {
-        /// The file.
         path: PathBuf,
-        /// Its permission bits.
         mode: u32,
-        /// The number of its group.
         group: u32,
     },
     /// Another user than the agent's or root chose the token.
@@ -84,19 +79,14 @@ pub enum TokenError {
         path.display()
     )]
     Owner {
-        /// The file.
         path: PathBuf,
-        /// The number of its owner.
         owner: u32,
-        /// The number of the agent's user.
         own: u32,
     },
     /// Others could put another file in its place.
     #[error("others could replace the token file {}: {way}, or keep it elsewhere", path.display())]
     Replaceable {
-        /// The file.
         path: PathBuf,
-        /// What of the way to it they may change.
         way: OpenWay,
     },
     /// A token is empty, or has characters that no header can carry.
@@ -108,9 +98,7 @@ pub enum TokenError {
     /// The file for a new token can't be written.
     #[error("the token file {} can't be written: {error}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         error: io::Error,
     },
     /// The system has no random bytes.
