@@ -76,16 +76,10 @@ pub enum AgentError {
     Token(#[from] TokenError),
     /// The address can't be listened on.
     #[error("can't listen on {address}: {error}")]
-    Listen {
-        address: SocketAddr,
-        error: io::Error,
-    },
+    Listen { address: SocketAddr, error: io::Error },
     /// The system refuses something that the agent can't do without.
     #[error("can't {what}: {error}")]
-    System {
-        what: &'static str,
-        error: io::Error,
-    },
+    System { what: &'static str, error: io::Error },
     /// Some processes are left.
     #[error("some processes could not be stopped: {0}")]
     Unstoppable(String),

@@ -15,16 +15,10 @@ const MAX_LINE: usize = 256;
 pub enum HealthCheckError {
     /// It can't be reached, or does not answer in time.
     #[error("the agent at {address} does not answer")]
-    NoAnswer {
-        address: SocketAddr,
-        source: io::Error,
-    },
+    NoAnswer { address: SocketAddr, source: io::Error },
     /// It answers, but not that it is well.
     #[error("the agent at {address} answers {answer:?}")]
-    Unwell {
-        address: SocketAddr,
-        answer: String,
-    },
+    Unwell { address: SocketAddr, answer: String },
 }
 
 /// Asks the agent that listens on an address for `/health`, as a container's health check does: an image with

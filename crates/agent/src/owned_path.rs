@@ -22,26 +22,16 @@ pub enum OpenToOthers {
          another one with --state-dir",
         path.display()
     )]
-    Owner {
-        path: PathBuf,
-        owner: u32,
-        own: u32,
-    },
+    Owner { path: PathBuf, owner: u32, own: u32 },
     /// Others may write to it.
     #[error(
         "others may write to the state directory {} (mode {mode:03o}): run `chmod 700 {}`",
         path.display(), path.display()
     )]
-    Mode {
-        path: PathBuf,
-        mode: u32,
-    },
+    Mode { path: PathBuf, mode: u32 },
     /// Others could replace it.
     #[error("others could replace the state directory {}: {way}, or give another one with --state-dir", path.display())]
-    Way {
-        path: PathBuf,
-        way: OpenWay,
-    },
+    Way { path: PathBuf, way: OpenWay },
 }
 
 /// A directory or a link on the way to something, which others than the agent's user and root may change.

@@ -50,10 +50,7 @@ pub enum StateDirError {
     Unsafe(#[from] OpenToOthers),
     /// It can't be made or written to.
     #[error("the state directory {} can't be used: {error}", path.display())]
-    Unusable {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Unusable { path: PathBuf, error: io::Error },
 }
 
 impl StateDir {

@@ -49,10 +49,7 @@ pub(crate) struct LoadedTokens {
 pub enum TokenError {
     /// A token file can't be read.
     #[error("the token file {} can't be read: {error}", path.display())]
-    Read {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Read { path: PathBuf, error: io::Error },
     /// A token file is a directory, a pipe or a device.
     #[error(
         "the token file {} is no regular file: where the token comes from a pipe, give it in the \
@@ -67,28 +64,17 @@ pub enum TokenError {
          0400, or root's and for the agent's group with mode 0440; or give the token in the environment",
         path.display(), path.display()
     )]
-    OpenToOthers {
-        path: PathBuf,
-        mode: u32,
-        group: u32,
-    },
+    OpenToOthers { path: PathBuf, mode: u32, group: u32 },
     /// Another user than the agent's or root chose the token.
     #[error(
         "the token file {} belongs to the user {owner}: it has to be root's, or that of the user {own}, who \
          runs the agent",
         path.display()
     )]
-    Owner {
-        path: PathBuf,
-        owner: u32,
-        own: u32,
-    },
+    Owner { path: PathBuf, owner: u32, own: u32 },
     /// Others could put another file in its place.
     #[error("others could replace the token file {}: {way}, or keep it elsewhere", path.display())]
-    Replaceable {
-        path: PathBuf,
-        way: OpenWay,
-    },
+    Replaceable { path: PathBuf, way: OpenWay },
     /// A token is empty, or has characters that no header can carry.
     #[error("{0} holds no token: it must be one line of visible ASCII characters without spaces")]
     Unusable(String),
@@ -97,10 +83,7 @@ pub enum TokenError {
     Same,
     /// The file for a new token can't be written.
     #[error("the token file {} can't be written: {error}", path.display())]
-    Write {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Write { path: PathBuf, error: io::Error },
     /// The system has no random bytes.
     #[error("the system gave no random bytes for a token: {0}")]
     Random(getrandom::Error),
