@@ -4,7 +4,7 @@ import type { ExecStdout } from "./core/sandpipe.js";
 const NUMBERS = 5;
 
 /**
- * Makes events of what the core hands over (`makeEventsWith` there says what that is).
+ * Makes events of what the core hands over (`Shim` there says what that is).
  *
  * They are made here because a field that crosses by itself costs more than an event; and by hand,
  * which takes a fifth of what `JSON.parse` takes.

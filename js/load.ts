@@ -1,4 +1,4 @@
-import initialize, { makeErrorsWith, makeEventsWith, settleWith } from "./core/sandpipe.js";
+import initialize, { useShim } from "./core/sandpipe.js";
 import { LoadError } from "./core/errors.js";
 import { makeEvents } from "./events.js";
 import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
@@ -64,9 +64,7 @@ async function start(module: WebAssembly.Module): Promise<void> {
   if (!isOurs) throw new Error("this is another module than the package's");
   // Not initSync(), which takes no module of another realm: edge workers and tests are given such.
   await initialize({ module_or_path: module });
-  makeErrorsWith(makeError);
-  makeEventsWith(makeEvents);
-  settleWith(settle);
+  useShim({ makeError, makeEvents, settle });
 }
 
 function reasonOf(error: unknown): string {

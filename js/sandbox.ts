@@ -1,7 +1,7 @@
 // So that the types compile for users whose `lib` is older.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { Background } from "./background.js";
+import { type Background, makeBackground } from "./background.js";
 import {
   Sandbox as Core,
   type ExecResult,
@@ -27,11 +27,12 @@ export class Sandbox implements Runtime {
   readonly background: Background;
 
   /** @internal */
-  constructor(options: SandboxOptions, fetch?: Fetch) {
-    this.#core = new Core(guardFetch(options), fetch);
+  constructor(options: SandboxOptions, fetch: Fetch) {
+    // The caller's is to keep secrets from other origins, too.
+    this.#core = new Core(options, withRedirects((options.fetch as Fetch | undefined) ?? fetch));
     this.execs = new Execs(this.#core);
     this.sessions = this.#core.sessions;
-    this.background = new Background(this, undefined, () => Promise.resolve());
+    this.background = makeBackground(this, undefined, () => Promise.resolve());
   }
 
   /**
@@ -41,7 +42,7 @@ export class Sandbox implements Runtime {
    * @internal
    */
   [RUN_AND_FORGET](script: string, options?: { signal?: AbortSignal }): Promise<ExecResult> {
-    return this.#core.runAndForget(script, options);
+    return this.#core.run(script, options, true);
   }
 
   /**
@@ -54,7 +55,7 @@ export class Sandbox implements Runtime {
    * @throws {CreateUnknownError} Whether the script was started is not known.
    */
   run(script: string, options?: { signal?: AbortSignal }): Promise<ExecResult> {
-    return this.#core.run(script, options);
+    return this.#core.run(script, options, false);
   }
 
   /**
@@ -70,11 +71,4 @@ export class Sandbox implements Runtime {
   [Symbol.dispose](): void {
     this.close();
   }
-}
-
-/** The caller's `fetch` is to keep secrets from other origins, too. */
-function guardFetch(options: SandboxOptions): SandboxOptions {
-  const { fetch } = options;
-  if (typeof fetch !== "function") return options;
-  return { ...options, fetch: withRedirects(fetch) as typeof fetch };
 }

@@ -5,7 +5,7 @@ type ErrorClass = new (message: string, details: object) => Error;
 /** Errors of the core's that no call has rejected with yet. */
 const unseen = new WeakSet();
 
-/** Makes an error of the core's (`makeErrorsWith` there says what it is called with). */
+/** Makes an error of the core's (`Shim` there says what it is called with). */
 export function makeError(
   className: keyof typeof classes,
   message: string,

@@ -1,5 +1,6 @@
 import type { Batches } from "./core/sandpipe.js";
 import type { AbortSignal } from "./platform.js";
+import { settle } from "./settle.js";
 
 /** How to follow a stream. */
 export interface StreamOptions {
@@ -22,7 +23,8 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
   #ended = false;
   #batch: readonly T[] = [];
   #index = 0;
-  /** The newest call of `next` that is not settled: the next one waits for it. */
+  /** How many calls of `next` are not settled, and the newest one: the next one waits for it. */
+  #pending = 0;
   #last: Promise<unknown> | undefined;
 
   constructor(open: () => Batches<T>, signal?: AbortSignal) {
@@ -36,17 +38,12 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
 
   next(): Promise<IteratorResult<T, undefined>> {
     // Most events are there already, and should not cost more than a promise.
-    if (this.#last === undefined && this.#signal?.aborted !== true) {
+    if (this.#pending === 0 && this.#signal?.aborted !== true) {
       const event = this.#take();
       if (event !== undefined) return Promise.resolve(event);
     }
-    const go = (): Promise<IteratorResult<T, undefined>> => this.#step();
-    const step = this.#last === undefined ? go() : this.#last.then(go, go);
-    const settled = (): void => {
-      if (this.#last === step) this.#last = undefined;
-    };
+    const step = this.#step(this.#last);
     this.#last = step;
-    step.then(settled, settled);
     return step;
   }
 
@@ -56,13 +53,16 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  async #step(): Promise<IteratorResult<T, undefined>> {
+  async #step(last: Promise<unknown> | undefined): Promise<IteratorResult<T, undefined>> {
+    this.#pending += 1;
     try {
+      if (this.#pending > 1) await last?.catch(() => undefined);
       while (!this.#ended) {
         this.#signal?.throwIfAborted();
         const event = this.#take();
         if (event !== undefined) return event;
-        const batch = await this.#connect().next();
+        const batches = this.#batches ?? (await settle(this.#connect()));
+        const batch = await batches.next();
         this.#signal?.throwIfAborted();
         if (batch === undefined) break;
         this.#batch = batch;
@@ -71,6 +71,8 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     } catch (error) {
       this.#end();
       throw error;
+    } finally {
+      this.#pending -= 1;
     }
     this.#end();
     return { done: true, value: undefined };
@@ -82,12 +84,10 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     return { done: false, value: this.#batch[this.#index++] as T };
   }
 
-  #connect(): Batches<T> {
-    if (this.#batches === undefined) {
-      this.#batches = this.#open();
-      this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
-    }
-    return this.#batches;
+  async #connect(): Promise<Batches<T>> {
+    const batches = (this.#batches = this.#open());
+    this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
+    return batches;
   }
 
   #end(): void {

@@ -1,19 +1,24 @@
 //! Background processes: they outlive whoever started them, and all there is to know of them is in
 //! files on the target.
 
+// Doc comments of what is exported come out in TypeScript: they are marked up as TSDoc.
+#![allow(clippy::doc_markdown)]
+
 use std::rc::Rc;
 
 use js_sys::{Function, JsString, Object, Promise};
 use sandpipe_client::background;
+use sandpipe_client::execs::DEFAULT_GRACE_MS;
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::Options;
-use crate::background_options as options;
+use crate::arguments::{function, milliseconds, shell_text};
+use crate::background_options::{process_id, read_options};
+use crate::callbacks::runtime::JsRuntime;
 use crate::errors::or_throw;
+use crate::fields::{Options, only_option};
 use crate::promise::{nothing, promise_of};
 use crate::results::json;
 use crate::web::host::web_host;
-use crate::web::runtime::JsRuntime;
 
 /// The client of the background processes below one directory of one target.
 ///
@@ -31,90 +36,124 @@ impl Background {
     /// `invalid_argument`.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        #[wasm_bindgen(unchecked_param_type = "Runtime['run'] | undefined")] run: &Function,
+        #[wasm_bindgen(
+            unchecked_param_type = "((script: string, options?: { signal?: AbortSignal }) => Promise<ExecResult>) | undefined"
+        )]
+        run: &Function,
         #[wasm_bindgen(unchecked_optional_param_type = "BackgroundOptions")] options: &Object,
     ) -> Result<Self, JsValue> {
-        let runtime = or_throw(JsRuntime::read(run))?;
-        let location = or_throw(options::location(options))?;
-        Ok(Self(background::Background::new(Rc::new(runtime), web_host(None), location)))
+        let run = or_throw(function(run, "runtime.run"))?;
+        let location = or_throw(Options::read(options))?;
+        Ok(Self(background::Background::new(Rc::new(JsRuntime { run }), web_host(None), location)))
     }
 
-    /// Starts a script. Resolves the process.
+    /// Starts a script and resolves when it runs, in one round trip. The script may have any length and
+    /// content. bash runs it where the runtime's shell is bash, else `sh`; its stdin is empty, and a hangup
+    /// does not end it.
+    ///
+    /// @throws {InvalidArgumentError} An argument or option is wrong.
+    /// @throws {BackgroundError} It could not be started; or there is no answer: the runtime failed, which is
+    /// the `cause`, and {@link Background.get} tells of its `id` whether it was.
+    /// @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundProcess>")]
     pub fn spawn(
         &self,
         script: &JsString,
         #[wasm_bindgen(unchecked_optional_param_type = "SpawnOptions")] options: &Object,
     ) -> Promise {
-        let spawned = options::spawn_request(script, options).map(|request| self.0.spawn(request));
+        let spawned = shell_text(script, "script")
+            .and_then(|script| Ok(self.0.spawn(script, Options::read(options)?)));
         promise_of(spawned, json)
     }
 
-    /// Resolves a process as it is now.
+    /// One process.
+    ///
+    /// @throws {NotFoundError} There is none of that id.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundProcess>")]
     pub fn get(&self, id: &JsString) -> Promise {
-        let process = options::process_id(id).map(|id| self.0.get(id));
+        let process = process_id(id).map(|id| self.0.get(id));
         promise_of(process, json)
     }
 
-    /// Resolves all processes as they are now, newest first.
+    /// All processes, newest first, in one round trip. What has no readable `meta.json` is left out.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundProcess[]>")]
     pub fn list(&self) -> Promise {
         promise_of(Ok(self.0.list()), json)
     }
 
-    /// Reads output from a place on. Resolves `{ output, nextOffset, status, exitCode? }`.
+    /// Reads output from a place on, also of a process that has ended. To follow it, go on at `nextOffset`
+    /// until `status` is not `running` and `nextOffset` is what it was: with a `filter`, a read may
+    /// bring nothing and there is more.
+    ///
+    /// @throws {NotFoundError} There is no process of that id.
+    /// @throws {InvalidArgumentError} An option is wrong; `filter` is no regular expression, say.
     #[wasm_bindgen(js_name = readOutput, unchecked_return_type = "Promise<BackgroundOutput>")]
     pub fn read_output(
         &self,
         id: &JsString,
         #[wasm_bindgen(unchecked_optional_param_type = "ReadOutputOptions")] options: &Object,
     ) -> Promise {
-        let read = options::process_id(id)
-            .and_then(|id| Ok(self.0.read_output(id, options::read_options(options)?)));
+        let read = process_id(id).and_then(|id| Ok(self.0.read_output(id, read_options(options)?)));
         promise_of(read, json)
     }
 
-    /// Waits for the end of a process. Resolves the process, which still runs if `timeoutMs` passed.
+    /// Waits for the end of a process, on the target: nothing is asked again and again from here.
+    ///
+    /// @throws {NotFoundError} There is no process of that id.
+    /// @throws The reason of `options.signal` when that is aborted.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundProcess>")]
     pub fn wait(
         &self,
         id: &JsString,
         #[wasm_bindgen(unchecked_optional_param_type = "BackgroundWaitOptions")] options: &Object,
     ) -> Promise {
-        let waited =
-            options::process_id(id).and_then(|id| Ok(self.0.wait(id, Options::read(options)?)));
+        let waited = process_id(id).and_then(|id| Ok(self.0.wait(id, Options::read(options)?)));
         promise_of(waited, json)
     }
 
-    /// Stops the process group of a process and waits until it is gone. Resolves the process.
+    /// Stops a process with all that it has started: SIGTERM to its process group, `graceMs` for it to end,
+    /// then SIGKILL. Resolves when nothing of the group is left, also when it had ended before.
+    ///
+    /// @param options.graceMs How long it may take to end after SIGTERM, in milliseconds. Default: 10 000.
+    /// @throws {NotFoundError} There is no process of that id.
+    /// @throws {BackgroundError} Processes are left although they were killed.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundProcess>")]
     pub fn terminate(
         &self,
         id: &JsString,
         #[wasm_bindgen(unchecked_optional_param_type = "{ graceMs?: number }")] options: &Object,
     ) -> Promise {
-        let terminated = options::process_id(id)
-            .and_then(|id| Ok(self.0.terminate(id, options::grace(options)?)));
+        let terminated = process_id(id).and_then(|id| {
+            let grace_ms = only_option(options, "graceMs", milliseconds)?;
+            Ok(self.0.terminate(id, grace_ms.unwrap_or(DEFAULT_GRACE_MS)))
+        });
         promise_of(terminated, json)
     }
 
-    /// Runs a command and waits for its end. Resolves `{ output, exitCode, failureReason? }`.
+    /// Runs a command in the background and waits for its end, however long that takes. Its files are
+    /// removed at its end, unless there is more in them than was handed over.
+    ///
+    /// @throws {BackgroundError} It is gone and has left no exit code; or the runtime failed, which is the
+    /// `cause`, and the command may still run as the process `id`.
+    /// @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundRunResult>")]
     pub fn run(
         &self,
         command: &JsString,
         #[wasm_bindgen(unchecked_optional_param_type = "BackgroundRunOptions")] options: &Object,
     ) -> Promise {
-        let ended = options::run_arguments(command, options)
-            .map(|(request, options)| self.0.run(request, options));
+        let ended = shell_text(command, "command")
+            .and_then(|command| Ok(self.0.run(command, Options::read(options)?)));
         promise_of(ended, json)
     }
 
     /// Removes a process that has ended, with its output.
+    ///
+    /// @throws {BackgroundError} It is still running, or something that it started.
+    /// @throws {NotFoundError} There is none of that id.
     #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
     pub fn remove(&self, id: &JsString) -> Promise {
-        let removed = options::process_id(id).map(|id| self.0.remove(id));
+        let removed = process_id(id).map(|id| self.0.remove(id));
         promise_of(removed, nothing)
     }
 }

@@ -2,38 +2,32 @@
 
 use std::collections::BTreeMap;
 
+use sandpipe_client::Result;
 use sandpipe_client::background::{
     BackgroundWaitOptions, Filter, LineMatcher, Location, MAX_BYTES, MAX_CHARACTER_BYTES,
-    MAX_TIMEOUT_MS, MAX_VARIABLE_BYTES, OutputTarget, ProcessId, ReadOptions, RunOptions,
-    SpawnRequest, Start, Stream, WAIT_TIMEOUT_MS, path, plain_name,
+    MAX_VARIABLE_BYTES, ProcessId, ReadOptions, RunOptions, SpawnOptions, Start, Stream,
+    WAIT_TIMEOUT_MS, path, plain_name,
 };
-use sandpipe_client::execs::DEFAULT_GRACE_MS;
-use sandpipe_client::{Error, Result};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
-    Options, abort_signal, boolean, bytes, milliseconds, options, shell_text, string,
-    variables_named, wrong,
+    abort_signal, boolean, bytes, milliseconds, shell_text, string, variables_named,
 };
-use crate::web::regexp::matcher;
+use crate::callbacks::regexp::matcher;
+use crate::fields::{Options, options};
+use crate::invalid_argument::{invalid, wrong};
 
 options! {
     /// Where the processes have their directories: `{baseDir}/{workspace}/{id}` on the target.
     interface "BackgroundOptions"
-    struct BackgroundOptions {
+    for Location {
         /// A directory on the target; `~` and `~/` stand for the home directory there. It is made for its
         /// owner alone; one that is a symbolic link or belongs to another user is refused. Default:
         /// `${TMPDIR:-/tmp}/sandpipe-$(id -u)`.
-        "baseDir" "?: string" => base_dir: Option<String> = optional target_path,
+        "baseDir" "?: string" => base_dir = optional target_path,
         /// A name that keeps processes apart from others in the same `baseDir`. Default: `default`.
-        "workspace" "?: string" => workspace: Option<String> = optional workspace_name,
+        "workspace" "?: string" => workspace = optional workspace_name,
     }
-}
-
-/// Reads the options of the client.
-pub(crate) fn location(options: &JsValue) -> Result<Location> {
-    let BackgroundOptions { base_dir, workspace } = BackgroundOptions::read(options)?;
-    Ok(Location::new(base_dir, workspace))
 }
 
 fn workspace_name(value: &JsValue, name: &str) -> Result<String> {
@@ -53,31 +47,16 @@ pub(crate) fn process_id(value: &JsValue) -> Result<ProcessId> {
 options! {
     /// How to start a process.
     interface "SpawnOptions"
-    struct SpawnOptions {
+    for SpawnOptions {
         /// A label for people. Several processes may have the same one.
-        "name" "?: string" => name: Option<String> = optional shell_text,
+        "name" "?: string" => name = optional shell_text,
         /// The directory that it runs in; `~` and `~/` stand for the home directory. Default: the runtime's.
-        "cwd" "?: string" => cwd: Option<String> = optional target_path,
+        "cwd" "?: string" => cwd = optional target_path,
         /// Environment variables on top of the runtime's, up to 128 KiB each.
-        "env" "?: Record<string, string>" =>
-            env: BTreeMap<String, String> = optional environment or BTreeMap::new(),
+        "env" "?: Record<string, string>" => env = optional environment or BTreeMap::new(),
         /// After so many milliseconds the target itself stops it, whether anybody looks or not: SIGTERM to its
         /// process group, 10 s, SIGKILL. It is then `killed` with exit code 124. More than 68 years is for ever.
-        "timeoutMs" "?: number" => timeout_ms: Option<f64> = optional milliseconds,
-    }
-}
-
-/// Reads the arguments of `spawn()`.
-pub(crate) fn spawn_request(script: &JsValue, options: &JsValue) -> Result<SpawnRequest> {
-    let script = shell_text(script, "script")?;
-    Ok(SpawnOptions::read(options)?.request(script, OutputTarget::Separate, true))
-}
-
-impl SpawnOptions {
-    fn request(self, script: String, output: OutputTarget, keeps_code: bool) -> SpawnRequest {
-        let Self { name, cwd, env, timeout_ms } = self;
-        let timeout_ms = timeout_ms.filter(|milliseconds| *milliseconds <= MAX_TIMEOUT_MS);
-        SpawnRequest { script, name, cwd, env, timeout_ms, output, keeps_code }
+        "timeoutMs" "?: number" => timeout_ms = optional milliseconds,
     }
 }
 
@@ -86,15 +65,12 @@ fn environment(value: &JsValue, name: &str) -> Result<BTreeMap<String, String>> 
     let variables = variables_named(value, name, &is_variable_name, "letters, digits and `_`")?;
     for (key, text) in &variables {
         if key.len() + "=".len() + text.len() > MAX_VARIABLE_BYTES {
-            return Err(Error::InvalidArgument {
-                name: format!("{name}.{key}"),
-                expected: format!(
-                    "a variable of up to {MAX_VARIABLE_BYTES} bytes, with its name: no system is sure \
-                     to start a program with a longer one"
-                ),
-                actual: format!("a value of {} bytes", text.len()),
-            }
-            .into());
+            let expected = format!(
+                "a variable of up to {MAX_VARIABLE_BYTES} bytes, with its name: no system is sure \
+                 to start a program with a longer one"
+            );
+            let actual = format!("a value of {} bytes", text.len());
+            return Err(invalid(&format!("{name}.{key}"), &expected, &actual));
         }
     }
     Ok(variables)
@@ -109,47 +85,20 @@ fn is_variable_name(name: &str) -> bool {
 options! {
     /// How to run a command and wait for it, beside how any process is started.
     interface "BackgroundRunOptions extends SpawnOptions"
-    struct BackgroundRunOptions {
-        ..spawn: SpawnOptions,
+    for RunOptions {
+        ..spawn,
         /// How long to wait, in milliseconds. The command goes on after that. Default: 300 000.
-        "waitTimeoutMs" "?: number" =>
-            wait_timeout_ms: f64 = optional milliseconds or WAIT_TIMEOUT_MS,
+        "waitTimeoutMs" "?: number" => wait_timeout_ms = optional milliseconds or WAIT_TIMEOUT_MS,
         /// False: no exit code is written down, and a command that ended counts as one that succeeded (0).
         /// Default: true.
-        "captureExitCode" "?: boolean" => captures_exit_code: bool = optional boolean or true,
+        "captureExitCode" "?: boolean" => captures_exit_code = optional boolean or true,
         /// Only the first so many bytes of the output. Default: all of it.
-        "maxOutputBytes" "?: number" => max_output_bytes: Option<u64> = optional bytes,
+        "maxOutputBytes" "?: number" => max_output_bytes = optional bytes,
         /// Leave the output where it is: `output` says in which file, and how large it is.
-        "ignoreOutput" "?: boolean" => ignores_output: bool = optional boolean or false,
+        "ignoreOutput" "?: boolean" => ignores_output = optional boolean or false,
         /// A file on the target for the output. Its directory is made; a file that is there is replaced.
-        "outputFile" "?: string" => output_file: Option<String> = optional target_path,
+        "outputFile" "?: string" => output_file = optional target_path,
     }
-}
-
-/// Reads the arguments of `run()`: what is to be started, and how it is waited for.
-pub(crate) fn run_arguments(
-    command: &JsValue,
-    options: &JsValue,
-) -> Result<(SpawnRequest, RunOptions)> {
-    let command = shell_text(command, "command")?;
-    let BackgroundRunOptions {
-        spawn,
-        wait_timeout_ms,
-        captures_exit_code,
-        max_output_bytes,
-        ignores_output,
-        output_file,
-    } = BackgroundRunOptions::read(options)?;
-    let output = OutputTarget::Combined { file: output_file.clone() };
-    let request = spawn.request(command, output, captures_exit_code);
-    let options = RunOptions {
-        wait_timeout_ms,
-        captures_exit_code,
-        max_output_bytes,
-        ignores_output,
-        output_file,
-    };
-    Ok((request, options))
 }
 
 options! {
@@ -161,17 +110,6 @@ options! {
         /// Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason.
         "signal" "?: AbortSignal" => signal = optional abort_signal,
     }
-}
-
-options! {
-    struct TerminateOptions {
-        "graceMs" => grace_ms: f64 = optional milliseconds or DEFAULT_GRACE_MS,
-    }
-}
-
-/// Reads the options of `terminate()`.
-pub(crate) fn grace(options: &JsValue) -> Result<f64> {
-    Ok(TerminateOptions::read(options)?.grace_ms)
 }
 
 options! {
@@ -205,28 +143,19 @@ pub(crate) fn read_options(options: &JsValue) -> Result<ReadOptions> {
     let ReadOutputOptions { stream, offset, max_bytes, tail, filter, exclude, wait_ms } =
         ReadOutputOptions::read(options)?;
     let start = match (offset, tail) {
-        (Some(_), Some(_)) => return Err(only_one("offset", "tailBytes")),
+        (Some(_), Some(_)) => {
+            let expected = "left out where there is `offset`";
+            return Err(invalid("options.tailBytes", expected, "given too"));
+        }
         (_, Some(tail)) => Start::Tail(tail),
         (offset, None) => Start::Offset(offset.unwrap_or(0)),
     };
     if exclude && filter.is_none() {
-        return Err(Error::InvalidArgument {
-            name: "options.exclude".to_owned(),
-            expected: "left out where there is no `filter`".to_owned(),
-            actual: "true".to_owned(),
-        }
-        .into());
+        let expected = "left out where there is no `filter`";
+        return Err(invalid("options.exclude", expected, "true"));
     }
     let filter = filter.map(|is_match| Filter { is_match, exclude });
     Ok(ReadOptions { stream, start, max_bytes, filter, wait_ms })
-}
-
-fn only_one(first: &str, second: &str) -> Box<Error> {
-    Box::new(Error::InvalidArgument {
-        name: format!("options.{second}"),
-        expected: format!("left out where there is `{first}`"),
-        actual: "given too".to_owned(),
-    })
 }
 
 fn stream(value: &JsValue, name: &str) -> Result<Stream> {

@@ -1,22 +1,42 @@
 //! Streams as JS reads them: an array of what one network chunk completed, then the next.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 
-use js_sys::Promise;
+use js_sys::{Array, Promise};
+use sandpipe_client::execs::{ListStream, OutputReader};
+use sandpipe_client::{AbortSignal, Result};
 use wasm_bindgen::prelude::*;
 
+use crate::events::EventBatch;
+use crate::live_list::LiveList;
 use crate::promise::promise;
-use crate::web::events::EventBatch;
-use sandpipe_client::execs::OutputReader;
-use sandpipe_client::{AbortSignal, Result};
 
 /// Where the batches come from.
-pub(crate) trait Source {
+#[allow(clippy::large_enum_variant)] // It is in a box.
+enum Source {
+    /// The events of an output. The memory of a batch serves the next one.
+    Output(OutputReader, EventBatch),
+    /// The list of all execs, one for all that a chunk brings.
+    Lists(ListStream, LiveList),
+}
+
+impl Source {
     /// The next batch, an array that is not empty; None at the end.
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>>;
+    async fn next(&mut self) -> Result<Option<Array>> {
+        match self {
+            Self::Output(reader, batch) => {
+                let has_events = reader.read_into(batch).await?;
+                has_events.then(|| batch.take_array()).transpose()
+            }
+            Self::Lists(stream, list) => {
+                for event in stream.next_events().await? {
+                    list.apply(&event)?;
+                }
+                Ok(Some(Array::of1(&list.to_js()?)))
+            }
+        }
+    }
 }
 
 /// wasm-bindgen's classes have no type parameters.
@@ -39,7 +59,7 @@ export class Batches<T> {
 #[wasm_bindgen(skip_typescript)]
 pub struct Batches {
     /// None while it is being read, and once it has ended.
-    source: Rc<RefCell<Option<Box<dyn Source>>>>,
+    source: Rc<RefCell<Option<Box<Source>>>>,
     closed: Rc<Cell<bool>>,
     under_way: AbortSignal,
 }
@@ -47,16 +67,18 @@ pub struct Batches {
 impl Batches {
     /// The events of an output.
     pub(crate) fn of_output(reader: OutputReader) -> Self {
-        Self::new(reader.scope().clone(), OutputBatches { reader, batch: EventBatch::default() })
+        Self::new(reader.scope().clone(), Source::Output(reader, EventBatch::default()))
+    }
+
+    /// The list of all execs, now and after every change.
+    pub(crate) fn of_lists(stream: ListStream) -> Self {
+        Self::new(stream.scope().clone(), Source::Lists(stream, LiveList::default()))
     }
 
     /// The batches of a source; aborting `under_way` ends what it has under way.
-    pub(crate) fn new(under_way: AbortSignal, source: impl Source + 'static) -> Self {
-        Self {
-            source: Rc::new(RefCell::new(Some(Box::new(source)))),
-            closed: Rc::default(),
-            under_way,
-        }
+    fn new(under_way: AbortSignal, source: Source) -> Self {
+        let source = Rc::new(RefCell::new(Some(Box::new(source))));
+        Self { source, closed: Rc::default(), under_way }
     }
 }
 
@@ -75,13 +97,11 @@ impl Batches {
             if closed.get() {
                 return Ok(JsValue::UNDEFINED);
             }
-            match batch? {
-                Some(batch) => {
-                    place.replace(Some(source));
-                    Ok(batch)
-                }
-                None => Ok(JsValue::UNDEFINED),
-            }
+            let Some(batch) = batch? else {
+                return Ok(JsValue::UNDEFINED);
+            };
+            place.replace(Some(source));
+            Ok(batch.into())
         }))
     }
 
@@ -91,23 +111,5 @@ impl Batches {
         self.closed.set(true);
         self.source.take();
         self.under_way.controller().abort(None);
-    }
-}
-
-/// The events of an output as they are read.
-struct OutputBatches {
-    reader: OutputReader,
-    /// Its memory serves batch after batch.
-    batch: EventBatch,
-}
-
-impl Source for OutputBatches {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
-        Box::pin(async {
-            if self.reader.read_into(&mut self.batch).await? {
-                return self.batch.take_array().map(|events| Some(events.into()));
-            }
-            Ok(None)
-        })
     }
 }

@@ -1,48 +1,11 @@
 //! The client's errors as JS sees them.
 
-use std::cell::RefCell;
-
-use js_sys::{Function, Object, Reflect};
-use sandpipe_client::error::{Cause, Detail};
-use sandpipe_client::{Error, HostText, HostValue, Result};
+use js_sys::{Object, Reflect};
+use sandpipe_client::error::{Cause, Detail, Error, Result};
 use wasm_bindgen::prelude::*;
 
-thread_local! {
-    static ERROR_FACTORY: RefCell<Option<Function>> = const { RefCell::new(None) };
-}
-
-/// Says how errors are made of their class, message and fields (with `hint` and `cause`). To be called once, before
-/// anything else.
-#[wasm_bindgen(js_name = makeErrorsWith)]
-pub fn make_errors_with(
-    #[wasm_bindgen(
-        unchecked_param_type = "(className: keyof typeof import('./errors.js'), message: string, details: object) => Error"
-    )]
-    factory: Function,
-) {
-    ERROR_FACTORY.set(Some(factory));
-}
-
-/// What a function of the caller's threw.
-pub(crate) fn thrown(value: JsValue) -> Box<Error> {
-    Error::thrown(HostValue::new(value))
-}
-
-/// A value of JS, as the client has it; None for `undefined`.
-pub(crate) fn host_value(value: JsValue) -> Option<HostValue> {
-    (!value.is_undefined()).then(|| HostValue::new(value))
-}
-
-/// The value of JS that a value of the host's is.
-pub(crate) fn js_value(value: &HostValue) -> JsValue {
-    // All of them are.
-    value.downcast_ref::<JsValue>().cloned().unwrap_or_default()
-}
-
-/// The string of JS that a text of the host's is.
-pub(crate) fn js_text(text: &HostText) -> JsValue {
-    text.value().map_or_else(|| JsValue::from_str(""), js_value)
-}
+use crate::shim::shim;
+use crate::web::value::{js_text, js_value};
 
 /// The value that a call throws, or a promise rejects with.
 pub(crate) fn to_js(error: &Error) -> JsValue {
@@ -79,13 +42,9 @@ pub(crate) fn to_js(error: &Error) -> JsValue {
             },
         );
     }
-    let (class, message) = (description.class.into(), description.message.into());
-    match ERROR_FACTORY.with_borrow(Clone::clone) {
-        Some(factory) => factory
-            .call3(&JsValue::UNDEFINED, &class, &message, &details)
-            .unwrap_or_else(|thrown| thrown),
-        None => message,
-    }
+    shim()
+        .make_error(description.class, &description.message, &details)
+        .unwrap_or_else(|thrown| thrown)
 }
 
 /// The outcome of a call, as an exported function gives it.

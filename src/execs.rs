@@ -3,27 +3,23 @@
 // Doc comments of what is exported come out in TypeScript: they are marked up as TSDoc.
 #![allow(clippy::doc_markdown)]
 
-use std::future::Future;
-use std::pin::Pin;
-
 use js_sys::{Array, JsString, Number, Object, Promise};
 use sandpipe_client::execs::{
-    ListStream, OutputReader, create, delete, exec, get, get_output, kill, list, send_stdin, start,
-    terminate, wait,
+    ListStream, OutputReader, create, delete, exec, feed_stdin, get, get_output, kill, list,
+    send_stdin, start, terminate, wait,
 };
-use sandpipe_client::terminal;
-use sandpipe_client::{Agent, Result};
+use sandpipe_client::{Agent, terminal};
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::{Options, exec_id, last_sequence, signal_name};
-use crate::batches::{Batches, Source};
+use crate::arguments::{exec_id, last_sequence, signal_name, string};
+use crate::batches::Batches;
 use crate::errors::or_throw;
-use crate::options;
+use crate::fields::Options;
+use crate::options::{NewExec, exec_arguments};
 use crate::promise::{nothing, promise_of};
 use crate::results::{exec_result, exec_snapshot, json};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
-use crate::web::live_list::LiveList;
 
 // Every call takes what it needs before it returns its promise, so that freeing this handle meanwhile does no harm; a
 // wrong argument rejects the promise as any other failure does.
@@ -49,7 +45,8 @@ impl Execs {
         &self,
         #[wasm_bindgen(unchecked_param_type = "CreateExecRequest")] request: &Object,
     ) -> Promise {
-        let created = options::create_request(request).map(|request| create(&self.agent, request));
+        let request = NewExec::read_required(request, "request");
+        let created = request.map(|NewExec(request)| create(&self.agent, request));
         promise_of(created, json)
     }
 
@@ -105,8 +102,8 @@ impl Execs {
         #[wasm_bindgen(unchecked_optional_param_type = "string[]")] args: &Array,
         #[wasm_bindgen(unchecked_optional_param_type = "ExecOptions")] options: &Object,
     ) -> Promise {
-        let ended = options::exec_arguments(command, args, options)
-            .map(|arguments| exec(&self.agent, arguments));
+        let ended =
+            exec_arguments(command, args, options).map(|arguments| exec(&self.agent, arguments));
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
@@ -152,19 +149,16 @@ impl Execs {
         promise_of(sent, nothing)
     }
 
-    /// Writes to a running exec's stdin (`stdin`, the default), sets the size of its terminal
-    /// (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`), or closes its stdin (`eof`, with
-    /// empty `input`). It is never repeated: the process could read the text twice.
-    ///
-    /// @throws {UnsupportedError} The agent has no way to close a stdin.
+    /// Writes to a running exec's stdin, sets the size of its terminal, or closes its stdin.
     #[wasm_bindgen(js_name = sendStdin, unchecked_return_type = "Promise<ExecItem>")]
     pub fn send_stdin(
         &self,
         id: &JsString,
         #[wasm_bindgen(unchecked_param_type = "StdinBody")] body: &Object,
     ) -> Promise {
-        let sent = exec_id(id)
-            .and_then(|id| Ok(send_stdin(&self.agent, &id, &options::stdin_body(body)?)));
+        let sent = exec_id(id).and_then(|id| {
+            Ok(send_stdin(&self.agent, &id, &Options::read_required(body, "body")?))
+        });
         promise_of(sent, json)
     }
 
@@ -199,7 +193,7 @@ impl Sandbox {
         id: &JsString,
         #[wasm_bindgen(js_name = lastSequence, unchecked_optional_param_type = "number")]
         last_sequence: &Number,
-    ) -> std::result::Result<Batches, JsValue> {
+    ) -> Result<Batches, JsValue> {
         let id = or_throw(exec_id(id))?;
         let last_sequence = or_throw(self::last_sequence(last_sequence))?;
         Ok(Batches::of_output(OutputReader::new(self.agent.child(), id, last_sequence)))
@@ -209,32 +203,27 @@ impl Sandbox {
     #[wasm_bindgen(js_name = streamList, unchecked_return_type = "Batches<{ execs: ExecItem[] }>")]
     #[must_use]
     pub fn stream_list(&self) -> Batches {
-        let stream = ListStream::new(self.agent.child());
-        let scope = stream.scope().clone();
-        Batches::new(scope, Lists { stream, list: LiveList::default() })
+        Batches::of_lists(ListStream::new(self.agent.child()))
+    }
+
+    /// Sends what comes next of an exec's stdin, or its end. Resolves whether the process reads on.
+    #[wasm_bindgen(js_name = feedStdin, unchecked_return_type = "Promise<boolean>")]
+    pub fn feed_stdin(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_param_type = "string | undefined")] next: &JsString,
+    ) -> Promise {
+        let sent = exec_id(id).and_then(|id| {
+            let next = if next.is_undefined() { None } else { Some(string(next, "body")?) };
+            Ok(feed_stdin(&self.agent, id, next))
+        });
+        promise_of(sent, |reads_on| Ok(reads_on.into()))
     }
 
     /// Resolves a `Terminal` at an exec that exists.
     #[wasm_bindgen(unchecked_return_type = "Promise<Terminal>")]
     pub fn attach(&self, id: &JsString) -> Promise {
         let attached = exec_id(id).map(|id| terminal::Terminal::attach(&self.agent, id));
-        promise_of(attached, |terminal| Ok(Terminal::new(terminal).into()))
-    }
-}
-
-/// The list of all execs, one for all that a chunk brings.
-struct Lists {
-    stream: ListStream,
-    list: LiveList,
-}
-
-impl Source for Lists {
-    fn next(&mut self) -> Pin<Box<dyn Future<Output = Result<Option<JsValue>>> + '_>> {
-        Box::pin(async {
-            for event in self.stream.next_events().await? {
-                self.list.apply(&event)?;
-            }
-            Ok(Some(Array::of1(&self.list.to_js()?).into()))
-        })
+        promise_of(attached, |terminal| Ok(Terminal(terminal).into()))
     }
 }

@@ -2,53 +2,54 @@
 
 use std::collections::BTreeMap;
 
+use sandpipe_client::Result;
 use sandpipe_client::execs::{
     DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitOptions,
 };
 use sandpipe_client::output::OutputSink;
 use sandpipe_client::sessions::SessionOptions;
-use sandpipe_client::{AbortSignal, Result};
 use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
-    Options, abort_signal, boolean, bytes, command_arguments, function, milliseconds, options,
-    program, shell_text, string, variables, wrong,
+    abort_signal, boolean, bytes, command_arguments, function, milliseconds, program, shell_text,
+    string, variables,
 };
-use crate::web::events::Listener;
+use crate::events::EventBatch;
+use crate::fields::{Fields, Options, options};
+use crate::invalid_argument::wrong;
 
 /// What the types of the core take of other files.
 #[wasm_bindgen(typescript_custom_section)]
 const IMPORTS: &str = r#"
 import type { AbortSignal, Fetch, URL } from "../platform.js";
-import type { Runtime } from "../runtime.js";
 "#;
 
-/// Reads the request of `execs.create()`.
-pub(crate) fn create_request(value: &JsValue) -> Result<CreateExecRequest> {
-    let NewExec { command, args, autostart, interactive, settings } =
-        NewExec::read_required(value, "request")?;
-    Ok(CreateExecRequest { command, args, autostart, interactive, ..settings })
-}
-
-options! {
-    struct NewExec {
-        ..settings: CreateExecRequest,
-        "command" => command: String = required program,
-        "args" => args: Vec<String> = required command_arguments,
-        "autostart" => autostart: Option<bool> = optional boolean,
-        "interactive" => interactive: Option<bool> = optional boolean,
+/// What `create` and `exec` both take; `sandpipe_protocol` has its TypeScript type.
+impl Options for CreateExecRequest {
+    fn read_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            cwd: fields.optional("cwd", shell_text),
+            env: fields.optional("env", variables),
+            pty: fields.optional("pty", boolean),
+            user: fields.optional("user", shell_text),
+            ..Self::default()
+        }
     }
 }
 
-// What `create` and `exec` both take; `sandpipe_protocol` has its TypeScript type.
-options! {
-    for CreateExecRequest {
-        "cwd" => cwd = optional shell_text,
-        "env" => env = optional variables,
-        "pty" => pty = optional boolean,
-        "user" => user = optional shell_text,
-        ..CreateExecRequest::default()
+/// The request of `execs.create()`.
+pub(crate) struct NewExec(pub(crate) CreateExecRequest);
+
+impl Options for NewExec {
+    fn read_fields(fields: &mut Fields<'_>) -> Self {
+        Self(CreateExecRequest {
+            command: fields.required("command", program),
+            args: fields.required("args", command_arguments),
+            autostart: fields.optional("autostart", boolean),
+            interactive: fields.optional("interactive", boolean),
+            ..Options::read_fields(fields)
+        })
     }
 }
 
@@ -56,11 +57,11 @@ options! {
     /// How to run a command and follow it to its end.
     interface r#"ExecOptions
     extends Omit<CreateExecRequest, "command" | "args" | "autostart" | "interactive">, WaitOptions"#
-    struct ExecOptions {
-        ..settings: CreateExecRequest,
-        ..wait: WaitOptions,
+    for ExecArguments {
+        ..request,
+        ..options,
         /// What the command reads from its stdin, up to end-of-file. Default: nothing.
-        "input" "?: string" => input: Option<String> = optional string,
+        "input" "?: string" => input = optional input,
     }
 }
 
@@ -72,16 +73,20 @@ pub(crate) fn exec_arguments(
 ) -> Result<ExecArguments> {
     let command = program(command, "command")?;
     let args = if args.is_undefined() { Vec::new() } else { command_arguments(args, "args")? };
-    let ExecOptions { settings, wait, input } = ExecOptions::read(options)?;
-    let request = CreateExecRequest {
+    let mut arguments = ExecArguments::read(options)?;
+    arguments.request = CreateExecRequest {
         command,
         args,
         autostart: Some(true),
         // Without input nothing is ever sent to its stdin: without an end it could wait for ever.
-        interactive: Some(input.is_some()),
-        ..settings
+        interactive: Some(arguments.input.is_some()),
+        ..arguments.request
     };
-    Ok(ExecArguments { request, input: input.map(Input::WithEof), options: wait })
+    Ok(arguments)
+}
+
+fn input(value: &JsValue, name: &str) -> Result<Input> {
+    string(value, name).map(Input::WithEof)
 }
 
 options! {
@@ -105,7 +110,9 @@ options! {
 }
 
 fn listener(value: &JsValue, name: &str) -> Result<Box<dyn OutputSink>> {
-    Ok(Box::new(Listener::new(function(value, name)?)))
+    let mut events = EventBatch::default();
+    events.listener = Some(function(value, name)?);
+    Ok(Box::new(events))
 }
 
 options! {
@@ -139,11 +146,6 @@ fn kind(value: &JsValue, name: &str) -> Result<StdinType> {
     }
 }
 
-/// Reads the body of `execs.sendStdin()`.
-pub(crate) fn stdin_body(value: &JsValue) -> Result<ExecStdin> {
-    ExecStdin::read_required(value, "body")
-}
-
 options! {
     /// Which shell a session has, and where and how it starts.
     interface "SessionOptions"
@@ -158,18 +160,4 @@ options! {
         /// The name or path of a shell: bash or dash. It reads no start-up file. Default: `"bash"`.
         "shell" "?: string" => shell = optional program or "bash".to_owned(),
     }
-}
-
-options! {
-    struct RunOptions {
-        "signal" => signal: Option<AbortSignal> = optional abort_signal,
-    }
-}
-
-/// Reads the script of `sandbox.run()` and the signal that stops it.
-pub(crate) fn run_arguments(
-    script: &JsValue,
-    options: &JsValue,
-) -> Result<(String, Option<AbortSignal>)> {
-    Ok((shell_text(script, "script")?, RunOptions::read(options)?.signal))
 }

@@ -1,13 +1,13 @@
 //! What calls resolve, as values of JS. Their TypeScript types are those of the structs in the client.
 
 use js_sys::{JSON, Object, Reflect};
+use sandpipe_client::Result;
 use sandpipe_client::execs::ExecSnapshot;
 use sandpipe_client::output::ExecResult;
-use sandpipe_client::{HostText, Result};
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
-use crate::errors::{js_text, thrown};
+use crate::web::value::{js_text, thrown};
 
 /// The JS value that `value`'s JSON stands for.
 ///
@@ -24,21 +24,17 @@ pub(crate) fn json<T: ToJson>(value: T) -> Result<JsValue> {
 }
 
 pub(crate) fn exec_result(ExecResult { exit_code, output }: ExecResult) -> Result<JsValue> {
-    with_output(Some(exit_code), &output)
-}
-
-pub(crate) fn exec_snapshot(ExecSnapshot { exit_code, output }: ExecSnapshot) -> Result<JsValue> {
-    with_output(exit_code, &output)
+    exec_snapshot(ExecSnapshot { exit_code: Some(exit_code), output })
 }
 
 /// The output is a string of JS already.
-fn with_output(exit_code: Option<i32>, output: &HostText) -> Result<JsValue> {
+pub(crate) fn exec_snapshot(ExecSnapshot { exit_code, output }: ExecSnapshot) -> Result<JsValue> {
     let object = Object::new();
     let set =
         |name: &str, value: &JsValue| Reflect::set(&object, &name.into(), value).map_err(thrown);
     if let Some(exit_code) = exit_code {
         set("exitCode", &exit_code.into())?;
     }
-    set("output", &js_text(output))?;
+    set("output", &js_text(&output))?;
     Ok(object.into())
 }

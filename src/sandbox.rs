@@ -4,20 +4,22 @@ use js_sys::{Function, JsString, Object, Promise, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_client::execs::{run_script, run_script_and_forget};
 use sandpipe_client::http::{HttpClient, RetryPolicy};
-use sandpipe_client::{Agent, Error, Result};
+use sandpipe_client::{Agent, Result, sessions};
 use wasm_bindgen::{JsCast, prelude::*};
 use web_sys::{Headers, Url};
 
-use crate::arguments::{Options, function, options, string, texts, wrong};
-use crate::errors::{or_throw, thrown};
-use crate::options::run_arguments;
+use crate::arguments::{abort_signal, function, shell_text, string};
+use crate::callbacks::retry_hooks::read_retry;
+use crate::errors::or_throw;
+use crate::fields::{Options, only_option, options, texts};
+use crate::invalid_argument::{invalid, wrong};
 use crate::promise::promise_of;
 use crate::results::exec_result;
 use crate::sessions::Sessions;
 use crate::web::Fetch;
 use crate::web::host::web_host;
-use crate::web::retry_hooks::read_retry;
 use crate::web::socket::has_websockets;
+use crate::web::value::thrown;
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
 #[wasm_bindgen]
@@ -29,8 +31,8 @@ pub struct Sandbox {
 
 #[wasm_bindgen]
 impl Sandbox {
-    /// A client of the agent that `options` names: `{ url, token?, fetch?, headers?, retry? }`. It makes
-    /// no request. Where the options have no `fetch`, the runtime's is used, or the global one.
+    /// A client of the agent that `options` names. It makes no request. Those that it makes later go by `fetch`: that of
+    /// the options or the runtime's. Default: that of the options, or the global one.
     ///
     /// # Errors
     /// `invalid_argument`.
@@ -40,7 +42,7 @@ impl Sandbox {
         fetch: Option<Function>,
     ) -> std::result::Result<Self, JsValue> {
         let agent = or_throw(read_options(options, fetch))?;
-        let sessions = Sessions::new(agent.clone());
+        let sessions = Sessions(sessions::Sessions::new(agent.clone()));
         Ok(Self { agent, sessions })
     }
 
@@ -51,37 +53,27 @@ impl Sandbox {
         self.sessions.clone()
     }
 
-    /// Runs a script with `sh` to its end. Resolves `{ exitCode, output }`.
+    /// Runs a script with `sh` to its end. With `forget` its exec is deleted at the end: the script leaves nothing behind.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
     pub fn run(
         &self,
         script: &JsString,
-        #[wasm_bindgen(unchecked_optional_param_type = "{ signal?: AbortSignal }")]
+        #[wasm_bindgen(unchecked_param_type = "{ signal?: AbortSignal } | undefined")]
         options: &Object,
+        forget: bool,
     ) -> Promise {
-        let arguments = run_arguments(script, options);
-        let ended = arguments.map(|(script, signal)| run_script(&self.agent, script, signal));
-        promise_of(ended, |(_, result)| exec_result(result))
-    }
-
-    /// The same, for a script that leaves nothing behind: its exec is deleted at the end.
-    #[wasm_bindgen(js_name = runAndForget, unchecked_return_type = "Promise<ExecResult>")]
-    pub fn run_and_forget(
-        &self,
-        script: &JsString,
-        #[wasm_bindgen(unchecked_optional_param_type = "{ signal?: AbortSignal }")]
-        options: &Object,
-    ) -> Promise {
-        let arguments = run_arguments(script, options);
-        let ended =
-            arguments.map(|(script, signal)| run_script_and_forget(&self.agent, script, signal));
+        let ended = shell_text(script, "script").and_then(|script| {
+            let signal = only_option(options, "signal", abort_signal)?;
+            let run = if forget { run_script_and_forget } else { run_script };
+            Ok(run(&self.agent, script, signal))
+        });
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.
     pub fn close(&self) {
         self.agent.close();
-        self.sessions.end_all();
+        self.sessions.0.end_all();
     }
 }
 
@@ -105,13 +97,13 @@ options! {
     }
 }
 
-fn read_options(options: &JsValue, runtimes_fetch: Option<Function>) -> Result<Agent> {
+fn read_options(options: &JsValue, guarded_fetch: Option<Function>) -> Result<Agent> {
     let SandboxOptions { url, token, fetch, headers, retry } =
         SandboxOptions::read_required(options, "options")?;
     // What the caller's `fetch` and headers do, no WebSocket does.
     let socket_query = (fetch.is_none() && headers.is_none() && has_websockets())
         .then(|| token.as_deref().map_or_else(String::new, socket_token));
-    let function = fetch.or(runtimes_fetch).map_or_else(global_fetch, Ok)?;
+    let function = guarded_fetch.or(fetch).map_or_else(global_fetch, Ok)?;
     let headers = headers.unwrap_or_default();
     if let Some(token) = token {
         set(&headers, "authorization", &format!("Bearer {token}"))?;
@@ -160,19 +152,15 @@ fn headers(value: &JsValue, name: &str) -> Result<Object> {
     let headers = Object::new();
     for (key, text) in texts(value, name, string)? {
         // The value may be a secret: it is in no error message.
-        let wrong = |expected: &str, actual: &str| Error::InvalidArgument {
-            name: format!("{name}.{key}"),
-            expected: expected.to_owned(),
-            actual: actual.to_owned(),
-        };
+        let wrong = |expected, actual| invalid(&format!("{name}.{key}"), expected, actual);
         let field = key.to_ascii_lowercase();
         if CONNECTION_HEADERS.contains(&field.as_str()) {
-            return Err(wrong("left out", "a header that the connection sets").into());
+            return Err(wrong("left out", "a header that the connection sets"));
         }
         // RFC 9110, 5.5.
         let has_control = text.chars().any(|char| char.is_ascii_control() && char != '\t');
         if has_control || checked.append(&key, &text).is_err() {
-            return Err(wrong("a header that HTTP allows", "not").into());
+            return Err(wrong("a header that HTTP allows", "not"));
         }
         let all = checked.get(&key).map_err(thrown)?.unwrap_or_default();
         set(&headers, &field, &all)?;
@@ -190,12 +178,7 @@ fn token(value: &JsValue, name: &str) -> Result<String> {
     let token = string(value, name)?;
     let visible = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     if !visible {
-        return Err(Error::InvalidArgument {
-            name: name.to_owned(),
-            expected: "visible ASCII characters without spaces".to_owned(),
-            actual: "not".to_owned(),
-        }
-        .into());
+        return Err(invalid(name, "visible ASCII characters without spaces", "not"));
     }
     Ok(token)
 }

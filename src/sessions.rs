@@ -4,29 +4,19 @@
 #![allow(clippy::doc_markdown)]
 
 use js_sys::{JsString, Object, Promise};
+use sandpipe_client::sessions;
 use sandpipe_client::sessions::SessionOptions;
-use sandpipe_client::{Agent, sessions};
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::{Options, shell_text};
+use crate::arguments::shell_text;
+use crate::fields::Options;
 use crate::promise::{nothing, promise_of};
 use crate::results::exec_result;
 
 /// The sessions of a sandbox.
 #[wasm_bindgen]
 #[derive(Clone, Debug)]
-pub struct Sessions(sessions::Sessions);
-
-impl Sessions {
-    pub(crate) fn new(agent: Agent) -> Self {
-        Self(sessions::Sessions::new(agent))
-    }
-
-    /// Ends all sessions with their sandbox.
-    pub(crate) fn end_all(&self) {
-        self.0.end_all();
-    }
-}
+pub struct Sessions(pub(crate) sessions::Sessions);
 
 #[wasm_bindgen]
 impl Sessions {

@@ -11,13 +11,7 @@ use crate::promise::{nothing, promise_of};
 /// A terminal at an exec.
 #[wasm_bindgen]
 #[derive(Debug)]
-pub struct Terminal(terminal::Terminal);
-
-impl Terminal {
-    pub(crate) fn new(terminal: terminal::Terminal) -> Self {
-        Self(terminal)
-    }
-}
+pub struct Terminal(pub(crate) terminal::Terminal);
 
 #[wasm_bindgen]
 impl Terminal {

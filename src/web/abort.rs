@@ -3,7 +3,7 @@
 use sandpipe_client::{AbortSignal, HostValue};
 use wasm_bindgen::{JsCast, prelude::*};
 
-use crate::errors::host_value;
+use super::value::host_value;
 
 /// A signal of JS and what listens to it. Dropping it ends the listening.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, DomException, RequestInit};
 
 use super::response::{JsBodyReader, JsResponse};
-use crate::errors::host_value;
+use super::value::host_value;
 
 thread_local! {
     /// The reason of every request that is over. Each could have one of its own, with its stack, which takes

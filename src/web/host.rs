@@ -12,8 +12,8 @@ use wasm_bindgen_futures::spawn_local;
 use super::abort::abort_signal;
 use super::fetch::Fetch;
 use super::text::units_to_js;
+use super::value::js_text;
 use super::{socket, timer};
-use crate::errors::js_text;
 
 /// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
 /// lowest.

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
 
 import {
+  background,
   connect,
   ExitCodeMissingError,
   HttpError,
@@ -347,13 +348,23 @@ describe("errors", () => {
   });
 
   it("has the caller in the stack of an error", async () => {
-    const { execs } = await connect({ url: "http://127.0.0.1:1", retry: { maxAttempts: 1 } });
+    const sandbox = await connect({ url: "http://127.0.0.1:1", retry: { maxAttempts: 1 } });
+    const { execs } = sandbox;
     const calls = [
       async function calls() {
         await execs.list();
       },
       async function calls() {
         await connect(/** @type {any} */ ({}));
+      },
+      async function calls() {
+        await background(sandbox, /** @type {any} */ ({ baseDir: 7 })).list();
+      },
+      async function calls() {
+        await execs.streamOutput(/** @type {any} */ (7)).next();
+      },
+      async function calls() {
+        for await (const event of execs.streamOutput("1")) assert.fail(event.output);
       },
     ];
     for (const call of calls) {
@@ -362,6 +373,13 @@ describe("errors", () => {
         return true;
       });
     }
+  });
+
+  it("is an error also where a signal is aborted without a reason", async () => {
+    const never = { run: () => new Promise(() => {}) };
+    const signal = Object.assign(new EventTarget(), { aborted: true, reason: undefined });
+    const waiting = background(never).wait("1", { signal: /** @type {any} */ (signal) });
+    await assert.rejects(waiting, (error) => isSandpipeError(error, "background"));
   });
 
   it("knows its errors across copies of the package", () => {

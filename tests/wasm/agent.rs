@@ -1,7 +1,7 @@
 //! The agent that `scripts/suites/wasm.mjs` runs for these tests.
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
-use sandpipe::{Sandbox, make_errors_with, make_events_with};
+use sandpipe::{Sandbox, use_shim};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
@@ -24,8 +24,10 @@ pub(crate) fn sandbox() -> Sandbox {
 }
 
 pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
-    make_errors_with(Function::new_with_args("className, message, details", MAKE_ERROR));
-    make_events_with(Function::new_with_args("outputs, timestamps, numbers", MAKE_EVENTS));
+    let make_error = Function::new_with_args("className, message, details", MAKE_ERROR);
+    let make_events = Function::new_with_args("outputs, timestamps, numbers", MAKE_EVENTS);
+    let functions = [("makeError", make_error.into()), ("makeEvents", make_events.into())];
+    use_shim(object(&functions).unchecked_into());
     Sandbox::new(&object(&[("url", url.into()), ("token", token.into())]), None).unwrap()
 }
 

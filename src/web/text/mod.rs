@@ -3,11 +3,11 @@
 mod builtins;
 
 use js_sys::{JsString, Object, Reflect, Uint8Array, WebAssembly};
-use wasm_bindgen::{JsCast, prelude::*};
-
-use crate::errors::thrown;
 use sandpipe_client::Result;
 use sandpipe_text::{Text, Units};
+use wasm_bindgen::{JsCast, prelude::*};
+
+use super::value::thrown;
 
 #[wasm_bindgen]
 extern "C" {

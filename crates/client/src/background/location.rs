@@ -6,10 +6,12 @@ use crate::shell::quote::quote_path;
 use crate::{Error, Nonce, Result};
 
 /// `{baseDir}/{workspace}` on the target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Location {
-    base_dir: Option<String>,
-    workspace: String,
+    /// A directory that [`path`] has checked. Default: one of the user's own.
+    pub base_dir: Option<String>,
+    /// A name that [`plain_name`] has checked. Default: `default`.
+    pub workspace: Option<String>,
 }
 
 /// The longest path that Linux takes (`PATH_MAX`).
@@ -20,13 +22,7 @@ const MAX_NAME_BYTES: usize = 255;
 impl Location {
     #[cfg(test)]
     pub(super) fn at(base_dir: &str) -> Self {
-        Self { base_dir: Some(base_dir.to_owned()), workspace: "w".to_owned() }
-    }
-
-    /// The directory `workspace` in `base_dir`, or in one of the user's own. Both have been checked, by [`path`] and
-    /// [`plain_name`].
-    pub fn new(base_dir: Option<String>, workspace: Option<String>) -> Self {
-        Self { base_dir, workspace: workspace.unwrap_or_else(|| "default".to_owned()) }
+        Self { base_dir: Some(base_dir.to_owned()), workspace: Some("w".to_owned()) }
     }
 
     /// A script that knows where the processes are.
@@ -37,7 +33,8 @@ impl Location {
             // A link is seen for what it is only without a slash behind it.
             |base| quote_path(trim_slashes(base)),
         );
-        Script::new().word("base", &base).text("workspace", &self.workspace).part(sh!("base"))
+        let workspace = self.workspace.as_deref().unwrap_or("default");
+        Script::new().word("base", &base).text("workspace", workspace).part(sh!("base"))
     }
 
     /// A script that knows which process it is about, and how to look at it.

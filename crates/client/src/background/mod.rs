@@ -36,7 +36,7 @@ pub use read_options::{
 pub use read_output::BackgroundOutput;
 pub use run::{BackgroundRunResult, RunOptions, WAIT_TIMEOUT_MS};
 pub use runtime::{RunFailure, Runtime, ScriptResult};
-pub use spawn::{MAX_TIMEOUT_MS, MAX_VARIABLE_BYTES, OutputTarget, SpawnRequest};
+pub use spawn::{MAX_VARIABLE_BYTES, SpawnOptions};
 pub use wait::BackgroundWaitOptions;
 
 /// The client of the background processes below one directory of one target, which it asks by scripts.

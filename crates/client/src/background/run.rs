@@ -1,11 +1,14 @@
 //! Running a command to its end as a background process.
 
+use std::mem;
+
 use sandpipe_protocol::json_object;
 
+use super::spawn::{OutputTarget, SpawnRequest};
 use super::target::ScriptCall;
 use super::{
     Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, ProcessId, ReadOptions,
-    SpawnRequest,
+    SpawnOptions,
 };
 use crate::error::whole_ms;
 use crate::{Call, Result};
@@ -18,6 +21,8 @@ const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 /// How to run a command.
 #[derive(Debug)]
 pub struct RunOptions {
+    /// How it is started.
+    pub spawn: SpawnOptions,
     /// How long it is waited for, in milliseconds.
     pub wait_timeout_ms: f64,
     /// Whether its exit code is written down.
@@ -51,17 +56,23 @@ json_object!(ToJson for BackgroundRunResult {
 
 impl Background {
     /// Runs a command and waits for its end.
-    pub fn run(&self, request: SpawnRequest, options: RunOptions) -> Call<BackgroundRunResult> {
+    pub fn run(&self, command: String, options: RunOptions) -> Call<BackgroundRunResult> {
         let background = self.clone();
-        Box::pin(async move { run(&background, request, options).await })
+        Box::pin(async move { run(&background, command, options).await })
     }
 }
 
 async fn run(
     background: &Background,
-    request: SpawnRequest,
-    options: RunOptions,
+    command: String,
+    mut options: RunOptions,
 ) -> Result<BackgroundRunResult> {
+    let request = SpawnRequest {
+        script: command,
+        options: mem::take(&mut options.spawn),
+        output: OutputTarget::Combined { file: options.output_file.clone() },
+        keeps_code: options.captures_exit_code,
+    };
     let id = background.new_id();
     let purpose = ScriptCall::new("run command", id.clone());
     background.spawn_as(id.clone(), request).await?;

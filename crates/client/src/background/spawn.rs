@@ -12,15 +12,13 @@ use crate::execs::DEFAULT_GRACE_MS;
 use crate::shell::quote::{quote_path, shell_quote};
 
 /// The longest timeout, in milliseconds: 68 years, which every `sleep` can count to. More is for ever.
-pub const MAX_TIMEOUT_MS: f64 = i32::MAX as f64 * 1000.0;
+const MAX_TIMEOUT_MS: f64 = i32::MAX as f64 * 1000.0;
 /// The longest variable that Linux hands to a program, in bytes (`MAX_ARG_STRLEN` without the NUL).
 pub const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 
-/// What is to be started.
-#[derive(Debug)]
-pub struct SpawnRequest {
-    /// The script.
-    pub script: String,
+/// How to start a script.
+#[derive(Debug, Default)]
+pub struct SpawnOptions {
     /// What the caller calls it.
     pub name: Option<String>,
     /// The directory that it begins in.
@@ -29,34 +27,37 @@ pub struct SpawnRequest {
     pub env: BTreeMap<String, String>,
     /// How long it may run, in milliseconds.
     pub timeout_ms: Option<f64>,
-    /// Where its output goes.
-    pub output: OutputTarget,
+}
+
+/// What is to be started.
+pub(super) struct SpawnRequest {
+    pub(super) script: String,
+    pub(super) options: SpawnOptions,
+    pub(super) output: OutputTarget,
     /// Whether the exit code is written down.
-    pub keeps_code: bool,
+    pub(super) keeps_code: bool,
 }
 
 /// Where the output goes.
-#[derive(Debug)]
-pub enum OutputTarget {
+pub(super) enum OutputTarget {
     /// stdout and stderr to a file each.
     Separate,
     /// Both to one, in order of arrival: that of stdout, or another, which stands in its place.
-    Combined {
-        /// The other one.
-        file: Option<String>,
-    },
+    Combined { file: Option<String> },
 }
 
 impl SpawnRequest {
     fn record(&self, id: &ProcessId) -> ProcessRecord {
-        let (name, cwd) = (self.name.clone(), self.cwd.clone());
+        let (name, cwd) = (self.options.name.clone(), self.options.cwd.clone());
         ProcessRecord::new(id.as_str().to_owned(), name, cwd, &self.script)
     }
 }
 
 impl Background {
     /// Starts a script.
-    pub fn spawn(&self, request: SpawnRequest) -> Call<BackgroundProcess> {
+    pub fn spawn(&self, script: String, options: SpawnOptions) -> Call<BackgroundProcess> {
+        let output = OutputTarget::Separate;
+        let request = SpawnRequest { script, options, output, keeps_code: true };
         self.spawn_as(self.new_id(), request)
     }
 
@@ -116,11 +117,12 @@ fn spawn_script(
 /// The script of the shell that leads the process group, waits for the user's script and writes down
 /// what became of it. It is read to its end before any of it is done: then its file is removed.
 fn supervising_script(id: &ProcessId, request: &SpawnRequest) -> String {
+    let timeout_ms = request.options.timeout_ms.filter(|timeout_ms| *timeout_ms <= MAX_TIMEOUT_MS);
     let mut settings = Script::new()
         .text("id", id.as_str())
         .word("keeps_code", keeps_code(request))
-        .text("watch", &request.timeout_ms.map(watching_script).unwrap_or_default());
-    if let Some(cwd) = &request.cwd {
+        .text("watch", &timeout_ms.map(watching_script).unwrap_or_default());
+    if let Some(cwd) = &request.options.cwd {
         settings = settings.word("cwd", &quote_path(cwd));
     }
     let body = settings.part(sh!("look")).part(sh!("lead")).part(sh!("conclude")).into_body();
@@ -154,9 +156,9 @@ fn run_script(request: &SpawnRequest) -> String {
         OutputTarget::Combined { .. } => "2>&1",
     };
     let mut program = "exec ".to_owned();
-    if !request.env.is_empty() {
+    if !request.options.env.is_empty() {
         program += "env ";
-        for (name, value) in &request.env {
+        for (name, value) in &request.options.env {
             program.extend([name, "=", &shell_quote(value), " "]);
         }
     }

@@ -9,7 +9,7 @@ use super::script::Script;
 use super::{Background, ProcessId, RunFailure, ScriptResult};
 use crate::error::BackgroundErrorReason;
 use crate::http::excerpt;
-use crate::{AbortSignal, Call, Error, HostValue, Nonce, Result};
+use crate::{AbortSignal, Call, Error, Nonce, Result};
 
 /// What a script is for: for error messages.
 #[derive(Clone, Debug)]
@@ -100,7 +100,8 @@ impl Background {
         let output = match signal {
             None => running.await,
             Some(signal) => match select(pin!(signal.aborted()), running).await {
-                Either::Left((reason, _)) => return Err(aborted(reason)),
+                Either::Left((Some(reason), _)) => return Err(Error::thrown(reason)),
+                Either::Left((None, _)) => return Err(purpose.failed("it was aborted", "")),
                 Either::Right((output, _)) => output,
             },
         };
@@ -130,11 +131,6 @@ impl Background {
             }
         })
     }
-}
-
-/// The reason of an abort, as it is thrown.
-fn aborted(reason: Option<HostValue>) -> Box<Error> {
-    Error::thrown(reason.unwrap_or_else(|| HostValue::new(())))
 }
 
 /// What a script printed, its answer amid it.

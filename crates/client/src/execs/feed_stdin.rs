@@ -1,10 +1,10 @@
-//! Feeding a whole text to a command's standard input.
+//! Feeding a command's standard input up to its end.
 
 use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::{ExecStdin, StdinType};
 
 use super::send_stdin;
-use crate::{Agent, Error, ExecId, Feature, Operation, Result};
+use crate::{Agent, Call, Error, ExecId, Feature, Operation, Result};
 
 /// The most bytes of input in one request: agents bound the size of a body.
 pub(crate) const MAX_STDIN_CHUNK_BYTES: usize = 1024 * 1024;
@@ -32,10 +32,22 @@ pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()
     match input {
         Input::Open(text) => write_all(agent, id, text).await,
         Input::WithEof(text) => {
-            let end = ExecStdin { kind: StdinType::Eof, input: String::new() };
-            send(agent, id, &mut bodies(text).chain([end])).await
+            send(agent, id, &mut bodies(text).chain([end()])).await?;
+            Ok(())
         }
     }
+}
+
+/// Sends what comes next of a running command's input, or its end where there is nothing more. Gives whether the command
+/// reads on.
+pub fn feed_stdin(agent: &Agent, id: ExecId, next: Option<String>) -> Call<bool> {
+    let agent = agent.clone();
+    Box::pin(async move {
+        match next {
+            Some(text) => send(&agent, &id, &mut bodies(&text)).await,
+            None => send(&agent, &id, &mut [end()].into_iter()).await,
+        }
+    })
 }
 
 /// Sends all of it, to a process that takes more after it.
@@ -44,18 +56,26 @@ pub(crate) fn write_all<'a>(
     id: &'a ExecId,
     input: &'a str,
 ) -> LocalBoxFuture<'a, Result<()>> {
-    Box::pin(async { send(agent, id, &mut bodies(input)).await })
+    Box::pin(async {
+        send(agent, id, &mut bodies(input)).await?;
+        Ok(())
+    })
+}
+
+fn end() -> ExecStdin {
+    ExecStdin { kind: StdinType::Eof, input: String::new() }
 }
 
 fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
     stdin_chunks(input).map(|text| ExecStdin { kind: StdinType::Stdin, input: text.into() })
 }
 
+/// Gives whether the command has taken it all.
 async fn send(
     agent: &Agent,
     id: &ExecId,
     bodies: &mut dyn Iterator<Item = ExecStdin>,
-) -> Result<()> {
+) -> Result<bool> {
     for body in bodies {
         // What may have arrived is not repeated: the process could read it twice.
         let may_repeat = |error: &Error| !error.is_ambiguous();
@@ -64,12 +84,12 @@ async fn send(
             Ok(_) => {}
             Err(error) => match *error {
                 // It has ended, or closed its standard input.
-                Error::Http { status: 400, message: Some(_), .. } => return Ok(()),
+                Error::Http { status: 400, message: Some(_), .. } => return Ok(false),
                 _ => return Err(error),
             },
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The text in chunks of whole characters.

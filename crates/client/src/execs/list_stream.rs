@@ -5,7 +5,7 @@ use sandpipe_protocol::sse::Decoder;
 
 use super::ListEvent;
 use crate::http::{
-    FailedAttempt, Pause, ReconnectBackoff, Request, ResponseBody, is_retryable, read_json,
+    Pause, ReconnectBackoff, Request, ResponseBody, RetryContext, is_retryable, read_json,
 };
 use crate::{AbortSignal, Agent, Error, Feature, Operation, Result};
 
@@ -120,13 +120,7 @@ impl ListStream {
         }
         let Pause { attempt, delay_ms } =
             self.reconnects.pause(lasted_ms, self.agent.http.random(), error.retry_after_ms());
-        let failed = FailedAttempt {
-            operation: OPERATION,
-            attempt,
-            error: &error,
-            delay_ms,
-            will_retry: true,
-        };
+        let failed = RetryContext::new(OPERATION, attempt, &error, delay_ms, true);
         match retry.decide(failed).await? {
             Some(delay_ms) => self.agent.http.pause(delay_ms).await,
             None => Err(error),

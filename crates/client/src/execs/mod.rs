@@ -30,7 +30,7 @@ mod wait_options;
 pub use create::create;
 pub use delete::delete;
 pub use exec::{ExecArguments, exec};
-pub use feed_stdin::Input;
+pub use feed_stdin::{Input, feed_stdin};
 pub use get::get;
 pub use get_output::{ExecSnapshot, get_output};
 pub use list::{ListEvent, list};

@@ -9,7 +9,7 @@ use sandpipe_protocol::ExecStdout;
 use super::get::get_once;
 use super::get_output;
 use super::output_lost::with_exit_code;
-use crate::http::{FailedAttempt, Idle, Pause, Request, ResponseBody, is_retryable};
+use crate::http::{Idle, Pause, Request, ResponseBody, RetryContext, is_retryable};
 use crate::output::{Discard, Follower, NextStep, OutputSink, Resume, StreamEnd, write_event};
 use crate::websocket::connection::Connection;
 use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
@@ -324,8 +324,7 @@ impl OutputReader {
         let Pause { attempt, delay_ms } = pause;
         let ended = self.exit_code_missing(None);
         let error = error.unwrap_or(&ended);
-        let failed =
-            FailedAttempt { operation: OPERATION, attempt, error, delay_ms, will_retry: true };
+        let failed = RetryContext::new(OPERATION, attempt, error, delay_ms, true);
         match self.agent.http.retry().decide(failed).await {
             Ok(Some(delay_ms)) if delay_ms > 0.0 => self.agent.http.pause(delay_ms).await,
             Ok(Some(_)) => Ok(()),

@@ -14,7 +14,7 @@ mod retry_policy;
 
 pub use backoff::Backoff;
 pub use client::HttpClient;
-pub use retry_policy::{FailedAttempt, RetryDecision, RetryHooks, RetryPolicy};
+pub use retry_policy::{RetryContext, RetryDecision, RetryHooks, RetryPolicy};
 
 pub(crate) use reconnect::{Pause, ReconnectBackoff};
 pub(crate) use request::{Accept, MediaType, Request};

@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::json::FromJson;
 
-use super::{FailedAttempt, HttpClient, Request, is_retryable, read_json};
+use super::{HttpClient, Request, RetryContext, is_retryable, read_json};
 use crate::{Call, Error, Operation, Result};
 
 impl HttpClient {
@@ -94,8 +94,7 @@ impl HttpClient {
             }
             let delay_ms = retry.backoff.delay(attempts, self.random(), error.retry_after_ms());
             let will_retry = is_retryable(&error);
-            let failed =
-                FailedAttempt { operation, attempt: attempts, error: &error, delay_ms, will_retry };
+            let failed = RetryContext::new(operation, attempts, &error, delay_ms, will_retry);
             match retry.decide(failed).await? {
                 Some(delay_ms) => self.pause(delay_ms).await,
                 None => Err(error),

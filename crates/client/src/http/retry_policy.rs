@@ -23,11 +23,11 @@ pub trait RetryHooks {
     /// Asks whether to try again; None where the caller leaves that to the client.
     fn should_retry(
         &self,
-        failed: &FailedAttempt<'_>,
+        failed: &RetryContext<'_>,
     ) -> Option<LocalBoxFuture<'static, Result<RetryDecision>>>;
 
     /// Tells of an attempt that is to follow, if the caller wants to know.
-    fn on_retry(&self, failed: &FailedAttempt<'_>) -> Option<LocalBoxFuture<'static, Result<()>>>;
+    fn on_retry(&self, failed: &RetryContext<'_>) -> Option<LocalBoxFuture<'static, Result<()>>>;
 }
 
 impl fmt::Debug for dyn RetryHooks {
@@ -47,19 +47,40 @@ pub enum RetryDecision {
     After(f64),
 }
 
-/// A failure that may be followed by another attempt.
+/// A failure that another attempt may follow.
 #[derive(Clone, Copy, Debug)]
-pub struct FailedAttempt<'a> {
-    /// What the request was for.
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "camelCase"))]
+pub struct RetryContext<'a> {
+    /// What the request was for, such as `"create exec"`.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub operation: Operation,
-    /// 1 for the first.
+    /// How many attempts have failed in a row, this one included. Of a stream: how many connections in a row,
+    /// and questions in between, have come to nothing, or 1 after a connection that lasted; it may be more than
+    /// `maxAttempts`, since only failures to reach the agent count there.
     pub attempt: u32,
-    /// How it failed.
+    /// The failure.
+    #[cfg_attr(feature = "typescript", tsify(type = "unknown"))]
     pub error: &'a Error,
+    /// The HTTP status, if there was an answer.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub status: Option<u16>,
     /// The pause before the next attempt, in milliseconds.
+    #[cfg_attr(feature = "typescript", serde(rename = "delay"))]
     pub delay_ms: f64,
-    /// Whether another attempt follows where the caller's functions do not decide.
+    /// What happens without `shouldRetry`: whether another attempt follows.
     pub will_retry: bool,
+}
+
+impl<'a> RetryContext<'a> {
+    pub(crate) fn new(
+        operation: Operation,
+        attempt: u32,
+        error: &'a Error,
+        delay_ms: f64,
+        will_retry: bool,
+    ) -> Self {
+        Self { operation, attempt, error, status: error.status(), delay_ms, will_retry }
+    }
 }
 
 impl RetryPolicy {
@@ -68,10 +89,10 @@ impl RetryPolicy {
     /// # Errors
     /// What the caller's functions throw. And the failure itself, where it would be tried again and the server
     /// asks for a longer pause than is allowed.
-    pub async fn decide(&self, failed: FailedAttempt<'_>) -> Result<Option<f64>> {
+    pub async fn decide(&self, failed: RetryContext<'_>) -> Result<Option<f64>> {
         let refusal = failed.error.asking_too_long(self.backoff.max_delay_ms);
         let default = if failed.will_retry { RetryDecision::Yes } else { RetryDecision::No };
-        let failed = FailedAttempt { will_retry: failed.will_retry && refusal.is_none(), ..failed };
+        let failed = RetryContext { will_retry: failed.will_retry && refusal.is_none(), ..failed };
         let decision = match self.hooks.as_ref().and_then(|hooks| hooks.should_retry(&failed)) {
             Some(deciding) => deciding.await?,
             None => default,
@@ -84,7 +105,7 @@ impl RetryPolicy {
                 None => failed.delay_ms,
             },
         };
-        let failed = FailedAttempt { delay_ms, ..failed };
+        let failed = RetryContext { delay_ms, ..failed };
         if let Some(telling) = self.hooks.as_ref().and_then(|hooks| hooks.on_retry(&failed)) {
             telling.await?;
         }

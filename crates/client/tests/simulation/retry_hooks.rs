@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use sandpipe_client::http::{FailedAttempt, RetryDecision, RetryHooks};
+use sandpipe_client::http::{RetryContext, RetryDecision, RetryHooks};
 use sandpipe_client::{Error, HostValue, Result};
 
 use crate::executor::Executor;
@@ -22,7 +22,7 @@ pub(crate) struct SimHooks {
 impl RetryHooks for SimHooks {
     fn should_retry(
         &self,
-        failed: &FailedAttempt<'_>,
+        failed: &RetryContext<'_>,
     ) -> Option<LocalBoxFuture<'static, Result<RetryDecision>>> {
         let mut random = self.random.borrow_mut();
         let decision = match random.u8(..8) {
@@ -36,7 +36,7 @@ impl RetryHooks for SimHooks {
         Some(deciding.map(|()| decision).boxed_local())
     }
 
-    fn on_retry(&self, _failed: &FailedAttempt<'_>) -> Option<LocalBoxFuture<'static, Result<()>>> {
+    fn on_retry(&self, _failed: &RetryContext<'_>) -> Option<LocalBoxFuture<'static, Result<()>>> {
         Some(self.executor.sleep(self.random.borrow_mut().f64()).map(Ok).boxed_local())
     }
 }

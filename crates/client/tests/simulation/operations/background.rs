@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use futures_util::future::join;
 use sandpipe_client::background::{
-    Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, Location, OutputTarget,
-    ProcessId, ReadOptions, RunOptions, SpawnRequest, Start, Stream,
+    Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, Location, ProcessId,
+    ReadOptions, RunOptions, SpawnOptions, Start, Stream,
 };
 use sandpipe_client::{Error, Result};
 use sandpipe_protocol::OutputType;
@@ -25,19 +25,7 @@ const MAX_CALLS: usize = 50;
 
 fn background(world: &World) -> Background {
     let runtime = Rc::new(SimRuntime(SimTarget::new(world)));
-    Background::new(runtime, world.host.clone(), Location::new(None, None))
-}
-
-fn request() -> SpawnRequest {
-    SpawnRequest {
-        script: COMMAND.to_owned(),
-        name: None,
-        cwd: None,
-        env: [].into(),
-        timeout_ms: None,
-        output: OutputTarget::Separate,
-        keeps_code: true,
-    }
+    Background::new(runtime, world.host.clone(), Location::default())
 }
 
 /// The stdout of a command.
@@ -52,7 +40,7 @@ fn a_process_is_started_once_read_once_stopped_and_removed() {
     check("background", |world, random| {
         world.agent.install(COMMAND, world.program(random));
         let background = background(world);
-        let spawned = world.run(background.spawn(request()))?;
+        let spawned = world.run(background.spawn(COMMAND.to_owned(), SpawnOptions::default()))?;
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
         let process = match spawned {
@@ -121,13 +109,14 @@ fn a_command_is_run_once_to_its_end() {
         let wait_timeout_ms = random.f64() * if random.bool() { 1e6 } else { 1e3 };
         let max_output_bytes = world.maybe(random.bool().then(|| random.u64(..500)));
         let options = RunOptions {
+            spawn: SpawnOptions::default(),
             wait_timeout_ms,
             captures_exit_code: true,
             max_output_bytes,
             ignores_output: false,
             output_file: None,
         };
-        let result = world.run(background(world).run(request(), options))?;
+        let result = world.run(background(world).run(COMMAND.to_owned(), options))?;
         let execs = world.agent.execs_of(COMMAND);
         runs_once(&execs)?;
         let result = match result {

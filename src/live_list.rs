@@ -5,8 +5,8 @@ use sandpipe_client::Result;
 use sandpipe_client::execs::ListEvent;
 use wasm_bindgen::prelude::*;
 
-use crate::errors::thrown;
 use crate::results::to_js;
+use crate::web::value::thrown;
 
 /// The list in JS. Of an exec that has not changed it keeps the object, so that a change costs little more than
 /// what has changed.

@@ -4,29 +4,20 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Function, Object, Promise, Reflect};
 use sandpipe_client::background::{RunFailure, Runtime, ScriptResult};
-use sandpipe_client::{AbortSignal, HostValue, Operation, Result};
+use sandpipe_client::{AbortSignal, HostValue, Operation};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use super::abort::js_signal;
-use crate::arguments;
+use crate::web::abort::js_signal;
 
 /// Something with a shell.
 #[derive(Debug)]
 pub(crate) struct JsRuntime {
-    run: Function,
+    pub(crate) run: Function,
 }
 
 impl JsRuntime {
-    pub(crate) fn read(run: &JsValue) -> Result<Self> {
-        Ok(Self { run: arguments::function(run, "runtime.run")? })
-    }
-
-    fn call(
-        &self,
-        script: String,
-        signal: Option<&AbortSignal>,
-    ) -> std::result::Result<Promise, JsValue> {
+    fn call(&self, script: String, signal: Option<&AbortSignal>) -> Result<Promise, JsValue> {
         let options = Object::new();
         if let Some(signal) = signal.and_then(js_signal) {
             Reflect::set(&options, &"signal".into(), &signal)?;
@@ -41,7 +32,7 @@ impl Runtime for JsRuntime {
         &self,
         script: String,
         signal: Option<&AbortSignal>,
-    ) -> LocalBoxFuture<'static, std::result::Result<ScriptResult, RunFailure>> {
+    ) -> LocalBoxFuture<'static, Result<ScriptResult, RunFailure>> {
         let called = self.call(script, signal);
         async {
             let result = match called {

@@ -3,11 +3,12 @@
 use std::rc::Rc;
 
 use js_sys::{Object, Reflect, RegExp};
+use sandpipe_client::Result;
 use sandpipe_client::background::LineMatcher;
-use sandpipe_client::{Error, Result};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::arguments::string;
+use crate::invalid_argument::invalid;
 
 #[wasm_bindgen]
 extern "C" {
@@ -27,16 +28,10 @@ pub(crate) fn matcher(value: &JsValue, name: &str) -> Result<LineMatcher> {
             let expression: RegExp = expression.unchecked_into();
             Ok(Rc::new(move |line| expression.test(line)))
         }
-        Err(error) => Err(Error::InvalidArgument {
-            name: name.to_owned(),
-            expected: "a regular expression of JavaScript".to_owned(),
-            actual: format!("{pattern:?}: {}", message(&error)),
+        Err(error) => {
+            let message = Reflect::get(&error, &"message".into()).unwrap_or_default();
+            let actual = format!("{pattern:?}: {}", message.as_string().unwrap_or_default());
+            Err(invalid(name, "a regular expression of JavaScript", &actual))
         }
-        .into()),
     }
-}
-
-fn message(error: &JsValue) -> String {
-    let message = Reflect::get(error, &"message".into()).ok();
-    message.and_then(|message| message.as_string()).unwrap_or_default()
 }

@@ -4,20 +4,15 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Function, Object, Promise, Reflect};
 use sandpipe_client::Result;
-use sandpipe_client::http::{Backoff, FailedAttempt, RetryDecision, RetryHooks, RetryPolicy};
+use sandpipe_client::http::{Backoff, RetryContext, RetryDecision, RetryHooks, RetryPolicy};
 use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
-use crate::arguments::{Options, function, milliseconds, options, positive};
-use crate::errors::{thrown, to_js};
-
-/// The caller's `shouldRetry` and `onRetry`.
-#[derive(Debug)]
-struct JsRetryHooks {
-    should_retry: Option<Function>,
-    on_retry: Option<Function>,
-}
+use crate::arguments::{function, milliseconds, positive};
+use crate::errors::to_js;
+use crate::fields::{Options, options};
+use crate::web::value::thrown;
 
 options! {
     /// When something is tried again. Only what may be repeated is: no command is ever run twice.
@@ -53,18 +48,16 @@ options! {
 
 /// Reads `options.retry`.
 pub(crate) fn read_retry(value: &JsValue, name: &str) -> Result<RetryPolicy> {
-    let RetryOptions { max_attempts, base_delay_ms, max_delay_ms, should_retry, on_retry } =
-        RetryOptions::read_required(value, name)?;
-    Ok(RetryPolicy {
-        backoff: Backoff { max_attempts, base_delay_ms, max_delay_ms },
-        hooks: Some(Rc::new(JsRetryHooks { should_retry, on_retry })),
-    })
+    let options = RetryOptions::read_required(value, name)?;
+    let RetryOptions { max_attempts, base_delay_ms, max_delay_ms, .. } = options;
+    let backoff = Backoff { max_attempts, base_delay_ms, max_delay_ms };
+    Ok(RetryPolicy { backoff, hooks: Some(Rc::new(options)) })
 }
 
-impl RetryHooks for JsRetryHooks {
+impl RetryHooks for RetryOptions {
     fn should_retry(
         &self,
-        failed: &FailedAttempt<'_>,
+        failed: &RetryContext<'_>,
     ) -> Option<LocalBoxFuture<'static, Result<RetryDecision>>> {
         let asking = call(self.should_retry.as_ref()?, failed);
         let deciding = async {
@@ -81,7 +74,7 @@ impl RetryHooks for JsRetryHooks {
         Some(deciding.boxed_local())
     }
 
-    fn on_retry(&self, failed: &FailedAttempt<'_>) -> Option<LocalBoxFuture<'static, Result<()>>> {
+    fn on_retry(&self, failed: &RetryContext<'_>) -> Option<LocalBoxFuture<'static, Result<()>>> {
         let calling = call(self.on_retry.as_ref()?, failed);
         Some(calling.map(|called| called.map(drop)).boxed_local())
     }
@@ -90,7 +83,7 @@ impl RetryHooks for JsRetryHooks {
 /// Calls a function of the caller's with a `RetryContext` and awaits what it returns.
 fn call(
     function: &Function,
-    failed: &FailedAttempt<'_>,
+    failed: &RetryContext<'_>,
 ) -> LocalBoxFuture<'static, Result<JsValue>> {
     let called = context(failed)
         .and_then(|context| function.call1(&JsValue::UNDEFINED, &context))
@@ -102,40 +95,18 @@ fn call(
     .boxed_local()
 }
 
-/// What [`context`] makes.
-#[wasm_bindgen(typescript_custom_section)]
-const CONTEXT: &str = r#"
-/** A failure that another attempt may follow. */
-export interface RetryContext {
-    /** What the request was for, such as `"create exec"`. */
-    operation: string;
-    /**
-     * How many attempts have failed in a row, this one included. Of a stream: how many connections in a row,
-     * and questions in between, have come to nothing, or 1 after a connection that lasted; it may be more than
-     * `maxAttempts`, since only failures to reach the agent count there.
-     */
-    attempt: number;
-    /** The failure. */
-    error: unknown;
-    /** The HTTP status, if there was an answer. */
-    status?: number;
-    /** The pause before the next attempt, in milliseconds. */
-    delay: number;
-    /** What happens without `shouldRetry`: whether another attempt follows. */
-    willRetry: boolean;
-}
-"#;
-
-fn context(failed: &FailedAttempt<'_>) -> std::result::Result<Object, JsValue> {
+/// The `RetryContext` that a failed attempt is in JS.
+fn context(failed: &RetryContext<'_>) -> std::result::Result<Object, JsValue> {
+    let RetryContext { operation, attempt, error, status, delay_ms, will_retry } = *failed;
     let context = Object::new();
     let set = |name: &str, value: &JsValue| Reflect::set(&context, &name.into(), value);
-    set("operation", &failed.operation.name().into())?;
-    set("attempt", &failed.attempt.into())?;
-    set("error", &to_js(failed.error))?;
-    if let Some(status) = failed.error.status() {
+    set("operation", &operation.name().into())?;
+    set("attempt", &attempt.into())?;
+    set("error", &to_js(error))?;
+    if let Some(status) = status {
         set("status", &status.into())?;
     }
-    set("delay", &failed.delay_ms.into())?;
-    set("willRetry", &failed.will_retry.into())?;
+    set("delay", &delay_ms.into())?;
+    set("willRetry", &will_retry.into())?;
     Ok(context)
 }
