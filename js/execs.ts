@@ -1,6 +1,13 @@
 import { checkSignal } from "./arguments.js";
-import { Execs as Core, type ExecItem, type ExecStdout, type Sandbox } from "./core/sandpipe.js";
+import {
+  Execs as Core,
+  type ExecItem,
+  type ExecStdout,
+  type Sandbox,
+  type StdinBody,
+} from "./core/sandpipe.js";
 import { type RemoveOptions, removeEnded } from "./remove-ended.js";
+import { isStream, sendStream, type StdinStream } from "./stdin-stream.js";
 import { EventStream, type StreamOptions } from "./stream.js";
 import { Terminal } from "./terminal.js";
 
@@ -12,6 +19,29 @@ export class Execs extends Core {
   constructor(core: Sandbox) {
     super(core);
     this.#core = core;
+  }
+
+  /**
+   * Writes to a running exec's stdin (`stdin`, the default), sets the size of its terminal
+   * (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`), or closes its stdin (`eof`, with
+   * empty `input`). It is never repeated: the process could read the text twice.
+   *
+   * @throws {UnsupportedError} The agent has no way to close a stdin.
+   */
+  override sendStdin(id: string, body: StdinBody): Promise<ExecItem>;
+  /**
+   * Writes to a running exec's stdin what a stream gives, no faster than the process reads, and closes it at the
+   * stream's end. When the process reads no more, or has ended, the rest is left and the stream cancelled. What
+   * can't have arrived is sent again, as `retry` of `connect` says.
+   *
+   * @throws {InvalidArgumentError} Its bytes are not UTF-8, which is all that agents take.
+   * @throws {UnsupportedError} The agent has no way to close a stdin.
+   * @throws What the stream does.
+   */
+  override sendStdin(id: string, body: StdinStream): Promise<void>;
+  override sendStdin(id: string, body: StdinBody | StdinStream): Promise<ExecItem | void> {
+    if (!isStream(body)) return super.sendStdin(id, body);
+    return sendStream(body, (next) => this.#core.feedStdin(id, next));
   }
 
   /**

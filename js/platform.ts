@@ -18,6 +18,14 @@ export type URL = typeof globalThis extends { URL: { prototype: infer T } }
   ? T
   : { readonly href: string };
 
+/** A stream that is read chunk by chunk. */
+export interface ReadableStream<T> {
+  getReader(): {
+    read(): Promise<{ done: boolean; value?: T }>;
+    cancel(): Promise<void>;
+  };
+}
+
 /** What `fetch` resolves. */
 export type Response = typeof globalThis extends { Response: { prototype: infer T } }
   ? T

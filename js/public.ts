@@ -33,6 +33,7 @@ export type { Background, MakeBackground } from "./background.js";
 export type { Connect, ConnectOptions } from "./connect.js";
 export type { WasmSource } from "./load.js";
 export type { RemoveOptions } from "./remove-ended.js";
+export type { StdinStream } from "./stdin-stream.js";
 export type { StreamOptions } from "./stream.js";
 export type { Execs } from "./execs.js";
 export type { Runtime } from "./runtime.js";

@@ -62,6 +62,8 @@ export async function contract() {
   const request: CreateExecRequest = { command: "cat", args: [] };
   expectTypeOf(await execs.create(request)).toEqualTypeOf<ExecItem>();
   expectTypeOf(await execs.sendStdin("id", { input: "text" })).toEqualTypeOf<ExecItem>();
+  const stream = new ReadableStream<Uint8Array>();
+  expectTypeOf(execs.sendStdin("id", stream)).toEqualTypeOf<Promise<void>>();
   const terminal = await execs.attach("id");
   for await (const event of terminal) expectTypeOf(event).toEqualTypeOf<ExecStdout>();
   expectTypeOf(terminal.output).toEqualTypeOf<AsyncIterableIterator<ExecStdout>>();
