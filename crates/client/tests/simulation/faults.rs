@@ -70,7 +70,8 @@ pub(crate) enum Fault {
         /// It is the agent's own word.
         is_agents: bool,
     },
-    /// A gateway's page answers, with status 200; the agent has not seen the request.
+    /// A gateway's page answers, with status 200; the agent has not seen the request. A WebSocket begins with a frame
+    /// that is no text.
     Page,
     /// The same, of which no more than the head comes.
     StalledPage,
@@ -124,6 +125,8 @@ pub(crate) struct FaultPlan {
     /// succeeds meanwhile does not help.
     same: RefCell<BTreeMap<(Kind, String), (u32, u32)>>,
     drawn: RefCell<Vec<Drawn>>,
+    /// The requests that were made again before the time that a server named.
+    early: RefCell<Vec<String>>,
 }
 
 /// A fault that took place.
@@ -138,8 +141,13 @@ pub(crate) struct Drawn {
 
 impl FaultPlan {
     pub(crate) fn new(setup: Rc<Setup>, parts: Rc<Parts>) -> Self {
-        let (requests, same, drawn) = Default::default();
-        Self { setup, parts, requests, same, drawn }
+        let (requests, same, drawn, early) = Default::default();
+        Self { setup, parts, requests, same, drawn, early }
+    }
+
+    /// The requests that were made again before the time that a server named.
+    pub(crate) fn early(&self) -> Ref<'_, Vec<String>> {
+        self.early.borrow()
     }
 
     /// The faults that took place.
@@ -155,6 +163,7 @@ impl FaultPlan {
         content: &str,
         is_repeatable: bool,
     ) -> Option<Fault> {
+        self.look_for_haste(at_ms, kind, content);
         let mut requests = self.requests.borrow_mut();
         let number = requests.entry(kind).or_default();
         *number += 1;
@@ -185,6 +194,26 @@ impl FaultPlan {
         let content = content.to_owned();
         self.drawn.borrow_mut().extend(fault.map(|fault| Drawn { at_ms, kind, content, fault }));
         fault
+    }
+}
+
+impl FaultPlan {
+    /// Notes a request whose last answer asked for a later one. Other requests have several reasons to be made.
+    fn look_for_haste(&self, at_ms: f64, kind: Kind, content: &str) {
+        if !matches!(kind, Kind::List | Kind::Output | Kind::StreamOutput) {
+            return;
+        }
+        let drawn = self.drawn.borrow();
+        let is_same = |drawn: &&Drawn| drawn.kind == kind && drawn.content == content;
+        let Some(Drawn { at_ms: before_ms, fault, .. }) = drawn.iter().rev().find(is_same) else {
+            return;
+        };
+        if let Fault::Status { retry_after: Some(RetryAfter::Seconds(seconds)), .. } = fault
+            && at_ms < before_ms + f64::from(*seconds) * 1000.0
+        {
+            let request = format!("{kind:?} {content} at {at_ms}, {seconds} s after {before_ms}");
+            self.early.borrow_mut().push(request);
+        }
     }
 }
 

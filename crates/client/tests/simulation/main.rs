@@ -15,8 +15,8 @@
 //! nothing goes on afterwards. How often requests fail depends on the seed: never, so that the client has to survive it,
 //! or without limit, where an error is allowed that tells the truth.
 //!
-//! What there is not: a body that stalls after a gateway's page, two faults of one request, a gateway that answers in
-//! JSON, WebSocket frames that are no text, and a background process whose `wait` is aborted.
+//! What there is not: two faults of one request, a gateway whose errors look like the agent's, and a runtime of the
+//! caller's that ends its script when it is told to.
 //!
 //! A seed that fails is printed with the least that makes it fail: faults, steps and stops are left out one by one. With
 //! it come the setup, the programs, all requests with their times, and the command that repeats it:

@@ -35,6 +35,8 @@ pub(crate) struct State {
     /// How many inputs there have been.
     pub(crate) inputs: u64,
     pub(crate) input_ended: bool,
+    /// The columns of its terminal, as they were set one after the other.
+    pub(crate) columns: Vec<u16>,
     /// The signals that its process has not heeded yet.
     pub(crate) signals: VecDeque<String>,
     /// All signals that were sent to its group, with the time in milliseconds.
@@ -62,6 +64,7 @@ impl Exec {
             input: VecDeque::new(),
             inputs: 0,
             input_ended: request.interactive == Some(false),
+            columns: Vec::new(),
             signals: VecDeque::new(),
             signalled: Vec::new(),
             others: Vec::new(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sandpipe_client::host::HttpRequest;
 use sandpipe_protocol::{
     CreateExecRequest, ExecDeleteResponse, ExecListResponse, ExecStatus, ExecStdin, Gap, Health,
-    SignalRequest, StdinType,
+    SignalRequest, StdinType, TerminalSize,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -120,7 +120,10 @@ impl SimAgent {
             },
             StdinType::Eof if !self.setup.offers("stdin-eof") => return error(400, "no such type"),
             StdinType::Eof => exec.change(|state| state.input_ended = true),
-            StdinType::Resize => {}
+            StdinType::Resize => {
+                let size: TerminalSize = serde_json::from_str(&input).expect("a size");
+                exec.change(|state| state.columns.push(size.cols));
+            }
         }
         json(200, &exec.item())
     }

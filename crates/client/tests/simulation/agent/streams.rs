@@ -33,10 +33,16 @@ fn comment(text: &str) -> Vec<u8> {
     bytes
 }
 
+/// A comment, or an event that has no data, as other agents send it.
+fn sign_of_life(last: u64) -> Vec<u8> {
+    if last.is_multiple_of(2) { comment("ping") } else { b"event: gap\ndata:\n\n".to_vec() }
+}
+
 impl SimAgent {
     /// The events of an output after `last`, behind the bytes that come `first`.
     pub(super) fn stream_output(&self, exec: Rc<Exec>, last: u64, first: Option<Vec<u8>>) -> Bytes {
         let (executor, tells_gaps) = (self.executor.clone(), self.setup.offers("gap"));
+        let is_calm = self.setup.is_calm();
         let first = first.unwrap_or_else(|| comment("sandpipe"));
         let rest = stream::unfold(Some(last), move |last| {
             let (executor, exec) = (executor.clone(), exec.clone());
@@ -44,8 +50,13 @@ impl SimAgent {
                 let last = last?;
                 let next = pin!(exec.wait_for(|state| next_output(state, last, tells_gaps)));
                 match select(next, executor.sleep(PING_INTERVAL_MS)).await {
+                    // The exit code is the end, whatever follows it.
+                    Either::Left((Some((mut bytes, None)), _)) if is_calm => {
+                        bytes.extend_from_slice(b"data: nonsense\n\n");
+                        Some((bytes, None))
+                    }
                     Either::Left((next, _)) => next,
-                    Either::Right(_) => Some((comment("ping"), Some(last))),
+                    Either::Right(_) => Some((sign_of_life(last), Some(last))),
                 }
             }
         });

@@ -72,8 +72,13 @@ fn obey(
     frames: &UnboundedSender<AgentFrame>,
 ) {
     let id = id.expect("the client numbers its frames");
-    let ClientFrame::Input { input } = frame else {
-        return send(frames, AgentFrame::Done { id });
+    let input = match frame {
+        ClientFrame::Input { input } => input,
+        ClientFrame::Resize(size) => {
+            exec.change(|state| state.columns.push(size.cols));
+            return send(frames, AgentFrame::Done { id });
+        }
+        ClientFrame::Ping => return send(frames, AgentFrame::Done { id }),
     };
     let Some(written) = exec.write(input) else {
         let error = "its standard input has ended".to_owned();

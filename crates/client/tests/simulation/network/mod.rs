@@ -83,7 +83,7 @@ impl Network {
         self.trace.add(|| format!("#{} WebSocket {url} {fault:?}", self.requests()));
         self.pause().await;
         match fault {
-            Some(Fault::Cut { .. } | Fault::Stall { .. }) | None => {}
+            Some(Fault::Cut { .. } | Fault::Stall { .. } | Fault::Page) | None => {}
             Some(Fault::Late(ms)) => self.executor.sleep(ms).await,
             Some(_) => return None,
         }
@@ -194,8 +194,10 @@ impl Network {
         });
         let response = if is_agents {
             error(status, "the agent does not want to")
-        } else {
+        } else if self.random.borrow_mut().bool() {
             whole(status, "text/html", b"<html>A gateway's error</html>".to_vec())
+        } else {
+            whole(status, "application/json", br#"{"error":"a gateway's"}"#.to_vec())
         };
         self.respond(request, response, retry_after, None)
     }

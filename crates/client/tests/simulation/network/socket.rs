@@ -67,6 +67,9 @@ impl SimSocket {
         let agent = network.agent.clone();
         spawn(Box::pin(serve(agent, exec, last, frames, messages)) as LocalTask);
         spawn(Box::pin(upwards(network.clone(), from_client, to_agent, limit.clone())));
+        if fault == Some(Fault::Page) {
+            to_client.unbounded_send(SocketMessage::NotText).expect("the other end is here");
+        }
         spawn(Box::pin(downwards(network.clone(), from_agent, to_client, limit.clone())));
         Self { incoming, outgoing, limit, _open: Open::new(&network.connections) }
     }

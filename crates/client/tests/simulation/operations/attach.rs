@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 use sandpipe_client::terminal::Terminal;
 use sandpipe_client::{Error, ExecId, Result};
 use sandpipe_protocol::{ExecStdout, TerminalSize};
@@ -23,6 +23,8 @@ struct Seen {
     exited: Result<i32>,
     /// What was typed, and what became of it.
     typed: Vec<(String, Result<()>)>,
+    /// The columns that were set, and what became of it.
+    resized: Vec<(u16, Result<()>)>,
 }
 
 #[test]
@@ -79,6 +81,11 @@ fn attach_returns_each_event_once_and_types_each_text_once() {
                 Err(error) => ensure!(!world.setup.is_calm() || is_killed, "not typed: {error}"),
             }
         }
+        let columns = &state.columns;
+        ensure!(columns.is_sorted_by(|one, next| one < next), "sizes in the order {columns:?}");
+        let set = seen.resized.iter().rev().find(|(_, outcome)| outcome.is_ok());
+        let is_set = set.is_none_or(|(wanted, _)| columns.last() >= Some(wanted));
+        ensure!(is_set, "{set:?}, and its columns are {columns:?}");
         Ok(())
     });
 }
@@ -103,24 +110,32 @@ async fn use_terminal(
         }
     };
     let typing = async {
-        let mut typed = Vec::new();
-        for number in 0..pauses.u32(..6) {
-            executor.sleep(pauses.f64() * 100.0).await;
-            if pauses.u8(..4) == 0 {
-                // Its answer is nobody's concern here.
-                terminal.resize(TerminalSize { cols: 80, rows: 24 }).await.unwrap_or_default();
+        let (mut typed, mut resized) = (Vec::new(), Vec::new());
+        for number in 1..pauses.u16(1..12) {
+            // What comes before the answer to the one before goes together.
+            if pauses.bool() {
+                executor.sleep(pauses.f64() * 100.0).await;
             }
-            let text = format!("<typed {number}>");
-            typed.push((text.clone(), terminal.write(text).await));
+            if pauses.u8(..4) == 0 {
+                let size = TerminalSize { cols: number, rows: 24 };
+                resized.push((number, terminal.resize(size)));
+            } else {
+                let text = format!("<typed {number}>");
+                typed.push((text.clone(), terminal.write(text)));
+            }
         }
-        let ended = terminal.write(END_MARK.to_string()).await;
+        let ended = terminal.write(END_MARK.to_string());
+        let typed = join_all(typed.into_iter().map(async |(text, call)| (text, call.await))).await;
+        let resized =
+            join_all(resized.into_iter().map(async |(cols, call)| (cols, call.await))).await;
+        let ended = ended.await;
         if ended.is_err() || typed.iter().any(|(_, outcome)| outcome.is_err()) {
             // It may wait for more for ever.
             agent.signal(exec, "KILL");
         }
-        typed
+        (typed, resized)
     };
-    let (typed, (events, end)) = join(typing, reading).await;
+    let ((typed, resized), (events, end)) = join(typing, reading).await;
     // Where the output was not read to its end, over a connection of its own.
-    Seen { events, end, exited: terminal.exited().await, typed }
+    Seen { events, end, exited: terminal.exited().await, typed, resized }
 }

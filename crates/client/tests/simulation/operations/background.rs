@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
-use futures_util::future::join;
+use futures_util::future::join3;
 use sandpipe_client::background::{
     Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, Location, ProcessId,
     ReadOptions, RunOptions, SpawnOptions, Start, Stream,
 };
-use sandpipe_client::{Error, Result};
+use sandpipe_client::{AbortSignal, Error, HostValue, Result};
 use sandpipe_protocol::OutputType;
 
 use super::COMMAND;
@@ -53,17 +53,32 @@ fn a_process_is_started_once_read_once_stopped_and_removed() {
         let max_bytes = 4 << random.u32(..10);
         let stop_ms = world.maybe(random.bool().then_some(random.f64() * 60_000.0));
         let grace_ms = random.f64() * 15_000.0;
+        let abort_ms = world.maybe((random.u8(..4) == 0).then(|| random.f64() * 30_000.0));
+        let signal = abort_ms.map(|ms| abort_after(world, ms));
         let story = {
             let (executor, agent) = (world.executor.clone(), world.agent.clone());
             let (background, id, exec) = (background.clone(), id.clone(), exec.clone());
             async move {
                 let reading = read_all(&background, &id, max_bytes);
                 let stopping = stop(&background, &id, stop_ms, grace_ms, &executor, &agent, &exec);
-                join(reading, stopping).await
+                let waiting =
+                    background.wait(id.clone(), BackgroundWaitOptions { timeout_ms: 1e6, signal });
+                let waiting = async { (waiting.await, executor.now_ms()) };
+                join3(reading, stopping, waiting).await
             }
         };
-        let before = failures(world);
-        let (output, stopped) = world.run(story)?;
+        let (before, begin_ms) = (failures(world), world.executor.now_ms());
+        let (output, stopped, (waited, waited_ms)) = world.run(story)?;
+        match waited.map_err(|error| *error) {
+            Err(Error::Thrown(reason)) if reason.downcast_ref::<Aborted>().is_some() => {
+                ensure!(stop_ms.is_some() || exec.state().signalled.is_empty(), "it was stopped");
+            }
+            waited => {
+                let due_ms = abort_ms.map_or(f64::INFINITY, |ms| begin_ms + ms);
+                ensure!(waited_ms <= due_ms + 1.0, "it waits up to {waited_ms}, not {due_ms}");
+                ensure!(waited.is_ok() || failures(world) > before, "not waited: {waited:?}");
+            }
+        }
         let stop_error = stopped?.err();
         let is_excused = stop_error.is_none() || failures(world) > before;
         ensure!(is_excused, "not terminated: {stop_error:?}");
@@ -140,6 +155,19 @@ fn a_command_is_run_once_to_its_end() {
         );
         Ok(())
     });
+}
+
+/// Why a wait is given up.
+#[derive(Debug)]
+struct Aborted;
+
+/// A signal that is aborted after so many milliseconds.
+fn abort_after(world: &World, ms: f64) -> AbortSignal {
+    let signal = AbortSignal::default();
+    let aborted = signal.clone();
+    let abort = move || aborted.controller().abort(Some(HostValue::new(Aborted)));
+    world.after(ms, "give up the wait", abort);
+    signal
 }
 
 /// How many scripts have failed so far, or have answers that are cut off. Each may make a call fail.

@@ -4,24 +4,31 @@ use std::pin::pin;
 
 use futures_util::future::{Either, join_all, select};
 use sandpipe_client::Error;
-use sandpipe_client::error::{NotStopped, OutputLimit, Stopped};
+use sandpipe_client::error::{NotStopped, OutputLimit, StopReason, Stopped};
 use sandpipe_client::execs::{
     ExecArguments, Input, ListStream, TerminateOptions, TerminateResult, WaitOptions, delete, exec,
     get_output, terminate, wait,
 };
 use sandpipe_client::sessions::{SessionOptions, Sessions};
+use sandpipe_client::terminal::Terminal;
+use sandpipe_protocol::{ExecStatus, ExecStdout, OutputType};
 
 use super::stop::Plan;
 use super::{COMMAND, arguments, call_later, outcome, run_command};
 use crate::agent::program::{OnTerm, Other, Program, Step};
 use crate::agent::shell::SHELL;
-use crate::faults::{Budget, Fault};
+use crate::faults::{Budget, Fault, Kind};
+use crate::invariants::Outcome;
 use crate::setup::{Parts, Setup};
 use crate::world::World;
 
 /// A gateway's answer to a request that it does not forward.
 const NOT_FOUND: Fault =
     Fault::Status { status: 404, retry_after: None, acted: false, is_agents: false };
+
+/// The same, which says that the agent is away.
+const BAD_GATEWAY: Fault =
+    Fault::Status { status: 502, retry_after: None, acted: false, is_agents: false };
 
 /// A world in which these requests fail.
 fn world_with(faults: fn(&str, u32) -> Option<Fault>) -> World {
@@ -203,6 +210,44 @@ fn is_look(request: &str, is_late: bool) -> Option<Fault> {
 }
 
 #[test]
+fn a_stop_needs_no_other_answer_than_that_to_the_signal() {
+    let world = world_with(do_not_answer_for_exec);
+    let stopped = interrupt(&world, OnTerm::Ignore);
+    assert!(stopped.forced && stopped.unstopped.is_none(), "{stopped:?}");
+    let now_ms = world.executor.now_ms();
+    assert!(now_ms < 3_000.0, "it took {now_ms} ms");
+}
+
+#[test]
+fn a_stop_by_kill_that_does_not_learn_the_group_says_that_sigkill_was_not_confirmed() {
+    let budget = Budget::Written(do_not_answer_for_exec);
+    let mut setup = Setup { budget, ..Setup::calm() };
+    setup.features.remove("signal");
+    let stopped = interrupt(&World::new(setup, Parts::default(), false), OnTerm::Die);
+    let Some(NotStopped::Undelivered(error)) = stopped.unstopped else {
+        panic!("nobody knows that it is gone");
+    };
+    assert!(error.to_string().contains("SIGKILL was not confirmed within 10 s"), "{error}");
+}
+
+#[test]
+fn a_kill_by_another_exec_that_a_gateway_answers_is_made_again() {
+    let budget = Budget::Written(|request, nth| {
+        (request.contains("\"KILL\"") && nth <= 2).then_some(BAD_GATEWAY)
+    });
+    let mut setup = Setup { budget, ..Setup::calm() };
+    setup.features.remove("signal");
+    setup.features.remove("idempotency-key");
+    let stopped = interrupt(&World::new(setup, Parts::default(), false), OnTerm::Ignore);
+    assert!(stopped.forced && stopped.unstopped.is_none(), "{stopped:?}");
+}
+
+/// No question for the exec is answered.
+fn do_not_answer_for_exec(request: &str, _: u32) -> Option<Fault> {
+    request.ends_with("exec-000001").then_some(Fault::Late(1e9))
+}
+
+#[test]
 fn a_stop_says_that_output_is_missing_which_the_host_can_not_hold() {
     let stopped = interrupt(&world_with_short_texts(), OnTerm::Die);
     assert!(matches!(stopped.incomplete.as_deref(), Some(Error::OutputLimit { .. })));
@@ -222,15 +267,146 @@ fn a_session_fails_where_the_host_can_not_hold_the_output_of_a_script() {
 }
 
 #[test]
+fn a_create_that_a_gateway_answers_is_not_made_again_where_it_could_run_twice() {
+    fn answer_create<const STATUS: u16>(request: &str, nth: u32) -> Option<Fault> {
+        let fault =
+            Fault::Status { status: STATUS, retry_after: None, acted: true, is_agents: false };
+        (request.contains(COMMAND) && nth == 1).then_some(fault)
+    }
+    let all: [fn(&str, u32) -> Option<Fault>; 5] = [
+        answer_create::<408>,
+        answer_create::<500>,
+        answer_create::<502>,
+        answer_create::<503>,
+        answer_create::<504>,
+    ];
+    for answer in all {
+        let mut setup = Setup { budget: Budget::Written(answer), ..Setup::calm() };
+        setup.features.remove("idempotency-key");
+        let world = World::new(setup, Parts::default(), false);
+        world.agent.install(COMMAND, Program::exit(0));
+        let outcome = run_command(&world, arguments(WaitOptions::default())).expect("it ends");
+        let error = outcome.expect_err("nobody knows whether it runs");
+        assert!(matches!(*error, Error::CreateUnknown { .. }), "{error}");
+        assert_eq!(world.agent.execs_of(COMMAND).len(), 1);
+    }
+}
+
+#[test]
+fn a_gateway_that_knows_no_shell_does_not_say_that_the_agent_has_forgotten_it() {
+    let world = world_with(|request, nth| match nth {
+        // The first stream is that of the session's beginning.
+        2 if request.contains("/stream/") => Some(Fault::EndEmpty),
+        3.. if request.contains("/stream/") => Some(NOT_FOUND),
+        _ => request.ends_with("exec-000001").then_some(NOT_FOUND),
+    });
+    world.agent.install("script", long(OnTerm::Die));
+    let [lost, next] = run_both(&world, ["script".to_owned(), "script".to_owned()]);
+    let error = lost.expect_err("its output is lost");
+    assert!(matches!(*error, Error::ExitCodeMissing { .. }), "{error}");
+    let error = next.expect_err("the session is over");
+    assert!(!error.to_string().contains("does not know its shell"), "{error}");
+}
+
+#[test]
+fn a_script_that_was_never_sent_leaves_the_session_as_it_is_however_long_it_is() {
+    for length in [0, 2_000_000] {
+        let world = world_with(|request, _| request.contains("unsent").then_some(Fault::Refused));
+        world.agent.install("script", Program::write("hello\n", 3));
+        let script = "unsent".to_owned() + &"x".repeat(length);
+        let [unsent, next] = run_both(&world, [script, "script".to_owned()]);
+        assert!(unsent.expect_err("it was not sent").is_never_sent());
+        assert_eq!(next.expect("an exit code"), (3, "hello\n".to_owned()));
+    }
+}
+
+#[test]
+fn a_script_of_which_a_part_was_sent_ends_the_session_and_nothing_of_it_runs() {
+    let world = world_with(|request, _| request.contains("the rest").then_some(Fault::Refused));
+    world.agent.install("script", Program::write("hello\n", 3));
+    let script = "x".repeat(2_000_000) + "the rest";
+    let [sent, next] = run_both(&world, [script, "script".to_owned()]);
+    let error = sent.expect_err("it was not sent to its end");
+    let is_lost = matches!(&*error, Error::Stopped(stopped)
+        if matches!(stopped.why, StopReason::InputLost { .. }));
+    assert!(is_lost, "{error}");
+    let error = next.expect_err("the session is over");
+    assert!(matches!(*error, Error::Session { .. }), "{error}");
+    let shell = world.agent.execs_of(SHELL).remove(0);
+    assert!(shell.state().is_deleted && shell.state().scripts.is_empty());
+}
+
+/// Runs two scripts in a session.
+fn run_both(world: &World, scripts: [String; 2]) -> [Outcome; 2] {
+    let (sessions, options) = session_of(world);
+    let outcomes = world.run(async move {
+        let session = sessions.create(options).await.expect("a session");
+        let runs = scripts.map(|script| session.run(script, WaitOptions::default()));
+        let [first, second] = runs;
+        [first.await, second.await]
+    });
+    outcomes.expect("it ends").map(outcome)
+}
+
+#[test]
 fn a_snapshot_has_the_output_where_no_stream_brings_anything() {
-    let world = world_with(|request, _| {
+    let end_all: fn(&str, u32) -> Option<Fault> = |request, _| {
         request.contains("/stream/").then_some(Fault::Cut { after: 0, is_clean: true })
+    };
+    let break_all: fn(&str, u32) -> Option<Fault> = |request, _| {
+        request.contains("/stream/").then_some(Fault::Cut { after: 0, is_clean: false })
+    };
+    for faults in [end_all, break_all, refuse_streams] {
+        let mut random = fastrand::Rng::with_seed(1);
+        let call = |client, id| wait(&client, id, WaitOptions::default());
+        let program = Program::write("hello\n", 3);
+        let (_, result) =
+            call_later(&world_with(faults), program, &mut random, call).expect("it ends");
+        assert_eq!(outcome(result).expect("an exit code"), (3, "hello\n".to_owned()));
+    }
+}
+
+/// A gateway that lets no stream through.
+fn refuse_streams(request: &str, _: u32) -> Option<Fault> {
+    request.contains("/stream/").then_some(BAD_GATEWAY)
+}
+
+#[test]
+fn terminate_has_the_exit_code_where_no_stream_can_be_had() {
+    let terminated = terminate_stubborn(&world_with(refuse_streams)).expect("it is gone");
+    assert_eq!(terminated, TerminateResult { exit_code: 137, forced: true });
+}
+
+#[test]
+fn an_output_that_can_not_be_read_is_given_up_after_some_attempts() {
+    let world = world_with(|request, _| request.ends_with("/io").then_some(BAD_GATEWAY));
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let (_, result) = call_later(&world, Program::exit(0), &mut random, call).expect("it ends");
+    let error = outcome(result).expect_err("no output can be had");
+    assert!(matches!(*error, Error::ExitCodeMissing { .. }), "{error}");
+    let drawn = world.network.faults.drawn();
+    let streams = drawn.iter().filter(|drawn| drawn.kind == Kind::StreamOutput).count();
+    assert_eq!(streams, 4, "once, and three times more");
+}
+
+#[test]
+fn a_page_is_no_answer_to_what_became_of_a_command() {
+    // Streams end, and a gateway answers what became of the command: now and then, and at last always.
+    let world = world_with(|request, nth| match nth {
+        _ if request.contains("/stream/") => Some(Fault::EndEmpty),
+        _ if !request.ends_with("exec-000001") => None,
+        1..12 if nth % 3 == 0 => None,
+        _ => Some([Fault::Page, NOT_FOUND, BAD_GATEWAY][nth as usize % 3]),
     });
     let mut random = fastrand::Rng::with_seed(1);
     let call = |client, id| wait(&client, id, WaitOptions::default());
-    let program = Program::write("hello\n", 3);
-    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
-    assert_eq!(outcome(result).expect("an exit code"), (3, "hello\n".to_owned()));
+    let (exec, result) = call_later(&world, long(OnTerm::Die), &mut random, call).expect("it ends");
+    let error = outcome(result).expect_err("nobody says that it runs");
+    assert!(matches!(*error, Error::ExitCodeMissing { .. }), "{error}");
+    assert!(!exec.state().has_ended());
+    let drawn = world.network.faults.drawn();
+    assert_eq!(drawn.iter().filter(|drawn| drawn.kind == Kind::Get).count(), 10);
 }
 
 #[test]
@@ -277,4 +453,62 @@ fn a_silent_script_is_followed_where_every_stream_ends_soon() {
     assert_eq!(result.expect("an exit code"), (3, "hello\n".to_owned()));
     let requests = world.network.requests();
     assert!(requests < 600, "{requests} requests in an hour");
+}
+
+#[test]
+fn a_frame_that_is_no_text_is_an_error_and_no_output() {
+    // A WebSocket has no body.
+    let world = world_with(|request, _| request.is_empty().then_some(Fault::Page));
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = async |client, id| {
+        let terminal = Terminal::attach(&client, id).await?;
+        terminal.output().read_into(&mut Vec::<ExecStdout>::new()).await
+    };
+    let program = Program::write("hello\n", 3);
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    let error = result.expect_err("a frame is no text");
+    assert!(matches!(*error, Error::Protocol { .. }), "{error}");
+}
+
+#[test]
+fn there_is_no_pause_after_a_stream_that_lasted() {
+    let setup = Setup { stream_ms: Some(2_000.0), ..Setup::calm() };
+    let mut program = Program::write("hello\n", 3);
+    program.steps.insert(0, Step::Pause(3_600_000.0));
+    is_known_at_once(&World::new(setup, Parts::default(), false), program);
+}
+
+#[test]
+fn there_is_no_pause_after_a_stream_that_brought_something() {
+    let world = world_with(|request, _| request.contains("/stream/").then_some(Fault::EndAfter(1)));
+    let write = || Step::Write(OutputType::Stdout, "hello\n".to_owned());
+    let steps = (0..50).flat_map(|_| [Step::Pause(100.0), write()]).collect();
+    is_known_at_once(&world, Program { steps, ..Program::exit(3) });
+}
+
+/// Follows a command to its end, which is known soon.
+fn is_known_at_once(world: &World, program: Program) {
+    let mut random = fastrand::Rng::with_seed(1);
+    let output = program.output();
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let (exec, result) = call_later(world, program, &mut random, call).expect("it ends");
+    assert_eq!(outcome(result).expect("an exit code"), (3, output));
+    let late_ms = world.executor.now_ms() - exec.state().ended_ms;
+    assert!(late_ms < 100.0, "the end is known {late_ms} ms late");
+}
+
+#[test]
+fn a_word_of_the_agent_s_own_is_no_proof_that_a_command_runs() {
+    fn end_all_streams(request: &str, _: u32) -> Option<Fault> {
+        request.contains("/stream/").then_some(Fault::Cut { after: 0, is_clean: true })
+    }
+    let running = ExecStatus::Other("ACTIVE".to_owned());
+    let setup = Setup { running, budget: Budget::Written(end_all_streams), ..Setup::calm() };
+    let world = World::new(setup, Parts::default(), false);
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let program = long(OnTerm::Die);
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    let error = outcome(result).expect_err("nobody knows that it runs");
+    assert!(matches!(*error, Error::ExitCodeMissing { .. }), "{error}");
 }

@@ -177,7 +177,7 @@ fn is_interrupted(
         ensure!(!stopped.forced || is_due, "SIGKILL before it was due");
         ensure!(stopped.unstopped.is_none(), "not stopped: {:?}", stopped.unstopped);
         // All but the shell are killed for 3 s, and the shell then.
-        let limit_ms = stop_ms + grace_ms + 5_000.0 * timer_factor;
+        let limit_ms = plan.kill_ms(ended.begin_ms, timer_factor) + 5_000.0 * timer_factor;
         ensure!(end_ms <= limit_ms, "it took {end_ms} ms, and {limit_ms} are allowed");
     }
     Ok(())
@@ -234,6 +234,8 @@ fn is_true(shell: &Exec, (name, program): &Script, outcome: &Outcome) -> Verdict
         Err(error) => {
             let is_denied = error.to_string().contains("the script did not run");
             ensure!(!(is_denied && has_begun), "{name} has begun: {error}");
+            let is_gone = error.to_string().contains("does not know its shell");
+            ensure!(!is_gone || shell.state().is_deleted, "its shell is there: {error}");
         }
     }
     Ok(())

@@ -50,6 +50,18 @@ impl Plan {
         aborts.into_iter().flatten().chain(timeout).fold(f64::INFINITY, f64::min)
     }
 
+    /// When SIGKILL is due for what begins at `begin_ms`: at a second stop, or when the grace period is over.
+    pub(super) fn kill_ms(&self, begin_ms: f64, timer_factor: f64) -> f64 {
+        let timeout_ms = self.timeout_ms.map(|ms| begin_ms + ms * timer_factor);
+        let aborts = [self.interrupt_ms, self.force_ms].map(|ms| ms.map(|ms| ms.max(begin_ms)));
+        let mut times: Vec<f64> = aborts.into_iter().flatten().chain(timeout_ms).collect();
+        times.sort_by(f64::total_cmp);
+        let grace_ms = times.first().map(|ms| ms + self.grace_ms * timer_factor);
+        let force_ms = self.force_ms.map(|ms| ms.max(begin_ms));
+        let due = [grace_ms, times.get(1).copied(), force_ms];
+        due.into_iter().flatten().fold(f64::INFINITY, f64::min)
+    }
+
     /// When the first stop is asked for.
     pub(super) fn first_ms(&self) -> f64 {
         self.times().fold(f64::INFINITY, f64::min)
@@ -111,7 +123,6 @@ fn is_stopped(world: &World, execs: &[Rc<Exec>], outcome: &Outcome, plan: &Plan)
         }
         Err(error) => &**error,
     };
-    let slack_ms = (plan.grace_ms + 11_000.0) * setup.timer_factor;
     let (unstopped, begun_ms) = match error {
         Error::Stopped(stopped) => {
             ensure!(now_ms >= stop_ms, "stopped at {now_ms}, before {stop_ms}");
@@ -147,7 +158,10 @@ fn is_stopped(world: &World, execs: &[Rc<Exec>], outcome: &Outcome, plan: &Plan)
         None => ensure!(!has_processes(world, exec), "processes are left"),
     }
     if setup.is_calm() {
-        let limit_ms = begun_ms + slack_ms;
+        let grace_over_ms = begun_ms + plan.grace_ms * setup.timer_factor;
+        let kill_ms = plan.kill_ms(0.0, setup.timer_factor).max(begun_ms).min(grace_over_ms);
+        // Without the extension `signal` a shell is started for it.
+        let limit_ms = kill_ms + 1_000.0 * setup.timer_factor;
         ensure!(now_ms <= limit_ms, "it took {now_ms} ms, and {limit_ms} are allowed");
     }
     let Error::Stopped(stopped) = error else {
