@@ -200,24 +200,6 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_leaves_nothing_open() {
-        for status in [400, 401, 403, 404, 413, 422, 429] {
-            for message in [None, Some("no")] {
-                assert!(!creation(false).is_ambiguous(&http(status, message)), "{status}");
-            }
-        }
-    }
-
-    #[test]
-    fn trouble_on_the_way_leaves_open_whether_it_was_created() {
-        for status in [408, 500, 502, 503, 504] {
-            assert!(creation(false).is_ambiguous(&http(status, None)), "{status}");
-            assert!(creation(false).is_ambiguous(&http(status, Some("no"))), "{status}");
-            assert!(creation(true).is_ambiguous(&http(status, None)), "{status}");
-        }
-    }
-
-    #[test]
     fn an_agent_that_knows_keys_is_believed_when_it_refuses() {
         for status in [500, 503] {
             assert!(!creation(true).is_ambiguous(&http(status, Some("no room"))), "{status}");

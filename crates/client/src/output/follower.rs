@@ -256,118 +256,26 @@ fn read_event(json: &str) -> Result<ExecStdout, OutputFault> {
 
 #[cfg(test)]
 mod tests {
-    use sandpipe_protocol::sse::encode_event;
-
     use super::*;
 
-    fn event(sequence: u64, output: &str, exit_code: Option<i32>) -> ExecStdout {
-        ExecStdout {
-            kind: OutputType::Stdout,
-            output: output.to_owned(),
-            sequence,
-            timestamp: None,
-            exit_code,
-        }
-    }
-
-    fn stream(events: &[ExecStdout]) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for event in events {
-            encode_event(&mut bytes, "", &serde_json::to_string(event).unwrap());
-        }
-        bytes
-    }
-
-    fn follow(
-        last_sequence: i64,
-        bytes: &[u8],
-    ) -> (Vec<ExecStdout>, Result<Option<i32>, OutputFault>) {
-        let mut follower = Follower::after(last_sequence);
-        let mut events = Vec::new();
-        let result = follower.feed(bytes, &mut events);
-        (events, result.map(|()| follower.exit_code()))
-    }
-
-    #[test]
-    fn follows_to_the_exit_code_and_no_further() {
-        let events = [event(1, "a", None), event(2, "b", Some(3)), event(3, "c", None)];
-        assert_eq!(follow(0, &stream(&events)), (events[..2].to_vec(), Ok(Some(3))));
-    }
-
-    #[test]
-    fn the_exit_code_stands_whatever_follows_it() {
-        let mut bytes = stream(&[event(1, "", Some(0))]);
-        bytes.extend_from_slice(b"data: not json\n\n");
-        assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
-    }
-
-    #[test]
-    fn a_stream_without_an_exit_code_has_none() {
-        assert_eq!(follow(0, &stream(&[event(1, "a", None)])).1, Ok(None));
-    }
-
-    #[test]
-    fn an_event_that_came_before_is_not_repeated() {
-        let events =
-            [event(1, "a", None), event(1, "a", None), event(2, "b", None), event(1, "a", None)];
-        assert_eq!(follow(0, &stream(&events)).0, [event(1, "a", None), event(2, "b", None)]);
-        assert_eq!(follow(1, &stream(&events)).0, [event(2, "b", None)]);
-    }
-
-    #[test]
-    fn a_jump_is_a_loss() {
-        let events = [event(1, "a", None), event(5, "b", Some(0))];
-        assert_eq!(
-            follow(0, &stream(&events)),
-            (events[..1].to_vec(), Err(OutputFault::Lost { from: 2, to: 4 }))
-        );
-        assert_eq!(follow(0, &stream(&events[1..])).1, Err(OutputFault::Lost { from: 1, to: 4 }));
-    }
-
-    #[test]
-    fn the_newest_events_may_start_anywhere() {
-        let events = [event(41, "a", None), event(42, "b", Some(0))];
-        assert_eq!(follow(-2, &stream(&events)), (events.to_vec(), Ok(Some(0))));
+    fn event(sequence: u64, exit_code: Option<i32>) -> ExecStdout {
+        let (kind, output) = (OutputType::Stdout, "a".to_owned());
+        ExecStdout { kind, output, sequence, timestamp: None, exit_code }
     }
 
     #[test]
     fn an_agent_may_count_from_zero() {
-        let events = [event(0, "a", None), event(1, "b", Some(0))];
-        assert_eq!(follow(0, &stream(&events)), (events.to_vec(), Ok(Some(0))));
-    }
-
-    #[test]
-    fn events_of_other_names_and_comments_are_passed_over() {
-        let mut bytes = b": ping\n\nevent: news\ndata: {}\n\n".to_vec();
-        bytes.extend(stream(&[event(1, "a", Some(0))]));
-        assert_eq!(follow(0, &bytes).1, Ok(Some(0)));
-    }
-
-    #[test]
-    fn events_without_data_are_passed_over() {
-        let mut bytes = b"data:\n\ndata\n\nevent: gap\ndata: \n\n".to_vec();
-        bytes.extend(stream(&[event(1, "a", None)]));
-        bytes.extend_from_slice(b"event: message\ndata:\n\n");
-        bytes.extend(stream(&[event(2, "b", Some(0))]));
-        assert_eq!(
-            follow(0, &bytes),
-            (vec![event(1, "a", None), event(2, "b", Some(0))], Ok(Some(0)))
-        );
-    }
-
-    #[test]
-    fn what_is_not_the_protocol_is_quoted() {
-        let (events, result) = follow(0, b"data: {\"type\":\"stdout\"\n\n");
-        assert_eq!(events, []);
-        let Err(OutputFault::Protocol { excerpt, .. }) = result else {
-            panic!("it was taken for an event");
-        };
-        assert_eq!(excerpt, "{\"type\":\"stdout\"");
+        let written = [event(0, None), event(1, Some(0))];
+        let (mut follower, mut events) = (Follower::after(0), Vec::new());
+        for event in &written {
+            assert_eq!(follower.feed_event(event, &mut events), Ok(()));
+        }
+        assert_eq!((events.as_slice(), follower.exit_code()), (&written[..], Some(0)));
     }
 
     #[test]
     fn an_output_that_has_the_largest_number_is_concluded() {
-        let last = Follower::after(0).conclude(&[event(u64::MAX, "a", None)], 3).unwrap();
+        let last = Follower::after(0).conclude(&[event(u64::MAX, None)], 3).unwrap();
         assert_eq!((last.sequence, last.exit_code), (u64::MAX, Some(3)));
     }
 }

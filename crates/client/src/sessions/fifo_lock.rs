@@ -51,39 +51,3 @@ impl Drop for FifoGuard {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    #[test]
-    fn is_taken_in_the_order_of_asking() {
-        let lock = FifoLock::default();
-        let first = lock.lock().now_or_never().flatten();
-        let (mut second, mut third) = (Box::pin(lock.lock()), Box::pin(lock.lock()));
-        assert!(first.is_some());
-        assert!((&mut third).now_or_never().is_none());
-        assert!((&mut second).now_or_never().is_none());
-        drop(first);
-        assert!((&mut third).now_or_never().is_none());
-        let second = (&mut second).now_or_never().flatten();
-        assert!(second.is_some());
-        drop(second);
-        assert!(third.now_or_never().flatten().is_some());
-    }
-
-    #[test]
-    fn passes_over_who_asks_no_more() {
-        let lock = FifoLock::default();
-        let first = lock.lock().now_or_never().flatten();
-        let (second, third, fourth) = (lock.lock(), lock.lock(), lock.lock());
-        drop(second);
-        drop(first);
-        // It has been given the lock and never took it.
-        drop(third);
-        assert!(fourth.now_or_never().flatten().is_some());
-        assert!(lock.lock().now_or_never().flatten().is_some());
-    }
-}

@@ -43,23 +43,9 @@ impl<'a> SendQueue<'a> {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::pin::pin;
-
-    use futures_channel::oneshot;
 
     use super::*;
     use crate::error::Error;
-
-    #[test]
-    fn the_next_waits_for_those_before_also_where_nobody_does() {
-        let (sender, receiver) = oneshot::channel();
-        let send_queue = SendQueue::new(async { receiver.await.map_err(|_| Error::Closed.into()) });
-        drop(send_queue.push(async { Ok(()) }));
-        let mut third = pin!(send_queue.push(async { Ok(()) }));
-        assert!(third.as_mut().now_or_never().is_none());
-        sender.send(()).unwrap();
-        assert!(third.now_or_never().unwrap().is_ok());
-    }
 
     #[test]
     fn nothing_is_sent_after_a_failure() {
