@@ -9,14 +9,12 @@ import { temporaryFolder } from "../support/installed-package.mjs";
 import { writeText } from "./texts.mjs";
 
 /**
- * @typedef {"full" | "apart" | "plain"} AgentKind with its extensions; without `create-stream`, so that
- * creates and streams are requests apart; or without any
+ * @typedef {"full" | "plain"} AgentKind with its extensions, or without any
  */
 
 /** @type {Record<AgentKind, string[]>} */
 const AGENT_ARGS = {
   full: [],
-  apart: ["--without", "create-stream"],
   plain: ["--without", "all"],
 };
 

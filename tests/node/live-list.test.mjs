@@ -164,33 +164,4 @@ describe("streamList over changes", () => {
     server.closeAllConnections();
     server.close();
   });
-
-  it("takes no other call's answer with it when it is closed while the agent is asked what it offers", async () => {
-    let asked = 0;
-    const server = createServer((request, response) => {
-      if (request.url === "/health") {
-        // The first question has no answer.
-        if (++asked === 1) return void server.emit("asked");
-        return void response.writeHead(404).end();
-      }
-      request.resume();
-      response.writeHead(400, { "content-type": "application/json" }).end('{"message":"reached"}');
-    });
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-    const sandbox = await connect({ url: `http://127.0.0.1:${port}` });
-    const lists = sandbox.execs.streamList();
-    const list = lists.next();
-    await once(server, "asked");
-    const creates = [1, 2, 3].map(() =>
-      assert.rejects(sandbox.execs.create({ command: "true", args: [] }), { status: 400 }),
-    );
-    await lists.return?.();
-    assert.deepEqual(await list, { done: true, value: undefined });
-    await Promise.all(creates);
-    assert.equal(asked, 2);
-    sandbox.close();
-    server.closeAllConnections();
-    server.close();
-  });
 });

@@ -5,7 +5,6 @@ import { after, before, beforeEach, describe, it } from "node:test";
 
 import { connect, CreateUnknownError, ExitCodeMissingError, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { until } from "../support/processes.mjs";
 
 /** @typedef {import("sandpipe").RetryContext} RetryContext */
 /** @typedef {(path: string, send: () => Promise<Response>) => Promise<Response>} Trouble */
@@ -89,15 +88,6 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.equal(requests["POST /api/v1/execs"], 2);
     });
 
-    it("does not repeat a create that a gateway answered, where it could run twice", async () => {
-      const trouble = first("POST /api/v1/execs", async () => answer(504));
-      const { execs } = await troubled(trouble, { shouldRetry: () => true });
-      const running = execs.exec("true");
-      if (plain) await assert.rejects(running, CreateUnknownError);
-      else assert.equal((await running).exitCode, 0);
-      assert.equal(requests["POST /api/v1/execs"], plain ? 1 : 2);
-    });
-
     it("repeats what may be repeated, as often as it is told", async () => {
       for (const trouble of [lost, refused]) {
         requests = {};
@@ -125,22 +115,6 @@ for (const [kind, args] of /** @type {const} */ ([
         );
         assert.equal(requests["GET /api/v1/execs"], 1);
       }
-    });
-
-    it("takes a delete that was done, and whose answer was lost, as done", async () => {
-      const { execs } = await troubled(
-        first("DELETE /api/v1/execs/ID", async (_, send) => {
-          await send();
-          throw lost();
-        }),
-      );
-      const { id } = await execs.create({ command: "true", args: [] });
-      await execs.delete(id);
-      assert.equal(requests["DELETE /api/v1/execs/ID"], 2);
-      await assert.rejects(
-        execs.delete(id),
-        (error) => error instanceof HttpError && error.status === 404,
-      );
     });
 
     it("asks shouldRetry and tells onRetry, with the failure and the pause", async () => {
@@ -198,18 +172,6 @@ for (const [kind, args] of /** @type {const} */ ([
       }
     });
 
-    it("waits as long as Retry-After says", async () => {
-      /** @type {number[]} */
-      const delays = [];
-      const onRetry = (/** @type {RetryContext} */ { delay }) => void delays.push(delay);
-      const { execs } = await troubled(
-        first("GET /api/v1/execs", async () => answer(429, { "retry-after": "0" })),
-        { baseDelayMs: 60_000, onRetry },
-      );
-      assert.ok(Array.isArray(await execs.list()));
-      assert.deepEqual(delays, [0]);
-    });
-
     it("fails at once where Retry-After is longer than maxDelayMs, and says so", async () => {
       for (const [after, seconds] of [
         ["4294967295", "4294967295"],
@@ -253,55 +215,6 @@ for (const [kind, args] of /** @type {const} */ ([
       const busy = first("GET /api/v1/execs", async () => answer(503, { "retry-after": "3600" }));
       const own = await troubled(busy, { shouldRetry: () => 1 });
       assert.ok(Array.isArray(await own.execs.list()));
-    });
-
-    it("takes a page for no answer of the agent's", async () => {
-      // While streams end, a gateway answers what became of the command: now and then, and at last always.
-      let pages = 0;
-      const { execs } = await troubled(async (path, send) => {
-        if (path === "GET /api/v1/stream/execs/ID/io") {
-          const headers = { "content-type": "text/event-stream" };
-          return new Response(": nothing\n\n", { headers });
-        }
-        if (path !== "GET /api/v1/execs/ID") return send();
-        const asked = requests[path] ?? 0;
-        if (asked % 3 === 0 && asked < 12) return send();
-        pages += 1;
-        const status = [200, 404, 502][asked % 3] ?? 200;
-        return new Response("<h1>Gateway</h1>", {
-          status,
-          headers: { "content-type": "text/html" },
-        });
-      });
-      const { id } = await execs.create({ command: "sleep", args: ["600"] });
-      await assert.rejects(execs.wait(id), ExitCodeMissingError);
-      assert.equal(requests["GET /api/v1/execs/ID"], 13);
-      assert.equal(pages, 10);
-      await execs.delete(id);
-    });
-
-    it("takes the rest of what has ended from a snapshot, where all streams are refused", async () => {
-      const { execs } = await troubled(async (path, send) =>
-        path.includes("/stream/") ? answer(502) : send(),
-      );
-      const { id } = await execs.create({ command: "sh", args: ["-c", "echo out; exit 7"] });
-      assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 7, output: "out\n" });
-    });
-
-    it("gives up an output that can't be read, and says how to ask again", async () => {
-      const { execs } = await troubled(async (path, send) =>
-        path.endsWith("/io") ? answer(502) : send(),
-      );
-      const { id } = await execs.create({ command: "true", args: [] });
-      // As long as it runs it is asked for.
-      await until(async () => (await execs.get(id)).status === "EXITED");
-      requests = {};
-      await assert.rejects(execs.wait(id), (error) => {
-        assert.ok(error instanceof ExitCodeMissingError);
-        assert.ok(error.cause instanceof HttpError && error.cause.status === 502);
-        return true;
-      });
-      assert.equal(requests["GET /api/v1/stream/execs/ID/io"], 4, "once, and three resumes");
     });
   });
 }

@@ -284,47 +284,6 @@ for (const [kind, args] of /** @type {const} */ ([
       );
     });
 
-    it("has the exit code of what it terminated while no stream could be had", async () => {
-      const mark = marker();
-      let refused = 0;
-      const cut = await connect({
-        ...agent,
-        retry: { baseDelayMs: 1 },
-        fetch: async (input, init) => {
-          const isStream = String(input).includes(`/stream/execs/${id}/`);
-          if (!isStream || marked(mark).length === 0) return fetch(input, init);
-          refused++;
-          throw new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } });
-        },
-      });
-      const { id } = await execs.create({ command: "sh", args: ["-c", IGNORES_TERM], env: mark });
-      await until(async () => (await execs.getOutput(id)).output === "ready\n");
-      const ended = await cut.execs.terminate(id, { graceMs: 1000 });
-      assert.deepEqual(ended, { exitCode: 137, forced: true });
-      assert.ok(refused > 0);
-    });
-
-    it("stops a command that was being created", async () => {
-      const mark = marker();
-      const stop = new AbortController();
-      const slow = await connect({
-        ...agent,
-        fetch: async (input, init) => {
-          const response = await fetch(input, init);
-          if (
-            init?.method === "POST" &&
-            String(input).endsWith("/execs") &&
-            String(init.body).includes("sleep")
-          )
-            stop.abort();
-          return response;
-        },
-      });
-      const running = slow.execs.exec("sleep", ["1000"], { env: mark, signal: stop.signal });
-      await assert.rejects(running, InterruptedError);
-      assert.deepEqual(marked(mark), []);
-    });
-
     it("stops a command that says too much, with the first part of it", async () => {
       const mark = marker();
       const running = execs.exec("yes", ["é"], { env: mark, maxOutputBytes: 100_000 });

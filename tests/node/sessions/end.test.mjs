@@ -8,7 +8,8 @@ import { it } from "node:test";
 import { ClosedError, connect, HttpError, InvalidArgumentError, SessionError } from "sandpipe";
 
 import { marked, marker, until } from "../../support/processes.mjs";
-import { failure, testSessions } from "./place.mjs";
+import { failure } from "../../support/script.mjs";
+import { testSessions } from "./place.mjs";
 
 testSessions("the end of sessions", (place) => {
   it("says why there is no session", async () => {

@@ -7,7 +7,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { connect, InterruptedError, TimeoutError } from "sandpipe";
 
 import { until } from "../../support/processes.mjs";
-import { failure, testSessions } from "./place.mjs";
+import { failure } from "../../support/script.mjs";
+import { testSessions } from "./place.mjs";
 
 /**
  * A way to an agent that holds one request up, and then forwards it whatever its sender does.

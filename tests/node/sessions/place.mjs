@@ -60,15 +60,3 @@ async function inSession(act, options = {}) {
   }
   assert.deepEqual(marked(mark), [], "no process is left");
 }
-
-/**
- * What something is rejected with.
- *
- * @param {Promise<unknown>} running
- */
-export function failure(running) {
-  return running.then(
-    (result) => assert.fail(`it ended with ${JSON.stringify(result)}`),
-    (error) => error,
-  );
-}

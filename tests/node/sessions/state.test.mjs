@@ -4,7 +4,8 @@ import { it } from "node:test";
 
 import { InvalidArgumentError, SandpipeError, SessionError } from "sandpipe";
 
-import { failure, testSessions } from "./place.mjs";
+import { failure } from "../../support/script.mjs";
+import { testSessions } from "./place.mjs";
 
 testSessions("what sessions remember", (place) => {
   it("remembers directory, variables, functions, aliases, umask and exit code", () =>

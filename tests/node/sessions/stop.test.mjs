@@ -6,7 +6,8 @@ import { it } from "node:test";
 import { connect, InterruptedError, OutputLimitError, SessionError, TimeoutError } from "sandpipe";
 
 import { marked, marker, until } from "../../support/processes.mjs";
-import { failure, testSessions } from "./place.mjs";
+import { failure } from "../../support/script.mjs";
+import { testSessions } from "./place.mjs";
 
 testSessions("stopping runs of sessions", (place) => {
   it("interrupts a run whose time is over, and goes on", () =>
