@@ -29,8 +29,8 @@ const PIPE = 1024 * 1024;
 
 /**
  * This machine as a runtime: each script is a child of this process, in a session of its own, and what
- * `sh -c SCRIPT` makes of it. It has this process's environment, without the variables `SANDPIPE_*`. Its `run`
- * resolves when the shell has ended. What that left behind goes on; it has no stdout any more.
+ * `sh -c SCRIPT` makes of it; bash does not read `~/.bashrc`. It has this process's environment, without the variables
+ * `SANDPIPE_*`. Its `run` resolves when the shell has ended. What that left behind goes on; it has no stdout any more.
  *
  * A script that is aborted is stopped with its whole process group: SIGTERM, 10 s for it to end, then
  * SIGKILL. When nothing of it is left, its `run` rejects with the signal's reason. If something is left

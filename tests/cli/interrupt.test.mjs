@@ -142,7 +142,7 @@ describe("sandpipe run, told to stop", () => {
     ];
     const child = spawn("unshare", args, {
       cwd: sandpipe.path,
-      env: { ...process.env, ...atAgent.env, MARKER: randomUUID() },
+      env: { ...process.env, ...atAgent.env },
       stdio: ["ignore", "pipe", "inherit"],
     });
     await once(child.stdout, "data");
