@@ -24,7 +24,7 @@ use crate::web::host::web_host;
 ///
 /// It holds no state: another client, at another time, sees and does the same.
 #[wasm_bindgen]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Background(background::Background);
 
 #[wasm_bindgen]

@@ -25,7 +25,7 @@ use crate::terminal::Terminal;
 // wrong argument rejects the promise as any other failure does.
 /// The commands of a sandbox. Each call says what it throws; all throw {@link HttpError} as well.
 #[wasm_bindgen]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Execs {
     agent: Agent,
 }

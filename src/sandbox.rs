@@ -23,7 +23,6 @@ use crate::web::value::thrown;
 
 /// The client of one agent: it hands out a client for each noun of the agent's interface.
 #[wasm_bindgen]
-#[derive(Debug)]
 pub struct Sandbox {
     pub(crate) agent: Agent,
     sessions: Sessions,

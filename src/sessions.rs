@@ -15,7 +15,7 @@ use crate::results::exec_result;
 
 /// The sessions of a sandbox.
 #[wasm_bindgen]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sessions(pub(crate) sessions::Sessions);
 
 #[wasm_bindgen]
@@ -38,7 +38,7 @@ impl Sessions {
 
 /// A shell that remembers: directory, variables and functions stay from run to run.
 #[wasm_bindgen]
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Session(sessions::Session);
 
 #[wasm_bindgen]

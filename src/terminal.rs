@@ -10,7 +10,6 @@ use crate::promise::{nothing, promise_of};
 
 /// A terminal at an exec.
 #[wasm_bindgen]
-#[derive(Debug)]
 pub struct Terminal(pub(crate) terminal::Terminal);
 
 #[wasm_bindgen]

@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use js_sys::{Function, Object, Promise, Reflect};
 use sandpipe_client::background::{RunFailure, Runtime, ScriptResult};
-use sandpipe_client::{AbortSignal, HostValue, Operation};
+use sandpipe_client::{AbortSignal, HostValue};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -56,13 +56,8 @@ impl Runtime for JsRuntime {
 }
 
 /// Whether the runtime says for sure that it has not run the script.
-///
-/// A sandbox does that with an error of a create: where the create may have been carried out the error is
-/// `create_unknown`, and later ones are of other operations.
 fn not_run(thrown: &JsValue) -> bool {
     let field = |name: &str| Reflect::get(thrown, &name.into()).unwrap_or_default();
-    let text = |name: &str| field(name).as_string();
     field("mayHaveRun").as_bool() == Some(false)
-        || text("operation").as_deref() == Some(Operation::CreateExec.name())
-        || text("code").as_deref() == Some("invalid_argument")
+        || field("code").as_string().as_deref() == Some("invalid_argument")
 }

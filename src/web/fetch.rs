@@ -75,7 +75,6 @@ impl Fetch {
 }
 
 /// A request that is under way. Dropping it ends it, if it has not ended by itself.
-#[derive(Debug)]
 struct Connection {
     controller: AbortController,
     _cancelled: Subscription,
@@ -97,7 +96,6 @@ impl Drop for Connection {
 }
 
 /// The body of a `Response`.
-#[derive(Debug)]
 struct WebBody {
     reader: JsBodyReader,
     /// The chunk that is asked for: a read that is given up loses nothing.

@@ -1,7 +1,6 @@
 //! Signals that something is to end, as those of the DOM but without JavaScript.
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
 use std::rc::{Rc, Weak};
 
 use futures_channel::oneshot;
@@ -93,12 +92,6 @@ impl AbortSignal {
     }
 }
 
-impl fmt::Debug for AbortSignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AbortSignal").field("aborted", &self.is_aborted()).finish_non_exhaustive()
-    }
-}
-
 impl AbortController {
     /// Aborts the signal and calls all that listen to it, in the order in which they came. The first abort counts.
     pub fn abort(&self, reason: Option<HostValue>) {
@@ -123,23 +116,11 @@ impl State {
     }
 }
 
-impl fmt::Debug for AbortController {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AbortController")
-    }
-}
-
 /// Listens to an [`AbortSignal`], up to when it is dropped.
 #[must_use]
 pub struct Subscription {
     state: Weak<State>,
     key: u32,
-}
-
-impl fmt::Debug for Subscription {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Subscription")
-    }
 }
 
 impl Drop for Subscription {

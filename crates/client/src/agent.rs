@@ -1,23 +1,67 @@
-//! What every operation has of its agent.
+//! What every operation has of its agent: how to reach it, and what it offers beyond the base interface.
 
-use futures_util::future::LocalBoxFuture;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
 
-use crate::features::Features;
-use crate::http::HttpClient;
-use crate::{Feature, Result};
+use futures_util::FutureExt;
+use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
+use sandpipe_protocol::Health;
 
-/// An agent: how to reach it, and what it offers. Clones share their state.
-#[derive(Clone, Debug)]
+use crate::http::{HttpClient, Request};
+use crate::{Call, Error, Operation, Result};
+
+/// An extension that an agent announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// A create may be repeated: the same key gives the same exec.
+    IdempotencyKey,
+    /// A signal for a whole process group.
+    Signal,
+    StdinEof,
+    /// A WebSocket whose output is numbered and whose input is answered.
+    Attach,
+    /// A create that is answered with the stream of the output.
+    CreateStream,
+    /// A stream of the list with what has changed in place of all of it.
+    ListChanges,
+}
+
+impl Feature {
+    /// Its name in the answer to `/health`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::IdempotencyKey => "idempotency-key",
+            Self::Signal => "signal",
+            Self::StdinEof => "stdin-eof",
+            Self::Attach => "attach",
+            Self::CreateStream => "create-stream",
+            Self::ListChanges => "list-changes",
+        }
+    }
+}
+
+/// An agent. Clones share their state.
+#[derive(Clone)]
 pub struct Agent {
-    /// Sends the requests.
     pub(crate) http: HttpClient,
-    features: Features,
+    features: Rc<Features>,
+}
+
+/// The extensions of one agent: asked for once, when they are first needed.
+#[derive(Default)]
+struct Features {
+    /// What the agent offers, once it has said so.
+    answer: OnceCell<Vec<String>>,
+    /// The question that is under way, for all who ask meanwhile. It ends with the last of them: nothing goes on
+    /// for a call that has been given up.
+    question: RefCell<Option<WeakShared<Call<Vec<String>>>>>,
+    was_seen: Cell<bool>,
 }
 
 impl Agent {
     /// The agent of an HTTP client. Nothing is asked yet.
     pub fn new(http: HttpClient) -> Self {
-        Self { http, features: Features::default() }
+        Self { http, features: Rc::default() }
     }
 
     /// The same agent for something that can be closed by itself.
@@ -35,13 +79,63 @@ impl Agent {
         self.http.close();
     }
 
-    /// Whether the agent offers an extension.
-    pub(crate) fn offers(&self, feature: Feature) -> LocalBoxFuture<'_, Result<bool>> {
-        Box::pin(self.features.offers(feature, &self.http))
+    /// Whether it is known that an agent is there: then a page where its answer should be is trouble
+    /// on the way, and not a wrong address.
+    pub(crate) fn was_seen(&self) -> bool {
+        self.features.was_seen.get()
     }
 
-    /// Whether it is known that an agent is there.
-    pub(crate) fn was_seen(&self) -> bool {
-        self.features.was_seen()
+    /// Whether the agent offers an extension.
+    ///
+    /// # Errors
+    /// It could not be asked. The next call asks again.
+    pub(crate) fn offers(&self, feature: Feature) -> LocalBoxFuture<'_, Result<bool>> {
+        let includes = move |offered: &[String]| offered.iter().any(|name| name == feature.name());
+        Box::pin(async move {
+            loop {
+                if let Some(offered) = self.features.answer.get() {
+                    return Ok(includes(offered));
+                }
+                match self.question().await {
+                    Ok(offered) => return Ok(includes(&offered)),
+                    // What asked has been closed meanwhile, and this has not.
+                    Err(error) if matches!(*error, Error::Closed) && !self.http.is_closed() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        })
+    }
+
+    fn question(&self) -> Shared<Call<Vec<String>>> {
+        let mut last = self.features.question.borrow_mut();
+        let pending = last.as_ref().and_then(WeakShared::upgrade);
+        // One whose answer is not final is there until the last who asked has had it.
+        pending.filter(|question| question.peek().is_none()).unwrap_or_else(|| {
+            let agent = self.clone();
+            let asking: Call<_> = Box::pin(async move { agent.ask_features().await });
+            let question = asking.shared();
+            *last = question.downgrade();
+            question
+        })
+    }
+
+    /// An agent that has no such page offers nothing. Where something else answers, this call goes on
+    /// without extensions: the base interface is all that is needed.
+    async fn ask_features(&self) -> Result<Vec<String>> {
+        let request = Request::get(Operation::AskHealth, "/health".to_owned());
+        let features = match self.http.ask(request).await {
+            Ok(Health { features, .. }) => {
+                self.features.was_seen.set(true);
+                features
+            }
+            Err(error) if error.status_of_agent() == Some(404) => Vec::new(),
+            Err(error) => {
+                return match *error {
+                    Error::Http { .. } | Error::Protocol { .. } => Ok(Vec::new()),
+                    _ => Err(error),
+                };
+            }
+        };
+        Ok(self.features.answer.get_or_init(|| features).clone())
     }
 }

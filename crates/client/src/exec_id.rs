@@ -41,7 +41,6 @@ impl ExecId {
         })
     }
 
-    /// The id itself.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,6 +1,5 @@
 //! What the client needs of its surroundings: one trait, and the types that cross it.
 
-use std::fmt;
 use std::task::{Context, Poll};
 
 use futures_util::future::LocalBoxFuture;
@@ -53,16 +52,12 @@ pub trait Host {
 /// What a request does to the resource that its URL names (RFC 9110, 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Reads it.
     Get,
-    /// Has it do something.
     Post,
-    /// Removes it.
     Delete,
 }
 
 impl Method {
-    /// Its name as HTTP has it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -73,15 +68,11 @@ impl Method {
 }
 
 /// A request to be sent.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HttpRequest {
-    /// What it does.
     pub method: Method,
-    /// The whole address.
     pub url: String,
-    /// The value of the header `Accept`.
     pub accept: &'static str,
-    /// The value of the header `Idempotency-Key`.
     pub idempotency_key: Option<String>,
     /// Its body: JSON.
     pub body: Option<String>,
@@ -90,15 +81,11 @@ pub struct HttpRequest {
 }
 
 /// The head of an answer; the body is still to be read.
-#[derive(Debug)]
 pub struct HttpResponse {
-    /// The status (RFC 9110, 15).
     pub status: u16,
-    /// The header `Content-Type`.
     pub content_type: Option<String>,
     /// The header `Retry-After`. May be left out where the status is 2xx.
     pub retry_after: Option<String>,
-    /// None where the answer has no body.
     pub body: Option<Box<dyn Body>>,
 }
 
@@ -128,9 +115,7 @@ pub trait Socket {
 /// What comes over a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketMessage {
-    /// A text frame.
     Text(String),
-    /// A frame that is no text.
     NotText,
     /// The last that comes.
     Closed {
@@ -140,32 +125,11 @@ pub enum SocketMessage {
 }
 
 /// Why there is no answer, or no more of one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct NoResponse {
-    /// For messages.
     pub reason: String,
     /// There was no connection, so that the agent can't have seen the request.
     pub never_sent: bool,
     /// What the host's own function threw.
     pub cause: Option<HostValue>,
-}
-
-// Not asked of those who implement them: what a trait object can do is in the module, whether it is used or not.
-
-impl fmt::Debug for dyn Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Host")
-    }
-}
-
-impl fmt::Debug for dyn Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Body")
-    }
-}
-
-impl fmt::Debug for dyn Socket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Socket")
-    }
 }

@@ -19,6 +19,8 @@
 
 // An error travels in a box from where it is made: what hands it on is smaller for it.
 #![allow(clippy::unnecessary_box_returns)]
+// Whoever calls this is in the same repository: what a name says is not said again.
+#![allow(missing_docs)]
 // All that fails does so by an `Error`; where it matters which, the function says so.
 #![allow(clippy::missing_errors_doc)]
 // Futures say so themselves, and of what is read nothing is lost.
@@ -30,7 +32,6 @@ pub mod background;
 pub mod error;
 mod exec_id;
 pub mod execs;
-mod features;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod host;
@@ -48,13 +49,13 @@ use futures_util::future::LocalBoxFuture;
 
 pub use abort::{AbortController, AbortSignal, Subscription};
 pub use agent::Agent;
+pub(crate) use agent::Feature;
 pub use error::{Error, Result};
 pub use exec_id::ExecId;
 pub use host::Host;
 pub use host_value::{HostText, HostValue};
 pub use operation::Operation;
 
-pub(crate) use features::Feature;
 pub(crate) use nonce::Nonce;
 
 /// A call that is under way. In a box: its code is here, once. That of an `async fn` is compiled anew into every crate

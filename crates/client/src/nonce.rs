@@ -17,13 +17,11 @@ impl Nonce {
         }))
     }
 
-    /// One of a text.
     #[cfg(feature = "fuzz")]
     pub(crate) fn of(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// Its digits.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

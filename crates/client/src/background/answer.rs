@@ -12,7 +12,6 @@ pub(super) struct ScriptAnswer<'a>(Vec<(&'a str, &'a str)>);
 pub(super) enum NoAnswer {
     /// The script was not run to its end.
     Incomplete,
-    /// There is no such process.
     Missing,
     /// The target says why it could not be done.
     Failed(String),

@@ -92,7 +92,7 @@ fn is_plain_name(text: &str) -> bool {
 }
 
 /// The id of a background process: the name of its directory.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ProcessId(String);
 
 impl ProcessId {

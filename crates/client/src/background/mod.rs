@@ -43,7 +43,7 @@ pub use wait::BackgroundWaitOptions;
 ///
 /// It holds no state: another client, at another time, sees and does the same. Every call fails where the target can't
 /// be asked, or can't do it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Background {
     pub(super) runtime: Rc<dyn Runtime>,
     pub(super) host: Rc<dyn Host>,

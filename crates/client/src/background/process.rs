@@ -41,18 +41,13 @@ pub struct BackgroundProcess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "lowercase"))]
 pub enum BackgroundStatus {
-    /// It runs.
     Running,
-    /// It has ended by itself.
     Exited,
-    /// A signal has ended it, or its time was over.
     Killed,
-    /// It is gone, and has left no exit code.
     Failed,
 }
 
 /// meta.json.
-#[derive(Debug)]
 pub(super) struct Meta {
     pid: u32,
     started_at: String,
@@ -62,7 +57,7 @@ pub(super) struct Meta {
 }
 
 /// The part of meta.json that is known before there is a process, but for the script.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct ProcessRecord {
     pub(super) id: String,
     pub(super) name: Option<String>,

@@ -1,6 +1,5 @@
 //! What of the output of a process is to be read.
 
-use std::fmt;
 use std::rc::Rc;
 
 use super::lines::choose_lines;
@@ -12,11 +11,8 @@ pub const MAX_BYTES: u64 = 1024 * 1024;
 pub const MAX_CHARACTER_BYTES: u64 = 4;
 
 /// What to read.
-#[derive(Debug)]
 pub struct ReadOptions {
-    /// Of which stream.
     pub stream: Stream,
-    /// Where it begins.
     pub start: Start,
     /// The most that is read, in bytes.
     pub max_bytes: u64,
@@ -29,9 +25,7 @@ pub struct ReadOptions {
 /// Streams of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
     /// Both, the one after the other.
     Both,
@@ -56,12 +50,6 @@ pub struct Filter {
     pub is_match: LineMatcher,
     /// Whether the lines that match are left out, and not the others.
     pub exclude: bool,
-}
-
-impl fmt::Debug for Filter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filter").field("exclude", &self.exclude).finish_non_exhaustive()
-    }
 }
 
 impl Filter {

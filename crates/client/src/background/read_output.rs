@@ -32,7 +32,6 @@ json_object!(ToJson for BackgroundOutput {
 });
 
 /// A piece of output and where it was taken from.
-#[derive(Debug)]
 pub(super) struct Window {
     pub(super) chunk: BackgroundOutput,
     from: u64,

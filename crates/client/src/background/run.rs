@@ -19,17 +19,14 @@ pub const WAIT_TIMEOUT_MS: f64 = 300_000.0;
 const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How to run a command.
-#[derive(Debug)]
 pub struct RunOptions {
     /// How it is started.
     pub spawn: SpawnOptions,
     /// How long it is waited for, in milliseconds.
     pub wait_timeout_ms: f64,
-    /// Whether its exit code is written down.
     pub captures_exit_code: bool,
     /// The most output that is handed over, in bytes.
     pub max_output_bytes: Option<u64>,
-    /// Whether none of its output is handed over.
     pub ignores_output: bool,
     /// The file that its output is to go to.
     pub output_file: Option<String>,

@@ -53,7 +53,7 @@ pub(super) const fn without_comments<const N: usize>(source: &[u8]) -> ([u8; N],
 }
 
 /// A script in the making: settings, then parts that make use of them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Script {
     body: String,
     inputs: Vec<String>,

@@ -12,7 +12,7 @@ use crate::http::excerpt;
 use crate::{AbortSignal, Call, Error, Nonce, Result};
 
 /// What a script is for: for error messages.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct ScriptCall {
     pub(super) operation: &'static str,
     pub(super) id: Option<ProcessId>,

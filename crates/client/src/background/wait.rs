@@ -8,7 +8,6 @@ use super::{Background, BackgroundProcess, ProcessId};
 use crate::{AbortSignal, Call, Result};
 
 /// How long to wait.
-#[derive(Debug)]
 pub struct BackgroundWaitOptions {
     /// In milliseconds.
     pub timeout_ms: f64,

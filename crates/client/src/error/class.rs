@@ -5,7 +5,6 @@ use crate::HostText;
 /// A class of errors.
 #[derive(Debug)]
 pub struct ErrorClass {
-    /// Its name.
     pub class: &'static str,
     /// The `name` of its errors.
     pub name: &'static str,
@@ -22,24 +21,17 @@ pub struct ErrorClass {
 /// A field of a class of errors.
 #[derive(Debug)]
 pub struct ErrorField {
-    /// Its name.
     pub name: &'static str,
     /// The lines of its documentation.
     pub docs: &'static [&'static str],
-    /// Its type in TypeScript.
     pub typescript: &'static str,
-    /// Whether it may be left out.
     pub is_optional: bool,
 }
 
-/// The value of a field.
 #[derive(Debug)]
 pub enum Detail<'a> {
-    /// A text.
     Text(&'a str),
-    /// A number.
     Number(f64),
-    /// A boolean.
     Bool(bool),
     /// Output, which the host keeps.
     Output(&'a HostText),

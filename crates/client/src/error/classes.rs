@@ -3,7 +3,7 @@
 
 use super::class::{Detail, ErrorClass, ErrorField, FieldType, Visit, error_classes};
 use super::{BackgroundErrorReason, NotStopped, StopReason, Stopped};
-use crate::{Error, HostText, HostValue};
+use crate::{Error, HostText, HostValue, Operation};
 
 error_classes! {
     /// The agent answered with an error (`http`), or there was no answer (`network`).
@@ -14,6 +14,8 @@ error_classes! {
         operation: &'a str,
         /// The body of the answer, as text.
         body: Option<&'a str>,
+        /// False where a command was to be run, and has not been, for sure.
+        mayHaveRun: Option<bool>,
     }
 
     /// Whether the command was started is not known: no answer to its create came, and the agent can't
@@ -191,12 +193,11 @@ impl Error {
         let mut cause = None;
         let class = match self {
             Self::Http { operation, status, body, .. } => {
-                let (status, operation) = ((*status).into(), operation.name());
-                HttpError { status, operation, body: Some(body) }.visit(visit)
+                http_error((*status).into(), *operation, Some(body)).visit(visit)
             }
             Self::Network { operation, reason, cause: thrown, .. } => {
                 cause = Some(thrown.as_ref().map_or(Cause::Reason(reason), Cause::Value));
-                HttpError { status: 0.0, operation: operation.name(), body: None }.visit(visit)
+                http_error(0.0, *operation, None).visit(visit)
             }
             Self::Protocol { excerpt, .. } => ProtocolError { excerpt }.visit(visit),
             Self::CreateUnknown { command, cause: error } => {
@@ -308,6 +309,12 @@ impl Error {
     }
 }
 
+/// Where a create may have been carried out the error is another.
+fn http_error(status: f64, operation: Operation, body: Option<&str>) -> HttpError<'_> {
+    let may_have_run = (operation == Operation::CreateExec).then_some(false);
+    HttpError { status, operation: operation.name(), body, mayHaveRun: may_have_run }
+}
+
 fn still_runs(exec_id: &str) -> String {
     format!("It may still run: stop it with execs.terminate(\"{exec_id}\").")
 }
@@ -359,7 +366,6 @@ fn sequence(number: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Operation;
 
     fn cause(error: &Error) -> Option<Cause<'_>> {
         error.describe(&mut |_, _| {}).unwrap().cause

@@ -17,18 +17,16 @@ use crate::operation::Operation;
 pub enum Error {
     /// The agent, or something on the way to it, answered with another status than 2xx.
     #[error(
-        "{operation}: the agent answered {status}{}{}",
+        "{}: the agent answered {status}{}{}",
+        .operation.name(),
         because_of_message(.message.as_deref()),
         describe_retry_after(*.retry_after_ms, *.max_delay_ms)
     )]
     Http {
-        /// What the request was for.
         operation: Operation,
-        /// The status (RFC 9110, 15).
         status: u16,
         /// The reason that the agent gave. None where something else than the agent answered.
         message: Option<String>,
-        /// The answer's body.
         body: String,
         /// What the header `Retry-After` asks for, in milliseconds.
         retry_after_ms: Option<f64>,
@@ -36,13 +34,10 @@ pub enum Error {
         max_delay_ms: Option<f64>,
     },
     /// There was no answer.
-    #[error("{operation}: no answer from {url}: {reason}")]
+    #[error("{}: no answer from {url}: {reason}", .operation.name())]
     Network {
-        /// What the request was for.
         operation: Operation,
-        /// The agent's address.
         url: String,
-        /// What went wrong.
         reason: String,
         /// There was no connection, so the agent can't have seen the request.
         never_sent: bool,
@@ -50,11 +45,9 @@ pub enum Error {
         cause: Option<HostValue>,
     },
     /// The answer is not what the agent's interface says.
-    #[error("{operation}: {problem}")]
+    #[error("{}: {problem}", .operation.name())]
     Protocol {
-        /// What the request was for.
         operation: Operation,
-        /// What is wrong with the answer.
         problem: String,
         /// The beginning of what can't be understood.
         excerpt: String,
@@ -62,7 +55,6 @@ pub enum Error {
     /// An exec may have been created.
     #[error("create exec: whether {command:?} was started is not known: {cause}")]
     CreateUnknown {
-        /// The program that was to be run.
         command: String,
         /// Why it is not known.
         cause: Box<Error>,
@@ -74,7 +66,6 @@ pub enum Error {
         because(.cause.as_deref())
     )]
     ExitCodeMissing {
-        /// The exec to ask for again.
         exec_id: String,
         /// What there was of its output.
         output: HostText,
@@ -87,11 +78,8 @@ pub enum Error {
         with_exit_code(*.exit_code)
     )]
     OutputLost {
-        /// Whose output it is.
         exec_id: String,
-        /// The first event that is lost.
         from: u64,
-        /// The last event that is lost.
         to: u64,
         /// What came before them, where it has not been handed over.
         output: HostText,
@@ -101,7 +89,6 @@ pub enum Error {
     /// There is more output than is allowed, or than one text can hold.
     #[error("the output of exec {exec_id} is longer than {limit}{}", stopped(limit, .unstopped.as_ref()))]
     OutputLimit {
-        /// Whose output it is.
         exec_id: String,
         /// What it is longer than.
         limit: OutputLimit,
@@ -118,12 +105,7 @@ pub enum Error {
     StillThere(String),
     /// The agent lacks an extension.
     #[error("this agent does not offer {feature:?}, which {what} needs")]
-    Unsupported {
-        /// The extension's name.
-        feature: &'static str,
-        /// What needs it.
-        what: &'static str,
-    },
+    Unsupported { feature: &'static str, what: &'static str },
     /// An argument of a call is wrong.
     #[error("`{name}` must be {expected}, but is {actual}")]
     InvalidArgument {
@@ -131,13 +113,11 @@ pub enum Error {
         name: String,
         /// What is right.
         expected: String,
-        /// What it was.
         actual: String,
     },
     /// A session can't be used, or not any more.
     #[error("{reason}")]
     Session {
-        /// The exec of its shell.
         exec_id: String,
         /// Why, as a sentence.
         reason: String,
@@ -147,11 +127,8 @@ pub enum Error {
     /// The target of a background process could not do it, or did not say what it did.
     #[error("{operation}{}: {problem}", of_process(.id.as_deref()))]
     Background {
-        /// What it was to do.
         operation: &'static str,
-        /// What is wrong.
         problem: String,
-        /// What it printed.
         output: String,
         /// The process that it is about, if it is about one.
         id: Option<String>,
@@ -162,12 +139,7 @@ pub enum Error {
     },
     /// There is no such background process.
     #[error("{operation}: there is no process {id:?}")]
-    NotFound {
-        /// What was to be done with it.
-        operation: &'static str,
-        /// Its id.
-        id: String,
-    },
+    NotFound { operation: &'static str, id: String },
     /// The sandbox has been closed.
     #[error("this sandbox is closed")]
     Closed,
@@ -182,7 +154,6 @@ pub enum Error {
 pub struct Stopped {
     /// None where nothing had been created.
     pub exec_id: Option<String>,
-    /// Why it was stopped.
     pub why: StopReason,
     /// Its output up to the end.
     pub output: HostText,
@@ -210,22 +181,13 @@ pub enum NotStopped {
 pub enum StopReason {
     /// The caller's signal was aborted.
     #[error("interrupted")]
-    Interrupted {
-        /// Why, in the caller's words.
-        reason: Option<HostValue>,
-    },
+    Interrupted { reason: Option<HostValue> },
     /// It took longer than it was allowed to.
     #[error("timed out after {} ms", whole_ms(*milliseconds))]
-    TimedOut {
-        /// How long it was allowed to take.
-        milliseconds: f64,
-    },
+    TimedOut { milliseconds: f64 },
     /// Half of its input is worse than none.
     #[error("its input could not be delivered: {error}")]
-    InputLost {
-        /// Why not.
-        error: Box<Error>,
-    },
+    InputLost { error: Box<Error> },
 }
 
 /// Why the target of a background process refuses what it could do otherwise:
@@ -236,14 +198,11 @@ pub enum StopReason {
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[cfg_attr(feature = "typescript", serde(rename_all = "lowercase"))]
 pub enum BackgroundErrorReason {
-    /// It runs, or something that it started does.
     Running,
-    /// The directory of the processes is not its owner's alone.
     Untrusted,
 }
 
 impl BackgroundErrorReason {
-    /// The `reason` of a `BackgroundError`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -261,6 +220,16 @@ pub enum OutputLimit {
     /// What the caller allows.
     #[error("`maxOutputBytes` allows ({0} bytes)")]
     Bytes(u64),
+}
+
+impl OutputLimit {
+    /// Whether a command that writes more is stopped: it is the caller who allows no more.
+    fn stops_command(self) -> bool {
+        match self {
+            Self::String(_) => false,
+            Self::Bytes(_) => true,
+        }
+    }
 }
 
 /// In a box: every step of a call hands it on, and is smaller where that is a pointer.
@@ -293,9 +262,45 @@ impl Error {
         }
     }
 
-    /// Whether it is about an answer, or about there being none: all else would come again.
-    pub fn is_answer(&self) -> bool {
-        matches!(self, Self::Http { .. } | Self::Network { .. })
+    /// Whether a request failed, by an answer that says so or for lack of one: another attempt may succeed. All other
+    /// errors are the caller's, or would come again.
+    pub fn is_failed_request(&self) -> bool {
+        match self {
+            Self::Http { .. } | Self::Network { .. } => true,
+            Self::Protocol { .. }
+            | Self::CreateUnknown { .. }
+            | Self::ExitCodeMissing { .. }
+            | Self::OutputLost { .. }
+            | Self::OutputLimit { .. }
+            | Self::Stopped(_)
+            | Self::StillThere(_)
+            | Self::Unsupported { .. }
+            | Self::InvalidArgument { .. }
+            | Self::Session { .. }
+            | Self::Background { .. }
+            | Self::NotFound { .. }
+            | Self::Closed
+            | Self::Thrown(_) => false,
+        }
+    }
+
+    /// Where to say why a command may still run that is to be stopped for this error; None where it is to go on.
+    pub(crate) fn unstopped_mut(&mut self) -> Option<&mut Option<NotStopped>> {
+        match self {
+            Self::OutputLimit { limit, unstopped, .. } if limit.stops_command() => Some(unstopped),
+            _ => None,
+        }
+    }
+
+    /// The exec of a command that was stopped, if nothing of it is left.
+    pub(crate) fn stopped_exec(&self) -> Option<&str> {
+        match self {
+            Self::Stopped(Stopped { exec_id: Some(id), unstopped: None, .. }) => Some(id),
+            Self::OutputLimit { exec_id, limit, unstopped: None, .. } if limit.stops_command() => {
+                Some(exec_id)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the sandbox was closed meanwhile.
@@ -394,9 +399,9 @@ fn with_exit_code(exit_code: Option<i32>) -> String {
 
 /// What became of a command whose output is too long.
 fn stopped(limit: &OutputLimit, unstopped: Option<&NotStopped>) -> String {
-    match (limit, unstopped) {
-        (OutputLimit::String(_), _) => String::new(),
-        (OutputLimit::Bytes(_), None) => "; the command was stopped".to_owned(),
-        (OutputLimit::Bytes(_), Some(unstopped)) => format!("; {unstopped}"),
+    match unstopped {
+        _ if !limit.stops_command() => String::new(),
+        None => "; the command was stopped".to_owned(),
+        Some(unstopped) => format!("; {unstopped}"),
     }
 }

@@ -7,7 +7,7 @@ use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use uuid::Builder;
 
-use crate::http::{Accept, MediaType, Request, ResponseBody, read_json};
+use crate::http::{EVENT_STREAM_OR_JSON, JSON, Request, ResponseBody, read_json};
 use crate::{Agent, Call, Error, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::CreateExec;
@@ -22,7 +22,6 @@ pub fn create(agent: &Agent, exec: CreateExecRequest) -> Call<ExecItem> {
 }
 
 /// What a create gives.
-#[derive(Debug)]
 pub(crate) struct Created {
     pub(crate) exec: ExecItem,
     /// The stream of its output from the first event on, where that came with the answer.
@@ -92,12 +91,11 @@ impl Creation {
         mut may_exist: bool,
     ) -> Result<Created> {
         let attempt = async || {
-            let accept =
-                if mem::take(&mut with_output) { Accept::JsonOrEventStream } else { Accept::Json };
+            let accept = if mem::take(&mut with_output) { EVENT_STREAM_OR_JSON } else { JSON };
             let request = Request { accept, ..self.request.clone() };
             let answer = match agent.http.open(&request).await {
                 Err(error) => Err(error),
-                Ok(body) if body.media_type == MediaType::EventStream => read_stream(body).await,
+                Ok(body) if body.is_event_stream => read_stream(body).await,
                 Ok(mut body) => body.read_to_end().await.and_then(|body| {
                     // It has been created, and the answer was cut or is not well said; unless a page
                     // was the answer, and nothing shows that an agent is there.
@@ -114,7 +112,7 @@ impl Creation {
             answer
         };
         let may_repeat = |error: &Error| self.is_idempotent || !self.is_ambiguous(error);
-        agent.http.repeat_while(OPERATION, may_repeat, attempt).await.map_err(|error| {
+        agent.http.repeat(OPERATION, may_repeat, attempt).await.map_err(|error| {
             let proven = self.is_idempotent && proves_refusal(&error);
             if may_exist && !proven { self.unknown(error) } else { error }
         })
@@ -169,7 +167,7 @@ async fn read_stream(mut output: ResponseBody) -> Result<Created> {
         fed.map_err(|too_large| output.cut_off(&too_large.to_string()))?;
     };
     // The events of the output that came with it are still to be read.
-    output.put_back(head);
+    output.put_back = head;
     Ok(Created { exec, output: Some(output) })
 }
 

@@ -11,7 +11,7 @@ use super::create::{Created, Creation};
 use super::feed_stdin::{check_end, feed};
 use super::stop::{KILL_TIMEOUT_MS, stop};
 use super::{Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions};
-use crate::error::{OutputLimit, Stopped};
+use crate::error::Stopped;
 use crate::output::{ExecResult, OutputSink, Transcript};
 use crate::{Agent, Call, Error, ExecId, HostText, Result};
 
@@ -28,41 +28,39 @@ pub struct ExecArguments {
 /// Runs a command to its end. Gives the exec as well.
 pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult)> {
     let agent = agent.clone();
-    Box::pin(async move { run(&agent, arguments).await })
-}
-
-async fn run(agent: &Agent, arguments: ExecArguments) -> Result<(ExecId, ExecResult)> {
-    let ExecArguments { request, input, options } = arguments;
-    let mut stops = options.stop_requests(&**agent.http.host());
-    if let Some(request) = stops.already_requested() {
-        return Err(request.not_started());
-    }
-    let preparing = async {
-        if let Some(Input::WithEof(_)) = input {
-            check_end(agent).await?;
+    Box::pin(async move {
+        let ExecArguments { request, input, options } = arguments;
+        let mut stops = options.stop_requests(&**agent.http.host());
+        if let Some(request) = stops.already_requested() {
+            return Err(request.not_started());
         }
-        Creation::prepare(agent, &request, true).await
-    };
-    let creation = match select(pin!(preparing), pin!(stops.next())).await {
-        Either::Left((creation, _)) => creation?,
-        Either::Right((stop_request, _)) => return Err(stop_request.not_started()),
-    };
-    let (created, stop_request) = create_or_stop(agent, &creation, &mut stops).await?;
-    let id = ExecId::of(created.exec)?;
-    let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
-    let feed_error = match (&stop_request, input) {
-        (None, Some(input)) => Some(spawn_feed(agent.clone(), id.clone(), input)),
-        _ => None,
-    };
-    let stop_requested = async {
-        match (stop_request, feed_error) {
-            (Some(stop_request), _) => stop_request,
-            (None, Some(feed_error)) => on_feed_error(feed_error).await,
-            (None, None) => pending().await,
-        }
-    };
-    let outcome = follow_to_end(agent, reader, options, stops, Box::pin(stop_requested)).await;
-    outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| outcome_unknown(&id, error))
+        let preparing = async {
+            if let Some(Input::WithEof(_)) = input {
+                check_end(&agent).await?;
+            }
+            Creation::prepare(&agent, &request, true).await
+        };
+        let creation = match select(pin!(preparing), pin!(stops.next())).await {
+            Either::Left((creation, _)) => creation?,
+            Either::Right((stop_request, _)) => return Err(stop_request.not_started()),
+        };
+        let (created, stop_request) = create_or_stop(&agent, &creation, &mut stops).await?;
+        let id = ExecId::of(created.exec)?;
+        let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
+        let feed_error = match (&stop_request, input) {
+            (None, Some(input)) => Some(spawn_feed(agent.clone(), id.clone(), input)),
+            _ => None,
+        };
+        let stop_requested = async {
+            match (stop_request, feed_error) {
+                (Some(stop_request), _) => stop_request,
+                (None, Some(feed_error)) => on_feed_error(feed_error).await,
+                (None, None) => pending().await,
+            }
+        };
+        let outcome = follow_to_end(&agent, reader, options, stops, Box::pin(stop_requested)).await;
+        outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| outcome_unknown(&id, error))
+    })
 }
 
 /// Feeds the input to the exec, from now on; the receiver gets the error if that fails.
@@ -107,7 +105,7 @@ async fn create_or_stop(
         let forced = pin!(stops.next());
         match select(&mut creating, select(forced, &mut deadline)).await {
             Either::Left((Ok(created), _)) => return Ok((created, Some(stop_request))),
-            Either::Left((Err(error), _)) if error.is_answer() => {
+            Either::Left((Err(error), _)) if error.is_failed_request() => {
                 return Err(stop_request.not_started());
             }
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
@@ -121,7 +119,7 @@ async fn create_or_stop(
 
 /// A command that was started and can't be seen any more: the error carries its id.
 fn outcome_unknown(id: &ExecId, error: Box<Error>) -> Box<Error> {
-    if !error.is_answer() {
+    if !error.is_failed_request() {
         return error;
     }
     Box::new(Error::ExitCodeMissing {
@@ -134,77 +132,68 @@ fn outcome_unknown(id: &ExecId, error: Box<Error>) -> Box<Error> {
 /// Follows an exec from its first event to its end; stops it when the options ask for that, or `stop_requested` does.
 pub(super) fn follow_to_end(
     agent: &Agent,
-    reader: OutputReader,
-    options: WaitOptions,
-    stops: StopRequests,
-    stop_requested: LocalBoxFuture<'static, StopRequest>,
-) -> Call<ExecResult> {
-    let agent = agent.clone();
-    Box::pin(async move { follow_or_stop(&agent, reader, options, stops, stop_requested).await })
-}
-
-async fn follow_or_stop(
-    agent: &Agent,
     mut reader: OutputReader,
     options: WaitOptions,
     mut stops: StopRequests,
     stop_requested: LocalBoxFuture<'static, StopRequest>,
-) -> Result<ExecResult> {
-    let WaitOptions { listener, max_output_bytes, grace_ms, .. } = options;
-    let id = &reader.id().clone();
-    let target = ProcessGroup::new(id);
-    let transcript = Transcript::new(agent.http.host(), id, max_output_bytes);
-    let mut recorder = OutputRecorder { transcript, listener };
+) -> Call<ExecResult> {
+    let agent = agent.clone();
+    Box::pin(async move {
+        let WaitOptions { listener, max_output_bytes, grace_ms, .. } = options;
+        let id = &reader.id().clone();
+        let target = ProcessGroup::new(id);
+        let transcript = Transcript::new(agent.http.host(), id, max_output_bytes);
+        let mut recorder = OutputRecorder { transcript, listener };
 
-    let (followed, stopped) = {
-        let mut following = pin!(follow(&mut reader, &mut recorder));
-        let first = {
-            match select(following.as_mut(), select(stop_requested, pin!(stops.next()))).await {
-                Either::Left((followed, _)) => Err(followed),
-                Either::Right((request, _)) => Ok(request.factor_first().0),
+        let (followed, stopped) = {
+            let mut following = pin!(follow(&mut reader, &mut recorder));
+            let first = {
+                match select(following.as_mut(), select(stop_requested, pin!(stops.next()))).await {
+                    Either::Left((followed, _)) => Err(followed),
+                    Either::Right((request, _)) => Ok(request.factor_first().0),
+                }
+            };
+            match first {
+                Err(followed) => (followed, None),
+                Ok(request) => {
+                    let mut followed = Ok(());
+                    let outcome = {
+                        let ended = pin!(async { followed = following.await });
+                        stop(&agent, &target, request.trigger, grace_ms, &mut stops, ended).await
+                    };
+                    (followed, Some((request.why, outcome)))
+                }
             }
         };
-        match first {
-            Err(followed) => (followed, None),
-            Ok(request) => {
-                let mut followed = Ok(());
-                let outcome = {
-                    let ended = pin!(async { followed = following.await });
-                    stop(agent, &target, request.trigger, grace_ms, &mut stops, ended).await
-                };
-                (followed, Some((request.why, outcome)))
-            }
+        if let Some((why, outcome)) = stopped {
+            let (output, kept) = recorder.transcript.text();
+            return Err(Error::Stopped(Stopped {
+                exec_id: Some(id.as_str().to_owned()),
+                why,
+                output,
+                forced: outcome.forced,
+                unstopped: outcome.unstopped,
+                incomplete: followed.and(kept).err(),
+            })
+            .into());
         }
-    };
-    if let Some((why, outcome)) = stopped {
-        let (output, kept) = recorder.transcript.text();
-        return Err(Error::Stopped(Stopped {
-            exec_id: Some(id.as_str().to_owned()),
-            why,
-            output,
-            forced: outcome.forced,
-            unstopped: outcome.unstopped,
-            incomplete: followed.and(kept).err(),
-        })
-        .into());
-    }
-    let Err(mut error) = followed else {
-        let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
-        return Ok(ExecResult { exit_code, output: recorder.transcript.whole_text()? });
-    };
-    match &mut *error {
-        Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } => {
+        let Err(mut error) = followed else {
+            let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
+            return Ok(ExecResult { exit_code, output: recorder.transcript.whole_text()? });
+        };
+        if let Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } =
+            &mut *error
+        {
             // Some of it is missing anyway.
             (*output, _) = recorder.transcript.text();
         }
-        Error::OutputLimit { limit: OutputLimit::Bytes(_), unstopped, .. } => {
+        if let Some(unstopped) = error.unstopped_mut() {
             let ended = pin!(async { reader.drain().await.unwrap_or_default() });
-            let outcome = stop(agent, &target, Trigger::Stop, grace_ms, &mut stops, ended).await;
+            let outcome = stop(&agent, &target, Trigger::Stop, grace_ms, &mut stops, ended).await;
             *unstopped = outcome.unstopped;
         }
-        _ => {}
-    }
-    Err(error)
+        Err(error)
+    })
 }
 
 /// Reads up to the exit code.

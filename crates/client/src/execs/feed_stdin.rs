@@ -10,7 +10,7 @@ use crate::{Agent, Call, Error, ExecId, Feature, Operation, Result};
 pub(crate) const MAX_STDIN_CHUNK_BYTES: usize = 1024 * 1024;
 
 /// What a command reads from its standard input.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Input {
     /// All of it, and then end-of-file.
     WithEof(String),
@@ -80,7 +80,7 @@ async fn send(
         // What may have arrived is not repeated: the process could read it twice.
         let may_repeat = |error: &Error| !error.is_ambiguous();
         let attempt = async || send_stdin(agent, id, &body).await;
-        match agent.http.repeat_while(Operation::SendStdin, may_repeat, attempt).await {
+        match agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await {
             Ok(_) => {}
             Err(error) => match *error {
                 // It has ended, or closed its standard input.

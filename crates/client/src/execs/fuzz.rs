@@ -6,7 +6,7 @@ use sandpipe_text::{Mark, Text};
 use crate::output::{Follower, OutputFault, OutputSink};
 
 /// What came of an output.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Followed {
     /// Its events.
     pub events: Vec<ExecStdout>,
@@ -49,7 +49,7 @@ pub fn follow<'a>(last_sequence: i64, chunks: impl IntoIterator<Item = &'a [u8]>
             break;
         }
     }
-    seen.exit_code = follower.exit_code();
+    seen.exit_code = follower.exit_code;
     seen.last_sequence = follower.last_sequence();
     seen
 }

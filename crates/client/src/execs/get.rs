@@ -12,7 +12,7 @@ pub fn get(agent: &Agent, id: &ExecId) -> Call<ExecItem> {
 
 /// The same, asked once.
 pub(super) fn get_once(agent: &Agent, id: &ExecId) -> Call<ExecItem> {
-    agent.http.ask_once(request(id))
+    agent.http.ask(Request { once: true, ..request(id) })
 }
 
 fn request(id: &ExecId) -> Request {

@@ -6,7 +6,7 @@ use sandpipe_protocol::json_array::Elements;
 
 use super::output_lost::with_exit_code;
 use crate::http::Request;
-use crate::output::{OutputFault, OutputSink, SequenceFilter, Transcript};
+use crate::output::{Follower, OutputFault, OutputSink, Transcript};
 use crate::{Agent, Call, Error, ExecId, HostText, Operation, Result};
 
 const OPERATION: Operation = Operation::GetOutput;
@@ -32,7 +32,7 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
             let exit_code = read(&agent, &id, last_sequence, &mut transcript).await?;
             Ok(ExecSnapshot { exit_code, output: transcript.whole_text()? })
         };
-        match agent.http.repeat(OPERATION, attempt).await {
+        match agent.http.repeat(OPERATION, |_| true, attempt).await {
             Err(error) => Err(with_exit_code(error, &agent, &id).await),
             outcome => outcome,
         }
@@ -50,10 +50,9 @@ pub(super) async fn read(
     let path = id.path(&format!("/io?lastSequence={last_sequence}"));
     let request = Request::get(OPERATION, path);
     let mut body = agent.http.open(&request).await.map_err(|error| gap_error(error, id))?;
-    let mut snapshot = SnapshotReader {
-        elements: Elements::default(),
-        order: SequenceFilter::after(last_sequence),
-    };
+    let mut elements = Elements::default();
+    let mut follower = Follower::after(last_sequence);
+    let error = |fault: OutputFault| fault.into_error(OPERATION, id);
     loop {
         let Ok(chunk) = body.read_unless_idle().await else {
             return Err(body.cut_off("the rest of the output did not come within 45 s"));
@@ -61,11 +60,20 @@ pub(super) async fn read(
         let Some(chunk) = chunk? else {
             break;
         };
-        snapshot.feed(chunk, sink).map_err(|broken| broken.into_error(OPERATION, id))?;
+        let mut verdict = Ok(());
+        let fed = elements.feed(chunk, &mut |element| {
+            if verdict.is_ok() {
+                verdict = follower.accept(element, sink);
+            }
+        });
+        verdict.map_err(error)?;
+        fed.map_err(|broken| error(OutputFault::protocol(&broken.to_string(), chunk)))?;
         sink.flush()?;
     }
-    snapshot.end().map_err(|broken| broken.into_error(OPERATION, id))?;
-    Ok(snapshot.order.exit_code())
+    if !elements.is_complete() {
+        return Err(error(OutputFault::protocol("the array of events is cut off", &[])));
+    }
+    Ok(follower.exit_code)
 }
 
 /// The extension `gap`: a 410 with the numbers of the events that are gone.
@@ -76,38 +84,5 @@ fn gap_error(error: Box<Error>, id: &ExecId) -> Box<Error> {
             Err(_) => error,
         },
         _ => error,
-    }
-}
-
-/// Reads the array of events that is an exec's output up to now.
-struct SnapshotReader {
-    elements: Elements,
-    order: SequenceFilter,
-}
-
-impl SnapshotReader {
-    /// Gives the events that the next bytes complete to a sink.
-    fn feed(
-        &mut self,
-        chunk: &[u8],
-        sink: &mut dyn OutputSink,
-    ) -> std::result::Result<(), OutputFault> {
-        let mut verdict = Ok(());
-        let Self { elements, order } = self;
-        let fed = elements.feed(chunk, &mut |element| {
-            if verdict.is_ok() {
-                verdict = order.accept(element, sink);
-            }
-        });
-        verdict?;
-        fed.map_err(|error| OutputFault::protocol(&error.to_string(), chunk))
-    }
-
-    /// Says whether the array was whole.
-    fn end(&self) -> std::result::Result<(), OutputFault> {
-        if self.elements.is_complete() {
-            return Ok(());
-        }
-        Err(OutputFault::protocol("the array of events is cut off", &[]))
     }
 }

@@ -1,3 +1,5 @@
+//! Short commands of the client's own.
+
 use std::pin::pin;
 
 use futures_channel::oneshot;

@@ -7,7 +7,6 @@ use crate::http::Request;
 use crate::{Agent, Call, Operation};
 
 /// What an event of the list's stream says; also the list by itself.
-#[derive(Debug)]
 pub struct ListEvent {
     /// These are all execs, and not only those that are new or have changed.
     pub is_snapshot: bool,

@@ -13,7 +13,6 @@ const OPERATION: Operation = Operation::StreamList;
 
 /// Reads the list, over as many connections as it takes: each begins with the list as it is. What comes after it
 /// is the list again, or with the extension `list-changes` what has changed.
-#[derive(Debug)]
 pub struct ListStream {
     agent: Agent,
     decoder: Decoder,

@@ -1,3 +1,5 @@
+//! What is known of a command although some of its output is lost.
+
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 

@@ -11,19 +11,18 @@ use super::get_output;
 use super::output_lost::with_exit_code;
 use crate::http::{Idle, Pause, Request, ResponseBody, RetryContext, is_retryable};
 use crate::output::{Discard, Follower, NextStep, OutputSink, Resume, StreamEnd, write_event};
-use crate::websocket::connection::Connection;
+use crate::websocket::connector::SocketConnector;
 use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
 use crate::{AbortSignal, Agent, Error, ExecId, HostText, Operation, Result};
 
 const OPERATION: Operation = Operation::StreamOutput;
 
 /// Reads the output of one exec up to its exit code, over as many connections as it takes.
-#[derive(Debug)]
 pub struct OutputReader {
     agent: Agent,
     id: ExecId,
     /// What it comes over, if not over streams.
-    connection: Option<Connection>,
+    connection: Option<SocketConnector>,
     follower: Follower,
     resume: Resume,
     /// There has been a connection.
@@ -31,12 +30,14 @@ pub struct OutputReader {
     state: State,
 }
 
-#[derive(Debug)]
 enum State {
-    /// Not connected.
-    Idle,
+    Disconnected,
     Open(ResponseBody),
-    Attached(Attached),
+    /// By a WebSocket; `opened_ms` by the host's clock.
+    Attached {
+        events: SocketOutput,
+        opened_ms: f64,
+    },
     /// Complete, but for these events.
     Remaining(Vec<ExecStdout>),
     /// What the next read fails with: events came before it.
@@ -44,20 +45,12 @@ enum State {
     Ended,
 }
 
-/// Connected by a WebSocket.
-#[derive(Debug)]
-struct Attached {
-    events: SocketOutput,
-    /// When it was connected, in milliseconds.
-    opened: f64,
-}
-
 impl OutputReader {
     /// Reads the events after `last_sequence`.
     pub fn new(agent: Agent, id: ExecId, last_sequence: i64) -> Self {
         let resume = Resume::new(agent.http.retry().backoff);
         let follower = Follower::after(last_sequence);
-        let (connection, connected, state) = (None, false, State::Idle);
+        let (connection, connected, state) = (None, false, State::Disconnected);
         Self { agent, id, connection, follower, resume, connected, state }
     }
 
@@ -66,14 +59,14 @@ impl OutputReader {
         agent: Agent,
         id: ExecId,
         last_sequence: i64,
-        connection: Connection,
+        connection: SocketConnector,
     ) -> Self {
         Self { connection: Some(connection), ..Self::new(agent, id, last_sequence) }
     }
 
     /// Reads all events of an exec that has just been created, beginning with the connection that came with it.
     pub(crate) fn of(agent: Agent, id: ExecId, output: Option<ResponseBody>) -> Self {
-        let state = output.map_or(State::Idle, State::Open);
+        let state = output.map_or(State::Disconnected, State::Open);
         // Who created it is an agent: what is no answer of one's is trouble on the way.
         Self { connected: true, state, ..Self::new(agent, id, 0) }
     }
@@ -88,7 +81,7 @@ impl OutputReader {
     /// Goes on with the newest event and what follows, whatever came before.
     fn skip_to_newest(&mut self) {
         self.follower = Follower::after(-1);
-        self.state = State::Idle;
+        self.state = State::Disconnected;
     }
 
     /// The exec whose output it is.
@@ -98,7 +91,7 @@ impl OutputReader {
 
     /// The exit code, once it is known.
     pub(crate) fn exit_code(&self) -> Option<i32> {
-        self.follower.exit_code()
+        self.follower.exit_code
     }
 
     /// The events that the next chunk completes, at least one; None at the end.
@@ -129,7 +122,7 @@ impl OutputReader {
 
     async fn read_on(&mut self, sink: &mut dyn OutputSink) -> Result<bool> {
         loop {
-            let before = self.follower.delivered();
+            let before = self.follower.delivered;
             let fed = match &mut self.state {
                 State::Ended => return Ok(false),
                 State::Failed(error) => {
@@ -146,10 +139,11 @@ impl OutputReader {
                     sink.flush()?;
                     return Ok(true);
                 }
-                State::Idle => {
-                    if let Some(attached) = self.attach().await? {
+                State::Disconnected => {
+                    if let Some(events) = self.attach().await? {
                         self.connected = true;
-                        self.state = State::Attached(attached);
+                        let opened_ms = self.agent.http.host().now_ms();
+                        self.state = State::Attached { events, opened_ms };
                         continue;
                     }
                     let path = self.id.stream_path(self.follower.last_sequence());
@@ -184,7 +178,7 @@ impl OutputReader {
                         continue;
                     }
                 },
-                State::Attached(Attached { events, .. }) => {
+                State::Attached { events, .. } => {
                     let arrived = {
                         let closed = pin!(self.agent.http.scope.aborted());
                         match select(pin!(events.next()), closed).await {
@@ -206,7 +200,7 @@ impl OutputReader {
                     };
                     arrived
                         .into_iter()
-                        .try_for_each(|event| self.follower.feed_event(&event?, sink))
+                        .try_for_each(|event| self.follower.accept_event(&event?, sink))
                 }
             };
             if let Err(broken) = fed {
@@ -216,7 +210,7 @@ impl OutputReader {
             {
                 body.finish();
             }
-            if self.follower.delivered() > before {
+            if self.follower.delivered > before {
                 self.resume.on_events();
                 sink.flush()?;
                 return Ok(true);
@@ -244,18 +238,16 @@ impl OutputReader {
     }
 
     /// Connects by a WebSocket, where the connection has one.
-    async fn attach(&self) -> Result<Option<Attached>> {
+    async fn attach(&self) -> Result<Option<SocketOutput>> {
         let Some(connection) = &self.connection else {
             return Ok(None);
         };
         let last = self.follower.last_sequence();
         let opening = pin!(connection.open(&self.agent, &self.id, last));
-        let events = match select(pin!(self.agent.http.scope.aborted()), opening).await {
-            Either::Left(_) => return Err(Error::Closed.into()),
-            Either::Right((events, _)) => events,
-        };
-        let opened = self.agent.http.host().now_ms();
-        Ok(events.map(|events| Attached { events, opened }))
+        match select(pin!(self.agent.http.scope.aborted()), opening).await {
+            Either::Left(_) => Err(Error::Closed.into()),
+            Either::Right((events, _)) => Ok(events),
+        }
     }
 
     /// After a connection that ended without an exit code: makes ready for the next one, or sets the
@@ -267,7 +259,7 @@ impl OutputReader {
     ) -> Result<()> {
         let lasted_ms = match &self.state {
             State::Open(body) => Some(body.age_ms()),
-            State::Attached(attached) => Some(self.agent.http.host().now_ms() - attached.opened),
+            State::Attached { opened_ms, .. } => Some(self.agent.http.host().now_ms() - opened_ms),
             _ => None,
         };
         self.disconnect();
@@ -315,7 +307,7 @@ impl OutputReader {
         }
         self.state = State::Ended;
         // A gone exec, a refused token: what becomes of the command can't be seen any more.
-        let outcome_unknown = self.connected && error.is_answer();
+        let outcome_unknown = self.connected && error.is_failed_request();
         Err(if outcome_unknown { self.exit_code_missing(Some(error)) } else { error })
     }
 
@@ -330,7 +322,9 @@ impl OutputReader {
             Ok(Some(_)) => Ok(()),
             Ok(None) => Err(self.exit_code_missing(Some(error.clone().into()))),
             // The agent asks for a longer pause than is allowed.
-            Err(refusal) if refusal.is_answer() => Err(self.exit_code_missing(Some(refusal))),
+            Err(refusal) if refusal.is_failed_request() => {
+                Err(self.exit_code_missing(Some(refusal)))
+            }
             Err(thrown) => Err(thrown),
         }
     }
@@ -360,7 +354,7 @@ impl OutputReader {
     }
 
     fn disconnect(&mut self) {
-        self.state = State::Idle;
+        self.state = State::Disconnected;
         self.follower.disconnected();
     }
 

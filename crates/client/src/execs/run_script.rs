@@ -3,10 +3,9 @@
 use sandpipe_protocol::CreateExecRequest;
 
 use super::{ExecArguments, Input, WaitOptions, delete, exec};
-use crate::error::{OutputLimit, Stopped};
 use crate::output::ExecResult;
 use crate::shell::quote::shell_quote;
-use crate::{AbortSignal, Agent, Call, Error, ExecId};
+use crate::{AbortSignal, Agent, Call, ExecId};
 
 /// Runs a script with `sh` to its end. Gives the exec as well.
 pub fn run_script(
@@ -28,7 +27,7 @@ pub fn run_script_and_forget(
         let ended = run_script(&agent, script, signal).await;
         let id = match &ended {
             Ok((id, _)) => Some(id.clone()),
-            Err(error) => finished_exec(error),
+            Err(error) => error.stopped_exec().and_then(|id| ExecId::parse(id.to_owned())),
         };
         if let Some(id) = id {
             // What it gave is true all the same if its record stays.
@@ -53,17 +52,6 @@ fn arguments(script: String, signal: Option<AbortSignal>) -> ExecArguments {
 
 /// The longest argument that Linux takes, in bytes (`MAX_ARG_STRLEN` without the NUL at its end).
 const MAX_ARGUMENT_BYTES: usize = 128 * 1024 - 1;
-
-/// The exec that an error is about, if nothing of it is left.
-fn finished_exec(error: &Error) -> Option<ExecId> {
-    match error {
-        Error::Stopped(Stopped { exec_id: Some(id), unstopped: None, .. })
-        | Error::OutputLimit {
-            exec_id: id, limit: OutputLimit::Bytes(_), unstopped: None, ..
-        } => ExecId::parse(id.clone()),
-        _ => None,
-    }
-}
 
 /// How a shell gets a script: the shell's arguments, and what it reads.
 ///

@@ -8,9 +8,9 @@ use crate::{Agent, Call, Error, ExecId, Feature, Operation};
 /// Writes to a running exec's standard input, or sets the size of its terminal.
 pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem> {
     let mut request = Request::post(Operation::SendStdin, id.path("/io"), body);
-    request.may_wait = true;
     // Not repeated: the process could read it twice.
-    let sending = agent.http.ask_once(request);
+    (request.may_wait, request.once) = (true, true);
+    let sending = agent.http.ask(request);
     if body.kind != StdinType::Eof {
         return sending;
     }

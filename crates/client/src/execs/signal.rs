@@ -23,7 +23,6 @@ pub fn kill(agent: &Agent, id: &ExecId, signal: String) -> Call<()> {
 }
 
 /// What became of a signal.
-#[derive(Debug)]
 pub(crate) enum SignalResult {
     Signalled,
     /// No process of the group is left; this is how the agent says so.
@@ -31,14 +30,12 @@ pub(crate) enum SignalResult {
 }
 
 /// A process group to be signalled.
-#[derive(Debug)]
 pub(crate) struct ProcessGroup {
     id: ExecId,
     /// Found with the first signal, which nothing comes before that could hold it up.
     method: OnceCell<SignalMethod>,
 }
 
-#[derive(Debug)]
 enum SignalMethod {
     /// The extension: the agent knows the group, also when its leader has ended.
     Extension,
@@ -88,29 +85,28 @@ impl ProcessGroup {
         agent: &'a Agent,
         signal: &'a str,
     ) -> LocalBoxFuture<'a, Result<SignalResult>> {
-        Box::pin(self.signal_once(agent, signal))
-    }
-
-    async fn signal_once(&self, agent: &Agent, signal: &str) -> Result<SignalResult> {
-        match self.try_signal(agent, signal).await {
-            Ok(()) => Ok(SignalResult::Signalled),
-            // A gateway that knows nothing of the group does not say that it is gone.
-            Err(error) if matches!(error.status_of_agent(), Some(404 | 409)) => {
-                Ok(SignalResult::Gone(error))
+        Box::pin(async move {
+            let sent = match self.method(agent).await {
+                Err(error) => Err(error.with_operation(OPERATION)),
+                Ok(SignalMethod::Extension) => {
+                    let body = SignalRequest { signal: signal.to_owned() };
+                    let mut request = Request::post(OPERATION, self.id.path("/signal"), &body);
+                    request.once = true;
+                    agent.http.send(request, None).await.map(drop)
+                }
+                Ok(SignalMethod::Kill { pid, status }) => {
+                    self.kill(agent, *pid, status, signal).await
+                }
+            };
+            match sent {
+                Ok(()) => Ok(SignalResult::Signalled),
+                // A gateway that knows nothing of the group does not say that it is gone.
+                Err(error) if matches!(error.status_of_agent(), Some(404 | 409)) => {
+                    Ok(SignalResult::Gone(error))
+                }
+                Err(error) => Err(error),
             }
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn try_signal(&self, agent: &Agent, signal: &str) -> Result<()> {
-        match self.method(agent).await.map_err(|error| error.with_operation(OPERATION))? {
-            SignalMethod::Extension => {
-                let body = SignalRequest { signal: signal.to_owned() };
-                let request = Request::post(OPERATION, self.id.path("/signal"), &body);
-                agent.http.send_once(&request).await.map(drop)
-            }
-            SignalMethod::Kill { pid, status } => self.kill(agent, *pid, status, signal).await,
-        }
+        })
     }
 
     async fn kill(&self, agent: &Agent, pid: u32, status: &ExecStatus, signal: &str) -> Result<()> {

@@ -18,7 +18,6 @@ pub(crate) const KILL_TIMEOUT_MS: f64 = 10_000.0;
 const LOOK_TIMEOUT_PAUSES: f64 = 8.0;
 
 /// What became of a stop.
-#[derive(Debug)]
 pub(crate) struct StopOutcome {
     /// It took SIGKILL.
     pub(crate) forced: bool,
@@ -183,7 +182,7 @@ async fn deliver(
     };
     let may_repeat =
         |error: &Error| rung == Rung::Kill || error.is_never_sent() || error.status() == Some(429);
-    match agent.http.repeat_while(Operation::SignalExec, may_repeat, attempt).await? {
+    match agent.http.repeat(Operation::SignalExec, may_repeat, attempt).await? {
         SignalResult::Gone(_) => Ok(Delivered::Gone { may_be_by_it: may_have_arrived }),
         SignalResult::Signalled => Ok(Delivered::Signalled),
     }
@@ -239,7 +238,7 @@ async fn wait_until_gone(
         match looked {
             Either::Left((Ok(SignalResult::Gone(_)), _)) => return Ok(()),
             Either::Left((Err(error), _)) if error.is_closed() => return Err(error),
-            // The ladder's own patience bounds how often.
+            // How often is bounded by the ladder.
             Either::Left(_) | Either::Right(_) => {}
         }
         agent.http.pause(pause).await?;

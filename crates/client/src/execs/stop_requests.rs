@@ -1,3 +1,5 @@
+//! What may ask for a command to be stopped.
+
 use futures_util::future::{Either, LocalBoxFuture, select};
 use std::future::pending;
 use std::pin::pin;
@@ -17,7 +19,7 @@ pub(crate) struct StopRequests {
 }
 
 /// A request to stop.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct StopRequest {
     pub(crate) why: StopReason,
     pub(crate) trigger: Trigger,
@@ -37,10 +39,11 @@ impl StopRequests {
 
     /// The request that had been made before anything began.
     pub(crate) fn already_requested(&self) -> Option<StopRequest> {
-        let aborted = |signal: &Option<AbortSignal>| signal.clone().filter(AbortSignal::is_aborted);
-        let force = aborted(&self.force).map(|force| StopRequest::force(force.reason()));
-        force
-            .or_else(|| aborted(&self.signal).map(|signal| StopRequest::interrupt(signal.reason())))
+        let requested = |signal: &Option<AbortSignal>, trigger| {
+            let aborted = signal.as_ref().filter(|signal| signal.is_aborted())?;
+            Some(StopRequest::aborted(aborted.reason(), trigger))
+        };
+        requested(&self.force, Trigger::Force).or_else(|| requested(&self.signal, Trigger::Stop))
     }
 
     /// Waits for the next request.
@@ -49,8 +52,12 @@ impl StopRequests {
         let (signal, force) = (pin!(next_abort(signal)), pin!(next_abort(force)));
         let deadline = pin!(next_deadline(deadline));
         match select(select(force, signal), deadline).await {
-            Either::Left((Either::Left((reason, _)), _)) => StopRequest::force(reason),
-            Either::Left((Either::Right((reason, _)), _)) => StopRequest::interrupt(reason),
+            Either::Left((Either::Left((reason, _)), _)) => {
+                StopRequest::aborted(reason, Trigger::Force)
+            }
+            Either::Left((Either::Right((reason, _)), _)) => {
+                StopRequest::aborted(reason, Trigger::Stop)
+            }
             Either::Right(_) => {
                 let why = StopReason::TimedOut { milliseconds: *timeout_ms };
                 StopRequest { why, trigger: Trigger::Stop }
@@ -60,12 +67,8 @@ impl StopRequests {
 }
 
 impl StopRequest {
-    fn interrupt(reason: Option<HostValue>) -> Self {
-        Self { why: StopReason::Interrupted { reason }, trigger: Trigger::Stop }
-    }
-
-    fn force(reason: Option<HostValue>) -> Self {
-        Self { why: StopReason::Interrupted { reason }, trigger: Trigger::Force }
+    fn aborted(reason: Option<HostValue>, trigger: Trigger) -> Self {
+        Self { why: StopReason::Interrupted { reason }, trigger }
     }
 
     /// The error of what was to be stopped before it had begun.

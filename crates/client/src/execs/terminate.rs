@@ -10,7 +10,7 @@ use crate::error::NotStopped;
 use crate::{AbortSignal, Agent, Call, Error, ExecId, Result};
 
 /// How to stop an exec.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TerminateOptions {
     /// How long it may take to end after SIGTERM, in milliseconds.
     pub grace_ms: f64,

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, LocalBoxFuture, select};
 
-use super::response::{Exchange, IDLE_TIMEOUT_MS, error_of_status, is_media_type, retry_after_ms};
-use super::{MediaType, Request, ResponseBody, RetryPolicy, excerpt};
+use super::response::{IDLE_TIMEOUT_MS, error_of_status, is_media_type, retry_after_ms};
+use super::{EVENT_STREAM, Request, ResponseBody, RetryPolicy, excerpt};
 use crate::host::HttpRequest;
 use crate::{AbortSignal, Error, Host, Result};
 
@@ -13,7 +13,7 @@ use crate::{AbortSignal, Error, Host, Result};
 const MAX_ERROR_BODY: usize = 64 * 1024;
 
 /// The HTTP client of one agent. Clones share their state.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HttpClient {
     shared: Rc<Shared>,
     /// Aborted: all that it has under way ends, and what comes after is refused.
@@ -21,7 +21,6 @@ pub struct HttpClient {
 }
 
 /// What does not change about an agent.
-#[derive(Debug)]
 struct Shared {
     host: Rc<dyn Host>,
     url: Rc<str>,
@@ -100,65 +99,68 @@ impl HttpClient {
         &'a self,
         request: &'a Request,
     ) -> LocalBoxFuture<'a, Result<ResponseBody>> {
-        Box::pin(self.exchange(request))
-    }
-
-    async fn exchange(&self, request: &Request) -> Result<ResponseBody> {
-        let Shared { host, url, .. } = &*self.shared;
-        let operation = request.operation;
-        if self.is_closed() {
-            return Err(Error::Closed.into());
-        }
-        let exchange = Exchange {
-            host: host.clone(),
-            url: url.clone(),
-            operation,
-            scope: self.scope.clone(),
-            cancel: self.scope.child(),
-        };
-        let answer = host.send(HttpRequest {
-            method: request.method,
-            url: format!("{url}{}", request.path),
-            accept: request.accept.header(),
-            idempotency_key: request.idempotency_key.clone(),
-            body: request.body.clone(),
-            cancel: exchange.cancel.clone(),
-        });
-        let timeout_ms = if request.may_wait { f64::INFINITY } else { IDLE_TIMEOUT_MS };
-        let timeout = host.sleep(timeout_ms);
-        let answer = match select(answer, timeout).await {
-            Either::Left((answer, _)) => answer.map_err(|none| exchange.no_answer(none))?,
-            Either::Right(_) => return Err(exchange.cut_off("no answer within 45 s")),
-        };
-        let mut body = ResponseBody::new(exchange, answer.body);
-        if !(200..300).contains(&answer.status) {
-            let text = body.read_up_to(MAX_ERROR_BODY).await?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            let retry_after = answer.retry_after.and_then(|value| retry_after_ms(&value, &**host));
-            return Err(error_of_status(operation, answer.status, text, retry_after));
-        }
-        let content_type = answer.content_type.as_deref();
-        let is_of_type = |media_type: &&MediaType| {
-            content_type.is_some_and(|name| is_media_type(name, media_type.name()))
-        };
-        if let Some(media_type) = request.accept.media_types().iter().find(is_of_type) {
-            body.media_type = *media_type;
-            return Ok(body);
-        }
-        let beginning = match body.read_unless_idle().await {
-            Ok(Ok(Some(chunk))) => excerpt(chunk),
-            // What it is says enough.
-            _ => String::new(),
-        };
-        Err(Error::Protocol {
-            operation,
-            problem: format!(
-                "the answer from {url} is {}, not {}: {beginning}",
-                content_type.unwrap_or("of no stated type"),
-                request.accept.header(),
-            ),
-            excerpt: beginning,
-        }
-        .into())
+        Box::pin(async move {
+            let Shared { host, url, .. } = &*self.shared;
+            let operation = request.operation;
+            if self.is_closed() {
+                return Err(Error::Closed.into());
+            }
+            let mut body = ResponseBody {
+                is_event_stream: false,
+                body: None,
+                host: host.clone(),
+                url: url.clone(),
+                operation,
+                scope: self.scope.clone(),
+                cancel: self.scope.child(),
+                opened_ms: 0.0,
+                chunk: Vec::new(),
+                put_back: Vec::new(),
+            };
+            let answer = host.send(HttpRequest {
+                method: request.method,
+                url: format!("{url}{}", request.path),
+                accept: request.accept,
+                idempotency_key: request.idempotency_key.clone(),
+                body: request.body.clone(),
+                cancel: body.cancel.clone(),
+            });
+            let timeout_ms = if request.may_wait { f64::INFINITY } else { IDLE_TIMEOUT_MS };
+            let timeout = host.sleep(timeout_ms);
+            let answer = match select(answer, timeout).await {
+                Either::Left((answer, _)) => answer.map_err(|none| body.no_answer(none))?,
+                Either::Right(_) => return Err(body.cut_off("no answer within 45 s")),
+            };
+            (body.body, body.opened_ms) = (answer.body, host.now_ms());
+            if !(200..300).contains(&answer.status) {
+                let text = body.read_up_to(MAX_ERROR_BODY).await?;
+                let text = String::from_utf8_lossy(&text).into_owned();
+                let retry_after =
+                    answer.retry_after.and_then(|value| retry_after_ms(&value, &**host));
+                return Err(error_of_status(operation, answer.status, text, retry_after));
+            }
+            let content_type = answer.content_type.as_deref();
+            let is_of_type =
+                |wanted: &&str| content_type.is_some_and(|name| is_media_type(name, wanted));
+            if let Some(media_type) = request.accept.split(", ").find(is_of_type) {
+                body.is_event_stream = media_type == EVENT_STREAM;
+                return Ok(body);
+            }
+            let beginning = match body.read_unless_idle().await {
+                Ok(Ok(Some(chunk))) => excerpt(chunk),
+                // What it is says enough.
+                _ => String::new(),
+            };
+            Err(Error::Protocol {
+                operation,
+                problem: format!(
+                    "the answer from {url} is {}, not {}: {beginning}",
+                    content_type.unwrap_or("of no stated type"),
+                    request.accept,
+                ),
+                excerpt: beginning,
+            }
+            .into())
+        })
     }
 }

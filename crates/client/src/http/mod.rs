@@ -17,7 +17,7 @@ pub use client::HttpClient;
 pub use retry_policy::{RetryContext, RetryDecision, RetryHooks, RetryPolicy};
 
 pub(crate) use reconnect::{Pause, ReconnectBackoff};
-pub(crate) use request::{Accept, MediaType, Request};
+pub(crate) use request::{EVENT_STREAM, EVENT_STREAM_OR_JSON, JSON, Request};
 pub(crate) use response::{FINISH_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json};
 #[cfg(feature = "fuzz")]
 pub(crate) use response::{error_of_status, is_media_type};

@@ -8,7 +8,7 @@ const MIN_LIFETIME_MS: f64 = 1000.0;
 /// Counts the connections of one stream that came to nothing, and says how long to wait before the next:
 /// not at all after one that lasted, and longer each time where they end at once, so that a server is
 /// not flooded with requests.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct ReconnectBackoff {
     /// How long the pauses are.
     pub(crate) backoff: Backoff,

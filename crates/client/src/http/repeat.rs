@@ -9,7 +9,7 @@ use super::{HttpClient, Request, RetryContext, is_retryable, read_json};
 use crate::{Call, Error, Operation, Result};
 
 impl HttpClient {
-    /// Makes a request that may be repeated, as often as it takes and is allowed; gives what its answer says.
+    /// Makes a request, as often as it takes and is allowed; gives what its answer says.
     pub(crate) fn ask<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
         let (operation, sending) = (request.operation, self.send(request, None));
         Box::pin(async move { read_json(operation, &sending.await?.unwrap_or_default()) })
@@ -31,36 +31,18 @@ impl HttpClient {
                 }
                 answer => answer.map(Some),
             };
-            http.repeat(request.operation, attempt).await
+            http.repeat(request.operation, |_| !request.once, attempt).await
         })
     }
 
-    /// The same, once.
-    pub(crate) fn ask_once<T: FromJson + 'static>(&self, request: Request) -> Call<T> {
-        let http = self.clone();
-        Box::pin(async move { read_json(request.operation, &http.send_once(&request).await?) })
-    }
-
     /// Makes a request once and reads the whole answer.
-    pub(crate) fn send_once<'a>(
-        &'a self,
-        request: &'a Request,
-    ) -> LocalBoxFuture<'a, Result<Vec<u8>>> {
-        Box::pin(async { self.open(request).await?.read_to_end().await })
+    async fn send_once(&self, request: &Request) -> Result<Vec<u8>> {
+        self.open(request).await?.read_to_end().await
     }
 
-    /// Makes attempts until one succeeds, or fails for good.
+    /// Makes attempts until one succeeds, or fails for good, as long as another attempt could do no harm: where it
+    /// could, not even the caller is asked.
     pub(crate) async fn repeat<T>(
-        &self,
-        operation: Operation,
-        attempt: impl AsyncFnMut() -> Result<T>,
-    ) -> Result<T> {
-        self.repeat_while(operation, |_| true, attempt).await
-    }
-
-    /// The same, as long as another attempt could do no harm: where it could, not even the caller is
-    /// asked.
-    pub(crate) async fn repeat_while<T>(
         &self,
         operation: Operation,
         may_repeat: impl Fn(&Error) -> bool,
@@ -89,7 +71,7 @@ impl HttpClient {
     ) -> LocalBoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let retry = self.retry();
-            if attempts >= retry.backoff.max_attempts || !error.is_answer() {
+            if attempts >= retry.backoff.max_attempts || !error.is_failed_request() {
                 return Err(error);
             }
             let delay_ms = retry.backoff.delay(attempts, self.random(), error.retry_after_ms());

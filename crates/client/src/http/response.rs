@@ -7,9 +7,8 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use sandpipe_protocol::ErrorBody;
-use sandpipe_protocol::json::{self, FromJson, Problem};
+use sandpipe_protocol::json::{self, FromJson};
 
-use super::MediaType;
 use crate::host::{Body, NoResponse};
 use crate::{AbortSignal, Error, Host, Operation, Result};
 
@@ -23,9 +22,13 @@ pub(crate) const FINISH_TIMEOUT_MS: u32 = 1000;
 /// The most that is read of an answer that is read whole.
 const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// A request that is under way: what its errors say.
-#[derive(Debug)]
-pub(super) struct Exchange {
+/// An answer: before its head has come what its errors say, then its body. Dropping it before all of it has come closes
+/// the connection.
+pub(crate) struct ResponseBody {
+    /// It is a stream of Server-Sent Events.
+    pub(crate) is_event_stream: bool,
+    /// None where the answer has no body.
+    pub(super) body: Option<Box<dyn Body>>,
     pub(super) host: Rc<dyn Host>,
     /// The agent's address.
     pub(super) url: Rc<str>,
@@ -34,9 +37,18 @@ pub(super) struct Exchange {
     pub(super) scope: AbortSignal,
     /// Aborted when the request is to end.
     pub(super) cancel: AbortSignal,
+    /// When the answer began, by the host's clock.
+    pub(super) opened_ms: f64,
+    /// The newest chunk; its memory serves the next one.
+    pub(super) chunk: Vec<u8>,
+    /// What was read and given back: it is what the next read gives.
+    pub(crate) put_back: Vec<u8>,
 }
 
-impl Exchange {
+/// Nothing came for so long that the connection may be dead.
+pub(crate) struct Idle;
+
+impl ResponseBody {
     pub(super) fn no_answer(
         &self,
         NoResponse { reason, never_sent, cause }: NoResponse,
@@ -50,41 +62,8 @@ impl Exchange {
     }
 
     /// The error of an answer that did not come, or not whole, although nothing says so but its absence.
-    pub(super) fn cut_off(&self, reason: &str) -> Box<Error> {
+    pub(crate) fn cut_off(&self, reason: &str) -> Box<Error> {
         self.no_answer(NoResponse { reason: reason.to_owned(), never_sent: false, cause: None })
-    }
-}
-
-/// The body of an answer. Dropping it before all of it has come closes the connection.
-#[derive(Debug)]
-pub(crate) struct ResponseBody {
-    /// The kind of body that it is.
-    pub(crate) media_type: MediaType,
-    /// None where the answer has no body.
-    body: Option<Box<dyn Body>>,
-    exchange: Exchange,
-    /// When the answer began, by the host's clock.
-    opened_ms: f64,
-    /// The newest chunk; its memory serves the next one.
-    chunk: Vec<u8>,
-    /// It comes first.
-    put_back: Vec<u8>,
-}
-
-/// Nothing came for so long that the connection may be dead.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Idle;
-
-impl ResponseBody {
-    pub(super) fn new(exchange: Exchange, body: Option<Box<dyn Body>>) -> Self {
-        Self {
-            media_type: MediaType::Json,
-            body,
-            opened_ms: exchange.host.now_ms(),
-            exchange,
-            chunk: Vec::new(),
-            put_back: Vec::new(),
-        }
     }
 
     /// The next chunk as the network gave it, never empty; None at the end.
@@ -93,20 +72,19 @@ impl ResponseBody {
             self.chunk = mem::take(&mut self.put_back);
             return Ok(Some(&self.chunk));
         }
-        let Self { body: Some(body), chunk, exchange, .. } = self else {
+        let Self { body: Some(body), chunk, .. } = self else {
             return Ok(None);
         };
-        poll_fn(|context| body.poll_read(context, chunk))
-            .await
-            .map_err(|broken| exchange.no_answer(broken))?;
-        Ok((!chunk.is_empty()).then_some(chunk))
+        let read = poll_fn(|context| body.poll_read(context, chunk)).await;
+        read.map_err(|broken| self.no_answer(broken))?;
+        Ok((!self.chunk.is_empty()).then_some(&self.chunk))
     }
 
     /// The same; an `Err` of the outer kind says that nothing came for too long.
     pub(crate) async fn read_unless_idle(
         &mut self,
     ) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
-        let timeout = self.exchange.host.sleep(IDLE_TIMEOUT_MS);
+        let timeout = self.host.sleep(IDLE_TIMEOUT_MS);
         match select(pin!(self.read()), timeout).await {
             Either::Left((read, _)) => Ok(read),
             Either::Right(_) => Err(Idle),
@@ -115,30 +93,20 @@ impl ResponseBody {
 
     /// How long ago the answer began, in milliseconds.
     pub(crate) fn age_ms(&self) -> f64 {
-        self.exchange.host.now_ms() - self.opened_ms
-    }
-
-    /// Gives back what was read: it is what the next read gives.
-    pub(crate) fn put_back(&mut self, bytes: Vec<u8>) {
-        self.put_back = bytes;
+        self.host.now_ms() - self.opened_ms
     }
 
     /// Has the rest read of an answer that has said all there is to say: its connection serves the next
     /// request then, and no browser shows the request as a failed one. Nobody waits for it. If the rest
     /// does not come the connection is closed.
     pub(crate) fn finish(mut self) {
-        self.exchange.cancel.detach();
+        self.cancel.detach();
         if let Some(body) = &mut self.body {
             body.unref();
         }
-        let host = self.exchange.host.clone();
+        let host = self.host.clone();
         let rest = async move { while let Ok(Some(_)) = self.read().await {} };
         host.linger(Box::pin(rest), FINISH_TIMEOUT_MS);
-    }
-
-    /// The error of an answer that is not as long as it has to be.
-    pub(crate) fn cut_off(&self, reason: &str) -> Box<Error> {
-        self.exchange.cut_off(reason)
     }
 
     /// Reads the whole body.
@@ -148,7 +116,7 @@ impl ResponseBody {
             return Ok(whole);
         }
         Err(Error::Protocol {
-            operation: self.exchange.operation,
+            operation: self.operation,
             problem: format!("the answer is larger than {MAX_BODY} bytes"),
             excerpt: excerpt(&whole),
         }
@@ -202,13 +170,11 @@ pub(crate) fn error_of_status(
 
 /// The value that an answer's body holds.
 pub(crate) fn read_json<T: FromJson>(operation: Operation, body: &[u8]) -> Result<T> {
-    json::read(body).map_err(|problem| unreadable(operation, &problem, body))
-}
-
-fn unreadable(operation: Operation, problem: &Problem, body: &[u8]) -> Box<Error> {
-    let excerpt = excerpt(body);
-    let problem = format!("the agent's answer is not what it should be: {problem}: {excerpt}");
-    Box::new(Error::Protocol { operation, problem, excerpt })
+    json::read(body).map_err(|problem| {
+        let excerpt = excerpt(body);
+        let problem = format!("the agent's answer is not what it should be: {problem}: {excerpt}");
+        Box::new(Error::Protocol { operation, problem, excerpt })
+    })
 }
 
 /// The beginning of something that can't be understood, short enough for a message.

@@ -1,6 +1,5 @@
 //! Whether a request is made again, and what the caller has to say about it.
 
-use std::fmt;
 use std::rc::Rc;
 
 use futures_util::future::LocalBoxFuture;
@@ -10,7 +9,7 @@ use super::backoff::is_transient;
 use crate::{Error, Operation, Result};
 
 /// When something is tried again: `retry` of `connect()`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RetryPolicy {
     /// How often, and after what pauses.
     pub backoff: Backoff,
@@ -30,18 +29,11 @@ pub trait RetryHooks {
     fn on_retry(&self, failed: &RetryContext<'_>) -> Option<LocalBoxFuture<'static, Result<()>>>;
 }
 
-impl fmt::Debug for dyn RetryHooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RetryHooks")
-    }
-}
-
 /// What a caller says to a failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RetryDecision {
     /// Try again after the usual pause.
     Yes,
-    /// Do not try again.
     No,
     /// Try again after so many milliseconds.
     After(f64),

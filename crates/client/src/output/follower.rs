@@ -1,5 +1,7 @@
 //! What the bytes of an exec's output mean: a state machine without I/O.
 
+use std::mem;
+
 use sandpipe_protocol::json::{self, ToJson};
 use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{ExecStdout, Gap, OutputEvent, OutputType};
@@ -8,20 +10,30 @@ use super::OutputSink;
 use crate::http::excerpt;
 use crate::{Error, ExecId, HostText, Operation};
 
-/// Follows the output of one exec from a sequence number to its exit code.
-#[derive(Debug)]
+/// Follows the output of one exec from a sequence number to its exit code: lets each event through once, in order.
 pub(crate) struct Follower {
     decoder: Decoder,
-    order: SequenceFilter,
+    /// The `lastSequence` that was asked for.
+    requested: i64,
+    /// The sequence number of the next event; None where any may come first.
+    next: Option<u64>,
+    /// How many events it has let through.
+    pub(crate) delivered: u64,
+    pub(crate) exit_code: Option<i32>,
 }
 
 /// Something in the output that can't be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OutputFault {
-    /// The agent said something that is not the protocol.
-    Protocol { problem: String, excerpt: String },
+    Protocol {
+        problem: String,
+        excerpt: String,
+    },
     /// The events from `from` to `to` are missing.
-    Lost { from: u64, to: u64 },
+    Lost {
+        from: u64,
+        to: u64,
+    },
 }
 
 impl OutputFault {
@@ -50,7 +62,9 @@ impl Follower {
     /// Follows the events after `last_sequence`; a negative number stands for the place that many
     /// events before the newest one.
     pub(crate) fn after(last_sequence: i64) -> Self {
-        Self { decoder: Decoder::default(), order: SequenceFilter::after(last_sequence) }
+        let next = u64::try_from(last_sequence).ok().map(|last| last + 1);
+        let decoder = Decoder::default();
+        Self { decoder, requested: last_sequence, next, delivered: 0, exit_code: None }
     }
 
     /// Takes the next bytes and gives each event that they complete to `sink`, if it has not come
@@ -62,52 +76,35 @@ impl Follower {
         chunk: &[u8],
         sink: &mut dyn OutputSink,
     ) -> Result<(), OutputFault> {
-        let Self { decoder, order } = self;
+        let mut decoder = mem::take(&mut self.decoder);
         let mut verdict = Ok(());
         let fed = decoder.feed(chunk, &mut |event| {
-            if verdict.is_err() || order.exit_code.is_some() {
+            if verdict.is_err() || self.exit_code.is_some() {
                 return;
             }
             verdict = match &*event.name {
                 // Whose sender means a sign of life by it: it says nothing.
                 _ if event.data.is_empty() => Ok(()),
-                "" | "message" => order.accept(event.data, sink),
+                "" | "message" => self.accept(event.data, sink),
                 "gap" => Err(read_gap(event.data)),
                 // An extension that was not asked for.
                 _ => Ok(()),
             };
         });
+        self.decoder = decoder;
         verdict?;
         match fed {
-            Err(too_large) if order.exit_code.is_none() => {
+            Err(too_large) if self.exit_code.is_none() => {
                 Err(OutputFault::protocol(&too_large.to_string(), &[]))
             }
             _ => Ok(()),
         }
     }
 
-    /// Takes an event that came by itself; gives it to `sink`, if it has not come before.
-    pub(crate) fn feed_event(
-        &mut self,
-        event: &ExecStdout,
-        sink: &mut dyn OutputSink,
-    ) -> Result<(), OutputFault> {
-        self.order.accept_event(event, sink)
-    }
-
-    /// How many events it has given.
-    pub(crate) fn delivered(&self) -> u64 {
-        self.order.accepted
-    }
-
-    /// The exit code, once it has come.
-    pub(crate) fn exit_code(&self) -> Option<i32> {
-        self.order.exit_code
-    }
-
-    /// The `lastSequence` to go on with.
+    /// The `lastSequence` that gives the events that have not come yet.
     pub(crate) fn last_sequence(&self) -> i64 {
-        self.order.last_sequence()
+        let last = self.next.and_then(|next| i64::try_from(next).ok()).map(|next| next - 1);
+        last.unwrap_or(self.requested)
     }
 
     /// The bytes that come next are another connection's: an unfinished event comes again.
@@ -118,7 +115,7 @@ impl Follower {
     /// Takes the rest of an output that is known to be whole. An agent that tells the exit code
     /// elsewhere has no event for it: this gives one.
     pub(crate) fn conclude(&mut self, rest: &[ExecStdout], exit_code: i32) -> Option<ExecStdout> {
-        self.order.exit_code = Some(exit_code);
+        self.exit_code = Some(exit_code);
         let last = rest.last();
         if last.is_some_and(|event| event.exit_code.is_some()) {
             return None;
@@ -131,36 +128,6 @@ impl Follower {
             timestamp: None,
             exit_code: Some(exit_code),
         })
-    }
-}
-
-/// Lets each event through once, in order.
-#[derive(Debug)]
-pub(crate) struct SequenceFilter {
-    /// The `lastSequence` that was asked for.
-    requested: i64,
-    /// The sequence number of the next event; None where any may come first.
-    next: Option<u64>,
-    /// How many events it has let through.
-    accepted: u64,
-    exit_code: Option<i32>,
-}
-
-impl SequenceFilter {
-    pub(crate) fn after(last_sequence: i64) -> Self {
-        let next = u64::try_from(last_sequence).ok().map(|last| last + 1);
-        Self { requested: last_sequence, next, accepted: 0, exit_code: None }
-    }
-
-    /// The `lastSequence` that gives the events that have not come yet.
-    fn last_sequence(&self) -> i64 {
-        let last = self.next.and_then(|next| i64::try_from(next).ok()).map(|next| next - 1);
-        last.unwrap_or(self.requested)
-    }
-
-    /// The exit code, once an event has brought it.
-    pub(crate) fn exit_code(&self) -> Option<i32> {
-        self.exit_code
     }
 
     /// Gives the event that the JSON is to `sink`, if it has not come before.
@@ -184,7 +151,7 @@ impl SequenceFilter {
     }
 
     /// The same for one that does not lie in JSON.
-    fn accept_event(
+    pub(crate) fn accept_event(
         &mut self,
         event: &ExecStdout,
         sink: &mut dyn OutputSink,
@@ -199,7 +166,7 @@ impl SequenceFilter {
     /// Whether an event has not come before.
     fn is_next(&mut self, sequence: u64) -> Result<bool, OutputFault> {
         // Some agents count from 0.
-        let counts_from_zero = self.accepted == 0 && sequence == 0 && self.next == Some(1);
+        let counts_from_zero = self.delivered == 0 && sequence == 0 && self.next == Some(1);
         if let Some(next) = self.next {
             if sequence > next {
                 return Err(OutputFault::Lost { from: next, to: sequence - 1 });
@@ -208,7 +175,7 @@ impl SequenceFilter {
                 return Ok(false);
             }
         }
-        self.accepted += 1;
+        self.delivered += 1;
         self.next = Some(sequence.saturating_add(1));
         Ok(true)
     }
@@ -268,9 +235,9 @@ mod tests {
         let written = [event(0, None), event(1, Some(0))];
         let (mut follower, mut events) = (Follower::after(0), Vec::new());
         for event in &written {
-            assert_eq!(follower.feed_event(event, &mut events), Ok(()));
+            assert_eq!(follower.accept_event(event, &mut events), Ok(()));
         }
-        assert_eq!((events.as_slice(), follower.exit_code()), (&written[..], Some(0)));
+        assert_eq!((events.as_slice(), follower.exit_code), (&written[..], Some(0)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod resume;
 mod sink;
 mod transcript;
 
-pub(crate) use follower::{Follower, OutputFault, SequenceFilter, write_event};
+pub(crate) use follower::{Follower, OutputFault, write_event};
 pub(crate) use resume::{NextStep, Resume, StreamEnd, exit_code_of};
 pub use sink::{Discard, OutputSink};
 pub use transcript::ExecResult;

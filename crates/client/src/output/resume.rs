@@ -10,7 +10,6 @@ use crate::http::{Backoff, Pause, ReconnectBackoff};
 /// It gives up when the agent can't be reached: [`Backoff::max_attempts`] failures in a row are borne, and
 /// whenever the agent answers the count begins anew. As long as it says that the exec runs, streams may end
 /// as often as they like. Once the exec has ended, no more than that many may bring nothing.
-#[derive(Debug)]
 pub(crate) struct Resume {
     reconnects: ReconnectBackoff,
     /// How many times in a row the agent could not be reached.
@@ -43,9 +42,7 @@ pub(crate) enum NextStep {
     /// Streams bring no more of an exec that has ended: a snapshot has the rest. This is the exit code,
     /// should the snapshot not have it; where there is none, nothing else shows that it is whole.
     Done(Option<i32>),
-    /// There is no exit code to be had.
     Missing,
-    /// It was tried often enough.
     GiveUp,
 }
 
@@ -72,7 +69,6 @@ impl Resume {
         }
     }
 
-    /// A new event came.
     pub(crate) fn on_events(&mut self) {
         self.empty_streams = 0;
         self.reconnects.on_progress();
@@ -118,7 +114,6 @@ impl Resume {
         }
     }
 
-    /// What the agent says of the exec.
     pub(crate) fn on_status(&mut self, exec: &ExecItem) -> NextStep {
         self.failures = 0;
         let had_ended = matches!(self.status, KnownStatus::Ended(_));
@@ -139,7 +134,6 @@ impl Resume {
         NextStep::Connect
     }
 
-    /// The agent could not be asked.
     pub(crate) fn on_status_error(&mut self, random: f64, retry_after_ms: Option<f64>) -> NextStep {
         self.failures += 1;
         self.ask(0.0, random, retry_after_ms)

@@ -35,7 +35,7 @@ impl OutputSink for Vec<ExecStdout> {
 }
 
 /// Keeps none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Discard;
 
 impl OutputSink for Discard {

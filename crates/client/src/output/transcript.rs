@@ -26,7 +26,6 @@ pub struct ExecResult {
 
 /// The output of an exec as it is collected. The host keeps it, where it can be freed again: the memory of a WASM
 /// module never shrinks.
-#[derive(Debug)]
 pub(crate) struct Transcript {
     host: Rc<dyn Host>,
     exec_id: String,

@@ -12,7 +12,7 @@ use super::fifo_lock::FifoLock;
 use super::markers::Markers;
 use super::script::Streams;
 use super::session::Inner;
-use super::shell::{Shell, State};
+use super::session::{Shell, State};
 use super::{Session, Sessions, script};
 use crate::execs::{OutputReader, create, delete, write_all};
 use crate::http::excerpt;
@@ -23,9 +23,8 @@ use crate::{Call, Error, ExecId, HostText, Nonce, Result};
 const READY_TIMEOUT_MS: f64 = 30_000.0;
 
 /// What shell a session has.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct SessionOptions {
-    /// Its name or path.
     pub shell: String,
     /// The directory that it begins in.
     pub cwd: Option<String>,

@@ -7,17 +7,16 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 
 /// A lock that is taken in the order of asking. Clones are the same lock.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct FifoLock(Rc<RefCell<Queue>>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Queue {
     is_locked: bool,
     waiting: VecDeque<oneshot::Sender<FifoGuard>>,
 }
 
 /// Holds the lock, up to when it is dropped.
-#[derive(Debug)]
 pub(super) struct FifoGuard(FifoLock);
 
 impl FifoLock {

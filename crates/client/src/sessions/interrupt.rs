@@ -32,7 +32,7 @@ const READY_RETRY_AFTER_KILL_MS: f64 = 20.0;
 const KILL_OTHERS_TIMEOUT_MS: f64 = 3000.0;
 
 /// A run that is to be interrupted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Interruption<'a, 'run> {
     pub(super) agent: &'run Agent,
     pub(super) id: &'run ExecId,
@@ -110,7 +110,7 @@ impl<'run> Interruption<'_, 'run> {
             let attempt = async || target.signal(agent, "SIGINT").await;
             // A second one may hit something else.
             let may_repeat = |error: &Error| !error.is_ambiguous();
-            agent.http.repeat_while(Operation::SignalExec, may_repeat, attempt).await.map(drop)
+            agent.http.repeat(Operation::SignalExec, may_repeat, attempt).await.map(drop)
         };
         self.send_queue.push(signalling).await?;
         let mut pause = READY_RETRY_MS;

@@ -13,7 +13,6 @@ const SEPARATOR: char = '\x1e';
 const MAX_PAYLOAD_BYTES: usize = 24;
 
 /// Follows one run in the output of the shell: takes the markers out and says what they mean.
-#[derive(Debug)]
 pub(super) struct Markers {
     /// What every marker of this run begins with.
     prefix: String,
@@ -28,7 +27,7 @@ pub(super) struct Markers {
     awaited: u32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Stream {
     /// The beginning of what may be a marker.
     held: String,

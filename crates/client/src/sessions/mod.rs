@@ -18,7 +18,6 @@ mod run_result;
 mod script;
 mod send_queue;
 mod session;
-mod shell;
 
 pub use create::SessionOptions;
 pub use session::{Session, Sessions};

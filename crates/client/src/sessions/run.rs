@@ -1,3 +1,5 @@
+//! Running a script in a session: it is sent, followed to its end, and interrupted where that is asked for.
+
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -14,7 +16,7 @@ use super::run_end::RunEnd;
 use super::run_output::RunOutput;
 use super::run_result::StopCause;
 use super::send_queue::{PendingSend, SendQueue};
-use super::shell::{Shell, State};
+use super::session::{Shell, State};
 use super::{Session, script};
 use crate::error::NotStopped;
 use crate::execs::{StopRequests, Trigger, WaitOptions, delete, stdin_chunks, write_all};

@@ -3,7 +3,7 @@
 use super::run_end::{RunEnd, why_inaccessible};
 use super::run_output::RunOutput;
 use super::session::session_ended;
-use crate::error::{NotStopped, OutputLimit, StopReason, Stopped};
+use crate::error::{NotStopped, StopReason, Stopped};
 use crate::execs::StopRequest;
 use crate::output::ExecResult;
 use crate::{Error, Result};
@@ -47,10 +47,7 @@ impl RunOutput {
             }
             (Some(StopCause::Request(request)), _) => stopped(request.why, unstopped, None),
             (Some(StopCause::Failure(mut error)), _) => {
-                if let Error::OutputLimit {
-                    limit: OutputLimit::Bytes(_), unstopped: left, ..
-                } = &mut *error
-                {
+                if let Some(left) = error.unstopped_mut() {
                     *left = unstopped;
                 }
                 Err(error)

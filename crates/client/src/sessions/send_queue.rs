@@ -1,3 +1,5 @@
+//! What a run sends to its shell, in order.
+
 use std::cell::RefCell;
 use std::future::Future;
 
@@ -11,7 +13,6 @@ use crate::Result;
 /// Each has settled before the next is sent, also if nobody waits for it any more: the end of the
 /// run is in the answer to the last one, so that nothing of it can still be on its way to the next
 /// run. After a failure nothing is sent: what has failed may arrive yet.
-#[derive(Debug)]
 pub(super) struct SendQueue<'a>(RefCell<PendingSend<'a>>);
 
 /// Something that is sent.

@@ -4,13 +4,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures_util::future::Shared;
+use sandpipe_protocol::ExecStdout;
 
 use super::fifo_lock::FifoLock;
-use super::shell::{Shell, State};
+use super::script::Streams;
+use crate::execs::OutputReader;
 use crate::{Agent, Call, Error, ExecId, HostText, Result};
 
 /// The client of an agent's sessions.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sessions {
     pub(super) agent: Agent,
     /// Those that were created and not closed.
@@ -25,10 +27,9 @@ impl Sessions {
 }
 
 /// A shell that remembers: it keeps its directory, variables and functions from run to run.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Session(pub(super) Rc<Inner>);
 
-#[derive(Debug)]
 pub(super) struct Inner {
     pub(super) id: ExecId,
     /// What closing the session closes.
@@ -83,4 +84,30 @@ pub(super) fn session_ended(id: &ExecId, reason: &str) -> Box<Error> {
         reason: format!("this session is over: {reason}"),
         output: HostText::default(),
     })
+}
+
+/// The shell of a session, as a run uses it.
+pub(super) struct Shell {
+    pub(super) agent: Agent,
+    pub(super) id: ExecId,
+    pub(super) pid: u32,
+    /// Whom it runs as, in the words of the create.
+    pub(super) user: Option<String>,
+    /// Not connected between two runs: an idle session holds no connection.
+    pub(super) reader: OutputReader,
+    /// What was read behind the end of the last run.
+    pub(super) unread: Vec<ExecStdout>,
+    /// Whether it can open its streams anew.
+    pub(super) streams: Streams,
+    /// `$?`.
+    pub(super) last_exit_code: i32,
+}
+
+/// What there is of a session.
+pub(super) enum State {
+    Ready(Box<Shell>),
+    /// A run has it.
+    InUse,
+    /// It can't be used any more; this is why.
+    Over(String),
 }

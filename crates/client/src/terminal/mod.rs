@@ -6,17 +6,16 @@ use sandpipe_protocol::TerminalSize;
 use sandpipe_protocol::websocket::ClientFrame;
 
 use crate::execs::{OutputReader, get};
-use crate::websocket::connection::Connection;
+use crate::websocket::connector::SocketConnector;
 use crate::{Agent, Call, ExecId};
 
 use write_queue::TerminalInput;
 
 /// A terminal at an exec.
-#[derive(Debug)]
 pub struct Terminal {
     agent: Agent,
     id: ExecId,
-    connection: Connection,
+    connection: SocketConnector,
     input: TerminalInput,
 }
 
@@ -27,7 +26,7 @@ impl Terminal {
         let agent = agent.child();
         Box::pin(async move {
             get(&agent, &id).await?;
-            let connection = Connection::probe(&agent).await?;
+            let connection = SocketConnector::probe(&agent).await?;
             let input = TerminalInput::new(agent.clone(), id.clone(), connection.clone());
             Ok(Self { agent, id, connection, input })
         })
@@ -43,7 +42,6 @@ impl Terminal {
         Box::pin(self.input.send(ClientFrame::Input { input }))
     }
 
-    /// Sets the size.
     pub fn resize(&self, size: TerminalSize) -> Call<()> {
         Box::pin(self.input.send(ClientFrame::Resize(size)))
     }

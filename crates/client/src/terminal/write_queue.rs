@@ -10,24 +10,23 @@ use sandpipe_protocol::websocket::ClientFrame;
 use sandpipe_protocol::{ExecStdin, StdinType};
 
 use crate::execs::{MAX_STDIN_CHUNK_BYTES, send_stdin, stdin_chunks};
-use crate::websocket::connection::Connection;
+use crate::websocket::connector::SocketConnector;
 use crate::{Agent, Error, ExecId, Result};
 
 /// The input of a terminal. Clones share their state.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct TerminalInput(Rc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     agent: Agent,
     id: ExecId,
-    connection: Connection,
+    connection: SocketConnector,
     waiting: RefCell<WriteQueue<oneshot::Sender<Result<()>>>>,
     delivering: Cell<bool>,
 }
 
 impl TerminalInput {
-    pub(super) fn new(agent: Agent, id: ExecId, connection: Connection) -> Self {
+    pub(super) fn new(agent: Agent, id: ExecId, connection: SocketConnector) -> Self {
         let (waiting, delivering) = Default::default();
         Self(Rc::new(Inner { agent, id, connection, waiting, delivering }))
     }
@@ -94,7 +93,6 @@ impl Inner {
 }
 
 /// The frames that wait for the one before them, with who waits for their outcome.
-#[derive(Debug)]
 struct WriteQueue<T>(VecDeque<(ClientFrame, T)>);
 
 impl<T> Default for WriteQueue<T> {

@@ -32,7 +32,6 @@ const MAX_UNREAD_BYTES: usize = 1024 * 1024;
 const CONNECT_TIMEOUT_MS: f64 = 15_000.0;
 
 /// A connection to an exec that the agent has accepted. The WebSocket itself is the [`SocketTask`]'s.
-#[derive(Debug)]
 pub(crate) struct ExecSocket {
     /// The agent's address, for messages.
     url: String,
@@ -43,7 +42,6 @@ pub(crate) struct ExecSocket {
 }
 
 /// A frame that is to be sent.
-#[derive(Debug)]
 struct Outgoing {
     id: u32,
     text: String,
@@ -57,13 +55,11 @@ pub(crate) enum SocketEnd {
     Overflow,
     /// The agent ended it as it wished.
     Clean,
-    /// The connection broke.
     Broken,
 }
 
 /// The output that comes over a connection. Dropping it closes the connection, as soon as what has
 /// been sent is answered.
-#[derive(Debug)]
 pub(crate) struct SocketOutput {
     socket: Rc<ExecSocket>,
     receiver: UnboundedReceiver<ReceivedEvent>,
@@ -161,7 +157,6 @@ impl SocketOutput {
         Some(events.collect())
     }
 
-    /// Why there are no more.
     pub(crate) fn end(&self) -> SocketEnd {
         self.socket.ended.get().unwrap_or(SocketEnd::Broken)
     }

@@ -8,7 +8,7 @@ use crate::output::OutputFault;
 use crate::{Error, Operation, Result};
 
 /// What a frame of the agent's says.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) enum SocketEvent {
     Event(ExecStdout),
     Answer {

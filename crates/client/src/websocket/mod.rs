@@ -1,9 +1,9 @@
 //! WebSockets to execs: the extension `attach`.
 //!
-//! A `Connection` opens an `ExecSocket` where WebSockets get through. A task owns the host's socket: it sends what is
+//! A `SocketConnector` opens an `ExecSocket` where WebSockets get through. A task owns the host's socket: it sends what is
 //! to be sent, and hands the events that `message.rs` reads to a `SocketOutput`.
 
-pub(crate) mod connection;
+pub(crate) mod connector;
 pub(crate) mod exec_socket;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;

@@ -241,7 +241,8 @@ fn terminate_leaves_no_process_of_the_group_and_returns_its_exit_code() {
                 let is_still_there = matches!(*error, Error::StillThere(_));
                 ensure!(!is_still_there, "no process survives SIGKILL");
                 // A signal that can't be delivered, or seen to work, in time is no mistake of the client's.
-                let is_undelivered = error.is_answer() || matches!(*error, Error::Protocol { .. });
+                let is_undelivered =
+                    error.is_failed_request() || matches!(*error, Error::Protocol { .. });
                 let is_excused = is_undelivered && is_excused(world, 0.0);
                 ensure!(is_excused || !world.setup.is_survivable(), "not survived: {error}");
             }

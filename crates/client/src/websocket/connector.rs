@@ -1,3 +1,5 @@
+//! Connecting to an exec by a WebSocket.
+
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -5,10 +7,9 @@ use super::exec_socket::{ExecSocket, SocketOutput};
 use crate::{AbortSignal, Agent, ExecId, Feature, Result};
 
 /// Connects a terminal to its exec by a WebSocket, where there can be one. Clones share their state.
-#[derive(Clone, Debug)]
-pub(crate) struct Connection(Rc<Inner>);
+#[derive(Clone)]
+pub(crate) struct SocketConnector(Rc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     /// The terminal's: it outlives those who read from it, for what is typed.
     scope: AbortSignal,
@@ -21,7 +22,7 @@ struct Inner {
     exit_code: Cell<Option<i32>>,
 }
 
-impl Connection {
+impl SocketConnector {
     /// A connection to an agent's execs.
     ///
     /// # Errors
