@@ -41,6 +41,7 @@ impl ExecId {
         })
     }
 
+    /// The id as the agent gave it.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -52,12 +52,16 @@ pub trait Host {
 /// What a request does to the resource that its URL names (RFC 9110, 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
+    /// Reads it, and changes nothing.
     Get,
+    /// Has it do something.
     Post,
+    /// Removes it.
     Delete,
 }
 
 impl Method {
+    /// The name of the method in a request.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -70,9 +74,13 @@ impl Method {
 /// A request to be sent.
 #[derive(Clone)]
 pub struct HttpRequest {
+    /// What it does to the resource.
     pub method: Method,
+    /// The whole address.
     pub url: String,
+    /// The header `Accept`.
     pub accept: &'static str,
+    /// The header `Idempotency-Key`.
     pub idempotency_key: Option<String>,
     /// Its body: JSON.
     pub body: Option<String>,
@@ -82,10 +90,13 @@ pub struct HttpRequest {
 
 /// The head of an answer; the body is still to be read.
 pub struct HttpResponse {
+    /// The status (RFC 9110, 15).
     pub status: u16,
+    /// The header `Content-Type`.
     pub content_type: Option<String>,
     /// The header `Retry-After`. May be left out where the status is 2xx.
     pub retry_after: Option<String>,
+    /// None where there is no body, as with 204.
     pub body: Option<Box<dyn Body>>,
 }
 
@@ -115,7 +126,9 @@ pub trait Socket {
 /// What comes over a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketMessage {
+    /// A text frame.
     Text(String),
+    /// A frame that is no text; what it has is not looked at.
     NotText,
     /// The last that comes.
     Closed {
@@ -127,6 +140,7 @@ pub enum SocketMessage {
 /// Why there is no answer, or no more of one.
 #[derive(Clone)]
 pub struct NoResponse {
+    /// In words, for messages.
     pub reason: String,
     /// There was no connection, so that the agent can't have seen the request.
     pub never_sent: bool,

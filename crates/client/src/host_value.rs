@@ -9,6 +9,7 @@ use std::rc::Rc;
 pub struct HostValue(Rc<dyn Any>);
 
 impl HostValue {
+    /// Makes a value opaque.
     pub fn new<T: 'static>(value: T) -> Self {
         Self(Rc::new(value))
     }

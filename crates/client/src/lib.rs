@@ -1,26 +1,24 @@
 //! The whole client of a Sandpipe agent, without I/O of its own.
 //!
-//! The embedder gives a [`host::Host`]: one trait that sends a request and gives a body to be read chunk by chunk,
+//! The embedder gives a [`Host`]: one trait that sends a request and gives a body to be read chunk by chunk,
 //! opens a WebSocket, sleeps, tells the time, gives random bytes, spawns a task and keeps long texts. In a browser, in
 //! Node.js and in edge workers the host is the binding of the npm package; in tests it is a simulation.
 //!
-//! An [`agent::Agent`] is what all calls begin with: its [`http::client::HttpClient`] makes the requests, and it knows
-//! which extensions the agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`],
-//! [`sessions`] and [`background`]; each gives a [`call::Call`], a future that needs nothing else to be kept.
+//! An [`Agent`] is what all calls begin with: its HTTP client makes the requests, and it knows which extensions the
+//! agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`], [`sessions`] and [`background`];
+//! each gives a [`Call`], a future that needs nothing else to be kept.
 //!
-//! Data goes one way. [`execs::exec::exec`] creates an exec by a request; the answer's body goes to an
-//! [`execs::output_reader::OutputReader`], which hands its bytes to the state machines of [`output`]; these give each
-//! event once, in order, to an [`output::sink::OutputSink`], or say when to connect again.
+//! Data goes one way. [`execs::exec`] creates an exec by a request; the answer's body goes to an
+//! [`execs::OutputReader`], which hands its bytes to the state machines of [`output`]; these give each event once, in
+//! order, to an [`output::OutputSink`], or say when to connect again.
 //!
-//! Why a call failed is an [`error::Error`]; that it is to end is said by an [`abort::AbortSignal`]. A value of the
-//! host's that the client can't look into, such as what a caller's function threw, is a [`host_value::HostValue`].
+//! Why a call failed is an [`Error`]; that it is to end is said by an [`AbortSignal`]. A value of the host's that the
+//! client can't look into, such as what a caller's function threw, is a [`HostValue`].
 //!
 //! Everything runs on one thread; nothing is `Send`.
 
 // An error travels in a box from where it is made: what hands it on is smaller for it.
 #![allow(clippy::unnecessary_box_returns)]
-// Whoever calls this is in the same repository: what a name says is not said again.
-#![allow(missing_docs)]
 // All that fails does so by an `Error`; where it matters which, the function says so.
 #![allow(clippy::missing_errors_doc)]
 // Futures say so themselves, and of what is read nothing is lost.

@@ -1,6 +1,8 @@
 //! What requests are for.
 
 /// What a request is for, in the words of an error message.
+// `name` says what each is.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     AskHealth,
@@ -17,6 +19,7 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// The words for it in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::AskHealth => "ask for the agent's features",

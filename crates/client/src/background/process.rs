@@ -41,9 +41,13 @@ pub struct BackgroundProcess {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify), serde(rename_all = "lowercase"))]
 pub enum BackgroundStatus {
+    /// It runs, or something that it started does.
     Running,
+    /// It has ended by itself.
     Exited,
+    /// A signal has ended it, or its time was over.
     Killed,
+    /// It is gone, and has left no exit code.
     Failed,
 }
 

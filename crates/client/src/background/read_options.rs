@@ -12,7 +12,9 @@ pub const MAX_CHARACTER_BYTES: u64 = 4;
 
 /// What to read.
 pub struct ReadOptions {
+    /// Which of its two streams is read.
     pub stream: Stream,
+    /// Where in the stream reading begins.
     pub start: Start,
     /// The most that is read, in bytes.
     pub max_bytes: u64,
@@ -25,7 +27,9 @@ pub struct ReadOptions {
 /// Streams of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
+    /// Standard output.
     Stdout,
+    /// Standard error.
     Stderr,
     /// Both, the one after the other.
     Both,

@@ -24,9 +24,11 @@ pub struct RunOptions {
     pub spawn: SpawnOptions,
     /// How long it is waited for, in milliseconds.
     pub wait_timeout_ms: f64,
+    /// Whether its exit code is kept for the result.
     pub captures_exit_code: bool,
     /// The most output that is handed over, in bytes.
     pub max_output_bytes: Option<u64>,
+    /// Whether its output is thrown away.
     pub ignores_output: bool,
     /// The file that its output is to go to.
     pub output_file: Option<String>,

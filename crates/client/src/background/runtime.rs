@@ -18,14 +18,18 @@ pub trait Runtime {
 /// What a script has given.
 #[derive(Clone)]
 pub struct ScriptResult {
+    /// What the shell of the script ended with.
     pub exit_code: f64,
+    /// Standard output of the script.
     pub output: String,
 }
 
 /// Why a script has given nothing.
 #[derive(Clone)]
 pub enum RunFailure {
+    /// A function of the runtime, which is the caller's, threw.
     Thrown {
+        /// What it threw.
         error: HostValue,
         /// It says for sure that it has not run the script.
         not_run: bool,

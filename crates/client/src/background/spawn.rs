@@ -23,6 +23,7 @@ pub struct SpawnOptions {
     pub name: Option<String>,
     /// The directory that it begins in.
     pub cwd: Option<String>,
+    /// Environment variables, beside those of the target.
     pub env: BTreeMap<String, String>,
     /// How long it may run, in milliseconds.
     pub timeout_ms: Option<f64>,

@@ -5,6 +5,7 @@ use crate::HostText;
 /// A class of errors.
 #[derive(Debug)]
 pub struct ErrorClass {
+    /// The name of the class in JavaScript.
     pub class: &'static str,
     /// The `name` of its errors.
     pub name: &'static str,
@@ -21,17 +22,24 @@ pub struct ErrorClass {
 /// A field of a class of errors.
 #[derive(Debug)]
 pub struct ErrorField {
+    /// The name of the field.
     pub name: &'static str,
     /// The lines of its documentation.
     pub docs: &'static [&'static str],
+    /// Its type in TypeScript.
     pub typescript: &'static str,
+    /// Whether it may be missing.
     pub is_optional: bool,
 }
 
 #[derive(Debug)]
+/// The value of a field of one error.
 pub enum Detail<'a> {
+    /// A string.
     Text(&'a str),
+    /// A number.
     Number(f64),
+    /// A boolean.
     Bool(bool),
     /// Output, which the host keeps.
     Output(&'a HostText),

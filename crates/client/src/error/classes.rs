@@ -14,7 +14,7 @@ error_classes! {
         operation: &'a str,
         /// The body of the answer, as text.
         body: Option<&'a str>,
-        /// False where a command was to be run, and has not been, for sure.
+        /// False where a command was to be run, and the error shows that it has not been.
         mayHaveRun: Option<bool>,
     }
 
@@ -192,12 +192,13 @@ impl Error {
     pub fn describe(&self, visit: &mut Visit<'_>) -> Result<Description<'_>, &HostValue> {
         let mut cause = None;
         let class = match self {
-            Self::Http { operation, status, body, .. } => {
-                http_error((*status).into(), *operation, Some(body)).visit(visit)
+            Self::Http { operation, status, body, not_run, .. } => {
+                let status = f64::from(*status);
+                http_error(status, *operation, Some(body), *not_run).visit(visit)
             }
-            Self::Network { operation, reason, cause: thrown, .. } => {
+            Self::Network { operation, reason, not_run, cause: thrown, .. } => {
                 cause = Some(thrown.as_ref().map_or(Cause::Reason(reason), Cause::Value));
-                http_error(0.0, *operation, None).visit(visit)
+                http_error(0.0, *operation, None, *not_run).visit(visit)
             }
             Self::Protocol { excerpt, .. } => ProtocolError { excerpt }.visit(visit),
             Self::CreateUnknown { command, cause: error } => {
@@ -309,9 +310,13 @@ impl Error {
     }
 }
 
-/// Where a create may have been carried out the error is another.
-fn http_error(status: f64, operation: Operation, body: Option<&str>) -> HttpError<'_> {
-    let may_have_run = (operation == Operation::CreateExec).then_some(false);
+fn http_error(
+    status: f64,
+    operation: Operation,
+    body: Option<&str>,
+    not_run: bool,
+) -> HttpError<'_> {
+    let may_have_run = not_run.then_some(false);
     HttpError { status, operation: operation.name(), body, mayHaveRun: may_have_run }
 }
 
@@ -378,6 +383,7 @@ mod tests {
             url: "http://x".to_owned(),
             reason: "no answer within 45 s".to_owned(),
             never_sent: false,
+            not_run: false,
             cause,
         };
         assert!(matches!(cause(&network(None)), Some(Cause::Reason("no answer within 45 s"))));

@@ -5,9 +5,11 @@
 
 mod class;
 mod classes;
+mod stopped;
 
 pub use class::{Detail, ErrorClass, ErrorField};
 pub use classes::{CLASSES, Cause, Description};
+pub use stopped::{NotStopped, StopReason, Stopped};
 
 use crate::host_value::{HostText, HostValue};
 use crate::operation::Operation;
@@ -23,31 +25,43 @@ pub enum Error {
         describe_retry_after(*.retry_after_ms, *.max_delay_ms)
     )]
     Http {
+        /// What the request was for.
         operation: Operation,
+        /// The status of the answer (RFC 9110, 15).
         status: u16,
         /// The reason that the agent gave. None where something else than the agent answered.
         message: Option<String>,
+        /// The body of the answer, as much of it as is read of an error.
         body: String,
         /// What the header `Retry-After` asks for, in milliseconds.
         retry_after_ms: Option<f64>,
         /// The longest pause that is allowed, where that is why there is no other attempt.
         max_delay_ms: Option<f64>,
+        /// It shows that a command that was to be run has not been.
+        not_run: bool,
     },
     /// There was no answer.
     #[error("{}: no answer from {url}: {reason}", .operation.name())]
     Network {
+        /// What the request was for.
         operation: Operation,
+        /// The address of the request.
         url: String,
+        /// What went wrong, in the words of the host.
         reason: String,
         /// There was no connection, so the agent can't have seen the request.
         never_sent: bool,
+        /// It shows that a command that was to be run has not been.
+        not_run: bool,
         /// What the host's own function threw, if that is why.
         cause: Option<HostValue>,
     },
     /// The answer is not what the agent's interface says.
     #[error("{}: {problem}", .operation.name())]
     Protocol {
+        /// What the request was for.
         operation: Operation,
+        /// What is wrong with the answer.
         problem: String,
         /// The beginning of what can't be understood.
         excerpt: String,
@@ -55,6 +69,7 @@ pub enum Error {
     /// An exec may have been created.
     #[error("create exec: whether {command:?} was started is not known: {cause}")]
     CreateUnknown {
+        /// The program that was to be run.
         command: String,
         /// Why it is not known.
         cause: Box<Error>,
@@ -66,6 +81,7 @@ pub enum Error {
         because(.cause.as_deref())
     )]
     ExitCodeMissing {
+        /// The exec, of which `get` may know more.
         exec_id: String,
         /// What there was of its output.
         output: HostText,
@@ -78,8 +94,11 @@ pub enum Error {
         with_exit_code(*.exit_code)
     )]
     OutputLost {
+        /// The exec whose output it is.
         exec_id: String,
+        /// The sequence of the first event that is lost.
         from: u64,
+        /// The sequence of the last one.
         to: u64,
         /// What came before them, where it has not been handed over.
         output: HostText,
@@ -89,6 +108,7 @@ pub enum Error {
     /// There is more output than is allowed, or than one text can hold.
     #[error("the output of exec {exec_id} is longer than {limit}{}", stopped(limit, .unstopped.as_ref()))]
     OutputLimit {
+        /// The exec whose output it is.
         exec_id: String,
         /// What it is longer than.
         limit: OutputLimit,
@@ -105,7 +125,12 @@ pub enum Error {
     StillThere(String),
     /// The agent lacks an extension.
     #[error("this agent does not offer {feature:?}, which {what} needs")]
-    Unsupported { feature: &'static str, what: &'static str },
+    Unsupported {
+        /// The extension, as `/health` has it.
+        feature: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
     /// An argument of a call is wrong.
     #[error("`{name}` must be {expected}, but is {actual}")]
     InvalidArgument {
@@ -113,11 +138,13 @@ pub enum Error {
         name: String,
         /// What is right.
         expected: String,
+        /// The value that was passed, shortened.
         actual: String,
     },
     /// A session can't be used, or not any more.
     #[error("{reason}")]
     Session {
+        /// The exec of the session's shell.
         exec_id: String,
         /// Why, as a sentence.
         reason: String,
@@ -127,8 +154,11 @@ pub enum Error {
     /// The target of a background process could not do it, or did not say what it did.
     #[error("{operation}{}: {problem}", of_process(.id.as_deref()))]
     Background {
+        /// What was to be done.
         operation: &'static str,
+        /// What is wrong with the answer of the target.
         problem: String,
+        /// What the script for the target printed.
         output: String,
         /// The process that it is about, if it is about one.
         id: Option<String>,
@@ -139,7 +169,12 @@ pub enum Error {
     },
     /// There is no such background process.
     #[error("{operation}: there is no process {id:?}")]
-    NotFound { operation: &'static str, id: String },
+    NotFound {
+        /// What was to be done with it.
+        operation: &'static str,
+        /// The id that no process has.
+        id: String,
+    },
     /// The sandbox has been closed.
     #[error("this sandbox is closed")]
     Closed,
@@ -147,47 +182,6 @@ pub enum Error {
     /// through as it is.
     #[error("thrown by the caller")]
     Thrown(HostValue),
-}
-
-/// A command that was stopped before it ended by itself.
-#[derive(Clone, Debug)]
-pub struct Stopped {
-    /// None where nothing had been created.
-    pub exec_id: Option<String>,
-    pub why: StopReason,
-    /// Its output up to the end.
-    pub output: HostText,
-    /// It took SIGKILL.
-    pub forced: bool,
-    /// Why it may still run, if so.
-    pub unstopped: Option<NotStopped>,
-    /// Why some of its output is missing, if so.
-    pub incomplete: Option<Box<Error>>,
-}
-
-/// Why processes of a command that was to be stopped may be left.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum NotStopped {
-    /// No signal could be delivered.
-    #[error("it could not be stopped: {0}")]
-    Undelivered(Box<Error>),
-    /// They are left after SIGKILL.
-    #[error("processes of it are still there after SIGKILL")]
-    StillThere,
-}
-
-/// Why a command was stopped.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StopReason {
-    /// The caller's signal was aborted.
-    #[error("interrupted")]
-    Interrupted { reason: Option<HostValue> },
-    /// It took longer than it was allowed to.
-    #[error("timed out after {} ms", whole_ms(*milliseconds))]
-    TimedOut { milliseconds: f64 },
-    /// Half of its input is worse than none.
-    #[error("its input could not be delivered: {error}")]
-    InputLost { error: Box<Error> },
 }
 
 /// Why the target of a background process refuses what it could do otherwise:
@@ -198,11 +192,14 @@ pub enum StopReason {
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[cfg_attr(feature = "typescript", serde(rename_all = "lowercase"))]
 pub enum BackgroundErrorReason {
+    /// The process, or something that it started, still runs.
     Running,
+    /// The directory of the processes is not its owner's alone.
     Untrusted,
 }
 
 impl BackgroundErrorReason {
+    /// The `reason` of a `BackgroundError`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -250,6 +247,15 @@ impl Error {
             *operation = wanted;
         }
         self
+    }
+
+    /// The same, as that of a create which has created nothing, for sure.
+    pub(crate) fn of_refused_create(self: Box<Self>) -> Box<Self> {
+        let mut error = self.with_operation(Operation::CreateExec);
+        if let Self::Http { not_run, .. } | Self::Network { not_run, .. } = &mut *error {
+            *not_run = true;
+        }
+        error
     }
 
     /// Whether what was asked for may have been done all the same: there was no answer, or trouble
@@ -347,18 +353,6 @@ impl Error {
             *max_delay_ms = Some(limit_ms);
         }
         Some(refusal)
-    }
-}
-
-impl Stopped {
-    fn message(&self) -> String {
-        let subject = self.exec_id.as_ref().map_or_else(String::new, |id| format!("exec {id}: "));
-        let unstopped = self.unstopped.as_ref().map(|unstopped| format!("; {unstopped}"));
-        let incomplete = self.incomplete.as_ref();
-        let incomplete =
-            incomplete.map(|error| format!("; some of its output is missing: {error}"));
-        let [unstopped, incomplete] = [unstopped, incomplete].map(Option::unwrap_or_default);
-        format!("{subject}{}{unstopped}{incomplete}", self.why)
     }
 }
 

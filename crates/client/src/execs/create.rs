@@ -54,7 +54,7 @@ impl Creation {
         let mut request = Request::post(OPERATION, "/api/v1/execs".to_owned(), exec);
         let offered = agent.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
-        let is_idempotent = offered.map_err(|error| error.with_operation(OPERATION))?;
+        let is_idempotent = offered.map_err(Error::of_refused_create)?;
         if is_idempotent {
             request.idempotency_key = Some(key(agent));
         }
@@ -114,7 +114,7 @@ impl Creation {
         let may_repeat = |error: &Error| self.is_idempotent || !self.is_ambiguous(error);
         agent.http.repeat(OPERATION, may_repeat, attempt).await.map_err(|error| {
             let proven = self.is_idempotent && proves_refusal(&error);
-            if may_exist && !proven { self.unknown(error) } else { error }
+            if may_exist && !proven { self.unknown(error) } else { error.of_refused_create() }
         })
     }
 
@@ -194,6 +194,7 @@ mod tests {
             body: String::new(),
             retry_after_ms: None,
             max_delay_ms: None,
+            not_run: false,
         }
     }
 

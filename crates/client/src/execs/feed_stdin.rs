@@ -21,7 +21,7 @@ pub enum Input {
 /// Says whether input can have an end, before anything is run.
 pub(super) async fn check_end(agent: &Agent) -> Result<()> {
     let feature = Feature::StdinEof;
-    if agent.offers(feature).await.map_err(|error| error.with_operation(Operation::CreateExec))? {
+    if agent.offers(feature).await.map_err(Error::of_refused_create)? {
         return Ok(());
     }
     Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" }.into())

@@ -154,6 +154,7 @@ impl ProcessGroup {
             message: Some(message),
             retry_after_ms: None,
             max_delay_ms: None,
+            not_run: false,
         })
     }
 

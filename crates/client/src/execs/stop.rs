@@ -197,6 +197,7 @@ fn unconfirmed(agent: &Agent) -> Box<Error> {
         reason: reason.to_owned(),
         cause: None,
         never_sent: false,
+        not_run: false,
     })
 }
 

@@ -58,7 +58,7 @@ impl ResponseBody {
             return Error::Closed.into();
         }
         let (operation, url) = (self.operation, self.url.to_string());
-        Error::Network { operation, url, reason, never_sent, cause }.into()
+        Error::Network { operation, url, reason, never_sent, not_run: false, cause }.into()
     }
 
     /// The error of an answer that did not come, or not whole, although nothing says so but its absence.
@@ -165,7 +165,15 @@ pub(crate) fn error_of_status(
     retry_after_ms: Option<f64>,
 ) -> Box<Error> {
     let message = json::read::<ErrorBody>(body.as_bytes()).ok().map(|body| body.message);
-    Box::new(Error::Http { operation, status, message, body, retry_after_ms, max_delay_ms: None })
+    Box::new(Error::Http {
+        operation,
+        status,
+        message,
+        body,
+        retry_after_ms,
+        max_delay_ms: None,
+        not_run: false,
+    })
 }
 
 /// The value that an answer's body holds.

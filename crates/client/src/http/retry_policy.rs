@@ -34,6 +34,7 @@ pub trait RetryHooks {
 pub enum RetryDecision {
     /// Try again after the usual pause.
     Yes,
+    /// There is no other attempt.
     No,
     /// Try again after so many milliseconds.
     After(f64),

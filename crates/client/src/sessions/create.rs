@@ -25,6 +25,7 @@ const READY_TIMEOUT_MS: f64 = 30_000.0;
 /// What shell a session has.
 #[derive(Clone, Default)]
 pub struct SessionOptions {
+    /// The shell that runs the scripts, by path or name.
     pub shell: String,
     /// The directory that it begins in.
     pub cwd: Option<String>,

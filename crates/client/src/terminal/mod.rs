@@ -42,6 +42,7 @@ impl Terminal {
         Box::pin(self.input.send(ClientFrame::Input { input }))
     }
 
+    /// Says how large the terminal is. A newer size takes the place of one that is still to be sent.
     pub fn resize(&self, size: TerminalSize) -> Call<()> {
         Box::pin(self.input.send(ClientFrame::Resize(size)))
     }

@@ -135,6 +135,7 @@ impl ExecSocket {
             url: self.url.clone(),
             reason: "the WebSocket broke before the agent answered".to_owned(),
             never_sent,
+            not_run: false,
             cause: None,
         })
     }

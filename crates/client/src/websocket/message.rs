@@ -57,6 +57,7 @@ pub(super) fn read(text: Option<&str>) -> std::result::Result<SocketEvent, Outpu
                 message: Some(error),
                 retry_after_ms: None,
                 max_delay_ms: None,
+                not_run: false,
             }
             .into()),
         },
