@@ -31,8 +31,8 @@ export class Execs extends Core {
   override sendStdin(id: string, body: StdinBody): Promise<ExecItem>;
   /**
    * Writes to a running exec's stdin what a stream gives, no faster than the process reads, and closes it at the
-   * stream's end. When the process reads no more, or has ended, the rest is left and the stream cancelled. What
-   * can't have arrived is sent again, as `retry` of `connect` says.
+   * stream's end. When the process reads no more, or has ended, which shows with the next piece, the rest is left and
+   * the stream cancelled. What can't have arrived is sent again, as `retry` of `connect` says.
    *
    * @throws {InvalidArgumentError} Its bytes are not UTF-8, which is all that agents take.
    * @throws {UnsupportedError} The agent has no way to close a stdin.

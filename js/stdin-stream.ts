@@ -50,6 +50,12 @@ async function* textOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerat
       throw new InvalidArgumentError(`stdin is not UTF-8 text, and ${hint}.`, { cause });
     }
   };
-  for await (const chunk of chunks) yield typeof chunk === "string" ? chunk : decode(chunk);
-  yield decode();
+  // A character of two code units may come in two pieces.
+  let half = "";
+  for await (const chunk of chunks) {
+    const text = half + (typeof chunk === "string" ? decode() + chunk : decode(chunk));
+    half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? "";
+    yield text.slice(0, text.length - half.length);
+  }
+  yield half + decode();
 }

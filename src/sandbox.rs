@@ -30,8 +30,8 @@ pub struct Sandbox {
 
 #[wasm_bindgen]
 impl Sandbox {
-    /// A client of the agent that `options` names. It makes no request. Those that it makes later go by `fetch`: that of
-    /// the options or the runtime's. Default: that of the options, or the global one.
+    /// A client of the agent that `options` names. It makes no request. Those that it makes later go by `fetch`, where it
+    /// is given: in place of that of the options, and of the global one.
     ///
     /// # Errors
     /// `invalid_argument`.

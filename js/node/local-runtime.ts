@@ -131,7 +131,7 @@ const RUN_STDIN = [
  */
 function carry(shell: string, script: string): { argv0: string; args: string[]; input: string } {
   // Where SSH_CLIENT is set it would read ~/.bashrc, whatever its stdin.
-  const options = basename(shell) === "bash" ? ["--norc"] : [];
+  const options = /^bash\b/.test(basename(shell)) ? ["--norc"] : [];
   if (Buffer.byteLength(script) <= MAX_ARGUMENT_BYTES) {
     // By this name no shell reads a start-up file (BASH_ENV), which is for the one that it becomes.
     const args = ["-c", RUN_ARGUMENT, shell, shell, ...options, "-c", "--", script];

@@ -48,7 +48,11 @@ options! {
 
 /// Reads `options.retry`.
 pub(crate) fn read_retry(value: &JsValue, name: &str) -> Result<RetryPolicy> {
-    let options = RetryOptions::read_required(value, name)?;
+    let mut options = RetryOptions::read_required(value, name)?;
+    // They are methods: `this` is the object that has them.
+    for function in [&mut options.should_retry, &mut options.on_retry] {
+        *function = function.take().map(|function| function.bind0(value));
+    }
     let RetryOptions { max_attempts, base_delay_ms, max_delay_ms, .. } = options;
     let backoff = Backoff { max_attempts, base_delay_ms, max_delay_ms };
     Ok(RetryPolicy { backoff, hooks: Some(Rc::new(options)) })

@@ -13,7 +13,7 @@ import { afterEach, describe, it } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 
-import { connect, HttpError } from "sandpipe";
+import { ClosedError, connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 // No part of the package's interface.
@@ -371,6 +371,24 @@ describe("connections", () => {
       await assert.rejects(lists.next(), message);
     });
   }
+
+  it("is closed although a page comes in place of its answer, and does not end", async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" }).flushHeaders();
+    });
+    for (const what of /** @type {const} */ (["list", "exec"])) {
+      const sandbox = await connect({
+        ...{ url, ...ONCE },
+        fetch: async (address, init) => {
+          const answer = await fetch(address, init);
+          // The client reads the page by then.
+          setImmediate(() => sandbox.close());
+          return answer;
+        },
+      });
+      await assert.rejects(sandbox.execs[what]("true"), ClosedError);
+    }
+  });
 
   it("says that a server wants to speak another protocol", async () => {
     const url = await serve((request) => {

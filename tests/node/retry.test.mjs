@@ -68,6 +68,8 @@ for (const [kind, args] of /** @type {const} */ ([
           assert.ok(error instanceof CreateUnknownError);
           assert.equal(error.command, "echo");
           assert.match(error.message, /execs\.list\(\)/);
+          assert.ok(error.cause instanceof HttpError);
+          assert.equal(error.cause.mayHaveRun, undefined);
           return true;
         });
         assert.equal(requests["POST /api/v1/execs"], 1);
@@ -86,6 +88,14 @@ for (const [kind, args] of /** @type {const} */ ([
       );
       assert.equal((await sandbox.execs.exec("true")).exitCode, 0);
       assert.equal(requests["POST /api/v1/execs"], 2);
+    });
+
+    it("says of a create that has created nothing that nothing was run", async () => {
+      for (const trouble of [async () => answer(401), async () => Promise.reject(refused())]) {
+        requests = {};
+        const { execs } = await troubled(first("POST /api/v1/execs", trouble), { maxAttempts: 1 });
+        await assert.rejects(execs.exec("true"), { operation: "create exec", mayHaveRun: false });
+      }
     });
 
     it("repeats what may be repeated, as often as it is told", async () => {
@@ -147,7 +157,10 @@ for (const [kind, args] of /** @type {const} */ ([
       assert.equal(asked.length, 2);
       assert.ok(asked[0]?.error instanceof HttpError);
       const { execs: stubborn } = await troubled(async () => answer(503), {
-        shouldRetry: () => false,
+        maxAttempts: 2,
+        shouldRetry({ attempt }) {
+          return attempt > Number(this.maxAttempts);
+        },
       });
       requests = {};
       await assert.rejects(stubborn.list(), HttpError);

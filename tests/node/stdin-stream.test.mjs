@@ -84,6 +84,29 @@ describe("a stream for stdin", () => {
     assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "one\nthree\n" });
   });
 
+  it("may be cut inside a character, and has nothing else there", async () => {
+    const id = await start("cat");
+    const [high, low] = ["\ud83d", "\ude00"];
+    await execs.sendStdin(id, given([`a${high}`, `${low}b\n`]).stream);
+    assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "a😀b\n" });
+    const euro = new TextEncoder().encode("€");
+    for (const parts of [[euro.subarray(0, 2), "x", euro.subarray(2)], [high]]) {
+      const another = await start("cat");
+      const { stream } = given(parts);
+      await assert.rejects(execs.sendStdin(another, stream), InvalidArgumentError);
+      await execs.terminate(another);
+    }
+  });
+
+  it("is refused where the process is still to be started", async () => {
+    const request = { command: "cat", args: [], interactive: true, autostart: false };
+    const { id } = await execs.create(request);
+    await assert.rejects(execs.sendStdin(id, given(["one\n"]).stream), HttpError);
+    await execs.start(id);
+    await execs.sendStdin(id, given(["two\n"]).stream);
+    assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "two\n" });
+  });
+
   it("is sent again where it can't have arrived, and not where it can", async () => {
     const unsent = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     /** @type {(Error | Response)[]} */

@@ -2,11 +2,11 @@
 const OVERHEAD = 128;
 
 /** The newest pieces of a text, up to a number of characters. */
-export class Recent<OutputChunk extends { output: string }> {
+export class Recent<Piece extends { output: string }> {
   /** Whether some are gone. */
   dropped = false;
   readonly #limit: number;
-  #pieces: OutputChunk[] = [];
+  #pieces: Piece[] = [];
   /** Those before it are dropped. */
   #first = 0;
   #length = 0;
@@ -15,7 +15,7 @@ export class Recent<OutputChunk extends { output: string }> {
     this.#limit = limit;
   }
 
-  push(piece: OutputChunk): void {
+  push(piece: Piece): void {
     this.#pieces.push(piece);
     this.#length += cost(piece);
     for (;;) {
@@ -32,7 +32,7 @@ export class Recent<OutputChunk extends { output: string }> {
     }
   }
 
-  pieces(): readonly OutputChunk[] {
+  pieces(): readonly Piece[] {
     return this.#pieces.slice(this.#first);
   }
 }

@@ -5,11 +5,10 @@
 
 mod class;
 mod classes;
-mod stopped;
+mod predicates;
 
 pub use class::{Detail, ErrorClass, ErrorField};
 pub use classes::{CLASSES, Cause, Description};
-pub use stopped::{NotStopped, StopReason, Stopped};
 
 use crate::host_value::{HostText, HostValue};
 use crate::operation::Operation;
@@ -184,6 +183,57 @@ pub enum Error {
     Thrown(HostValue),
 }
 
+/// A command that was stopped before it ended by itself.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    /// None where nothing had been created.
+    pub exec_id: Option<String>,
+    /// What it was stopped for.
+    pub why: StopReason,
+    /// Its output up to the end.
+    pub output: HostText,
+    /// It took SIGKILL.
+    pub forced: bool,
+    /// Why it may still run, if so.
+    pub unstopped: Option<NotStopped>,
+    /// Why some of its output is missing, if so.
+    pub incomplete: Option<Box<Error>>,
+}
+
+/// Why processes of a command that was to be stopped may be left.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NotStopped {
+    /// No signal could be delivered.
+    #[error("it could not be stopped: {0}")]
+    Undelivered(Box<Error>),
+    /// They are left after SIGKILL.
+    #[error("processes of it are still there after SIGKILL")]
+    StillThere,
+}
+
+/// Why a command was stopped.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StopReason {
+    /// The caller's signal was aborted.
+    #[error("interrupted")]
+    Interrupted {
+        /// The reason of the signal.
+        reason: Option<HostValue>,
+    },
+    /// It took longer than it was allowed to.
+    #[error("timed out after {} ms", whole_ms(*milliseconds))]
+    TimedOut {
+        /// How long it was allowed to take.
+        milliseconds: f64,
+    },
+    /// Half of its input is worse than none.
+    #[error("its input could not be delivered: {error}")]
+    InputLost {
+        /// Why it could not be delivered.
+        error: Box<Error>,
+    },
+}
+
 /// Why the target of a background process refuses what it could do otherwise:
 ///
 /// - `running`: the process, or something that it started, still runs
@@ -221,7 +271,7 @@ pub enum OutputLimit {
 
 impl OutputLimit {
     /// Whether a command that writes more is stopped: it is the caller who allows no more.
-    fn stops_command(self) -> bool {
+    pub(super) fn stops_command(self) -> bool {
         match self {
             Self::String(_) => false,
             Self::Bytes(_) => true,
@@ -232,127 +282,15 @@ impl OutputLimit {
 /// In a box: every step of a call hands it on, and is smaller where that is a pointer.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
-impl Error {
-    /// What a function of the caller's threw.
-    pub fn thrown(value: HostValue) -> Box<Self> {
-        Box::new(Self::Thrown(value))
-    }
-
-    /// The same, as a failure of another operation: of the one that the caller asked for.
-    pub fn with_operation(mut self: Box<Self>, wanted: Operation) -> Box<Self> {
-        if let Self::Http { operation, .. }
-        | Self::Network { operation, .. }
-        | Self::Protocol { operation, .. } = &mut *self
-        {
-            *operation = wanted;
-        }
-        self
-    }
-
-    /// The same, as that of a create which has created nothing, for sure.
-    pub(crate) fn of_refused_create(self: Box<Self>) -> Box<Self> {
-        let mut error = self.with_operation(Operation::CreateExec);
-        if let Self::Http { not_run, .. } | Self::Network { not_run, .. } = &mut *error {
-            *not_run = true;
-        }
-        error
-    }
-
-    /// Whether what was asked for may have been done all the same: there was no answer, or trouble
-    /// on the way.
-    pub fn is_ambiguous(&self) -> bool {
-        match self {
-            Self::Network { never_sent, .. } => !never_sent,
-            Self::Http { status, .. } => *status >= 500 || *status == 408,
-            _ => false,
-        }
-    }
-
-    /// Whether a request failed, by an answer that says so or for lack of one: another attempt may succeed. All other
-    /// errors are the caller's, or would come again.
-    pub fn is_failed_request(&self) -> bool {
-        match self {
-            Self::Http { .. } | Self::Network { .. } => true,
-            Self::Protocol { .. }
-            | Self::CreateUnknown { .. }
-            | Self::ExitCodeMissing { .. }
-            | Self::OutputLost { .. }
-            | Self::OutputLimit { .. }
-            | Self::Stopped(_)
-            | Self::StillThere(_)
-            | Self::Unsupported { .. }
-            | Self::InvalidArgument { .. }
-            | Self::Session { .. }
-            | Self::Background { .. }
-            | Self::NotFound { .. }
-            | Self::Closed
-            | Self::Thrown(_) => false,
-        }
-    }
-
-    /// Where to say why a command may still run that is to be stopped for this error; None where it is to go on.
-    pub(crate) fn unstopped_mut(&mut self) -> Option<&mut Option<NotStopped>> {
-        match self {
-            Self::OutputLimit { limit, unstopped, .. } if limit.stops_command() => Some(unstopped),
-            _ => None,
-        }
-    }
-
-    /// The exec of a command that was stopped, if nothing of it is left.
-    pub(crate) fn stopped_exec(&self) -> Option<&str> {
-        match self {
-            Self::Stopped(Stopped { exec_id: Some(id), unstopped: None, .. }) => Some(id),
-            Self::OutputLimit { exec_id, limit, unstopped: None, .. } if limit.stops_command() => {
-                Some(exec_id)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether the sandbox was closed meanwhile.
-    pub fn is_closed(&self) -> bool {
-        matches!(self, Self::Closed)
-    }
-
-    /// Whether the agent can't have seen the request.
-    pub fn is_never_sent(&self) -> bool {
-        matches!(self, Self::Network { never_sent: true, .. })
-    }
-
-    /// The status of an agent's own answer, which has a message: not that of a gateway's page.
-    pub(crate) fn status_of_agent(&self) -> Option<u16> {
-        match self {
-            Self::Http { status, message: Some(_), .. } => Some(*status),
-            _ => None,
-        }
-    }
-
-    /// The HTTP status that it is about, if there was an answer.
-    pub fn status(&self) -> Option<u16> {
-        match self {
-            Self::Http { status, .. } => Some(*status),
-            _ => None,
-        }
-    }
-
-    /// The pause that the server asked for, in milliseconds.
-    pub fn retry_after_ms(&self) -> Option<f64> {
-        match self {
-            Self::Http { retry_after_ms, .. } => *retry_after_ms,
-            _ => None,
-        }
-    }
-
-    /// The same error, if the server asked for a longer pause than this.
-    pub fn asking_too_long(&self, limit_ms: f64) -> Option<Box<Self>> {
-        if self.retry_after_ms()? <= limit_ms {
-            return None;
-        }
-        let mut refusal = Box::new(self.clone());
-        if let Self::Http { max_delay_ms, .. } = &mut *refusal {
-            *max_delay_ms = Some(limit_ms);
-        }
-        Some(refusal)
+impl Stopped {
+    fn message(&self) -> String {
+        let subject = self.exec_id.as_ref().map_or_else(String::new, |id| format!("exec {id}: "));
+        let unstopped = self.unstopped.as_ref().map(|unstopped| format!("; {unstopped}"));
+        let incomplete = self.incomplete.as_ref();
+        let incomplete =
+            incomplete.map(|error| format!("; some of its output is missing: {error}"));
+        let [unstopped, incomplete] = [unstopped, incomplete].map(Option::unwrap_or_default);
+        format!("{subject}{}{unstopped}{incomplete}", self.why)
     }
 }
 

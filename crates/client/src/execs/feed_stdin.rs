@@ -1,9 +1,9 @@
 //! Feeding a command's standard input up to its end.
 
 use futures_util::future::LocalBoxFuture;
-use sandpipe_protocol::{ExecStdin, StdinType};
+use sandpipe_protocol::{ExecStatus, ExecStdin, StdinType};
 
-use super::send_stdin;
+use super::{get, send_stdin};
 use crate::{Agent, Call, Error, ExecId, Feature, Operation, Result};
 
 /// The most bytes of input in one request: agents bound the size of a body.
@@ -31,10 +31,10 @@ pub(super) async fn check_end(agent: &Agent) -> Result<()> {
 pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()> {
     match input {
         Input::Open(text) => write_all(agent, id, text).await,
-        Input::WithEof(text) => {
-            send(agent, id, &mut bodies(text).chain([end()])).await?;
-            Ok(())
-        }
+        Input::WithEof(text) => match send(agent, id, &mut bodies(text).chain([end()])).await {
+            Err(error) if takes_no_more(&error) => Ok(()),
+            sent => sent,
+        },
     }
 }
 
@@ -43,9 +43,17 @@ pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()
 pub fn feed_stdin(agent: &Agent, id: ExecId, next: Option<String>) -> Call<bool> {
     let agent = agent.clone();
     Box::pin(async move {
-        match next {
+        let sent = match next {
             Some(text) => send(&agent, &id, &mut bodies(&text)).await,
             None => send(&agent, &id, &mut [end()].into_iter()).await,
+        };
+        match sent {
+            Err(error) if takes_no_more(&error) => {
+                let exec = get(&agent, &id).await?;
+                // One that is still to be started would read it.
+                if exec.status == ExecStatus::Created { Err(error) } else { Ok(false) }
+            }
+            sent => sent.map(|()| true),
         }
     })
 }
@@ -70,26 +78,23 @@ fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
     stdin_chunks(input).map(|text| ExecStdin { kind: StdinType::Stdin, input: text.into() })
 }
 
-/// Gives whether the command has taken it all.
 async fn send(
     agent: &Agent,
     id: &ExecId,
     bodies: &mut dyn Iterator<Item = ExecStdin>,
-) -> Result<bool> {
+) -> Result<()> {
     for body in bodies {
         // What may have arrived is not repeated: the process could read it twice.
         let may_repeat = |error: &Error| !error.is_ambiguous();
         let attempt = async || send_stdin(agent, id, &body).await;
-        match agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await {
-            Ok(_) => {}
-            Err(error) => match *error {
-                // It has ended, or closed its standard input.
-                Error::Http { status: 400, message: Some(_), .. } => return Ok(false),
-                _ => return Err(error),
-            },
-        }
+        agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await?;
     }
-    Ok(true)
+    Ok(())
+}
+
+/// Whether this is the answer of a process that has ended, or has closed its standard input.
+fn takes_no_more(error: &Error) -> bool {
+    error.status_of_agent() == Some(400)
 }
 
 /// The text in chunks of whole characters.

@@ -148,6 +148,7 @@ impl HttpClient {
             }
             let beginning = match body.read_unless_idle().await {
                 Ok(Ok(Some(chunk))) => excerpt(chunk),
+                Ok(Err(error)) if error.is_closed() => return Err(error),
                 // What it is says enough.
                 _ => String::new(),
             };

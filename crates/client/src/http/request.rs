@@ -29,7 +29,7 @@ pub(crate) struct Request {
     pub(crate) idempotency_key: Option<String>,
     /// The agent may take its time to answer: until a process has read its input.
     pub(crate) may_wait: bool,
-    /// It is made but once, however it fails.
+    /// `ask` and `send` make it but once, however it fails: whoever calls them decides whether it is made again.
     pub(crate) once: bool,
 }
 

@@ -90,6 +90,7 @@ impl Shell {
         let started = async { started.await.map_err(|_| Error::Closed.into()) };
         let started = started.boxed_local().shared();
         let sending = self.send(line, &nonce, started.clone(), arrived.clone());
+        let mut interrupted = false;
         let (end, stop_cause) = {
             let (fail, mut failed) = oneshot::channel();
             let Self { agent, id, pid, user, reader, unread, .. } = &mut *self;
@@ -110,6 +111,7 @@ impl Shell {
                 // The last of its output may be too much, or the caller's function may have thrown at it.
                 Err(end) => (end, failed.try_recv().ok().flatten().map(StopCause::Failure)),
                 Ok(stop_cause) => {
+                    interrupted = true;
                     let first = match &stop_cause {
                         StopCause::Request(request) => request.trigger,
                         StopCause::Failure(_) => Trigger::Stop,
@@ -141,9 +143,9 @@ impl Shell {
                 }
             }
         };
-        match (&end, &stop_cause) {
+        match &end {
             // The shell has read all, and the answer that says so may be on its way.
-            (RunEnd::Ready, None) => {
+            RunEnd::Ready if !interrupted => {
                 host.linger(Box::pin(sending.map(drop)), FINISH_TIMEOUT_MS);
             }
             _ => drop(sending),

@@ -47,10 +47,6 @@ fn a_call_that_is_given_up_leaves_nothing_behind() {
         let given_up = world.executor.sleep(some_time(random));
         world.run(async move { drop(select(call, given_up).await) })?;
         runs_once(&world.agent.execs_of(COMMAND))?;
-        if !world.setup.is_calm() {
-            // What others may want to know as well, such as what the agent offers, is asked to the end.
-            world.run(world.executor.sleep(600_000.0))?;
-        }
         is_quiet(world)
     });
 }
