@@ -43,8 +43,6 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
       if (event !== undefined) return Promise.resolve(event);
     }
     const step = this.#step(this.#last);
-    // Who looks at none of its calls' promises, but at a later one, is told by that.
-    step.catch(() => undefined);
     this.#last = step;
     return step;
   }

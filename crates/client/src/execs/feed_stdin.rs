@@ -31,10 +31,7 @@ pub(super) async fn check_end(agent: &Agent) -> Result<()> {
 pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()> {
     match input {
         Input::Open(text) => write_all(agent, id, text).await,
-        Input::WithEof(text) => match send(agent, id, &mut bodies(text).chain([end()])).await {
-            Err(error) if takes_no_more(&error) => Ok(()),
-            sent => sent,
-        },
+        Input::WithEof(text) => write(agent, id, &mut bodies(text).chain([end()])).await,
     }
 }
 
@@ -64,10 +61,19 @@ pub(crate) fn write_all<'a>(
     id: &'a ExecId,
     input: &'a str,
 ) -> LocalBoxFuture<'a, Result<()>> {
-    Box::pin(async {
-        send(agent, id, &mut bodies(input)).await?;
-        Ok(())
-    })
+    Box::pin(async { write(agent, id, &mut bodies(input)).await })
+}
+
+/// Sends what the process takes of it: it need not read all.
+async fn write(
+    agent: &Agent,
+    id: &ExecId,
+    bodies: &mut dyn Iterator<Item = ExecStdin>,
+) -> Result<()> {
+    match send(agent, id, bodies).await {
+        Err(error) if takes_no_more(&error) => Ok(()),
+        sent => sent,
+    }
 }
 
 fn end() -> ExecStdin {
