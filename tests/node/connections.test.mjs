@@ -2,24 +2,21 @@
 // and not at all where there is no connection. The servers here are real ones.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { getEventListeners, once } from "node:events";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { connect as connectSocket, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 
 import { ClosedError, connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-// No part of the package's interface.
-import { httpFetch } from "../../dist/node/http-fetch.js";
-import { withRedirects } from "../../dist/redirects.js";
-import { until } from "../support/processes.mjs";
+import { httpServers, noExecs } from "../support/http-servers.mjs";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 /** @typedef {import("node:net").Socket} Socket */
@@ -33,49 +30,7 @@ const LAST = `data: {"type":"stdout","output":"x","sequence":1,"exitCode":3}\n\n
 const ONCE = { retry: { maxAttempts: 1 } };
 
 describe("connections", () => {
-  /** @type {Array<() => void>} */
-  const begun = [];
-  afterEach(() => {
-    for (const end of begun.splice(0)) end();
-  });
-
-  /** @param {import("node:net").Server} server @param {string} scheme */
-  const listen = async (server, scheme = "http") => {
-    server.listen(0, "127.0.0.1");
-    begun.push(() => void server.close());
-    await once(server, "listening");
-    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-    return `${scheme}://127.0.0.1:${port}`;
-  };
-
-  /** @param {RequestListener} answer */
-  const serve = (answer) => {
-    const server = createServer(answer);
-    begun.push(() => server.closeAllConnections());
-    return listen(server);
-  };
-
-  /** @type {RequestListener} */
-  const noExecs = (_, response) =>
-    void response.writeHead(200, { "content-type": "application/json" }).end('{"execs":[]}');
-
-  it(
-    "leaves nothing with the signal of a request that is sent on",
-    { timeout: 30_000 },
-    async () => {
-      const url = await serve((request, response) => {
-        const at = Number(request.url?.slice(1));
-        if (at < 15) response.writeHead(307, { location: `/${at + 1}` }).end("elsewhere");
-        else response.end("here");
-      });
-      const { signal } = new AbortController();
-      const follow = withRedirects(httpFetch);
-      const answer = await follow(`${url}/0`, { method: "GET", headers: {}, signal });
-      const reader = answer.body?.getReader();
-      while (!(await reader?.read())?.done);
-      await until(() => getEventListeners(signal, "abort").length === 0);
-    },
-  );
+  const { begun, listen, serve } = httpServers();
 
   it("serves request after request, and streams that are left after their exit event", async () => {
     const server = createServer((request, response) => {
@@ -195,117 +150,6 @@ describe("connections", () => {
       const sending = execs.sendStdin("1", { input: "x".repeat(20_000_000) });
       console.log(await sending.catch(({ status }) => status));`;
     assert.equal(await run(script, await listen(server)), "404\n");
-  });
-
-  /**
-   * A server that leads from each path to the same one below `/moved`, at `target` or its own origin.
-   *
-   * @param {number} status
-   * @param {import("node:http").RequestListener} [moved] what is there
-   * @param {string} [target]
-   */
-  const leading = (status, moved, target = "") =>
-    serve((request, response) => {
-      if (request.url?.startsWith("/moved")) return void moved?.(request, response);
-      if (request.url === "/health") return void response.writeHead(404).end();
-      response.writeHead(status, { location: `${target}/moved${request.url}` }).end();
-    });
-
-  for (const [how, fetch] of /** @type {const} */ ([
-    ["node:http", undefined],
-    ["fetch", globalThis.fetch],
-  ])) {
-    const own = fetch === undefined ? {} : { fetch };
-
-    it(`deletes at another path where the answer says that it is there (${how})`, async () => {
-      for (const status of [301, 302, 307, 308]) {
-        let deleted = 0;
-        const url = await leading(status, (request, response) => {
-          assert.equal(request.method, "DELETE");
-          assert.equal(request.headers.authorization, "Bearer secret");
-          deleted++;
-          response.writeHead(200, { "content-type": "application/json" }).end("{}");
-        });
-        await (await connect({ url, token: "secret", ...own })).execs.delete("1");
-        assert.equal(deleted, 1, String(status));
-      }
-    });
-
-    it(`goes to another origin with a GET that carries no credentials (${how})`, async () => {
-      const agent = await serve((request, response) => {
-        assert.equal(request.url, "/moved/api/v1/execs");
-        noExecs(request, response);
-      });
-      for (const status of [301, 302, 303, 307, 308]) {
-        const { execs } = await connect({ url: await leading(status, undefined, agent), ...own });
-        assert.deepEqual(await execs.list(), [], String(status));
-      }
-    });
-
-    it(`creates at another path only where the answer says that nothing has been done (${how})`, async () => {
-      for (const status of [302, 303, 307, 308]) {
-        let created = 0;
-        const url = await leading(status, (request, response) => {
-          assert.equal(request.method, "POST");
-          created++;
-          response.writeHead(400).end();
-        });
-        const { execs } = await connect({ url, ...own });
-        const isRepeatable = status > 303;
-        await assert.rejects(execs.create({ command: "x", args: [] }), (error) => {
-          assert.ok(error instanceof HttpError, String(error));
-          assert.equal(error.status, isRepeatable ? 400 : status);
-          if (!isRepeatable) assert.match(error.message, /a POST is sent again only after 307/);
-          return true;
-        });
-        assert.equal(created, isRepeatable ? 1 : 0, String(status));
-      }
-    });
-
-    it(`takes no token, header or environment to another origin, and names both (${how})`, async () => {
-      /** @type {string[]} */
-      const received = [];
-      const other = await serve((request, response) => {
-        received.push(`${request.method} ${request.url}`);
-        response.writeHead(200, { "content-type": "application/json" }).end("[]");
-      });
-      for (const status of [301, 302, 303, 307, 308]) {
-        const url = await leading(status, undefined, other);
-        const carrying = [{ token: "secret" }, { headers: { "x-api-key": "secret" } }];
-        /** @type {[object, (execs: import("sandpipe").Execs) => Promise<unknown>][]} */
-        const calls = [
-          ...carrying.map((own) => /** @type {any} */ ([own, (/** @type {any} */ e) => e.list()])),
-          [{ token: "secret" }, (execs) => execs.streamOutput("1").next()],
-          [{}, (execs) => execs.delete("1")],
-          [{}, (execs) => execs.create({ command: "x", args: [], env: { SECRET: "x" } })],
-          [{}, (execs) => execs.exec("x", [], { env: { SECRET: "x" } })],
-        ];
-        for (const [index, [carried, call]] of calls.entries()) {
-          const { execs } = await connect({ url, ...carried, ...own });
-          const what = `${status}, call ${index}`;
-          await assert.rejects(call(execs), (error) => {
-            assert.ok(error instanceof HttpError, `${what}: ${error}`);
-            assert.equal(error.status, status, what);
-            assert.ok(error.message.includes(url) && error.message.includes(other), error.message);
-            assert.match(error.message, /connect\(\)/);
-            return true;
-          });
-        }
-      }
-      assert.deepEqual(received, []);
-    });
-  }
-
-  it("does not go round in circles", async () => {
-    const url = await serve((request, response) => {
-      response.writeHead(307, { location: request.url }).end();
-    });
-    const { execs } = await connect({ url });
-    await assert.rejects(execs.list(), (error) => {
-      assert.ok(error instanceof HttpError && error.status === 307, String(error));
-      assert.match(error.message, /no more than 20 redirects in a row are followed/);
-      return true;
-    });
   });
 
   it("uses one connection for command after command", async () => {

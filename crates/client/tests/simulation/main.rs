@@ -25,7 +25,7 @@
 //! SIMULATION=exec:4711 cargo test -p sandpipe-client --test simulation
 //! ```
 //!
-//! `SIMULATION_SEEDS` says for how many seeds each operation is run. `operations/regressions.rs` has what was found once,
+//! `SIMULATION_SEEDS` says for how many seeds each operation is run. `operations/regressions/` has what was found once,
 //! and MUTATIONS.md mistakes that are known to be found.
 
 // Functions of tests are not tests for clippy; they too fail by panicking.
