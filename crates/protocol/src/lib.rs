@@ -3,7 +3,7 @@
 //! - The types of the agent's HTTP interface: [`CreateExecRequest`] is what a client sends, [`ExecItem`] an exec as it is listed,
 //!   [`ExecStdout`] an event of output, [`ErrorBody`] every error. The agent reads and writes them with serde; the client, which
 //!   is downloaded, with the smaller [`json`].
-//! - How they travel: Server-Sent Events ([`sse`]), a JSON array that arrives in parts ([`json_array`]), and the frames of a
+//! - How they travel: binary frames ([`frame`]), with the characters that these cut ([`Characters`]), Server-Sent Events ([`sse`]), a JSON array that arrives in parts ([`json_array`]), and the frames of a
 //!   WebSocket ([`websocket`]).
 //! - What is fast enough for output: [`OutputEvent`] reads an event without copying its text, [`write_output`] writes one, by
 //!   [`json_string`] and [`blocks`].
@@ -12,9 +12,11 @@
 //! as an [`OutputEvent`].
 
 pub mod blocks;
+mod characters;
 mod create;
 mod error;
 mod exec;
+pub mod frame;
 mod health;
 pub mod json;
 pub mod json_array;
@@ -25,6 +27,7 @@ pub mod sse;
 mod stdin;
 pub mod websocket;
 
+pub use characters::{Characters, Part};
 pub use create::CreateExecRequest;
 pub use error::ErrorBody;
 pub use exec::{
