@@ -6,6 +6,7 @@ mod background;
 mod bodies;
 mod client_frame;
 mod ended_index;
+mod frames;
 mod json;
 mod json_array;
 mod json_string;
@@ -23,6 +24,7 @@ use crate::Target;
 /// All of them: first what the client reads, then what the agent does.
 pub const TARGETS: &[Target] = &[
     sse::TARGET,
+    frames::TARGET,
     json::TARGET,
     json_array::TARGET,
     json_string::TARGET,
