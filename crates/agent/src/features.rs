@@ -9,6 +9,8 @@ pub enum Feature {
     Signal,
     /// Standard input can be closed.
     StdinEof,
+    /// Standard input can be sent as bytes, of any number.
+    StdinBytes,
     /// A reader is told of events that the agent does not have any more.
     Gap,
     /// A WebSocket's output is numbered, and its input is answered.
@@ -20,10 +22,11 @@ pub enum Feature {
 }
 
 impl Feature {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
+        Self::StdinBytes,
         Self::Gap,
         Self::Attach,
         Self::CreateStream,
@@ -36,6 +39,7 @@ impl Feature {
             Self::IdempotencyKey => "idempotency-key",
             Self::Signal => "signal",
             Self::StdinEof => "stdin-eof",
+            Self::StdinBytes => "stdin-bytes",
             Self::Gap => "gap",
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
@@ -102,7 +106,14 @@ mod tests {
         assert_eq!(names(&[]), Feature::ALL.map(Feature::name));
         assert_eq!(
             names(&["signal", "gap"]),
-            ["idempotency-key", "stdin-eof", "attach", "create-stream", "list-changes"]
+            [
+                "idempotency-key",
+                "stdin-eof",
+                "stdin-bytes",
+                "attach",
+                "create-stream",
+                "list-changes"
+            ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);
         assert!("nonsense".parse::<Without>().unwrap_err().contains("stdin-eof"));

@@ -1,12 +1,15 @@
 use std::{
-    io,
+    fmt, io,
     os::fd::OwnedFd,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
 use nix::{errno::Errno, unistd::write};
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -19,12 +22,17 @@ use crate::process::EndOfInput;
 pub(super) const MAX_QUEUED_BYTES: usize = 16 * 1024 * 1024;
 /// What each request takes beside its bytes, more or less.
 const REQUEST_OVERHEAD: usize = 1024;
+/// What a stream takes: what is read of it at a time.
+const STREAM_ROOM: usize = 64 * 1024;
 
 /// A process's standard input.
 ///
 /// One task writes to it, so that what is sent first arrives first, and the bytes of a request that
 /// goes away stay together. What waits to be written waits here and not with its client: that may take
 /// what it has sent whole for delivered, also when it does not stay for the answer.
+///
+/// A stream has its place as a whole, from when it is queued: what is queued after it waits until it is at its end, or
+/// its client keeps it waiting for too long. It is read here, when its turn comes and as the process reads.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     requests: mpsc::UnboundedSender<InputRequest>,
@@ -35,40 +43,63 @@ pub(super) struct Input {
 #[derive(Debug)]
 struct InputRequest {
     input: StdinInput,
-    done: oneshot::Sender<Result<(), Closed>>,
+    done: oneshot::Sender<Result<(), NotTaken>>,
     _room: Arc<OwnedSemaphorePermit>,
 }
 
 /// What standard input gets.
-#[derive(Debug)]
 pub(super) enum StdinInput {
     Bytes(Vec<u8>),
+    Stream(InputStream),
     End,
 }
+
+/// Bytes as they come from a client. An error ends it: there is no more.
+pub(super) type InputStream = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 impl StdinInput {
     /// The room that it takes.
     fn size(&self) -> u32 {
         let bytes = match self {
             Self::Bytes(bytes) => bytes.len(),
+            Self::Stream(_) => STREAM_ROOM,
             Self::End => 0,
         };
         u32::try_from(bytes + REQUEST_OVERHEAD).unwrap_or(u32::MAX)
     }
 }
 
+impl fmt::Debug for StdinInput {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(formatter, "{} bytes", bytes.len()),
+            Self::Stream(_) => formatter.write_str("a stream"),
+            Self::End => formatter.write_str("the end"),
+        }
+    }
+}
+
 /// Input that has its place in the queue: it is written, whether or not anybody waits for that.
 #[derive(Debug)]
 pub(super) struct PendingInput {
-    done: oneshot::Receiver<Result<(), Closed>>,
+    done: oneshot::Receiver<Result<(), NotTaken>>,
     _room: Arc<OwnedSemaphorePermit>,
 }
 
 impl PendingInput {
     /// Waits until the process's pipe or terminal has all of it: as long as the process does not read.
-    pub(super) async fn taken(self) -> Result<(), Closed> {
-        self.done.await.unwrap_or(Err(Closed))
+    pub(super) async fn taken(self) -> Result<(), NotTaken> {
+        self.done.await.unwrap_or(Err(NotTaken::Closed))
     }
+}
+
+/// Why input was not taken, or not to its end.
+#[derive(Debug)]
+pub(super) enum NotTaken {
+    /// Nobody reads standard input any more.
+    Closed,
+    /// A stream did not come to its end; what came was written.
+    Incomplete(io::Error),
 }
 
 /// Nobody reads standard input any more.
@@ -146,8 +177,9 @@ async fn serve(
         let result = match input {
             StdinInput::Bytes(bytes) => {
                 end.follows(&bytes);
-                write_all(&fd, &bytes).await
+                write_all(&fd, &bytes).await.map_err(|_| NotTaken::Closed)
             }
+            StdinInput::Stream(stream) => write_stream(&fd, stream, &mut end).await,
             StdinInput::End => {
                 // A process that reads no more is at the end all the same.
                 let _closed = write_all(&fd, &end.bytes_for(fd.get_ref())).await;
@@ -159,13 +191,27 @@ async fn serve(
                 return;
             }
         };
-        let closed = result.is_err();
+        let closed = matches!(result, Err(NotTaken::Closed));
         // The request may have gone away; its bytes are written all the same.
-        let _gone = done.send(result.map_err(|_| Closed));
+        let _gone = done.send(result);
         if closed {
             return;
         }
     }
+}
+
+/// Writes a stream to its end; it is read no further ahead than one chunk.
+async fn write_stream(
+    fd: &AsyncFd<OwnedFd>,
+    mut stream: InputStream,
+    end: &mut EndOfInput,
+) -> Result<(), NotTaken> {
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(NotTaken::Incomplete)?;
+        end.follows(&chunk);
+        write_all(fd, &chunk).await.map_err(|_| NotTaken::Closed)?;
+    }
+    Ok(())
 }
 
 /// Writes all of it. The runtime of Rust ignores SIGPIPE, so a closed pipe is an error here.

@@ -7,7 +7,9 @@ use sandpipe_protocol::{ExecStatus, TerminalSize};
 
 use super::{
     exec::Exec,
-    input::{Closed, Input, MAX_QUEUED_BYTES, NotQueued, PendingInput, StdinInput},
+    input::{
+        Closed, Input, InputStream, MAX_QUEUED_BYTES, NotQueued, NotTaken, PendingInput, StdinInput,
+    },
 };
 
 /// Input that has its place: it is written, whether or not anybody waits for that.
@@ -21,7 +23,10 @@ pub(crate) struct Queued {
 impl Queued {
     /// Waits until the process's pipe or terminal has all of it: as long as the process does not read.
     pub(crate) async fn taken(self) -> Result<(), InputError> {
-        self.input.taken().await.map_err(|Closed| self.exec.no_input())
+        self.input.taken().await.map_err(|error| match error {
+            NotTaken::Closed => self.exec.no_input(),
+            NotTaken::Incomplete(error) => InputError::Incomplete(error),
+        })
     }
 }
 
@@ -49,6 +54,8 @@ pub(crate) enum InputError {
          send it again when what was sent before has been taken"
     )]
     Full(String),
+    #[error("{0}; what came before has been written to the process")]
+    Incomplete(io::Error),
     #[error("exec {0} has no terminal: create it with \"pty\": true to resize it")]
     NoTerminal(String),
     #[error("{0:?} is no terminal size: it is like {{\"cols\":80,\"rows\":24}}, both at least 1")]
@@ -72,6 +79,14 @@ impl Exec {
         let queued = self.input()?.queue_when_there_is_room(StdinInput::Bytes(bytes)).await;
         let input = queued.map_err(|Closed| self.no_input())?;
         Ok(Queued { exec: Arc::clone(self), input })
+    }
+
+    /// Gives a stream its place: its bytes are written as they come, and as the process reads.
+    pub(crate) fn write_stream(
+        self: &Arc<Self>,
+        stream: InputStream,
+    ) -> Result<Queued, InputError> {
+        self.queue_input(StdinInput::Stream(stream))
     }
 
     /// Ends standard input after all that was sent before. To end it once more changes nothing.

@@ -1,14 +1,14 @@
-use std::time::Duration;
+use std::{io, time::Duration};
 
 use axum::{
     body::{Body, BodyDataStream, Bytes},
     extract::{FromRequest, FromRequestParts, Request},
     http::{HeaderMap, StatusCode, header::CONTENT_TYPE, request::Parts},
 };
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt, stream};
 use nix::errno::Errno;
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
+use tokio::{runtime::Handle, time::timeout};
 
 use super::error::ApiError;
 use crate::{output::StartAfter, process::Memory};
@@ -61,6 +61,40 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJsonBody<T>
     }
 }
 
+/// A request's body as it comes, of any length.
+///
+/// Of one that is dropped before its end the rest is read and thrown away: the connection of a client that is
+/// still sending would otherwise be closed over its answer (RFC 9112, 9.6). The server gives that as long as it
+/// gives the head of a request.
+#[derive(Debug)]
+pub(crate) struct RawBody(Option<BodyDataStream>);
+
+impl RawBody {
+    pub(super) fn new(body: Body) -> Self {
+        Self(Some(body.into_data_stream()))
+    }
+
+    /// Its parts. A client that sends nothing of it for so long while it is being waited for is given up, with an error of the kind
+    /// `TimedOut`.
+    pub(super) fn chunks(self) -> impl Stream<Item = io::Result<Bytes>> + Send {
+        stream::unfold(self, async |mut body| {
+            let chunk = next(body.0.as_mut()?).await;
+            if !matches!(chunk, Ok(Some(_))) {
+                body.0 = None;
+            }
+            Some((chunk.transpose()?, body))
+        })
+    }
+}
+
+impl Drop for RawBody {
+    fn drop(&mut self) {
+        if let (Some(mut chunks), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(async move { while let Ok(Some(_)) = next(&mut chunks).await {} });
+        }
+    }
+}
+
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|error| {
         ApiError::bad_request(format!("the body is not the JSON that is expected here: {error}"))
@@ -68,9 +102,14 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
+    is_of_type(headers, "application/json")
+}
+
+/// Whether a body is of this media type.
+pub(super) fn is_of_type(headers: &HeaderMap, expected: &str) -> bool {
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("application/json")
+    essence.trim().eq_ignore_ascii_case(expected)
 }
 
 /// Reads a body, and of one that is too large, or for which there is no memory, some more than is kept: a
@@ -82,7 +121,7 @@ async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
     let mut kept = Vec::new();
     let mut length = 0;
     let mut memory = None;
-    while let Some(chunk) = next(&mut chunks).await? {
+    while let Some(chunk) = next(&mut chunks).await.map_err(|error| not_received(&error))? {
         length += chunk.len();
         if length > MAX_READ {
             break;
@@ -106,6 +145,14 @@ async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
     Ok((kept, memory.transpose().map_err(no_memory)?))
 }
 
+fn not_received(error: &io::Error) -> ApiError {
+    let status = match error.kind() {
+        io::ErrorKind::TimedOut => StatusCode::REQUEST_TIMEOUT,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    ApiError::new(status, error.to_string())
+}
+
 fn no_memory(errno: Errno) -> ApiError {
     let message = format!(
         "the agent has no memory for a body of more than {LARGE_BODY} bytes now ({}): hand the data over in \
@@ -116,15 +163,13 @@ fn no_memory(errno: Errno) -> ApiError {
 }
 
 /// The next part of a body, if there is one.
-async fn next(chunks: &mut BodyDataStream) -> Result<Option<Bytes>, ApiError> {
+async fn next(chunks: &mut BodyDataStream) -> io::Result<Option<Bytes>> {
     let chunk = timeout(BODY_TIMEOUT, chunks.next()).await.map_err(|_| {
         let seconds = BODY_TIMEOUT.as_secs();
         let message = format!("the body did not arrive: nothing of it came for {seconds} s");
-        ApiError::new(StatusCode::REQUEST_TIMEOUT, message)
+        io::Error::new(io::ErrorKind::TimedOut, message)
     })?;
-    chunk
-        .transpose()
-        .map_err(|error| ApiError::bad_request(format!("the body did not arrive: {error}")))
+    chunk.transpose().map_err(|error| io::Error::other(format!("the body did not arrive: {error}")))
 }
 
 /// The query of a request for output: `lastSequence`.
@@ -167,6 +212,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use futures_util::stream;
     use tokio::time::{Instant, sleep};
 
@@ -176,7 +223,7 @@ mod tests {
     fn slow(parts: usize, ends: bool) -> Body {
         let parts = stream::iter(0..parts).then(async |_| {
             sleep(Duration::from_secs(29)).await;
-            Ok::<_, std::io::Error>(Bytes::from("x"))
+            Ok::<_, io::Error>(Bytes::from("x"))
         });
         let end = stream::pending().take_until(async move {
             if !ends {
@@ -194,5 +241,17 @@ mod tests {
         assert_eq!(error.status(), StatusCode::REQUEST_TIMEOUT);
         assert!(error.into_message().contains("30 s"));
         assert_eq!(start.elapsed().as_secs(), 2 * 29 + 30);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_raw_body_has_all_the_time_while_nobody_waits_for_it() {
+        let mut chunks = pin!(RawBody::new(slow(2, false)).chunks());
+        for _ in 0..2 {
+            assert_eq!(chunks.next().await.unwrap().unwrap(), "x");
+            sleep(BODY_TIMEOUT * 100).await;
+        }
+        let error = chunks.next().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(chunks.next().await.is_none());
     }
 }

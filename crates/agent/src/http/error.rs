@@ -1,3 +1,5 @@
+use std::io::ErrorKind;
+
 use axum::{
     Json,
     http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
@@ -157,6 +159,9 @@ impl From<InputError> for ApiError {
     fn from(error: InputError) -> Self {
         match error {
             InputError::Resize { .. } => Self::internal(error),
+            InputError::Incomplete(error) if error.kind() == ErrorKind::TimedOut => {
+                Self::new(StatusCode::REQUEST_TIMEOUT, error.to_string())
+            }
             InputError::Full(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()),
             _ => Self::bad_request(error.to_string()),
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reqwest::{Method, StatusCode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sandpipe_protocol::ExecItem;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -80,8 +81,9 @@ async fn stalled(agent: &Arc<Agent>, exec: &ExecItem, input: String) -> JoinHand
 pub(crate) async fn until_pipe_is_full(exec: &ExecItem) {
     let pipe = format!("/proc/{}/fd/0", exec.pid);
     until("the pipe is full", async || {
-        let pipe = std::fs::File::open(&pipe).unwrap();
-        rustix::io::ioctl_fionread(&pipe).unwrap() >= 65_536
+        let pipe = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+        let timeout = Some(&Timespec { tv_sec: 0, tv_nsec: 0 });
+        poll(&mut [PollFd::new(&pipe, PollFlags::OUT)], timeout).unwrap() == 0
     })
     .await;
 }

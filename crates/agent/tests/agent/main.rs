@@ -13,6 +13,7 @@ mod hostile;
 mod http;
 mod idempotency;
 mod input;
+mod input_bytes;
 mod left_execs;
 mod lifecycle;
 mod limits;

@@ -129,6 +129,7 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
     let left = serde_json::json!([
         "idempotency-key",
         "stdin-eof",
+        "stdin-bytes",
         "attach",
         "create-stream",
         "list-changes"
