@@ -19,10 +19,12 @@ pub enum Feature {
     CreateStream,
     /// The stream of the list tells what has changed.
     ListChanges,
+    /// Output can be had in binary frames, with the process's bytes as they are.
+    Frames,
 }
 
 impl Feature {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -31,6 +33,7 @@ impl Feature {
         Self::Attach,
         Self::CreateStream,
         Self::ListChanges,
+        Self::Frames,
     ];
 
     /// Its name in `/health`.
@@ -44,6 +47,7 @@ impl Feature {
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
             Self::ListChanges => "list-changes",
+            Self::Frames => "frames",
         }
     }
 }
@@ -112,7 +116,8 @@ mod tests {
                 "stdin-bytes",
                 "attach",
                 "create-stream",
-                "list-changes"
+                "list-changes",
+                "frames"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

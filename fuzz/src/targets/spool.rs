@@ -8,23 +8,28 @@ use crate::{Target, bytes::decision, memory::Bound};
 pub(super) const TARGET: Target = Target {
     name: "spool",
     check,
+    // A byte that says what the last event is, one for the number of segments, and what they hold.
     seeds: &[
-        b"\x00data: {\"type\":\"stdout\",\"output\":\"a\",\"sequence\":1}\n\ndata: {\"type\":\"stdout\",\"output\":\"b\",\"sequence\":2}\n\n\0data: {\"type\":\"stderr\",\"output\":\"\",\"sequence\":5}\n\ndata: {\"ty",
-        b"\x09data: {\"sequence\":18446744073709551615}\n\n",
+        b"\x00\x01\x01\0\0\0\x01\x01\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0a\x01\0\0\0\x02\x02\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0b",
+        b"\x09\x01\x01\0\0\0\x11\x07\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0\xE2\x01\0\0\0\x01\x07\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0\x82",
+        b"\x00\x02\0\0\0\0\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0\0\0\0\0\0\0\0",
     ],
     words: &[
-        b"data: ", b"\n", b"\n\n", b"\0", b"{\"sequence\":1}", b"{\"sequence\":2}", b"{\"sequence\":7}", b"\"sequence\":",
-        b"data: {\"sequence\":3}\n\n", b"\0data: {\"sequence\":9}\n\n", b"{", b"}", b"\xFF",
+        b"\0\0\0\0", b"\x01\0\0\0", b"\x01", b"\x02", b"\x11", b"\x12", b"\x05", b"\xFF",
+        b"\x01\0\0\0\0\0\0\0", b"\x02\0\0\0\0\0\0\0", b"\x07\0\0\0\0\0\0\0", b"\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
+        b"\0\0\0\0\x01\x03\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0", b"\0\0\0\0\x02\x04\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0",
     ],
 };
 
 /// A segment takes some 100 bytes and a mark 16, in lists that grow; a mark stands for a segment, or for
-/// 64 KiB.
+/// 64 KiB. The event that is read has its bytes in memory.
 const BOUND: Bound = Bound::new(8192, 64);
 
 fn check(input: &[u8]) {
     let (last, bytes) = decision(input);
-    let segments: Vec<&[u8]> = bytes.split(|byte| *byte == 0).collect();
+    let (count, bytes) = decision(bytes);
+    let size = bytes.len() / usize::from(count % 4 + 1) + 1;
+    let segments: Vec<&[u8]> = bytes.chunks(size).collect();
     let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
     let last = (last > 0).then(|| ExecStdout {
         kind: OutputType::Stdout,

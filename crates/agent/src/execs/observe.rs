@@ -1,5 +1,5 @@
 use std::{
-    io,
+    io::{self, IoSliceMut},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -11,9 +11,6 @@ use crate::{
     output::Collector,
     process::{DescriptorPermit, OutputPipes, PipeChunk},
 };
-
-/// The most bytes that are read of a pipe at once: what a pipe holds by default.
-const CHUNK: usize = 64 * 1024;
 
 /// Observes a process: brings its output to the spool, and its exit code after it. It blocks until
 /// nobody can write any more output, or the exec is deleted.
@@ -30,7 +27,7 @@ pub(super) fn observe(
     ended: oneshot::Sender<()>,
     mut descriptors: DescriptorPermit,
 ) {
-    let mut pump = OutputPump { output, exit, collector, buffer: vec![0; CHUNK] };
+    let mut pump = OutputPump { output, exit, collector };
     let seen = catch_unwind(AssertUnwindSafe(|| {
         let exit_code = pump.collect(exec)?;
         drop(ended);
@@ -45,21 +42,28 @@ pub(super) fn observe(
     }
     descriptors.shrink_to(pump.output.descriptors());
     // Closing the pipes of a deleted one ends what still writes to them; its group has been killed before.
-    note(exec, pump.output.discard(&mut pump.buffer, || exec.is_deleted()));
+    note(exec, pump.output.discard(|| exec.is_deleted()));
 }
 
 /// Where a process's bytes go.
 pub(super) trait Collect {
-    /// Takes the next bytes of a stream. It may block.
-    fn push(&mut self, kind: OutputType, bytes: &[u8]);
+    /// Where the next bytes are to be read to, in this order.
+    fn room(&mut self) -> Vec<IoSliceMut<'_>>;
+
+    /// Takes the first `len` bytes of the room, which were read of that stream. It may block.
+    fn push(&mut self, kind: OutputType, len: usize);
 
     /// No more bytes come. It may block.
     fn finish(&mut self);
 }
 
 impl Collect for Collector {
-    fn push(&mut self, kind: OutputType, bytes: &[u8]) {
-        self.push(kind, bytes);
+    fn room(&mut self) -> Vec<IoSliceMut<'_>> {
+        self.room()
+    }
+
+    fn push(&mut self, kind: OutputType, len: usize) {
+        self.push(kind, len);
     }
 
     fn finish(&mut self) {
@@ -72,7 +76,6 @@ struct OutputPump<C> {
     output: OutputPipes,
     exit: oneshot::Receiver<i32>,
     collector: C,
-    buffer: Vec<u8>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -106,8 +109,8 @@ impl<C: Collect> OutputPump<C> {
     /// Takes a chunk, or waits until there may be one. Where it closed its output and lives on, its end
     /// ends the wait.
     fn take(&mut self) -> io::Result<()> {
-        match self.output.read_now(&mut self.buffer)? {
-            Some(chunk) => self.push(chunk),
+        match self.output.read_now(&mut self.collector.room())? {
+            Some(PipeChunk { kind, len }) => self.collector.push(kind, len),
             None => self.output.wait()?,
         }
         Ok(())
@@ -121,15 +124,12 @@ impl<C: Collect> OutputPump<C> {
 
     fn take_backlog(&mut self) -> io::Result<()> {
         let mut backlog = self.output.backlog()?;
-        while let Some(chunk) = self.output.read_backlog(&mut backlog, &mut self.buffer)? {
-            self.push(chunk);
+        while let Some(PipeChunk { kind, len }) =
+            self.output.read_backlog(&mut backlog, &mut self.collector.room())?
+        {
+            self.collector.push(kind, len);
         }
         Ok(())
-    }
-
-    fn push(&mut self, chunk: PipeChunk) {
-        let bytes = self.buffer.get(..chunk.len).unwrap_or_default();
-        self.collector.push(chunk.kind, bytes);
     }
 }
 
@@ -241,10 +241,14 @@ pub(super) mod tests {
         }
 
         impl Collect for Failing {
-            fn push(&mut self, kind: OutputType, bytes: &[u8]) {
+            fn room(&mut self) -> Vec<IoSliceMut<'_>> {
+                self.collector.room()
+            }
+
+            fn push(&mut self, kind: OutputType, len: usize) {
                 self.pieces += 1;
                 assert_eq!(self.pieces, 1, "as it is to");
-                self.collector.push(kind, bytes);
+                self.collector.push(kind, len);
             }
 
             fn finish(&mut self) {}
@@ -284,10 +288,14 @@ pub(super) mod tests {
     #[tokio::test]
     async fn where_the_agent_fails_to_take_output_its_exec_is_stopped_and_its_readers_are_told() {
         /// Fails as what is wrong in the agent would.
-        struct Failing(&'static str);
+        struct Failing(&'static str, [u8; 16]);
 
         impl Collect for Failing {
-            fn push(&mut self, _: OutputType, _: &[u8]) {
+            fn room(&mut self) -> Vec<IoSliceMut<'_>> {
+                vec![IoSliceMut::new(&mut self.1)]
+            }
+
+            fn push(&mut self, _: OutputType, _: usize) {
                 assert_ne!(self.0, "push", "as it is to");
             }
 
@@ -311,7 +319,7 @@ pub(super) mod tests {
             let thread = thread::spawn(move || {
                 observe(
                     &observed,
-                    Failing(failing),
+                    Failing(failing, [0; 16]),
                     process.output,
                     exit,
                     ended,

@@ -179,7 +179,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
         }
         Spawned::CannotRun { exit_code, reason } => {
             let mut collector = Collector::new(Arc::clone(&exec.spool));
-            collector.push(OutputType::Stderr, reason.as_bytes());
+            collector.push_bytes(OutputType::Stderr, reason.as_bytes());
             exec.end(exit_code);
             Ok(Started::NothingToObserve)
         }

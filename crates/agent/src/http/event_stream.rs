@@ -9,8 +9,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
-use sandpipe_protocol::sse::encode_comment;
 use tokio::time::timeout;
+
+use super::output_format::OutputFormat;
 
 /// How long a stream may be silent: proxies close one that is so for long.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
@@ -19,32 +20,26 @@ const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// shows many a request as aborted whose answer a page has read to its end.
 pub(super) const NOT_CACHED: &str = "no-cache";
 
-/// Where the bytes of an event stream come from.
+/// Where the bytes of a stream come from.
 pub(super) trait Source: Send + 'static {
     /// Returns the next bytes; `None` ends the stream. Nothing may be lost when the future is dropped
     /// before it is done.
     fn next(&mut self) -> impl Future<Output = std::io::Result<Option<Bytes>>> + Send;
 }
 
-/// Answers with an event stream: a comment at once, so that the headers go out, then what the source
-/// gives.
-pub(super) fn respond(source: impl Source) -> Response {
-    respond_with(comment("sandpipe"), source)
-}
-
-/// Answers with an event stream: these bytes at once, then what the source gives, and a comment
+/// Answers with a stream of that form: these bytes at once, then what the source gives, and a sign of life
 /// wherever there was silence. An error of the source cuts the connection, so that the client does not
 /// take it for an end.
-pub(super) fn respond_with(first: Bytes, source: impl Source) -> Response {
+pub(super) fn respond(format: OutputFormat, first: Bytes, source: impl Source) -> Response {
     let first: Result<Bytes, std::io::Error> = Ok(first);
-    let rest = stream::unfold(Some(source), |source| async {
+    let rest = stream::unfold(Some(source), move |source| async move {
         let mut source = source?;
         match timeout(PING_INTERVAL, source.next()).await {
-            Err(_) => Some((Ok(comment("ping")), Some(source))),
+            Err(_) => Some((Ok(format.ping()), Some(source))),
             Ok(Ok(Some(bytes))) => Some((Ok(bytes), Some(source))),
             Ok(Ok(None)) => None,
             Ok(Err(error)) => {
-                tracing::error!(%error, "an event stream was cut");
+                tracing::error!(%error, "a stream was cut");
                 Some((Err(error), None))
             }
         }
@@ -52,16 +47,10 @@ pub(super) fn respond_with(first: Bytes, source: impl Source) -> Response {
     let first = stream::once(std::future::ready(first));
     let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
     let headers = [
-        (CONTENT_TYPE, "text/event-stream"),
+        (CONTENT_TYPE, format.content_type()),
         (CACHE_CONTROL, NOT_CACHED),
         // nginx and its like would collect the answer first.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, body).into_response()
-}
-
-fn comment(text: &str) -> Bytes {
-    let mut bytes = Vec::new();
-    encode_comment(&mut bytes, text);
-    bytes.into()
 }

@@ -2,8 +2,8 @@
 //!
 //! [`router`] puts it together. A request passes the check of its host (`host.rs`), then CORS, then the check of its token (`auth.rs`), before
 //! its handler gets it; the handlers of execs are in `execs/`, one operation a file. They share an [`App`]. What is wrong with a
-//! request is an `ApiError`, whose body is JSON; `body.rs` reads bodies with a bound, and `event_stream.rs` writes Server-Sent
-//! Events.
+//! request is an `ApiError`, whose body is JSON; `body.rs` reads bodies with a bound, and `event_stream.rs` answers
+//! with a stream, in the form that `output_format.rs` finds to be asked for: Server-Sent Events or binary frames.
 
 mod auth;
 mod body;
@@ -17,6 +17,7 @@ pub(crate) mod fuzz;
 mod health;
 mod host;
 mod openapi;
+mod output_format;
 mod router;
 
 use std::sync::Arc;

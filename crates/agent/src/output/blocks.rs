@@ -5,14 +5,14 @@ use bytes::Bytes;
 /// Where a block goes when nobody uses it.
 type BlockSlot = Mutex<Option<Vec<u8>>>;
 
-/// The block of memory that a reader reads into, again and again: a new one each time would be the
+/// The block of memory that output is read into, again and again: a new one each time would be the
 /// system's, with a fault for each of its pages.
 ///
-/// While an answer still has it the reader takes another; one is kept.
+/// While an answer still has it another is taken; one is kept.
 #[derive(Debug, Default)]
 pub(super) struct Blocks(Arc<BlockSlot>);
 
-/// A block on loan. It goes back when it is dropped, unless the reader keeps none any more.
+/// A block on loan. It goes back when it is dropped, unless none is kept any more.
 struct LentBlock {
     block: Vec<u8>,
     slot: Weak<BlockSlot>,

@@ -1,31 +1,29 @@
-use std::{io, mem, sync::Arc};
+use std::{io, sync::Arc};
 
-use sandpipe_protocol::Gap;
+use sandpipe_protocol::{Gap, frame::Decoder};
 
 use super::{
     reader::{Reader, ReaderItem, StartAfter},
-    spool::{Spool, split_frame, strip_frame},
+    spool::Spool,
+    text_event::{FrameText, TextEvent},
 };
 
-/// Reads a spool event by event, for what is not sent as Server-Sent Events.
+/// Reads a spool event by event, for what is not sent in frames.
 #[derive(Debug)]
 pub(crate) struct EventReader {
     reader: Reader,
-    /// The beginning of an event whose end has not been read yet.
-    unfinished: Vec<u8>,
+    frames: Decoder,
+    text: FrameText,
 }
 
-/// What comes next.
-#[derive(Debug)]
-pub(crate) enum NextEvents {
-    Events(EventChunk),
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadEvents {
+    /// Events, which were handed over.
+    Events,
     /// Events that are wanted and are not there any more.
     Gap(Gap),
 }
-
-/// Some whole events.
-#[derive(Debug)]
-pub(crate) struct EventChunk(Vec<u8>);
 
 impl EventReader {
     /// Follows the output until it ends.
@@ -39,38 +37,35 @@ impl EventReader {
     }
 
     fn of(reader: Reader) -> Self {
-        Self { reader, unfinished: Vec::new() }
+        Self { reader, frames: Decoder::default(), text: FrameText::default() }
     }
 
-    /// Reads the next events, at least one; `None` after the last one. Nothing is lost when the
-    /// future is dropped before it is done.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<NextEvents>> {
+    /// Reads the next events, at least one, and hands each over; `None` after the last one. Nothing is lost when the future is
+    /// dropped before it is done.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub(crate) async fn next(
+        &mut self,
+        mut take: impl FnMut(&TextEvent<'_>),
+    ) -> io::Result<Option<ReadEvents>> {
         while let Some(item) = self.reader.next().await? {
             let bytes = match item {
                 ReaderItem::Bytes(bytes) => bytes,
-                ReaderItem::Gap(gap) => return Ok(Some(NextEvents::Gap(gap))),
+                ReaderItem::Gap(gap) => return Ok(Some(ReadEvents::Gap(gap))),
             };
-            let mut events = mem::take(&mut self.unfinished);
-            events.extend_from_slice(&bytes);
-            let end =
-                events.windows(2).rposition(|pair| pair == b"\n\n").map_or(0, |found| found + 2);
-            self.unfinished = events.split_off(end);
-            if !events.is_empty() {
-                return Ok(Some(NextEvents::Events(EventChunk(events))));
+            let mut any = false;
+            let fed = self.frames.feed(&bytes, &mut |frame| {
+                if let Some(event) = self.text.take(frame) {
+                    any = true;
+                    take(&event);
+                }
+            });
+            fed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if any {
+                return Ok(Some(ReadEvents::Events));
             }
         }
         Ok(None)
-    }
-}
-
-impl EventChunk {
-    /// The JSON of each event.
-    pub(crate) fn events(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.0[..];
-        std::iter::from_fn(move || {
-            let (frame, after) = split_frame(rest)?;
-            rest = after;
-            strip_frame(frame)
-        })
     }
 }

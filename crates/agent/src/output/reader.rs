@@ -1,12 +1,12 @@
 use std::{fs::File, io, mem, sync::Arc};
 
 use bytes::Bytes;
-use sandpipe_protocol::Gap;
+use sandpipe_protocol::{Gap, frame::split_frame};
 use tokio::{sync::watch, time::sleep};
 
 use super::{
     blocks::Blocks,
-    spool::{OpenedSegment, Progress, Segment, Spool, SpoolStatus, sequence_of, split_frame},
+    spool::{OpenedSegment, Progress, Segment, Spool, SpoolStatus},
 };
 use crate::{
     blocking,
@@ -31,7 +31,7 @@ impl StartAfter {
 /// What a reader gets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReaderItem {
-    /// Bytes of events, cut anywhere: all of them up to a gap or the end are whole events.
+    /// Frames, cut anywhere: all of them up to a gap or the end are whole.
     Bytes(Bytes),
     /// Events that the reader wants and that are not there any more. They lie between two whole ones.
     Gap(Gap),
@@ -56,6 +56,7 @@ pub(crate) struct Reader {
     /// The number that the next segment begins with, unless events are missing.
     next_sequence: u64,
     done: bool,
+    has_exit_code: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +88,7 @@ impl Reader {
             after: start.after,
             next_sequence: start.after.saturating_add(1),
             done: false,
+            has_exit_code: false,
         }
     }
 
@@ -116,7 +118,7 @@ impl Reader {
             if self.position < until {
                 match self.read(until).await? {
                     Some(ReaderItem::Bytes(bytes)) => {
-                        let wanted = self.wanted(bytes);
+                        let wanted = self.wanted(bytes)?;
                         if !wanted.is_empty() {
                             return Ok(Some(ReaderItem::Bytes(wanted)));
                         }
@@ -133,7 +135,8 @@ impl Reader {
                 }
                 self.done = true;
                 if last.sequence > self.after && self.until.is_none() {
-                    return Ok(Some(ReaderItem::Bytes(last.frame.to_vec().into())));
+                    self.has_exit_code = true;
+                    return Ok(Some(ReaderItem::Bytes(last.frame)));
                 }
             } else if self.until.is_some() || matches!(progress.status, SpoolStatus::Interrupted) {
                 break;
@@ -147,6 +150,11 @@ impl Reader {
         self.done = true;
         self.segment = None;
         Ok(None)
+    }
+
+    /// Whether it has given the event with the exit code.
+    pub(crate) fn has_exit_code(&self) -> bool {
+        self.has_exit_code
     }
 
     /// Reads from the segment at the position; `None` where all of it was dropped.
@@ -212,23 +220,24 @@ impl Reader {
     }
 
     /// Takes off the events that the reader knows already.
-    fn wanted(&mut self, bytes: Bytes) -> Bytes {
+    fn wanted(&mut self, bytes: Bytes) -> io::Result<Bytes> {
         let Some(seek) = &mut self.seek else {
-            return bytes;
+            return Ok(bytes);
         };
         let mut found = mem::take(&mut seek.unfinished);
         found.extend_from_slice(&bytes);
         let mut rest = &found[..];
-        while let Some((frame, after)) = split_frame(rest) {
-            if sequence_of(frame).is_none_or(|sequence| sequence > self.after) {
-                let wanted = rest.to_vec();
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        while let Some((frame, after)) = split_frame(rest).map_err(invalid)? {
+            if frame.sequence > self.after {
+                let start = found.len() - rest.len();
                 self.seek = None;
-                return wanted.into();
+                return Ok(Bytes::from(found).slice(start..));
             }
             rest = after;
         }
         seek.unfinished = rest.to_vec();
-        Bytes::new()
+        Ok(Bytes::new())
     }
 }
 
@@ -236,7 +245,10 @@ impl Reader {
 mod tests {
     use std::{sync::mpsc, thread, time::Duration};
 
-    use sandpipe_protocol::OutputType;
+    use sandpipe_protocol::{
+        OutputType,
+        frame::{Frame, Payload},
+    };
 
     use super::*;
     use crate::output::SpoolLimit;
@@ -264,10 +276,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let limit = SpoolLimit::new(1 << 20).unwrap();
         let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
-        let text = "x".repeat(30_000);
-        for _ in 0..10 {
-            spool.batch().append(OutputType::Stdout, &text);
+        let mut frames = Vec::new();
+        let output = vec![b'x'; 30_000];
+        for sequence in 1..=10 {
+            let payload = Payload::Output(OutputType::Stdout, &output);
+            Frame { sequence, time: 0, payload }.write(&mut frames);
         }
+        spool.batch().append(&frames);
         let mut snapshot = Reader::snapshot(&spool, StartAfter(0));
         let mut stream = Reader::follow(&spool, StartAfter(0));
         assert!(snapshot.next().await.unwrap().is_some());

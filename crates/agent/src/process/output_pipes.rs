@@ -1,13 +1,15 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    io,
+    io::{self, IoSliceMut},
     mem::{self, MaybeUninit},
     os::fd::OwnedFd,
     sync::Arc,
 };
 
-use nix::{errno::Errno, unistd::read};
-use rustix::event::{Timespec, epoll};
+use rustix::{
+    event::{Timespec, epoll},
+    io::{Errno, readv},
+};
 use sandpipe_protocol::OutputType;
 
 use super::waker::Waker;
@@ -17,6 +19,9 @@ const WAKER: u64 = 3;
 
 /// The most that is taken of a terminal after its process has ended: more than its buffers hold.
 const TERMINAL_BACKLOG: usize = 64 * 1024;
+
+/// The most that is read at once of what nobody wants.
+const DISCARDED: usize = 64 * 1024;
 
 /// Where output comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +57,7 @@ impl Source {
     }
 }
 
-/// Bytes that were read: the first `len` of the buffer.
+/// Bytes that were read: the first `len` of the room, which is some memory in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PipeChunk {
     pub(crate) kind: OutputType,
@@ -134,7 +139,7 @@ impl OutputPipes {
         let mut room = [const { MaybeUninit::uninit() }; 4];
         let (events, _) = match epoll::wait(&self.queue, &mut room, timeout) {
             // It is as if it had been woken.
-            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(Errno::INTR) => return Ok(()),
             result => result?,
         };
         for event in &*events {
@@ -155,13 +160,16 @@ impl OutputPipes {
     }
 
     /// Reads the next chunk without waiting; `None` where there is nothing now.
-    pub(crate) fn read_now(&mut self, buffer: &mut [u8]) -> io::Result<Option<PipeChunk>> {
+    pub(crate) fn read_now(
+        &mut self,
+        room: &mut [IoSliceMut<'_>],
+    ) -> io::Result<Option<PipeChunk>> {
         self.take_ready(Some(&Timespec::default()))?;
         while let Some(source) = self.ready.pop_front() {
-            let Some(len) = self.read_source(source, buffer)? else {
+            let Some(len) = self.read_source(source, room)? else {
                 continue;
             };
-            if self.is_ready_still(source, len == buffer.len())? {
+            if self.is_ready_still(source, len == size(room))? {
                 self.ready.push_back(source);
             }
             let kind = source.output_type();
@@ -196,14 +204,14 @@ impl OutputPipes {
     pub(crate) fn read_backlog(
         &mut self,
         backlog: &mut Backlog,
-        buffer: &mut [u8],
+        room: &mut [IoSliceMut<'_>],
     ) -> io::Result<Option<PipeChunk>> {
         while let Some((source, left)) = backlog.0.pop_front() {
-            let wanted = left.min(buffer.len());
-            let Some(part) = buffer.get_mut(..wanted).filter(|part| !part.is_empty()) else {
+            let mut part = first(room, left);
+            if part.is_empty() {
                 continue;
-            };
-            let Some(len) = self.read_source(source, part)? else {
+            }
+            let Some(len) = self.read_source(source, &mut part)? else {
                 continue;
             };
             backlog.0.push_back((source, left - len));
@@ -215,15 +223,12 @@ impl OutputPipes {
 
     /// Reads and forgets until nobody can write any more, or it is woken and `enough` is true. A
     /// descendant that outlives the process can go on: a closed pipe would end it by SIGPIPE.
-    pub(crate) fn discard(
-        &mut self,
-        buffer: &mut [u8],
-        enough: impl Fn() -> bool,
-    ) -> io::Result<()> {
+    pub(crate) fn discard(&mut self, enough: impl Fn() -> bool) -> io::Result<()> {
+        let mut buffer = vec![0; DISCARDED];
         // What the backlog left behind has had its edge.
         self.ready.extend(self.sources.keys());
         while !enough() {
-            if self.read_now(buffer)?.is_some() {
+            if self.read_now(&mut [IoSliceMut::new(&mut buffer)])?.is_some() {
                 continue;
             }
             if self.is_over() {
@@ -249,18 +254,22 @@ impl OutputPipes {
     }
 
     /// One read. `None` where there is nothing now; a source that has ended is closed.
-    fn read_source(&mut self, source: Source, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read_source(
+        &mut self,
+        source: Source,
+        room: &mut [IoSliceMut<'_>],
+    ) -> io::Result<Option<usize>> {
         let Some(fd) = self.sources.get(&source) else {
             return Ok(None);
         };
         loop {
-            match read(fd, buffer) {
+            match readv(fd, room) {
                 Ok(0) => break,
                 Ok(len) => return Ok(Some(len)),
-                Err(Errno::EAGAIN) => return Ok(None),
-                Err(Errno::EINTR) => {}
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
                 // A terminal that no process has open any more.
-                Err(Errno::EIO) if source == Source::Terminal => break,
+                Err(Errno::IO) if source == Source::Terminal => break,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -270,6 +279,21 @@ impl OutputPipes {
         }
         Ok(None)
     }
+}
+
+fn size(room: &[IoSliceMut<'_>]) -> usize {
+    room.iter().map(|part| part.len()).sum()
+}
+
+/// The first so many bytes of the room, or all of it.
+fn first<'a>(room: &'a mut [IoSliceMut<'_>], mut len: usize) -> Vec<IoSliceMut<'a>> {
+    let mut parts = Vec::new();
+    for part in room {
+        let taken = len.min(part.len());
+        len -= taken;
+        parts.extend(part.get_mut(..taken).filter(|part| !part.is_empty()).map(IoSliceMut::new));
+    }
+    parts
 }
 
 #[cfg(test)]
@@ -288,14 +312,16 @@ mod tests {
         let sources = vec![(Source::Stdout, stdout), (Source::Stderr, stderr)];
         let mut pipes = OutputPipes::new(sources).unwrap();
         let mut buffer = [0; 4];
+        let (start, end) = buffer.split_at_mut(3);
+        let mut room = [IoSliceMut::new(start), IoSliceMut::new(end)];
         write(&to_stdout, b"full").unwrap();
         let chunk = PipeChunk { kind: OutputType::Stdout, len: 4 };
-        assert_eq!(pipes.read_now(&mut buffer).unwrap(), Some(chunk));
+        assert_eq!(pipes.read_now(&mut room).unwrap(), Some(chunk));
         write(&to_stderr, b"e").unwrap();
         write(&to_stdout, b"o").unwrap();
         let mut kinds = Vec::new();
         for _ in 0..2 {
-            kinds.push(pipes.read_now(&mut buffer).unwrap().unwrap().kind);
+            kinds.push(pipes.read_now(&mut room).unwrap().unwrap().kind);
         }
         assert_eq!(kinds, [OutputType::Stderr, OutputType::Stdout]);
     }

@@ -306,7 +306,7 @@ async fn summary_of(agent: &Agent, id: &str) -> Summary {
 async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
     let disk = Disk::of("1m");
     let agent = Agent::with_state(disk.path());
-    let quiet = agent.sh("echo first; read x; seq 1 1000; read x; echo last; exit 7").await;
+    let quiet = agent.sh("echo first; read x; seq 1 1040; read x; echo last; exit 7").await;
     agent.stream(&quiet.id, "").await.until_output("first\n").await;
     disk.fill();
     assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
@@ -335,7 +335,7 @@ async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=at_full.sequences.last().copied().unwrap()).collect::<Vec<_>>());
     let rest = at_full.output.strip_prefix("first\n").unwrap().strip_suffix("last\n").unwrap();
-    let all: Vec<_> = (1..=1000).map(|number: u32| number.to_string()).collect();
+    let all: Vec<_> = (1..=1040).map(|number: u32| number.to_string()).collect();
     let all = all.join("\n") + "\n";
     assert!(rest.len() < all.len() && all.contains(rest), "{rest:?}");
     assert_eq!(agent.run("echo again").await.output(), "again\n");

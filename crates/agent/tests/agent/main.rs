@@ -8,6 +8,7 @@ mod console;
 mod crash;
 mod create_stream;
 mod descriptors;
+mod frames;
 mod gaps;
 mod hostile;
 mod http;

@@ -110,7 +110,7 @@ async fn an_event_that_was_half_written_is_cut_off() {
     agent.write(&exec.id, "\n").await;
     stream.next_output().await.unwrap();
     agent.kill();
-    let segment = agent.state.join("execs").join(&exec.id).join("0000.sse");
+    let segment = agent.state.join("execs").join(&exec.id).join("0000.frames");
     let bytes = fs::read(&segment).unwrap();
     for cut in [1, 2, 20] {
         fs::write(&segment, &bytes[..bytes.len() - cut]).unwrap();

@@ -132,7 +132,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "stdin-bytes",
         "attach",
         "create-stream",
-        "list-changes"
+        "list-changes",
+        "frames"
     ]);
     assert_eq!(health["features"], left);
     assert!(

@@ -79,7 +79,10 @@ pub fn split_frame(bytes: &[u8]) -> Result<Option<(Frame<'_>, &[u8])>, FrameErro
 }
 
 /// How long the first frame is, header and payload; None where its header is not whole.
-fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
+///
+/// # Errors
+/// [`FrameError::TooLong`].
+pub fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
     let Some([a, b, c, d, ..]) = bytes.first_chunk::<HEADER_LEN>() else {
         return Ok(None);
     };

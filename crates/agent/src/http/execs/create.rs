@@ -3,10 +3,10 @@ use std::sync::Arc;
 use axum::{
     Json,
     extract::State,
-    http::{HeaderMap, StatusCode, header::ACCEPT},
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use sandpipe_protocol::{CreateExecRequest, ErrorBody, ExecItem, ExecStdout, sse::encode_event};
+use sandpipe_protocol::{CreateExecRequest, ErrorBody, ExecItem, ExecStdout};
 
 use super::{
     idempotency_key::KeyHeader,
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     execs::Created,
     features::Feature,
-    http::{App, body::JsonBody, error::ApiError, event_stream},
+    http::{App, body::JsonBody, error::ApiError, event_stream, output_format::OutputFormat},
     output::StartAfter,
 };
 
@@ -29,7 +29,8 @@ use crate::{
 /// without running the command twice.
 ///
 /// With the feature `create-stream` and `Accept: text/event-stream` the answer goes on with the output: an
-/// event named `exec` with the `ExecItem`, then the events of the exec's stream.
+/// event named `exec` with the `ExecItem`, then the events of the exec's stream. With the feature `frames` and `Accept:
+/// application/vnd.sandpipe.output` it goes on in frames, the first of which has the `ExecItem`.
 #[utoipa::path(
     post,
     path = "/api/v1/execs",
@@ -43,11 +44,17 @@ use crate::{
     responses(
         (
             status = 200, description = "It was created before with this key",
-            content((ExecItem = "application/json"), (ExecStdout = "text/event-stream"))
+            content(
+                (ExecItem = "application/json"), (ExecStdout = "text/event-stream"),
+                (Vec<u8> = "application/vnd.sandpipe.output")
+            )
         ),
         (
             status = 201, description = "The exec was created",
-            content((ExecItem = "application/json"), (ExecStdout = "text/event-stream"))
+            content(
+                (ExecItem = "application/json"), (ExecStdout = "text/event-stream"),
+                (Vec<u8> = "application/vnd.sandpipe.output")
+            )
         ),
         (
             status = 409, description = "It was created before with this key, and is gone",
@@ -71,22 +78,11 @@ pub(crate) async fn create_exec(
         Created::Before(exec) => (StatusCode::OK, exec),
     };
     let item = exec.whole_item().await;
-    if !app.features.has(Feature::CreateStream) || !accepts_events(&headers) {
+    let format = OutputFormat::asked_for(&app, &headers);
+    let Some(format) = format.filter(|_| app.features.has(Feature::CreateStream)) else {
         return Ok((status, Json(item)).into_response());
-    }
-    let mut first = Vec::new();
-    let item = serde_json::to_string(&item).map_err(ApiError::internal)?;
-    encode_event(&mut first, "exec", &item);
-    let output = OutputStream::of(&app, &exec, StartAfter(0)).await?;
-    Ok((status, event_stream::respond_with(first.into(), output)).into_response())
-}
-
-/// Whether `Accept` names event streams (RFC 9110, 12.5.1). That anything will do is not enough.
-fn accepts_events(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut ranges = values.flat_map(|value| value.split(','));
-    ranges.any(|range| {
-        let media_type = range.split(';').next().unwrap_or_default();
-        media_type.trim().eq_ignore_ascii_case("text/event-stream")
-    })
+    };
+    let first = format.exec(&item).map_err(ApiError::internal)?;
+    let output = OutputStream::of(&app, &exec, StartAfter(0), format).await?;
+    Ok((status, event_stream::respond(format, first, output)).into_response())
 }

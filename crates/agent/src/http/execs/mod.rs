@@ -1,8 +1,8 @@
 //! The paths of execs, one operation a file.
 //!
 //! `exec_path.rs` and `idempotency_key.rs` read what several of them take from a request, `responses.rs` describes the errors that they
-//! share for the `OpenAPI` document. Output is sent as a JSON array (`output.rs`), as Server-Sent Events (`stream_output.rs`, also for
-//! a create that is answered with them) or as frames of a WebSocket (`websocket.rs`).
+//! share for the `OpenAPI` document. Output is sent as a whole (`output.rs`), as a stream (`stream_output.rs`, also for a create that is answered
+//! with one) or as frames of a WebSocket (`websocket.rs`).
 
 pub(super) mod create;
 pub(super) mod delete;

@@ -3,11 +3,14 @@ use std::io;
 use axum::{
     body::{Body, Bytes},
     extract::State,
-    http::header::{CACHE_CONTROL, CONTENT_TYPE},
+    http::{
+        HeaderMap,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
+    },
     response::{IntoResponse, Response},
 };
-use futures_util::stream;
-use sandpipe_protocol::ExecStdout;
+use futures_util::{Stream, stream};
+use sandpipe_protocol::{ExecStdout, Gap, frame};
 
 use super::{
     exec_path::ExecPath,
@@ -19,11 +22,15 @@ use crate::{
         App,
         error::{ApiError, lost},
         event_stream::NOT_CACHED,
+        output_format::OutputFormat,
     },
-    output::{EventChunk, EventReader, NextEvents, StartAfter},
+    output::{EventReader, ReadEvents, Reader, ReaderItem, StartAfter, TextEvent},
 };
 
 /// Get the output that an exec has written up to now.
+///
+/// With the feature `frames` and `Accept: application/vnd.sandpipe.output` it is given in frames, as in its stream. The last frame has
+/// the exit code, or is a ping where there is none yet.
 #[utoipa::path(
     get,
     path = "/api/v1/execs/{id}/io",
@@ -37,7 +44,13 @@ use crate::{
         ),
     ),
     responses(
-        (status = 200, description = "The events up to now", body = Vec<ExecStdout>),
+        (
+            status = 200, description = "The events up to now",
+            content(
+                (Vec<ExecStdout> = "application/json"),
+                (Vec<u8> = "application/vnd.sandpipe.output")
+            )
+        ),
         ApiErrors, NoExec, Lost, Failed,
     )
 )]
@@ -45,11 +58,17 @@ pub(crate) async fn get_exec_output(
     State(app): State<App>,
     ExecPath(exec): ExecPath,
     start: StartAfter,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let sends_gaps = app.features.has(Feature::Gap);
     let spool = exec.output().await.map_err(ApiError::internal)?;
     if sends_gaps && let Some(gap) = start.first_gap(spool) {
         return Err(ApiError::lost(gap));
+    }
+    if OutputFormat::asked_for(&app, &headers) == Some(OutputFormat::Frames) {
+        let frames = FrameSnapshot { frames: Reader::snapshot(spool, start), sends_gaps };
+        let headers = [(CONTENT_TYPE, frame::MEDIA_TYPE), (CACHE_CONTROL, NOT_CACHED)];
+        return Ok((headers, Body::from_stream(frames.into_stream())).into_response());
     }
     let output = OutputArray { events: EventReader::snapshot(spool, start), sends_gaps };
     let body = stream::unfold(ArrayState::Open(output), |state| async {
@@ -59,31 +78,32 @@ pub(crate) async fn get_exec_output(
             ArrayState::Over => return None,
         };
         let mut json = Vec::new();
-        match output.next().await {
-            Ok(Some(chunk)) => {
-                for event in chunk.events() {
-                    json.push(separator);
-                    json.extend_from_slice(event);
-                    separator = b',';
-                }
-                Some((Ok(Bytes::from(json)), ArrayState::Going(output)))
-            }
-            Ok(None) => {
+        let read = output.next(|event| {
+            json.push(separator);
+            event.write_json(&mut json);
+            separator = b',';
+        });
+        match read.await {
+            Ok(true) => Some((Ok(Bytes::from(json)), ArrayState::Going(output))),
+            Ok(false) => {
                 if separator == b'[' {
                     json.push(separator);
                 }
                 json.push(b']');
                 Some((Ok(json.into()), ArrayState::Over))
             }
-            // The connection is cut: JSON that ends early must not look whole.
-            Err(error) => {
-                tracing::error!(%error, "an exec's output can't be read");
-                Some((Err(error), ArrayState::Over))
-            }
+            // JSON that ends early must not look whole.
+            Err(error) => Some((Err(cut(error)), ArrayState::Over)),
         }
     });
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, NOT_CACHED)];
     Ok((headers, Body::from_stream(body)).into_response())
+}
+
+/// The connection is cut.
+fn cut(error: io::Error) -> io::Error {
+    tracing::error!(%error, "an exec's output can't be read");
+    error
 }
 
 /// How far the JSON array has come.
@@ -99,16 +119,50 @@ struct OutputArray {
 }
 
 impl OutputArray {
-    async fn next(&mut self) -> io::Result<Option<EventChunk>> {
-        while let Some(next) = self.events.next().await? {
-            match next {
-                NextEvents::Events(chunk) => return Ok(Some(chunk)),
-                // They were dropped after the answer had begun. A client that asks again is told so.
-                NextEvents::Gap(gap) if self.sends_gaps => return Err(io::Error::other(lost(gap))),
-                // The jump in `sequence` tells it.
-                NextEvents::Gap(_) => {}
+    /// Hands over the next events; returns whether there were any.
+    async fn next(&mut self, mut take: impl FnMut(&TextEvent<'_>)) -> io::Result<bool> {
+        while let Some(read) = self.events.next(&mut take).await? {
+            match read {
+                ReadEvents::Events => return Ok(true),
+                ReadEvents::Gap(gap) => pass_over(gap, self.sends_gaps)?,
+            }
+        }
+        Ok(false)
+    }
+}
+
+struct FrameSnapshot {
+    frames: Reader,
+    sends_gaps: bool,
+}
+
+impl FrameSnapshot {
+    fn into_stream(self) -> impl Stream<Item = io::Result<Bytes>> {
+        stream::unfold(Some(self), |snapshot| async {
+            let mut snapshot = snapshot?;
+            match snapshot.next().await {
+                Ok(Some(bytes)) => Some((Ok(bytes), Some(snapshot))),
+                // What is cut on its way must not look whole: the last frame is this one, or has the exit code.
+                Ok(None) if snapshot.frames.has_exit_code() => None,
+                Ok(None) => Some((Ok(OutputFormat::Frames.ping()), None)),
+                Err(error) => Some((Err(cut(error)), None)),
+            }
+        })
+    }
+
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        while let Some(item) = self.frames.next().await? {
+            match item {
+                ReaderItem::Bytes(bytes) => return Ok(Some(bytes)),
+                ReaderItem::Gap(gap) => pass_over(gap, self.sends_gaps)?,
             }
         }
         Ok(None)
     }
+}
+
+/// What is to be done about events that were dropped after the answer had begun.
+fn pass_over(gap: Gap, sends_gaps: bool) -> io::Result<()> {
+    // A client that asks again is told so; without the feature the jump in `sequence` tells it.
+    if sends_gaps { Err(io::Error::other(lost(gap))) } else { Ok(()) }
 }

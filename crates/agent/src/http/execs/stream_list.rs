@@ -16,6 +16,7 @@ use crate::{
         body::Query,
         error::ApiError,
         event_stream::{self, Source},
+        output_format::OutputFormat,
     },
 };
 
@@ -60,15 +61,20 @@ pub(crate) async fn stream_execs_list(
             return Err(ApiError::bad_request(message));
         }
     };
-    Ok(event_stream::respond(ListStream {
-        newest: app.registry.watch(),
-        registry: app.registry,
-        wants_changes,
-        sending: None,
-        known: None,
-        next: Instant::now(),
-        over: app.over,
-    }))
+    let format = OutputFormat::Events;
+    Ok(event_stream::respond(
+        format,
+        format.beginning(),
+        ListStream {
+            newest: app.registry.watch(),
+            registry: app.registry,
+            wants_changes,
+            sending: None,
+            known: None,
+            next: Instant::now(),
+            over: app.over,
+        },
+    ))
 }
 
 /// An event of the list's stream.

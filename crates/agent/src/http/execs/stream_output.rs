@@ -1,7 +1,7 @@
 use std::io;
 
-use axum::{body::Bytes, extract::State, response::Response};
-use sandpipe_protocol::{ExecStdout, sse::encode_event};
+use axum::{body::Bytes, extract::State, http::HeaderMap, response::Response};
+use sandpipe_protocol::ExecStdout;
 
 use super::{
     exec_path::ExecPath,
@@ -14,8 +14,9 @@ use crate::{
         App,
         error::ApiError,
         event_stream::{self, Source},
+        output_format::OutputFormat,
     },
-    output::{Reader, ReaderItem, StartAfter},
+    output::{EventReader, ReadEvents, Reader, ReaderItem, StartAfter},
 };
 
 /// Stream an exec's output as Server-Sent Events: what there is, then what comes, up to the event with
@@ -23,6 +24,12 @@ use crate::{
 ///
 /// With the feature `gap`, an event named `gap` stands for events that were dropped: its data is
 /// `{"from": N, "to": M}`, the numbers of the first and the last of them.
+///
+/// With the feature `frames` and `Accept: application/vnd.sandpipe.output` the answer is in binary frames, each a header of 21 bytes and a
+/// payload, all numbers little-endian: the payload's length (32 bits), a type (8 bits), the sequence (64 bits), the time in
+/// microseconds since 1970 (64 bits). The types are 1 stdout, 2 stderr (the process's bytes), 3 exit (the code, 32 bits), 4 gap (the
+/// first and the last number, 64 bits each), 5 ping, 6 the exec (in the answer to a create), and 17 and 18: the first bytes of the
+/// character that the next frame of stdout or stderr goes on with.
 #[utoipa::path(
     get,
     path = "/api/v1/stream/execs/{id}/io",
@@ -37,8 +44,10 @@ use crate::{
     ),
     responses(
         (
-            status = 200, description = "The events", body = ExecStdout,
-            content_type = "text/event-stream"
+            status = 200, description = "The events",
+            content(
+                (ExecStdout = "text/event-stream"), (Vec<u8> = "application/vnd.sandpipe.output")
+            )
         ),
         ApiErrors, NoExec, Failed,
     )
@@ -47,39 +56,74 @@ pub(crate) async fn stream_exec_output(
     State(app): State<App>,
     ExecPath(exec): ExecPath,
     start: StartAfter,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    Ok(event_stream::respond(OutputStream::of(&app, &exec, start).await?))
+    let format = OutputFormat::asked_for(&app, &headers).unwrap_or(OutputFormat::Events);
+    let output = OutputStream::of(&app, &exec, start, format).await?;
+    Ok(event_stream::respond(format, format.beginning(), output))
 }
 
-/// The events of one exec's output.
+/// One exec's output, up to its end.
 pub(super) struct OutputStream {
-    reader: Reader,
+    output: OutputReader,
+    format: OutputFormat,
     sends_gaps: bool,
 }
 
+enum OutputReader {
+    /// The spool holds frames as they are sent.
+    Frames(Reader),
+    Events(EventReader),
+}
+
 impl OutputStream {
-    pub(super) async fn of(app: &App, exec: &Exec, start: StartAfter) -> Result<Self, ApiError> {
+    pub(super) async fn of(
+        app: &App,
+        exec: &Exec,
+        start: StartAfter,
+        format: OutputFormat,
+    ) -> Result<Self, ApiError> {
         let spool = exec.output().await.map_err(ApiError::internal)?;
-        let reader = Reader::follow(spool, start);
-        Ok(Self { reader, sends_gaps: app.features.has(Feature::Gap) })
+        let output = match format {
+            OutputFormat::Frames => OutputReader::Frames(Reader::follow(spool, start)),
+            OutputFormat::Events => OutputReader::Events(EventReader::follow(spool, start)),
+        };
+        Ok(Self { output, format, sends_gaps: app.features.has(Feature::Gap) })
     }
 }
 
 impl Source for OutputStream {
-    /// The spool holds the events as they are sent.
     async fn next(&mut self) -> io::Result<Option<Bytes>> {
-        while let Some(item) = self.reader.next().await? {
+        while let Some(item) = self.output.next().await? {
             match item {
                 ReaderItem::Bytes(bytes) => return Ok(Some(bytes)),
                 ReaderItem::Gap(gap) if self.sends_gaps => {
-                    let mut event = Vec::new();
-                    encode_event(&mut event, "gap", &serde_json::to_string(&gap)?);
-                    return Ok(Some(event.into()));
+                    return Ok(Some(self.format.gap(gap)?));
                 }
                 // The jump in `sequence` tells it.
                 ReaderItem::Gap(_) => {}
             }
         }
         Ok(None)
+    }
+}
+
+impl OutputReader {
+    async fn next(&mut self) -> io::Result<Option<ReaderItem>> {
+        let events = match self {
+            Self::Frames(frames) => return frames.next().await,
+            Self::Events(events) => events,
+        };
+        let mut bytes = Vec::new();
+        let read = events.next(|event| {
+            bytes.extend_from_slice(b"data: ");
+            // JSON has no line ends, so it is one line of data.
+            event.write_json(&mut bytes);
+            bytes.extend_from_slice(b"\n\n");
+        });
+        Ok(read.await?.map(|read| match read {
+            ReadEvents::Events => ReaderItem::Bytes(bytes.into()),
+            ReadEvents::Gap(gap) => ReaderItem::Gap(gap),
+        }))
     }
 }

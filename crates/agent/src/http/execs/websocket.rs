@@ -10,10 +10,7 @@ use axum::{
     response::Response,
 };
 use futures_util::{SinkExt, StreamExt, stream::SplitSink, stream::SplitStream};
-use sandpipe_protocol::{
-    ExecStdout,
-    websocket::{AgentFrame, ClientFrame, ClientMessage},
-};
+use sandpipe_protocol::websocket::{AgentFrame, ClientFrame, ClientMessage};
 use serde::Deserialize;
 use tokio::{
     sync::mpsc,
@@ -33,7 +30,7 @@ use crate::{
         body::MAX_BODY,
         error::{ApiError, lost},
     },
-    output::{EventChunk, EventReader, NextEvents, StartAfter},
+    output::{EventReader, ReadEvents, StartAfter, TextEvent},
     token::Role,
 };
 
@@ -80,8 +77,8 @@ pub(crate) async fn connect_to_exec(
     let extended = app.features.has(Feature::Attach);
     let spool = Arc::clone(exec.output().await.map_err(ApiError::internal)?);
     Ok(upgrade.on_upgrade(async move |socket| {
-        let frames = EventReader::follow(&spool, start);
-        let output = SocketOutput { frames, sends_gaps, extended };
+        let events = EventReader::follow(&spool, start);
+        let output = SocketOutput { events, sends_gaps, extended };
         connect(socket, output, FrameHandler { exec, role, extended }).await;
     }))
 }
@@ -152,7 +149,7 @@ async fn drain(stream: &mut SplitStream<WebSocket>) {
 }
 
 struct SocketOutput {
-    frames: EventReader,
+    events: EventReader,
     sends_gaps: bool,
     /// The feature `attach`.
     extended: bool,
@@ -174,19 +171,20 @@ async fn send(
 ) -> io::Result<CloseReason> {
     let mut ping = interval(PING_INTERVAL);
     loop {
+        let mut frames = Vec::new();
         tokio::select! {
-            next = output.frames.next() => match next? {
+            read = output.events.next(|event| frames.push(to_frame(event, output.extended))) => match read? {
                 None => return Ok(CloseReason::Closed),
-                Some(NextEvents::Events(chunk)) => {
-                    if send_output(sink, &chunk, output.extended).await? {
+                Some(ReadEvents::Events) => {
+                    if send_output(sink, frames).await? {
                         return Ok(CloseReason::Exited);
                     }
                 }
-                Some(NextEvents::Gap(gap)) if output.sends_gaps => {
+                Some(ReadEvents::Gap(gap)) if output.sends_gaps => {
                     let frame = AgentFrame::Error { error: lost(gap), id: None, code: None };
                     send_frame(sink, &frame).await?;
                 }
-                Some(NextEvents::Gap(_)) => {}
+                Some(ReadEvents::Gap(_)) => {}
             },
             Some(answer) = answers.recv() => send_frame(sink, &answer).await?,
             _ = ping.tick() => {
@@ -196,23 +194,28 @@ async fn send(
     }
 }
 
+/// What an event is sent as.
+fn to_frame(event: &TextEvent<'_>, extended: bool) -> AgentFrame {
+    let sequence = extended.then_some(event.sequence);
+    let timestamp = extended.then(|| event.time.to_string());
+    // The event with the exit code has no output.
+    if let Some(exit_code) = event.exit_code {
+        return AgentFrame::Exit { exit_code, sequence, timestamp };
+    }
+    let output = event.text.clone().into_owned();
+    AgentFrame::Output { output, stream: event.kind, sequence, timestamp }
+}
+
 /// Sends events; returns whether the last one, with the exit code, was among them.
 async fn send_output(
     sink: &mut SplitSink<WebSocket, Message>,
-    chunk: &EventChunk,
-    extended: bool,
+    frames: Vec<AgentFrame>,
 ) -> io::Result<bool> {
-    for event in chunk.events() {
-        let event: ExecStdout = serde_json::from_slice(event)?;
-        let sequence = extended.then_some(event.sequence);
-        let ExecStdout { kind: stream, output, timestamp, exit_code, .. } = event;
-        let timestamp = timestamp.filter(|_| extended);
-        // The event with the exit code has no output.
-        if let Some(exit_code) = exit_code {
-            send_frame(sink, &AgentFrame::Exit { exit_code, sequence, timestamp }).await?;
+    for frame in frames {
+        send_frame(sink, &frame).await?;
+        if matches!(frame, AgentFrame::Exit { .. }) {
             return Ok(true);
         }
-        send_frame(sink, &AgentFrame::Output { output, stream, sequence, timestamp }).await?;
     }
     Ok(false)
 }

@@ -4,6 +4,9 @@ use sandpipe_protocol::Gap;
 
 use super::{limit::SpoolLimit, segment::Segment};
 
+/// What the names of segment files end with.
+pub(super) const EXTENSION: &str = "frames";
+
 /// What of a spool is where. It decides when a segment is full and which ones are dropped; it does
 /// no I/O.
 ///
@@ -34,17 +37,18 @@ impl Index {
         self.segments.back().map_or(0, |last| last.end())
     }
 
-    /// The segment that takes an event of `len` bytes; `None` where a new one is due. One is also due
-    /// after events that could not be written: they are missing between two segments only.
-    pub(super) fn segment_for(&self, sequence: u64, len: u64) -> Option<Arc<Segment>> {
+    /// The segment that takes an event of `len` bytes, and how many bytes it has room for; `None` where a new one is due. One is also
+    /// due after events that could not be written: they are missing between two segments only.
+    pub(super) fn segment_for(&self, sequence: u64, len: u64) -> Option<(Arc<Segment>, u64)> {
         let last = self.segments.back()?;
-        let fits = last.len() == 0 || last.len() + len <= self.limit.segment();
-        (fits && last.last() + 1 == sequence).then(|| Arc::clone(last))
+        let room = self.limit.segment().saturating_sub(last.len());
+        let fits = last.len() == 0 || len <= room;
+        (fits && last.last() + 1 == sequence).then(|| (Arc::clone(last), room))
     }
 
     /// The name of the next segment's file.
     pub(super) fn next_name(&self) -> PathBuf {
-        format!("{:04}.sse", self.number).into()
+        format!("{:04}.{EXTENSION}", self.number).into()
     }
 
     /// Begins a new segment at the end, with the event of number `first`.
@@ -139,7 +143,8 @@ mod tests {
     fn index_of(limit: u64, count: u64, len: u64) -> Index {
         let mut index = Index::new(SpoolLimit::new(limit).unwrap());
         for sequence in 1..=count {
-            let segment = index.segment_for(sequence, len).unwrap_or_else(|| {
+            let found = index.segment_for(sequence, len).map(|(segment, _)| segment);
+            let segment = found.unwrap_or_else(|| {
                 let name = index.next_name();
                 index.add_segment(name, sequence)
             });

@@ -1,10 +1,12 @@
-//! One exec's output on disk: its events, encoded as they are sent to readers, in segment files of which the oldest is dropped
+//! One exec's output on disk: its events, as the frames that are sent to readers, in segment files of which the oldest is dropped
 //! when there are too many.
 //!
-//! `write.rs` appends, `recover.rs` finds out what an earlier agent has left. An `Index` in memory knows the segments and the positions of
+//! `write.rs` appends, `recover.rs` finds out what an earlier agent has left, and `convert.rs` makes frames of what one has left that
+//! kept its output as Server-Sent Events. An `Index` in memory knows the segments and the positions of
 //! some events in each, and decides when a segment is full and which one goes; it does no I/O. A watch channel has the
 //! [`Progress`], by which readers wait for more.
 
+mod convert;
 mod event;
 #[cfg(feature = "fuzz")]
 pub(super) mod fuzz;
@@ -22,12 +24,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
 };
 
+use bytes::Bytes;
 use sandpipe_protocol::{ExecStdout, Gap};
 use tokio::sync::watch;
 
 use self::{index::Index, writer::Writer};
 
-pub(super) use event::{sequence_of, split_frame, strip_frame};
 pub(super) use segment::Segment;
 
 pub use limit::SpoolLimit;
@@ -84,14 +86,14 @@ pub(super) enum SpoolStatus {
 #[derive(Clone, Debug)]
 pub(super) struct LastEvent {
     pub(super) sequence: u64,
-    pub(super) frame: Arc<[u8]>,
+    pub(super) frame: Bytes,
 }
 
 impl LastEvent {
-    fn new(event: &ExecStdout) -> Self {
-        let mut frame = Vec::new();
-        event::encode(&mut frame, event);
-        Self { sequence: event.sequence, frame: frame.into() }
+    /// `None` for one without an exit code.
+    fn new(event: &ExecStdout) -> Option<Self> {
+        let frame = event::exit_frame(event)?.into();
+        Some(Self { sequence: event.sequence, frame })
     }
 }
 
@@ -139,7 +141,9 @@ impl Spool {
 
     /// Ends the output with that event; readers end after it.
     pub(crate) fn finish(&self, last: &ExecStdout) {
-        let last = LastEvent::new(last);
+        let Some(last) = LastEvent::new(last) else {
+            return;
+        };
         self.progress.send_if_modified(|progress| {
             let open = matches!(progress.status, SpoolStatus::Open);
             if open {

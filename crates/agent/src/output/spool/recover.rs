@@ -8,7 +8,12 @@ use std::{
 
 use sandpipe_protocol::ExecStdout;
 
-use super::{Index, LastEvent, Progress, Spool, SpoolLimit, SpoolStatus, event};
+use super::{
+    Index, LastEvent, Progress, Spool, SpoolLimit, SpoolStatus,
+    convert::{OLD_EXTENSION, convert_segment},
+    event::StoredEvent,
+    index::EXTENSION,
+};
 
 /// The most bytes that are read of a segment at once.
 const CHUNK: usize = 256 * 1024;
@@ -20,10 +25,8 @@ impl Spool {
     /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
     /// was one. Nothing more is written to it. It has to be [loaded](Self::load) before it is read.
     pub(crate) fn left(directory: PathBuf, limit: SpoolLimit, last: Option<&ExecStdout>) -> Self {
-        let (sequence, status) = match last {
-            Some(last) => {
-                (last.sequence.saturating_sub(1), SpoolStatus::Finished(LastEvent::new(last)))
-            }
+        let (sequence, status) = match last.and_then(LastEvent::new) {
+            Some(last) => (last.sequence.saturating_sub(1), SpoolStatus::Finished(last)),
             None => (0, SpoolStatus::Interrupted),
         };
         let spool = Self::with(directory, limit, Progress { end: 0, status });
@@ -52,7 +55,10 @@ impl Spool {
         }
         let mut index = Index::new(self.limit);
         let mut sequence = 0;
-        for path in segments(&self.directory)? {
+        for path in segments(&self.directory, OLD_EXTENSION)? {
+            convert_segment(&path)?;
+        }
+        for path in segments(&self.directory, EXTENSION)? {
             let file = BufReader::with_capacity(CHUNK, File::open(&path)?);
             if let Some(last) = recover_segment(&mut index, path, file)? {
                 sequence = last;
@@ -77,89 +83,89 @@ impl Spool {
     }
 }
 
-/// The segment files, oldest first.
-fn segments(directory: &Path) -> io::Result<Vec<PathBuf>> {
+/// The segment files whose names end so, oldest first.
+fn segments(directory: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
     let mut numbered = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        let number = path
-            .file_name()
-            .and_then(|name| name.to_str()?.strip_suffix(".sse")?.parse::<u64>().ok());
+        let number = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok());
+        let number = number.filter(|_| path.extension().is_some_and(|found| found == extension));
         numbered.extend(number.map(|number| (number, path)));
     }
     numbered.sort_unstable();
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
+/// What a segment goes on with.
+enum NextEvent {
+    Event(StoredEvent),
+    /// Nothing, or half of one.
+    End,
+    Other,
+}
+
 /// Adds a segment, and returns the number of its last event. An event that was only half written when
-/// the agent died is no part of it.
-///
-/// Only its first event is read: no number is missing within a segment.
+/// the agent died is no part of it, nor is anything behind it.
 pub(super) fn recover_segment(
     index: &mut Index,
     path: PathBuf,
     mut file: impl BufRead,
 ) -> io::Result<Option<u64>> {
-    let Some(first_frame) = read_frame(&mut file)? else {
-        return Ok(None);
+    let mut bytes = Vec::new();
+    let mut next = || match StoredEvent::read(&mut file, &mut bytes) {
+        Ok(Some(event)) => Ok(NextEvent::Event(event)),
+        Ok(None) => Ok(NextEvent::End),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(NextEvent::Other),
+        Err(error) => Err(error),
     };
-    let Some(first) = event::sequence_of(&first_frame).filter(|first| NUMBERS.contains(first))
-    else {
-        let message = format!("{} does not begin with an event", path.display());
-        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-    };
-    let segment = index.add_segment(path, first);
-    let mut sequence = first;
-    let mut len = first_frame.len() as u64;
-    index.wrote(&segment, sequence, segment.start + len);
-    while let Some(next) = skip_frame(&mut file)? {
-        sequence += 1;
-        if !NUMBERS.contains(&sequence) {
-            let message = format!("the numbers of {} are too large", segment.path().display());
+    let first = match next()? {
+        NextEvent::Event(first) if NUMBERS.contains(&first.sequence) => first,
+        NextEvent::End => return Ok(None),
+        NextEvent::Event(_) | NextEvent::Other => {
+            let message = format!("{} does not begin with an event", path.display());
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        len += next;
-        index.wrote(&segment, sequence, segment.start + len);
+    };
+    let segment = index.add_segment(path, first.sequence);
+    let mut last = first;
+    index.wrote(&segment, first.sequence, segment.start + first.len as u64);
+    while let NextEvent::Event(event) = next()?
+        && event.sequence == last.sequence + 1
+        && NUMBERS.contains(&event.sequence)
+    {
+        last = event;
+        index.wrote(&segment, last.sequence, segment.end() + last.len as u64);
     }
-    Ok(Some(sequence))
-}
-
-/// Reads a whole event: a line and an empty one. `None` where there is none.
-fn read_frame(file: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
-    let mut frame = Vec::new();
-    file.read_until(b'\n', &mut frame)?;
-    file.read_until(b'\n', &mut frame)?;
-    Ok(frame.ends_with(b"\n\n").then_some(frame))
-}
-
-/// Passes over a whole event and returns its length.
-fn skip_frame(file: &mut impl BufRead) -> io::Result<Option<u64>> {
-    let line = file.skip_until(b'\n')?;
-    let mut end = Vec::new();
-    file.read_until(b'\n', &mut end)?;
-    Ok((end == b"\n").then_some((line + end.len()) as u64))
+    Ok(Some(last.sequence))
 }
 
 #[cfg(test)]
 mod tests {
-    use sandpipe_protocol::OutputType;
+    use sandpipe_protocol::{
+        OutputType,
+        frame::{Frame, Payload},
+    };
 
     use super::*;
 
     fn frame(sequence: u64) -> Vec<u8> {
         let mut frame = Vec::new();
-        event::encode_output(&mut frame, OutputType::Stdout, "some \n output", sequence);
+        let payload = Payload::Unfinished(OutputType::Stdout, b"\xE2\x82");
+        Frame { sequence, time: 0, payload }.write(&mut frame);
+        let payload = Payload::Output(OutputType::Stdout, b"\xAC output");
+        Frame { sequence, time: 0, payload }.write(&mut frame);
         frame
     }
 
     #[test]
     fn numbers_that_no_event_has_are_refused() {
         let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
-        for (first, is_read) in [(0, false), (1, true), (u64::MAX - 2, true), (u64::MAX - 1, false)]
-        {
-            let bytes = [frame(first), frame(first + 1)].concat();
+        for (first, is_read) in [(0, false), (1, true), (u64::MAX - 1, true), (u64::MAX, false)] {
+            let bytes = [frame(first), frame(first.wrapping_add(1))].concat();
             let recovered = recover_segment(&mut Index::new(limit), PathBuf::new(), &bytes[..]);
             assert_eq!(recovered.is_ok(), is_read, "{first}");
+            let last = if first == 1 { 2 } else { first };
+            assert_eq!(recovered.ok(), is_read.then_some(Some(last)));
         }
     }
 
@@ -167,19 +173,26 @@ mod tests {
     fn a_half_written_event_is_cut_off_wherever_it_was_cut() {
         let directory = tempfile::tempdir().unwrap();
         let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
-        fs::write(directory.path().join("0007.sse"), [frame(5), frame(6)].concat()).unwrap();
+        fs::write(directory.path().join("0007.frames"), [frame(5), frame(6)].concat()).unwrap();
         let whole = frame(7);
-        for cut in 0..whole.len() {
-            let bytes = [frame(7).as_slice(), whole.get(..cut).unwrap()].concat();
-            fs::write(directory.path().join("0012.sse"), bytes).unwrap();
+        let check = |rest: &[u8]| {
+            let bytes = [&whole[..], rest].concat();
+            fs::write(directory.path().join("0012.frames"), bytes).unwrap();
             let spool = Spool::left(directory.path().into(), limit, None);
             spool.load().unwrap();
             let state = spool.state();
             assert_eq!(state.sequence, 7);
             assert_eq!(state.index.end(), 3 * whole.len() as u64);
             assert_eq!(state.index.first_gap(0, 7).unwrap().to, 4);
+        };
+        for cut in 0..whole.len() {
+            check(&frame(8)[..cut]);
         }
-        fs::write(directory.path().join("0012.sse"), "data: nonsense\n\n").unwrap();
+        // What a write that failed, or a file system that died, leaves.
+        check(&[0; 100]);
+        check(&frame(9));
+        check(&[0xFF; 100]);
+        fs::write(directory.path().join("0012.frames"), "nothing that could be an event").unwrap();
         let spool = Spool::left(directory.path().into(), limit, None);
         assert!(spool.load().is_err());
         assert!(!spool.is_loaded());

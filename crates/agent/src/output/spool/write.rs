@@ -8,15 +8,30 @@ use std::{
 };
 
 use nix::errno::Errno;
-use sandpipe_protocol::OutputType;
 
-use super::{Spool, SpoolStatus, event, segment::Segment, writer::Writer};
+use super::{
+    Spool, SpoolStatus,
+    event::{StoredEvent, events_within},
+    segment::Segment,
+    writer::Writer,
+};
 use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
 
 /// Several events that readers are told of together, when it is dropped.
 pub(crate) struct Batch<'spool> {
     spool: &'spool Spool,
     writer: MutexGuard<'spool, Writer>,
+}
+
+/// Events that are written at once.
+struct Run {
+    /// Where to; `None` for a new one.
+    segment: Option<Arc<Segment>>,
+    /// The number of the first one.
+    first: u64,
+    events: Vec<StoredEvent>,
+    /// How many bytes they take.
+    len: usize,
 }
 
 impl Spool {
@@ -27,66 +42,90 @@ impl Spool {
 }
 
 impl Batch<'_> {
-    /// Writes an event. Where the process has no descriptor left it waits for one, as if the disk were
-    /// slow.
-    pub(in crate::output) fn append(&mut self, kind: OutputType, text: &str) {
-        let sequence = self.spool.state().sequence + 1;
-        self.writer.frame.clear();
-        event::encode_output(&mut self.writer.frame, kind, text, sequence);
+    /// The number of the next event.
+    pub(in crate::output) fn next_sequence(&self) -> u64 {
+        self.spool.state().sequence + 1
+    }
+
+    /// Writes whole events, which are numbered on from the last one. Where the process has no descriptor left it waits for one, as if
+    /// the disk were slow.
+    pub(in crate::output) fn append(&mut self, frames: &[u8]) {
+        let mut rest = frames;
+        let mut most = usize::MAX;
         while !self.spool.state().closed {
-            let Err(error) = self.write(sequence) else {
+            let Some(run) = self.next_run(rest, most) else {
                 return;
             };
-            if lacks_descriptor(&error) {
-                // What was written before is not to wait.
-                self.notify_readers();
-                sleep(DESCRIPTOR_PAUSE);
-                continue;
+            let (bytes, after) = rest.split_at_checked(run.len).unwrap_or((rest, &[]));
+            match self.write(&run, bytes) {
+                Ok(()) => rest = after,
+                Err(error) if lacks_descriptor(&error) => {
+                    // What was written before is not to wait.
+                    self.notify_readers();
+                    sleep(DESCRIPTOR_PAUSE);
+                }
+                // What is new is worth more than what is old.
+                Err(error) if lacks_space(&error) && self.drop_oldest() => {}
+                // There may be room for some of them.
+                Err(error) if lacks_space(&error) && run.events.len() > 1 => most = 1,
+                Err(error) => {
+                    self.lose(&run, &error);
+                    rest = after;
+                }
             }
-            // What is new is worth more than what is old.
-            if lacks_space(&error) && self.drop_oldest() {
-                continue;
-            }
-            // Once: the log may be on the same disk.
-            if !mem::replace(&mut self.writer.has_logged_loss, true) {
-                tracing::warn!(
-                    %error,
-                    directory = %self.spool.directory.display(),
-                    sequence,
-                    "an event could not be written and is lost, as others of this exec may be from now on"
-                );
-            }
-            self.spool.state().sequence = sequence;
-            return;
         }
     }
 
-    fn write(&mut self, sequence: u64) -> io::Result<()> {
-        let len = self.writer.frame.len() as u64;
-        let found = self.spool.state().index.segment_for(sequence, len);
-        let segment = match found {
-            Some(segment) => segment,
-            None => self.begin_segment(sequence)?,
+    /// The next events that go to the same segment.
+    fn next_run(&self, frames: &[u8], most: usize) -> Option<Run> {
+        let first = StoredEvent::first(frames)?;
+        let found = self.spool.state().index.segment_for(first.sequence, first.len as u64);
+        let room = found.as_ref().map_or(self.spool.limit.segment(), |(_, room)| *room);
+        let events = events_within(frames, room, most);
+        let len = events.iter().map(|event| event.len).sum();
+        Some(Run { segment: found.map(|(segment, _)| segment), first: first.sequence, events, len })
+    }
+
+    fn write(&mut self, run: &Run, bytes: &[u8]) -> io::Result<()> {
+        let segment = match &run.segment {
+            Some(segment) => Arc::clone(segment),
+            None => self.begin_segment(run.first)?,
         };
         loop {
-            let dropped = self.spool.state().index.drop_for(len);
+            let dropped = self.spool.state().index.drop_for(run.len as u64);
             match dropped {
                 Some(oldest) => unlink(&oldest),
                 None => break,
             }
         }
-        let Writer { file, frame, .. } = &mut *self.writer;
-        let file = match file {
+        let file = match &mut self.writer.file {
             Some(file) => file,
             none => none.insert(OpenOptions::new().write(true).open(segment.path())?),
         };
         // At its place, so that what a failed write left behind is written over.
-        file.write_all_at(frame, segment.end() - segment.start)?;
-        let end = segment.end() + len;
+        file.write_all_at(bytes, segment.end() - segment.start)?;
         let mut state = self.spool.state();
-        state.index.wrote(&segment, sequence, end);
-        state.sequence = sequence;
+        for event in &run.events {
+            let end = segment.end() + event.len as u64;
+            state.index.wrote(&segment, event.sequence, end);
+            state.sequence = event.sequence;
+        }
         Ok(())
+    }
+
+    fn lose(&mut self, run: &Run, error: &io::Error) {
+        // Once: the log may be on the same disk.
+        if !mem::replace(&mut self.writer.has_logged_loss, true) {
+            tracing::warn!(
+                %error,
+                directory = %self.spool.directory.display(),
+                sequence = run.first,
+                "an event could not be written and is lost, as others of this exec may be from now on"
+            );
+        }
+        if let Some(last) = run.events.last() {
+            self.spool.state().sequence = last.sequence;
+        }
     }
 
     fn begin_segment(&mut self, sequence: u64) -> io::Result<Arc<Segment>> {

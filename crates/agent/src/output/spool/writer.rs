@@ -4,8 +4,6 @@ use std::fs::File;
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     pub(super) file: Option<File>,
-    /// The encoded event, kept for its memory.
-    pub(super) frame: Vec<u8>,
     /// An event could not be written, and the agent's log has it.
     pub(super) has_logged_loss: bool,
 }
