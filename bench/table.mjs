@@ -51,6 +51,6 @@ ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${version("uname", ["-r"])}, Node 
 Medians of ${rounds} rounds; the columns of a row were measured in turn, each in a process of its own. × is the
 multiple of the row's reference, in the same run. Time is what the caller waits for; CPU and peak memory are
 the client process's (the agent's, where the row says so; never the ssh that one starts). bare and plain read
-with \`fetch\`; sandpipe reads with \`node:http\` in Node, as bare-http does.
+with \`fetch\`, bare-http with \`node:http\`; so does sandpipe in Node, but for the data of chunked answers, as the agent's are.
 `;
 }

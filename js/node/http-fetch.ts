@@ -2,6 +2,7 @@
 // streams of the web.
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import { DirectAgent, directBody, type DirectBody } from "./direct-bodies.js";
 
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -13,7 +14,7 @@ const { options } = http.globalAgent as http.Agent & { options: http.AgentOption
  * they have no limit: what stops a command must not wait for the stream of its output.
  */
 const agents = {
-  http: new http.Agent({ ...options, ...unlimited }),
+  http: new DirectAgent({ ...options, ...unlimited }),
   https: new https.Agent({ ...https.globalAgent.options, ...unlimited }),
 };
 
@@ -35,6 +36,7 @@ export interface Answer {
 
 /** The part of `ReadableStreamDefaultReader` that the core uses. */
 export interface Reader {
+  /** A chunk stays as it is up to the next call. */
   read(): Promise<IteratorResult<Uint8Array>>;
   /** Lets a process of Node.js end although the rest has not come. */
   unref?(): void;
@@ -42,7 +44,7 @@ export interface Reader {
 
 /** `fetch`, as far as the core uses it. It follows no redirects. */
 export async function httpFetch(url: string, init: Init): Promise<Answer> {
-  const message = await send(url, init);
+  const { message, direct } = await send(url, init);
   const encoding = message.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
     throw new Error(`the answer was to come as it is, and comes encoded: ${encoding}`);
@@ -50,12 +52,24 @@ export async function httpFetch(url: string, init: Init): Promise<Answer> {
   return {
     status: message.statusCode ?? 0,
     headers: { get: (name) => message.headers[name]?.toString() ?? null },
-    body: { getReader: () => readerOf(message), cancel: () => void message.resume() },
+    body: {
+      getReader: () => readerOf(message, direct),
+      cancel() {
+        direct?.drop();
+        message.resume();
+      },
+    },
   };
 }
 
+/** An answer, and what comes of its body before its message has the rest. */
+interface Begun {
+  message: IncomingMessage;
+  direct: DirectBody | undefined;
+}
+
 /** Sends a request; resolves the beginning of the answer. */
-function send(url: string, { method, headers, body, signal }: Init): Promise<IncomingMessage> {
+function send(url: string, { method, headers, body, signal }: Init): Promise<Begun> {
   return new Promise((resolve, reject) => {
     const scheme = url.startsWith("https:") ? "https" : "http";
     const request = { http, https }[scheme].request(url, {
@@ -82,9 +96,10 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Inc
     let answer: IncomingMessage | undefined;
     request.once("response", (message) => {
       answer = message;
+      const direct = directBody(message);
       // A reader gets the error; who reads no more needs none.
       message.on("error", () => undefined);
-      resolve(message);
+      resolve({ message, direct });
     });
     request.on("error", (error) => {
       reject(isConnected ? error : noConnection(error));
@@ -115,7 +130,7 @@ function noConnection(cause: Error): Error {
   return Object.assign(new Error("no connection", { cause }), { syscall: "connect" });
 }
 
-function readerOf(message: IncomingMessage): Reader {
+function readerOf(message: IncomingMessage, direct: DirectBody | undefined): Reader {
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   return {
     unref() {
@@ -124,7 +139,8 @@ function readerOf(message: IncomingMessage): Reader {
     },
     async read() {
       try {
-        return await chunks.next();
+        const chunk = await direct?.next();
+        return chunk === undefined ? await chunks.next() : { done: false, value: chunk };
       } catch (cause) {
         // Node says "aborted" of one that the server has closed.
         const isClosed = cause instanceof Error && cause.message === "aborted";
