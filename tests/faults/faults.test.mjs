@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { Rig } from "./rig.mjs";
+import { AGENT_NAMES, Rig } from "./rig.mjs";
 import { run } from "./run.mjs";
 import { runAll } from "./runs.mjs";
 import { Tally } from "./tally.mjs";
@@ -26,41 +26,36 @@ const FIRST = 1;
 const { SEED } = process.env;
 
 describe("faults", { concurrency: true, skip: SEED !== undefined }, () => {
-  for (const kind of /** @type {AgentKind[]} */ (["full", "plain"])) {
-    describe(
-      `an agent ${kind === "full" ? "with all" : "without"} extensions`,
-      {
-        concurrency: true,
-      },
-      () => {
-        /** @type {Rig} */
-        let rig;
-        before(async () => {
-          rig = await Rig.start(kind);
-        });
-        after(() => rig.stop());
+  for (const kind of /** @type {AgentKind[]} */ (["full", "sse", "plain"])) {
+    describe(AGENT_NAMES[kind], { concurrency: true }, () => {
+      /** @type {Rig} */
+      let rig;
+      before(async () => {
+        rig = await Rig.start(kind);
+      });
+      after(() => rig.stop());
 
-        it("announces what it should", async () => {
-          const features = await rig.features();
-          if (kind === "plain") assert.deepEqual(features, []);
-          else assert.ok(features.includes("idempotency-key"), `only ${features.join(", ")}`);
-        });
+      it("announces what it should", async () => {
+        const features = await rig.features();
+        assert.equal(features.includes("frames"), kind === "full", features.join(", "));
+        assert.equal(features.includes("idempotency-key"), kind !== "plain");
+        if (kind === "plain") assert.deepEqual(features, []);
+      });
 
-        for (const [count, size] of BATCHES) {
-          it(`keeps its promises in ${count} runs (${size})`, async () => {
-            const { tally, failures } = await runAll(rig, size, FIRST, count);
-            const seeds = `${kind}-${size}-${FIRST} to ${FIRST + count - 1}`;
-            console.log(tally.table(seeds));
-            assert.equal(failures.length, 0, failures.map(String).join("\n"));
-          });
-        }
-      },
-    );
+      for (const [count, size] of BATCHES) {
+        it(`keeps its promises in ${count} runs (${size})`, async () => {
+          const { tally, failures } = await runAll(rig, size, FIRST, count);
+          const seeds = `${kind}-${size}-${FIRST} to ${FIRST + count - 1}`;
+          console.log(tally.table(seeds));
+          assert.equal(failures.length, 0, failures.map(String).join("\n"));
+        });
+      }
+    });
   }
 });
 
 it("repeats one run", { skip: SEED === undefined }, async () => {
-  const [, kind, size] = /^(full|plain)-(small|1mb|20mb)-\d+$/.exec(SEED ?? "") ?? [];
+  const [, kind, size] = /^(full|sse|plain)-(small|1mb|20mb)-\d+$/.exec(SEED ?? "") ?? [];
   assert.ok(kind !== undefined && size !== undefined, `SEED=${SEED} is no seed`);
   const rig = await Rig.start(/** @type {AgentKind} */ (kind));
   try {

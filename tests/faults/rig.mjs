@@ -9,12 +9,20 @@ import { temporaryFolder } from "../support/installed-package.mjs";
 import { writeText } from "./texts.mjs";
 
 /**
- * @typedef {"full" | "plain"} AgentKind with its extensions, or without any
+ * @typedef {"full" | "sse" | "plain"} AgentKind with its extensions, without binary frames, or without any
  */
+
+/** What a test or a row of the soak calls them. @type {Record<AgentKind, string>} */
+export const AGENT_NAMES = {
+  full: "an agent with all extensions",
+  sse: "an agent without frames",
+  plain: "an agent without extensions",
+};
 
 /** @type {Record<AgentKind, string[]>} */
 const AGENT_ARGS = {
   full: [],
+  sse: ["--without", "frames"],
   plain: ["--without", "all"],
 };
 

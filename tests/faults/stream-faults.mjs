@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises";
-import { hasExitCode, insideCharacter, isComment, wholeEvents } from "./event-stream.mjs";
+import { insideCharacter, wholeEvents } from "./event-stream.mjs";
 
 /**
  * @typedef {"reset" | "abort" | "clean"} Ending
@@ -13,7 +13,9 @@ import { hasExitCode, insideCharacter, isComment, wholeEvents } from "./event-st
  *
  * @typedef {{ send: Buffer } | { wait: number } | { end: Ending }} Step
  *
- * @typedef {(source: AsyncIterable<Buffer>, strike: () => void) => AsyncGenerator<Step, void>} Carry
+ * @typedef {import("./event-stream.mjs").WholeEvent} WholeEvent
+ *
+ * @typedef {(source: import("./event-stream.mjs").Source, strike: () => void) => AsyncGenerator<Step, void>} Carry
  * Gives the steps; calls `strike` when the fault takes place, for a stream can be too short for it.
  *
  * @typedef {object} Reach how far a stream goes, so that faults are spread over it
@@ -73,21 +75,21 @@ function cutAfterBytes(ending, count) {
  * Some of an event's bytes, but not all.
  *
  * @param {number} part which, from 0 to below 1
- * @returns {(event: Buffer) => number}
+ * @returns {(event: WholeEvent) => number}
  */
 function inside(part) {
-  return (event) => 1 + Math.floor(part * (event.length - 1));
+  return ({ bytes }) => 1 + Math.floor(part * (bytes.length - 1));
 }
 
 /**
  * Up to some byte of a character that has more of them.
  *
  * @param {number} part which, from 0 to below 1
- * @returns {(event: Buffer) => number | undefined}
+ * @returns {(event: WholeEvent) => number | undefined}
  */
 function insideCharacterNear(part) {
   return (event) =>
-    insideCharacter(event, Math.floor(part * event.length)) ?? insideCharacter(event, 0);
+    insideCharacter(event, Math.floor(part * event.bytes.length)) ?? insideCharacter(event, 0);
 }
 
 /**
@@ -95,22 +97,22 @@ function insideCharacterNear(part) {
  *
  * @param {Ending} ending
  * @param {number} number
- * @param {(event: Buffer) => number | undefined} place how many bytes of the event come through
+ * @param {(event: WholeEvent) => number | undefined} place how many bytes of the event come through
  * @returns {Carry}
  */
 function cutInEvent(ending, number, place) {
   return async function* (source, strike) {
     let count = 0;
     for await (const event of wholeEvents(source)) {
-      if (!isComment(event)) count += 1;
+      if (event.isOutput) count += 1;
       const cut = count > 0 && count >= number ? place(event) : undefined;
       if (cut !== undefined) {
         strike();
-        yield { send: event.subarray(0, cut) };
+        yield { send: event.bytes.subarray(0, cut) };
         yield { end: ending };
         return;
       }
-      yield { send: event };
+      yield { send: event.bytes };
     }
   };
 }
@@ -123,8 +125,8 @@ function cutInEvent(ending, number, place) {
 function cutAtExit(ending, side) {
   return async function* (source, strike) {
     for await (const event of wholeEvents(source)) {
-      const isLast = hasExitCode(event);
-      if (!isLast || side === "after") yield { send: event };
+      const isLast = event.hasExitCode;
+      if (!isLast || side === "after") yield { send: event.bytes };
       if (isLast) {
         strike();
         yield { end: ending };
@@ -155,7 +157,7 @@ function stall(random, reach, ending) {
         }
       }
       count += 1;
-      yield { send: event };
+      yield { send: event.bytes };
     }
   };
 }
@@ -176,16 +178,16 @@ function repeat(random, reach) {
     const latest = [];
     for await (const event of wholeEvents(source)) {
       // The exit event ends the stream: what is to be repeated goes before it.
-      if (latest.length > 0 && (count === number || (count < number && hasExitCode(event)))) {
+      if (latest.length > 0 && (count === number || (count < number && event.hasExitCode))) {
         strike();
         for (const earlier of latest) yield { send: earlier };
         latest.length = 0;
         count = number;
       }
-      yield { send: event };
-      if (isComment(event)) continue;
+      yield { send: event.bytes };
+      if (!event.isOutput) continue;
       count += 1;
-      latest.push(Buffer.from(event));
+      latest.push(Buffer.from(event.bytes));
       if (latest.length > length) latest.shift();
     }
   };

@@ -2,39 +2,39 @@
 /** Commands through a proxy that breaks what it can, as in `npm test`, with new seeds. */
 
 import { randomInt } from "node:crypto";
-import { Rig } from "../rig.mjs";
+import { AGENT_NAMES, Rig } from "../rig.mjs";
 import { runAll } from "../runs.mjs";
 import { Row } from "./row.mjs";
 
-/** @type {[kind: import("../rig.mjs").AgentKind, size: import("../texts.mjs").Size, atOnce: number][]} */
+const KINDS = /** @type {const} */ (["full", "sse", "plain"]);
+
+/** @type {[size: import("../texts.mjs").Size, atOnce: number][]} */
 const BATCHES = [
-  ["full", "small", 40],
-  ["full", "20mb", 8],
-  ["plain", "small", 40],
-  ["plain", "20mb", 8],
+  ["small", 40],
+  ["20mb", 8],
 ];
 
 /** @type {import("./row.mjs").Scenario} */
 export const randomFaults = {
   name: "random-faults",
   async run(deadline) {
-    const rigs = { full: await Rig.start("full"), plain: await Rig.start("plain") };
-    const rows = BATCHES.map(([kind, size]) => {
-      const extensions = kind === "full" ? "all" : "no";
-      return new Row(`random faults: ${size}, an agent with ${extensions} extensions`);
-    });
+    const rigs = await Promise.all(KINDS.map((kind) => Rig.start(kind)));
+    const batches = rigs.flatMap((rig) =>
+      BATCHES.map(([size, atOnce]) => {
+        const row = new Row(`random faults: ${size}, ${AGENT_NAMES[rig.kind]}`);
+        return { rig, size, atOnce, row };
+      }),
+    );
     try {
       do {
-        for (const [index, [kind, size, atOnce]] of BATCHES.entries()) {
-          const rig = rigs[/** @type {"full" | "plain"} */ (kind)];
+        for (const { rig, size, atOnce, row } of batches) {
           const { tally, failures } = await runAll(rig, size, randomInt(1_000_000_000), atOnce);
-          rows[index]?.add(tally.sums, failures);
+          row.add(tally.sums, failures);
         }
       } while (performance.now() < deadline);
     } finally {
-      await rigs.full.stop();
-      await rigs.plain.stop();
+      for (const rig of rigs) await rig.stop();
     }
-    return rows;
+    return batches.map(({ row }) => row);
   },
 };

@@ -2,7 +2,7 @@
 /** Stops through a proxy that breaks what it can, as in `npm test`, with new seeds. */
 
 import { randomInt } from "node:crypto";
-import { Rig } from "../rig.mjs";
+import { AGENT_NAMES, Rig } from "../rig.mjs";
 import { checkStop } from "../stop.mjs";
 import { Row } from "./row.mjs";
 
@@ -15,7 +15,7 @@ export const stops = {
       const rig = await Rig.start(kind);
       // Each has half of the time.
       const until = kind === "full" ? (performance.now() + deadline) / 2 : deadline;
-      const row = new Row(`stops: an agent with ${kind === "full" ? "all" : "no"} extensions`);
+      const row = new Row(`stops: ${AGENT_NAMES[kind]}`);
       try {
         const once = async (/** @type {import("./row.mjs").Promises} */ promises) => {
           promises.struck += await checkStop(rig, `stop-${kind}-${randomInt(1_000_000_000)}`);
