@@ -1,12 +1,10 @@
 //! Events of outputs on their way to JS.
 
-use std::borrow::Cow;
-
 use js_sys::{Array, Float64Array, Function};
 use sandpipe_client::Result;
-use sandpipe_client::output::OutputSink;
-use sandpipe_protocol::{OutputEvent, OutputType};
-use sandpipe_text::{Mark, Text};
+use sandpipe_client::output::{Event, OutputSink};
+use sandpipe_protocol::{EventTime, OutputType};
+use sandpipe_text::Text;
 use wasm_bindgen::prelude::*;
 
 use crate::shim::shim;
@@ -18,8 +16,6 @@ use crate::web::value::thrown;
 #[derive(Debug, Default)]
 pub(crate) struct EventBatch {
     outputs: Text,
-    /// The end of the last event in `outputs`.
-    end: Mark,
     timestamps: Text,
     numbers: Vec<f64>,
     /// A function of the caller's that is called with each event as it comes: `onOutput`.
@@ -32,7 +28,6 @@ impl EventBatch {
         let (outputs, timestamps) = (to_js_string(&self.outputs)?, to_js_string(&self.timestamps)?);
         let numbers = Float64Array::from(&*self.numbers);
         self.outputs.clear();
-        self.end = self.outputs.end();
         self.timestamps.clear();
         self.numbers.clear();
         shim().make_events(&outputs, &timestamps, &numbers).map_err(thrown)
@@ -40,16 +35,15 @@ impl EventBatch {
 }
 
 impl OutputSink for EventBatch {
-    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
-        self.outputs.push_string(json)
-    }
-
     // As JSON.parse has it: beyond 2^53 a number is the nearest that there is.
     #[allow(clippy::cast_precision_loss)]
-    fn take(&mut self, event: OutputEvent<'_>) {
-        self.end = self.outputs.end();
-        let timestamp_end = event.timestamp.map_or(f64::NAN, |timestamp| {
-            self.timestamps.push_utf8(&Cow::from(timestamp));
+    fn take(&mut self, event: &Event<'_>) {
+        event.output.append_to(&mut self.outputs);
+        let timestamp_end = event.time.map_or(f64::NAN, |time| {
+            match time {
+                EventTime::Text(text) => self.timestamps.push_utf8(text.as_bytes()),
+                EventTime::Micros(time) => self.timestamps.push_utf8(&time.text()),
+            }
             self.timestamps.length() as f64
         });
         self.numbers.extend([
@@ -62,10 +56,6 @@ impl OutputSink for EventBatch {
             },
             event.exit_code.map_or(f64::NAN, f64::from),
         ]);
-    }
-
-    fn discard(&mut self) {
-        self.outputs.truncate(self.end);
     }
 
     fn flush(&mut self) -> Result<()> {

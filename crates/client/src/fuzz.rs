@@ -5,7 +5,7 @@ pub use crate::execs::fuzz::*;
 pub use crate::sessions::fuzz::*;
 pub use crate::websocket::fuzz::*;
 
-use crate::http::{EVENT_STREAM, error_of_status, is_media_type, read_json};
+use crate::http::{MediaType, error_of_status, read_json};
 use crate::{ExecId, Operation};
 
 /// The message of the error that an answer with this status and body stands for.
@@ -22,5 +22,5 @@ pub fn created_path(body: &[u8]) -> Result<String, String> {
 
 /// Whether a `Content-Type` names event streams.
 pub fn is_event_stream(content_type: &str) -> bool {
-    is_media_type(content_type, EVENT_STREAM)
+    MediaType::of(content_type) == Some(MediaType::EventStream)
 }

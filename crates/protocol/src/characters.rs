@@ -24,7 +24,13 @@ pub struct Part<'a> {
     pub rest: &'a [u8],
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// What begins and ends between characters.
+    #[must_use]
+    pub fn of_whole(text: &'a [u8]) -> Self {
+        Self { rest: text, ..Self::default() }
+    }
+
     /// A character that began in earlier bytes, or what there is of it; often nothing.
     #[must_use]
     pub fn start(&self) -> &[u8] {

@@ -1,7 +1,5 @@
 //! A string as it lies in JSON (RFC 8259, section 7).
 
-use std::borrow::Cow;
-
 use crate::blocks::{first_marked, split_block};
 
 /// The inside of a JSON string, escapes and all: its syntax is known to be right. What is no UTF-8 in
@@ -32,26 +30,16 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// The string that `json` begins with, where what is `behind` it is known.
-    pub(crate) fn between(json: &'a [u8], behind: &[u8]) -> Option<Self> {
-        let quoted = json.get(..json.len().checked_sub(behind.len())?)?;
-        Some(Self(quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?))
+    /// The text, if it has no escapes.
+    #[must_use]
+    pub fn plain(self) -> Option<&'a str> {
+        std::str::from_utf8(self.0).ok().filter(|text| !text.contains('\\'))
     }
 
     /// The text with its escapes.
     #[must_use]
     pub fn escaped(self) -> &'a [u8] {
         self.0
-    }
-}
-
-impl<'a> From<JsonString<'a>> for Cow<'a, [u8]> {
-    /// As UTF-8, copied only where there are escapes. What is none is left as it is.
-    fn from(string: JsonString<'a>) -> Self {
-        if memchr::memchr(b'\\', string.0).is_none() {
-            return Cow::Borrowed(string.0);
-        }
-        Cow::Owned(String::from(string).into_bytes())
     }
 }
 

@@ -25,6 +25,7 @@ mod output;
 mod signal;
 pub mod sse;
 mod stdin;
+mod timestamp;
 pub mod websocket;
 
 pub use characters::{Characters, Part};
@@ -34,9 +35,10 @@ pub use exec::{
     ExecDeleteResponse, ExecItem, ExecListChanges, ExecListResponse, ExecStart, ExecStatus,
 };
 pub use health::Health;
-pub use output::{ExecStdout, Gap, OutputEvent, OutputType, write_output};
+pub use output::{EventTime, ExecStdout, Gap, OutputEvent, OutputType, write_output};
 pub use signal::SignalRequest;
 pub use stdin::{ExecStdin, StdinType, TerminalSize};
+pub use timestamp::Timestamp;
 
 /// The exit code that an [`ExecItem`] carries as long as there is none.
 pub const NO_EXIT_CODE: i32 = -1;

@@ -1,10 +1,11 @@
 //! Text as JavaScript keeps it: Latin-1 as long as that will do, else UTF-16.
 //!
 //! A [`Text`] grows by UTF-8 or by the strings of JSON, and has its [`Units`], of which the host makes a JavaScript string: without a UTF-8
-//! decoder, which takes longer than all else that is done with output. A [`Mark`] is a place in it to go back to.
+//! decoder, which takes longer than all else that is done with output.
 
 mod utf_8;
 
+use sandpipe_protocol::Part;
 use sandpipe_protocol::blocks::{Block, first_marked, split_block};
 use sandpipe_protocol::json_string::{unescape, unescape_short};
 
@@ -16,7 +17,7 @@ pub struct Text {
     /// In place of `narrow`, once there was a character above U+00FF.
     wide: Vec<u16>,
     is_wide: bool,
-    end: Mark,
+    end: Length,
 }
 
 /// A text's code units.
@@ -43,45 +44,34 @@ impl Units<'_> {
 
 /// How much of a text there is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mark {
-    length: usize,
-    utf8_length: usize,
+struct Length {
+    units: usize,
+    utf8: usize,
 }
 
 impl Text {
     /// Makes it empty, and narrow again.
     pub fn clear(&mut self) {
         self.is_wide = false;
-        self.end = Mark::default();
+        self.end = Length::default();
     }
 
     /// Whether it has no code units.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.end.length == 0
+        self.end.units == 0
     }
 
     /// How many code units it has.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.end.length
+        self.end.units
     }
 
     /// How many bytes of UTF-8 it would be.
     #[must_use]
     pub fn utf8_length(&self) -> usize {
-        self.end.utf8_length
-    }
-
-    /// Its end, to come back to with [`Text::truncate`].
-    #[must_use]
-    pub fn end(&self) -> Mark {
-        self.end
-    }
-
-    /// Takes off what was appended since. A text that has become wide in between stays so.
-    pub fn truncate(&mut self, end: Mark) {
-        self.end = end;
+        self.end.utf8
     }
 
     /// Takes off what is behind the last whole character with which it is at most `max` bytes of UTF-8.
@@ -105,7 +95,7 @@ impl Text {
     /// Its code units.
     #[must_use]
     pub fn units(&self) -> Units<'_> {
-        let Mark { length, utf8_length } = self.end;
+        let Length { units: length, utf8: utf8_length } = self.end;
         if self.is_wide {
             return Units::Utf16(self.wide.get(..length).unwrap_or_default());
         }
@@ -132,10 +122,39 @@ impl Text {
         self.push::<false>(text);
     }
 
+    /// Appends characters of a stream of UTF-8; what is none becomes U+FFFD.
+    pub fn push_part(&mut self, part: Part<'_>) {
+        self.push_utf8(part.start());
+        self.push_utf8(part.rest);
+    }
+
+    /// Appends another text.
+    pub fn push_text(&mut self, text: &Self) {
+        let room = self.end.units + text.end.units;
+        match text.units() {
+            Units::Ascii(more) | Units::Latin1(more) if !self.is_wide => {
+                grow(&mut self.narrow, room);
+                copy_units(more, &mut self.narrow, self.end.units, |unit| unit);
+            }
+            Units::Ascii(more) | Units::Latin1(more) => {
+                grow(&mut self.wide, room);
+                copy_units(more, &mut self.wide, self.end.units, u16::from);
+            }
+            Units::Utf16(more) => {
+                if !self.is_wide {
+                    self.widen(room);
+                }
+                grow(&mut self.wide, room);
+                copy_units(more, &mut self.wide, self.end.units, |unit| unit);
+            }
+        }
+        self.end = Length { units: room, utf8: self.end.utf8 + text.end.utf8 };
+    }
+
     /// Appends up to the end, or the closing quote if it is `JSON`; returns what is behind that.
     fn push<'a, const JSON: bool>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
         // No byte becomes more than one unit, and the last block is written whole.
-        let room = self.end.length + text.len() + size_of::<Block>();
+        let room = self.end.units + text.len() + size_of::<Block>();
         let mut rest = text;
         if !self.is_wide {
             grow(&mut self.narrow, room);
@@ -155,7 +174,7 @@ impl Text {
 
     fn widen(&mut self, room: usize) {
         grow(&mut self.wide, room);
-        for (wide, narrow) in self.wide.iter_mut().zip(&self.narrow).take(self.end.length) {
+        for (wide, narrow) in self.wide.iter_mut().zip(&self.narrow).take(self.end.units) {
             *wide = u16::from(*narrow);
         }
         self.is_wide = true;
@@ -170,6 +189,13 @@ fn grow<T: Clone + Default>(units: &mut Vec<T>, length: usize) {
         let length = length.next_multiple_of(STEP);
         units.reserve_exact(length - units.len());
         units.resize(length, T::default());
+    }
+}
+
+/// Copies units to others from a place on.
+fn copy_units<T: Copy, U>(from: &[T], to: &mut [U], place: usize, convert: impl Fn(T) -> U) {
+    for (unit, place) in from.iter().zip(to.get_mut(place..).unwrap_or_default()) {
+        *place = convert(*unit);
     }
 }
 
@@ -237,10 +263,10 @@ enum Stop<'a> {
 fn copy<'a, T: Unit, const JSON: bool>(
     text: &'a [u8],
     units: &mut [T],
-    end: &mut Mark,
+    end: &mut Length,
 ) -> Stop<'a> {
     let mut rest = text;
-    let Mark { mut length, mut utf8_length } = *end;
+    let Length { units: mut length, utf8: mut utf8_length } = *end;
     let stop = loop {
         if let [..0x80, ..] = rest {
             let free = units.get_mut(length..).unwrap_or_default();
@@ -283,7 +309,7 @@ fn copy<'a, T: Unit, const JSON: bool>(
         utf8_length += 3 * three_byte_chars;
         rest = rest.get(3 * three_byte_chars..).unwrap_or_default();
     };
-    *end = Mark { length, utf8_length };
+    *end = Length { units: length, utf8: utf8_length };
     stop
 }
 
@@ -348,14 +374,14 @@ fn copy_plain<T: Unit, const JSON: bool>(text: &[u8], units: &mut [T]) -> usize 
 }
 
 /// How much of a text are the characters that fit into `max` bytes of UTF-8. Each has a size in units and in bytes.
-fn whole_characters(sizes: impl Iterator<Item = (usize, usize)>, max: usize) -> Mark {
-    let mut end = Mark::default();
+fn whole_characters(sizes: impl Iterator<Item = (usize, usize)>, max: usize) -> Length {
+    let mut end = Length::default();
     for (units, bytes) in sizes {
-        if end.utf8_length + bytes > max {
+        if end.utf8 + bytes > max {
             break;
         }
-        end.length += units;
-        end.utf8_length += bytes;
+        end.units += units;
+        end.utf8 += bytes;
     }
     end
 }
@@ -453,12 +479,15 @@ mod tests {
         }
 
         #[test]
-        fn what_is_taken_off_leaves_what_was_before(before in any::<String>(), after in any::<String>()) {
-            let mut text = text(&[&before]);
-            let end = text.end();
-            text.push_utf8(after.as_bytes());
-            text.truncate(end);
-            prop_assert_eq!(read(&text), before);
+        fn a_text_is_appended_as_its_characters_are(parts in prop::collection::vec("[a-z]{0,9}|[a-zé]{0,9}|[a-z€😀]{0,9}", 0..8)) {
+            let mut whole = Text::default();
+            for part in &parts {
+                whole.push_text(&text(&[part]));
+            }
+            prop_assert_eq!(read(&whole), parts.concat());
+            prop_assert_eq!(whole.utf8_length(), parts.concat().len());
+            let at_once = text(&[&parts.concat()]);
+            prop_assert_eq!(whole.units(), at_once.units());
         }
     }
 }

@@ -1,5 +1,6 @@
 //! An event of output as it lies in JSON, against `serde_json`.
 
+use sandpipe_protocol::json_string::JsonString;
 use sandpipe_protocol::{ExecStdout, OutputEvent};
 
 use crate::{Target, memory::Bound};
@@ -21,8 +22,9 @@ pub(super) const TARGET: Target = Target {
 const BOUND: Bound = Bound::new(0, 0);
 
 fn check(input: &[u8]) {
-    if let Some(event) = BOUND.hold(input, || OutputEvent::read(input)) {
+    if let Some(event) = BOUND.hold(input, || OutputEvent::read_with(input, &mut JsonString::read))
+    {
         let theirs: Option<ExecStdout> = serde_json::from_str(&String::from_utf8_lossy(input)).ok();
-        assert_eq!(Some(ExecStdout::from(event)), theirs);
+        assert_eq!(Some(ExecStdout::from(event.map_output(String::from))), theirs);
     }
 }

@@ -3,11 +3,11 @@
 use std::mem;
 
 use futures_util::future::LocalBoxFuture;
-use sandpipe_protocol::sse::Decoder;
 use sandpipe_protocol::{CreateExecRequest, ExecItem};
 use uuid::Builder;
 
-use crate::http::{EVENT_STREAM_OR_JSON, JSON, Request, ResponseBody, read_json};
+use crate::http::{JSON, MediaType, OUTPUT_OR_JSON, Request, ResponseBody, read_json};
+use crate::output::{Decoder, Message};
 use crate::{Agent, Call, Error, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::CreateExec;
@@ -91,11 +91,11 @@ impl Creation {
         mut may_exist: bool,
     ) -> Result<Created> {
         let attempt = async || {
-            let accept = if mem::take(&mut with_output) { EVENT_STREAM_OR_JSON } else { JSON };
+            let accept = if mem::take(&mut with_output) { OUTPUT_OR_JSON } else { JSON };
             let request = Request { accept, ..self.request.clone() };
             let answer = match agent.http.open(&request).await {
                 Err(error) => Err(error),
-                Ok(body) if body.is_event_stream => read_stream(body).await,
+                Ok(body) if body.media_type != MediaType::Json => read_stream(body).await,
                 Ok(mut body) => body.read_to_end().await.and_then(|body| {
                     // It has been created, and the answer was cut or is not well said; unless a page
                     // was the answer, and nothing shows that an agent is there.
@@ -145,7 +145,7 @@ fn key(agent: &Agent) -> String {
 
 /// Reads a stream that begins with the exec, as far as that.
 async fn read_stream(mut output: ResponseBody) -> Result<Created> {
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::of(output.media_type);
     let mut head = Vec::new();
     let mut exec = None;
     let exec = loop {
@@ -159,12 +159,12 @@ async fn read_stream(mut output: ResponseBody) -> Result<Created> {
             return Err(output.cut_off("the answer ended before it said what was created"));
         };
         head.extend_from_slice(chunk);
-        let fed = decoder.feed(chunk, &mut |event| {
-            if event.name == "exec" && exec.is_none() && !event.data.is_empty() {
-                exec = Some(read_json(OPERATION, event.data));
+        let fed = decoder.feed(chunk, &mut |message| {
+            if let Message::Exec(json) = message {
+                exec.get_or_insert_with(|| read_json(OPERATION, json));
             }
         });
-        fed.map_err(|too_large| output.cut_off(&too_large.to_string()))?;
+        fed.map_err(|broken| output.cut_off(&broken.to_string()))?;
     };
     // The events of the output that came with it are still to be read.
     output.put_back = head;

@@ -5,14 +5,14 @@ use std::pin::pin;
 
 use futures_channel::oneshot;
 use futures_util::future::{Either, LocalBoxFuture, select};
-use sandpipe_protocol::{CreateExecRequest, OutputEvent};
+use sandpipe_protocol::CreateExecRequest;
 
 use super::create::{Created, Creation};
 use super::feed_stdin::{check_end, feed};
 use super::stop::{KILL_TIMEOUT_MS, stop};
 use super::{Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions};
 use crate::error::Stopped;
-use crate::output::{ExecResult, OutputSink, Transcript};
+use crate::output::{Event, ExecResult, OutputSink, Transcript};
 use crate::{Agent, Call, Error, ExecId, HostText, Result};
 
 /// A command and how to follow it.
@@ -209,24 +209,10 @@ struct OutputRecorder {
 }
 
 impl OutputSink for OutputRecorder {
-    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
-        if let Some(listener) = &mut self.listener {
-            listener.read_output(json)?;
-        }
-        self.transcript.read_output(json)
-    }
-
-    fn take(&mut self, event: OutputEvent<'_>) {
+    fn take(&mut self, event: &Event<'_>) {
         self.transcript.take(event);
         if let Some(listener) = &mut self.listener {
             listener.take(event);
-        }
-    }
-
-    fn discard(&mut self) {
-        self.transcript.discard();
-        if let Some(listener) = &mut self.listener {
-            listener.discard();
         }
     }
 

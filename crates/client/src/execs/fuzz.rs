@@ -1,9 +1,10 @@
 //! Following an output, for the fuzz targets.
 
-use sandpipe_protocol::{ExecStdout, OutputEvent};
-use sandpipe_text::{Mark, Text};
+use sandpipe_protocol::ExecStdout;
+use sandpipe_text::Text;
 
-use crate::output::{Follower, OutputFault, OutputSink};
+use crate::http::MediaType;
+use crate::output::{Decoder, Event, Follower, OutputSink};
 
 /// What came of an output.
 #[derive(Default)]
@@ -18,43 +19,32 @@ pub struct Followed {
     pub last_sequence: i64,
     /// Why it can't be followed any further.
     pub broken: Option<String>,
-    end: Mark,
 }
 
 impl OutputSink for Followed {
-    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
-        self.text.push_string(json)
-    }
-
-    fn take(&mut self, event: OutputEvent<'_>) {
-        self.end = self.text.end();
-        self.events.push(event.into());
-    }
-
-    fn discard(&mut self) {
-        self.text.truncate(self.end);
+    fn take(&mut self, event: &Event<'_>) {
+        event.output.append_to(&mut self.text);
+        self.events.take(event);
     }
 }
 
-/// Follows an output that comes in these chunks.
-pub fn follow<'a>(last_sequence: i64, chunks: impl IntoIterator<Item = &'a [u8]>) -> Followed {
+/// Follows an output that comes in these chunks: in binary frames, or as Server-Sent Events.
+pub fn follow<'a>(
+    in_frames: bool,
+    last_sequence: i64,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> Followed {
+    let media_type = if in_frames { MediaType::Frames } else { MediaType::EventStream };
     let mut follower = Follower::after(last_sequence);
+    let mut decoder = Decoder::of(media_type);
     let mut seen = Followed::default();
     for chunk in chunks {
-        if let Err(broken) = follower.feed(chunk, &mut seen) {
-            seen.broken = Some(match broken {
-                OutputFault::Protocol { problem, .. } => problem,
-                OutputFault::Lost { from, to } => format!("{from} to {to} are lost"),
-            });
+        if let Err(broken) = follower.feed(&mut decoder, chunk, &mut seen) {
+            seen.broken = Some(broken.to_string());
             break;
         }
     }
     seen.exit_code = follower.exit_code;
     seen.last_sequence = follower.last_sequence();
     seen
-}
-
-/// The event that ends an output of which `rest` was still to come.
-pub fn conclude(rest: &[ExecStdout], exit_code: i32) -> Option<ExecStdout> {
-    Follower::after(0).conclude(rest, exit_code)
 }

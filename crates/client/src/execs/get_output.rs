@@ -2,11 +2,10 @@
 
 use sandpipe_protocol::Gap;
 use sandpipe_protocol::json;
-use sandpipe_protocol::json_array::Elements;
 
 use super::output_lost::with_exit_code;
-use crate::http::Request;
-use crate::output::{Follower, OutputFault, OutputSink, Transcript};
+use crate::http::{FRAMES_OR_JSON, Request};
+use crate::output::{Decoder, Follower, OutputFault, OutputSink, Transcript};
 use crate::{Agent, Call, Error, ExecId, HostText, Operation, Result};
 
 const OPERATION: Operation = Operation::GetOutput;
@@ -29,8 +28,10 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
     Box::pin(async move {
         let attempt = async || {
             let mut transcript = Transcript::new(agent.http.host(), &id, None);
-            let exit_code = read(&agent, &id, last_sequence, &mut transcript).await?;
-            Ok(ExecSnapshot { exit_code, output: transcript.whole_text()? })
+            let mut follower = Follower::after(last_sequence);
+            read(&agent, &id, &mut follower, &mut transcript).await?;
+            let output = transcript.whole_text()?;
+            Ok(ExecSnapshot { exit_code: follower.exit_code, output })
         };
         match agent.http.repeat(OPERATION, |_| true, attempt).await {
             Err(error) => Err(with_exit_code(error, &agent, &id).await),
@@ -39,19 +40,18 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
     })
 }
 
-/// Reads the events that exist after `last_sequence` into a sink; gives the exit code, if it is among them. That
-/// it succeeds shows that there are no others: a JSON array says where it ends.
+/// Reads the events that exist after those that a follower has had into a sink. That it succeeds shows that there are no
+/// others.
 pub(super) async fn read(
     agent: &Agent,
     id: &ExecId,
-    last_sequence: i64,
+    follower: &mut Follower,
     sink: &mut dyn OutputSink,
-) -> Result<Option<i32>> {
-    let path = id.path(&format!("/io?lastSequence={last_sequence}"));
-    let request = Request::get(OPERATION, path);
+) -> Result<()> {
+    let path = id.path(&format!("/io?lastSequence={}", follower.last_sequence()));
+    let request = Request { accept: FRAMES_OR_JSON, ..Request::get(OPERATION, path) };
     let mut body = agent.http.open(&request).await.map_err(|error| gap_error(error, id))?;
-    let mut elements = Elements::default();
-    let mut follower = Follower::after(last_sequence);
+    let mut decoder = Decoder::of(body.media_type);
     let error = |fault: OutputFault| fault.into_error(OPERATION, id);
     loop {
         let Ok(chunk) = body.read_unless_idle().await else {
@@ -60,27 +60,20 @@ pub(super) async fn read(
         let Some(chunk) = chunk? else {
             break;
         };
-        let mut verdict = Ok(());
-        let fed = elements.feed(chunk, &mut |element| {
-            if verdict.is_ok() {
-                verdict = follower.accept(element, sink);
-            }
-        });
-        verdict.map_err(error)?;
-        fed.map_err(|broken| error(OutputFault::protocol(&broken.to_string(), chunk)))?;
+        follower.feed(&mut decoder, chunk, sink).map_err(error)?;
         sink.flush()?;
     }
-    if !elements.is_complete() {
-        return Err(error(OutputFault::protocol("the array of events is cut off", &[])));
+    if !decoder.is_complete() {
+        return Err(error(OutputFault::protocol("the output is cut off", &[])));
     }
-    Ok(follower.exit_code)
+    Ok(())
 }
 
 /// The extension `gap`: a 410 with the numbers of the events that are gone.
 fn gap_error(error: Box<Error>, id: &ExecId) -> Box<Error> {
     match &*error {
         Error::Http { status: 410, body, .. } => match json::read::<Gap>(body.as_bytes()) {
-            Ok(Gap { from, to }) => OutputFault::Lost { from, to }.into_error(OPERATION, id),
+            Ok(gap) => OutputFault::from(gap).into_error(OPERATION, id),
             Err(_) => error,
         },
         _ => error,

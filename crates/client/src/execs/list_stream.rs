@@ -5,7 +5,8 @@ use sandpipe_protocol::sse::Decoder;
 
 use super::ListEvent;
 use crate::http::{
-    Pause, ReconnectBackoff, Request, ResponseBody, RetryContext, is_retryable, read_json,
+    EVENT_STREAM, Pause, ReconnectBackoff, Request, ResponseBody, RetryContext, is_retryable,
+    read_json,
 };
 use crate::{AbortSignal, Agent, Error, Feature, Operation, Result};
 
@@ -67,7 +68,7 @@ impl ListStream {
                 let changes = self.agent.offers(Feature::ListChanges).await?;
                 let query = if changes { "?changes=true" } else { "" };
                 let path = format!("/api/v1/stream/execs{query}");
-                let request = Request::stream(OPERATION, path);
+                let request = Request { accept: EVENT_STREAM, ..Request::get(OPERATION, path) };
                 let body = self.agent.http.open(&request).await?;
                 self.failures = 0;
                 none.insert(body)

@@ -9,8 +9,10 @@ use sandpipe_protocol::ExecStdout;
 use super::get::get_once;
 use super::get_output;
 use super::output_lost::with_exit_code;
-use crate::http::{Idle, Pause, Request, ResponseBody, RetryContext, is_retryable};
-use crate::output::{Discard, Follower, NextStep, OutputSink, Resume, StreamEnd, write_event};
+use crate::http::{Idle, OUTPUT, Pause, Request, ResponseBody, RetryContext, is_retryable};
+use crate::output::{
+    Decoder, Discard, Follower, NextStep, OutputSink, Resume, StreamEnd, event_of,
+};
 use crate::websocket::connector::SocketConnector;
 use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
 use crate::{AbortSignal, Agent, Error, ExecId, HostText, Operation, Result};
@@ -32,17 +34,29 @@ pub struct OutputReader {
 
 enum State {
     Disconnected,
-    Open(ResponseBody),
+    Open(ResponseBody, Box<Decoder>),
     /// By a WebSocket; `opened_ms` by the host's clock.
     Attached {
         events: SocketOutput,
         opened_ms: f64,
     },
-    /// Complete, but for these events.
-    Remaining(Vec<ExecStdout>),
+    /// Streams bring no more: a snapshot has the rest.
+    Remaining {
+        /// The exit code, should the snapshot not have it.
+        exit_code: Option<i32>,
+        /// What the last stream ended by.
+        cause: Option<Box<Error>>,
+    },
     /// What the next read fails with: events came before it.
     Failed(Box<Error>),
     Ended,
+}
+
+impl State {
+    fn open(body: ResponseBody) -> Self {
+        let decoder = Box::new(Decoder::of(body.media_type));
+        Self::Open(body, decoder)
+    }
 }
 
 impl OutputReader {
@@ -66,15 +80,15 @@ impl OutputReader {
 
     /// Reads all events of an exec that has just been created, beginning with the connection that came with it.
     pub(crate) fn of(agent: Agent, id: ExecId, output: Option<ResponseBody>) -> Self {
-        let state = output.map_or(State::Disconnected, State::Open);
+        let state = output.map_or(State::Disconnected, State::open);
         // Who created it is an agent: what is no answer of one's is trouble on the way.
         Self { connected: true, state, ..Self::new(agent, id, 0) }
     }
 
     /// Closes the connection; the next read goes on where this one was.
     pub(crate) fn suspend(&mut self) {
-        if matches!(self.state, State::Open(_)) {
-            self.disconnect();
+        if matches!(self.state, State::Open(..)) {
+            self.state = State::Disconnected;
         }
     }
 
@@ -130,13 +144,10 @@ impl OutputReader {
                     self.state = State::Ended;
                     return Err(with_exit_code(error, &self.agent, &self.id).await);
                 }
-                State::Remaining(last) => {
-                    let last = mem::take(last);
+                State::Remaining { exit_code, cause } => {
+                    let (exit_code, cause) = (*exit_code, cause.take());
                     self.state = State::Ended;
-                    last.iter()
-                        .try_for_each(|event| write_event(event, sink))
-                        .map_err(|broken| broken.into_error(OPERATION, &self.id))?;
-                    sink.flush()?;
+                    self.conclude(exit_code, cause, sink).await?;
                     return Ok(true);
                 }
                 State::Disconnected => {
@@ -147,11 +158,11 @@ impl OutputReader {
                         continue;
                     }
                     let path = self.id.stream_path(self.follower.last_sequence());
-                    let request = Request::stream(OPERATION, path);
+                    let request = Request { accept: OUTPUT, ..Request::get(OPERATION, path) };
                     match self.agent.http.open(&request).await {
                         Ok(body) => {
                             self.connected = true;
-                            self.state = State::Open(body);
+                            self.state = State::open(body);
                         }
                         Err(error) => {
                             let refused = error.status().is_some();
@@ -162,8 +173,8 @@ impl OutputReader {
                     }
                     continue;
                 }
-                State::Open(body) => match body.read_unless_idle().await {
-                    Ok(Ok(Some(chunk))) => self.follower.feed(chunk, sink),
+                State::Open(body, decoder) => match body.read_unless_idle().await {
+                    Ok(Ok(Some(chunk))) => self.follower.feed(decoder, chunk, sink),
                     Ok(Ok(None)) => {
                         self.after_disconnect(StreamEnd::Clean, None).await?;
                         continue;
@@ -174,7 +185,7 @@ impl OutputReader {
                     }
                     // It may be dead, it may be idle: another one tells.
                     Err(Idle) => {
-                        self.disconnect();
+                        self.state = State::Disconnected;
                         continue;
                     }
                 },
@@ -188,7 +199,7 @@ impl OutputReader {
                     };
                     let Some(arrived) = arrived else {
                         match events.end() {
-                            SocketEnd::Overflow => self.disconnect(),
+                            SocketEnd::Overflow => self.state = State::Disconnected,
                             SocketEnd::Clean => {
                                 self.after_disconnect(StreamEnd::Clean, None).await?;
                             }
@@ -200,13 +211,13 @@ impl OutputReader {
                     };
                     arrived
                         .into_iter()
-                        .try_for_each(|event| self.follower.accept_event(&event?, sink))
+                        .try_for_each(|event| self.follower.accept(&event_of(&event?), sink))
                 }
             };
             if let Err(broken) = fed {
                 self.state = State::Failed(broken.into_error(OPERATION, &self.id));
             } else if self.exit_code().is_some()
-                && let State::Open(body) = mem::replace(&mut self.state, State::Ended)
+                && let State::Open(body, _) = mem::replace(&mut self.state, State::Ended)
             {
                 body.finish();
             }
@@ -258,11 +269,11 @@ impl OutputReader {
         error: Option<Box<Error>>,
     ) -> Result<()> {
         let lasted_ms = match &self.state {
-            State::Open(body) => Some(body.age_ms()),
+            State::Open(body, _) => Some(body.age_ms()),
             State::Attached { opened_ms, .. } => Some(self.agent.http.host().now_ms() - opened_ms),
             _ => None,
         };
-        self.disconnect();
+        self.state = State::Disconnected;
         let mut error = self.check(error)?;
         let retry_after = error.as_deref().and_then(Error::retry_after_ms);
         let mut next = self.resume.on_end(ending, lasted_ms, self.agent.http.random(), retry_after);
@@ -270,8 +281,7 @@ impl OutputReader {
             match next {
                 NextStep::Connect => return Ok(()),
                 NextStep::Done(exit_code) => {
-                    let last = self.conclude(exit_code, error).await?;
-                    self.state = State::Remaining(last);
+                    self.state = State::Remaining { exit_code, cause: error };
                     return Ok(());
                 }
                 NextStep::Missing | NextStep::GiveUp => return Err(self.exit_code_missing(error)),
@@ -329,33 +339,30 @@ impl OutputReader {
         }
     }
 
-    /// The rest of the output of an exec that has ended, where the streams bring no more: a snapshot
-    /// shows that it is whole. `cause` is what the last stream ended by.
+    /// Gives the rest of the output of an exec that has ended to a sink: a snapshot shows that it is whole.
     async fn conclude(
         &mut self,
         exit_code: Option<i32>,
         cause: Option<Box<Error>>,
-    ) -> Result<Vec<ExecStdout>> {
-        let mut rest: Vec<ExecStdout> = Vec::new();
-        let last = self.follower.last_sequence();
-        match get_output::read(&self.agent, &self.id, last, &mut rest).await {
-            Ok(last_code) => {
-                let exit_code =
-                    last_code.or(exit_code).ok_or_else(|| self.exit_code_missing(cause))?;
-                rest.extend(self.follower.conclude(&rest, exit_code));
-                Ok(rest)
+        sink: &mut dyn OutputSink,
+    ) -> Result<()> {
+        match get_output::read(&self.agent, &self.id, &mut self.follower, sink).await {
+            Ok(()) => {}
+            Err(error) => {
+                return Err(match *error {
+                    Error::Http { .. } | Error::Network { .. } | Error::Protocol { .. } => {
+                        self.exit_code_missing(cause.or(Some(error)))
+                    }
+                    _ => with_exit_code(error, &self.agent, &self.id).await,
+                });
             }
-            Err(error) => Err(match *error {
-                Error::Closed => error,
-                Error::OutputLost { .. } => with_exit_code(error, &self.agent, &self.id).await,
-                _ => self.exit_code_missing(cause.or(Some(error))),
-            }),
         }
-    }
-
-    fn disconnect(&mut self) {
-        self.state = State::Disconnected;
-        self.follower.disconnected();
+        let exit_code = self.follower.exit_code.or(exit_code);
+        let exit_code = exit_code.ok_or_else(|| self.exit_code_missing(cause))?;
+        if let Some(last) = self.follower.conclude(exit_code) {
+            sink.take(&event_of(&last));
+        }
+        sink.flush()
     }
 
     pub(crate) fn exit_code_missing(&self, cause: Option<Box<Error>>) -> Box<Error> {

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, LocalBoxFuture, select};
 
-use super::response::{IDLE_TIMEOUT_MS, error_of_status, is_media_type, retry_after_ms};
-use super::{EVENT_STREAM, Request, ResponseBody, RetryPolicy, excerpt};
+use super::response::{IDLE_TIMEOUT_MS, error_of_status, retry_after_ms};
+use super::{MediaType, Request, ResponseBody, RetryPolicy, excerpt};
 use crate::host::HttpRequest;
 use crate::{AbortSignal, Error, Host, Result};
 
@@ -106,7 +106,7 @@ impl HttpClient {
                 return Err(Error::Closed.into());
             }
             let mut body = ResponseBody {
-                is_event_stream: false,
+                media_type: MediaType::Json,
                 body: None,
                 host: host.clone(),
                 url: url.clone(),
@@ -140,10 +140,11 @@ impl HttpClient {
                 return Err(error_of_status(operation, answer.status, text, retry_after));
             }
             let content_type = answer.content_type.as_deref();
-            let is_of_type =
-                |wanted: &&str| content_type.is_some_and(|name| is_media_type(name, wanted));
-            if let Some(media_type) = request.accept.split(", ").find(is_of_type) {
-                body.is_event_stream = media_type == EVENT_STREAM;
+            let is_accepted = |media_type: &MediaType| {
+                request.accept.split(", ").any(|accepted| accepted == media_type.name())
+            };
+            if let Some(media_type) = content_type.and_then(MediaType::of).filter(is_accepted) {
+                body.media_type = media_type;
                 return Ok(body);
             }
             let beginning = match body.read_unless_idle().await {

@@ -6,6 +6,7 @@
 
 mod backoff;
 mod client;
+mod media_type;
 mod reconnect;
 mod repeat;
 mod request;
@@ -16,9 +17,10 @@ pub use backoff::Backoff;
 pub use client::HttpClient;
 pub use retry_policy::{RetryContext, RetryDecision, RetryHooks, RetryPolicy};
 
+pub(crate) use media_type::MediaType;
 pub(crate) use reconnect::{Pause, ReconnectBackoff};
-pub(crate) use request::{EVENT_STREAM, EVENT_STREAM_OR_JSON, JSON, Request};
-pub(crate) use response::{FINISH_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json};
+pub(crate) use request::{EVENT_STREAM, FRAMES_OR_JSON, JSON, OUTPUT, OUTPUT_OR_JSON, Request};
 #[cfg(feature = "fuzz")]
-pub(crate) use response::{error_of_status, is_media_type};
+pub(crate) use response::error_of_status;
+pub(crate) use response::{FINISH_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json};
 pub(crate) use retry_policy::is_retryable;

@@ -5,14 +5,22 @@ use sandpipe_protocol::json::{self, ToJson};
 use crate::Operation;
 use crate::host::Method;
 
-/// The media type of JSON.
+/// An answer in JSON.
 pub(crate) const JSON: &str = "application/json";
 
-/// That of Server-Sent Events.
+/// Server-Sent Events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Server-Sent Events where the agent gives them for this, else JSON.
-pub(crate) const EVENT_STREAM_OR_JSON: &str = "text/event-stream, application/json";
+/// The events of an output: in binary frames where the agent has them (the extension `frames`), else as Server-Sent Events. The
+/// answer says which.
+pub(crate) const OUTPUT: &str = "application/vnd.sandpipe.output, text/event-stream";
+
+/// The same where the agent gives an output for this, else JSON.
+pub(crate) const OUTPUT_OR_JSON: &str =
+    "application/vnd.sandpipe.output, text/event-stream, application/json";
+
+/// Binary frames where the agent has them, else JSON.
+pub(crate) const FRAMES_OR_JSON: &str = "application/vnd.sandpipe.output, application/json";
 
 /// A request to be made.
 #[derive(Clone)]
@@ -46,11 +54,6 @@ impl Request {
             may_wait: false,
             once: false,
         }
-    }
-
-    /// One that reads Server-Sent Events.
-    pub(crate) fn stream(operation: Operation, path: String) -> Self {
-        Self { accept: EVENT_STREAM, ..Self::get(operation, path) }
     }
 
     /// One that removes.

@@ -9,6 +9,7 @@ use futures_util::future::{Either, select};
 use sandpipe_protocol::ErrorBody;
 use sandpipe_protocol::json::{self, FromJson};
 
+use super::MediaType;
 use crate::host::{Body, NoResponse};
 use crate::{AbortSignal, Error, Host, Operation, Result};
 
@@ -25,8 +26,8 @@ const MAX_BODY: usize = 64 * 1024 * 1024;
 /// An answer: before its head has come what its errors say, then its body. Dropping it before all of it has come closes
 /// the connection.
 pub(crate) struct ResponseBody {
-    /// It is a stream of Server-Sent Events.
-    pub(crate) is_event_stream: bool,
+    /// What it is, by its header `Content-Type`.
+    pub(crate) media_type: MediaType,
     /// None where the answer has no body.
     pub(super) body: Option<Box<dyn Body>>,
     pub(super) host: Rc<dyn Host>,
@@ -140,12 +141,6 @@ impl ResponseBody {
     }
 }
 
-/// Whether a `Content-Type` names this media type. Its parameters don't matter: all is UTF-8.
-pub(crate) fn is_media_type(content_type: &str, expected: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default();
-    media_type.trim().eq_ignore_ascii_case(expected)
-}
-
 /// The pause that a `Retry-After` header asks for, in milliseconds: a number of seconds, or a date
 /// (RFC 9110, 10.2.3).
 pub(super) fn retry_after_ms(value: &str, host: &dyn Host) -> Option<f64> {
@@ -223,17 +218,5 @@ mod tests {
         };
         assert!(problem.contains("<!DOCTYPE html>"), "{problem}");
         assert_eq!(excerpt.chars().count(), 121);
-    }
-
-    #[test]
-    fn a_media_type_is_known_whatever_its_case_and_parameters() {
-        for content_type in
-            ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream ;x"]
-        {
-            assert!(is_media_type(content_type, "text/event-stream"), "{content_type}");
-        }
-        for content_type in ["text/event-stream-2", "text/html", ""] {
-            assert!(!is_media_type(content_type, "text/event-stream"), "{content_type}");
-        }
     }
 }

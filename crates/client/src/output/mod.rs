@@ -1,14 +1,22 @@
 //! The output of an exec: what its bytes mean, when it is connected to again, and where it goes.
 //!
-//! [`Follower`] takes the bytes of one connection and gives each event once, in order, to an [`OutputSink`]; [`Resume`]
-//! says what to do when a connection ends; a [`Transcript`] is the sink that keeps the text.
+//! A [`Decoder`] takes the bytes of one connection apart, Server-Sent Events or binary frames; a [`Follower`] gives each event once,
+//! in order, to an [`OutputSink`], over all connections; [`Resume`] says what to do when a connection ends; a [`Transcript`] is the
+//! sink that keeps the text.
 
+mod decoder;
+mod event;
+mod fault;
 mod follower;
 mod resume;
 mod sink;
 mod transcript;
 
-pub(crate) use follower::{Follower, OutputFault, write_event};
+pub(crate) use decoder::{Decoder, Message};
+pub(crate) use event::event_of;
+pub use event::{Event, EventOutput};
+pub(crate) use fault::OutputFault;
+pub(crate) use follower::Follower;
 pub(crate) use resume::{NextStep, Resume, StreamEnd, exit_code_of};
 pub use sink::{Discard, OutputSink};
 pub use transcript::ExecResult;

@@ -1,25 +1,15 @@
 //! What takes the events of an output.
 
-use sandpipe_protocol::json_string::JsonString;
-use sandpipe_protocol::{ExecStdout, OutputEvent};
+use sandpipe_protocol::ExecStdout;
 
+use super::Event;
+use super::event::own;
 use crate::Result;
 
 /// What takes the events of an output.
 pub trait OutputSink {
-    /// Reads the output of the next event: the JSON string that `json` begins with. Gives what is behind
-    /// it; None for what [`JsonString::read`] does not read either.
-    ///
-    /// [`OutputSink::take`] or [`OutputSink::discard`] follows.
-    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
-        JsonString::read(json).map(|(_, behind)| behind)
-    }
-
-    /// Takes the event whose output was read.
-    fn take(&mut self, event: OutputEvent<'_>);
-
-    /// What was read is not to be taken: it has come before, or it is no event.
-    fn discard(&mut self) {}
+    /// Takes an event.
+    fn take(&mut self, event: &Event<'_>);
 
     /// What came together, a network chunk, has been taken.
     fn flush(&mut self) -> Result<()> {
@@ -29,8 +19,8 @@ pub trait OutputSink {
 
 /// Keeps every event.
 impl OutputSink for Vec<ExecStdout> {
-    fn take(&mut self, event: OutputEvent<'_>) {
-        self.push(event.into());
+    fn take(&mut self, event: &Event<'_>) {
+        self.push(own(event));
     }
 }
 
@@ -39,5 +29,5 @@ impl OutputSink for Vec<ExecStdout> {
 pub struct Discard;
 
 impl OutputSink for Discard {
-    fn take(&mut self, _event: OutputEvent<'_>) {}
+    fn take(&mut self, _event: &Event<'_>) {}
 }

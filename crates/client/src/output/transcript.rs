@@ -2,10 +2,9 @@
 
 use std::rc::Rc;
 
-use sandpipe_protocol::OutputEvent;
-use sandpipe_text::{Mark, Text};
+use sandpipe_text::Text;
 
-use super::OutputSink;
+use super::{Event, OutputSink};
 use crate::error::OutputLimit;
 use crate::{Error, ExecId, Host, HostText, Result};
 
@@ -33,8 +32,6 @@ pub(crate) struct Transcript {
     output: HostText,
     /// What it has not yet.
     text: Text,
-    /// The end of the last event in it.
-    end: Mark,
     bytes: u64,
     max_bytes: Option<u64>,
 }
@@ -47,7 +44,6 @@ impl Transcript {
             exec_id: id.as_str().to_owned(),
             output: HostText::default(),
             text: Text::default(),
-            end: Mark::default(),
             bytes: 0,
             max_bytes,
         }
@@ -85,7 +81,6 @@ impl Transcript {
             exceeded = Some(OutputLimit::String(max_length));
         }
         self.text.clear();
-        self.end = self.text.end();
         match exceeded {
             None => Ok(()),
             Some(limit) => Err(Error::OutputLimit {
@@ -115,16 +110,8 @@ impl Transcript {
 }
 
 impl OutputSink for Transcript {
-    fn read_output<'a>(&mut self, json: &'a [u8]) -> Option<&'a [u8]> {
-        self.text.push_string(json)
-    }
-
-    fn take(&mut self, _event: OutputEvent<'_>) {
-        self.end = self.text.end();
-    }
-
-    fn discard(&mut self) {
-        self.text.truncate(self.end);
+    fn take(&mut self, event: &Event<'_>) {
+        event.output.append_to(&mut self.text);
     }
 
     fn flush(&mut self) -> Result<()> {

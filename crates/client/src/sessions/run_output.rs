@@ -9,8 +9,8 @@ use super::markers::Markers;
 use super::run_end::RunEnd;
 use super::session::session_ended;
 use crate::execs::OutputReader;
-use crate::output::{OutputFault, OutputSink, Transcript, write_event};
-use crate::{Error, ExecId, Operation, Result};
+use crate::output::{OutputSink, Transcript, event_of};
+use crate::{Error, ExecId, Result};
 
 /// How much of the output is kept for messages, at least, in bytes.
 const MAX_BEGINNING_BYTES: usize = 4096;
@@ -102,14 +102,14 @@ impl RunOutput {
     }
 
     fn notify(&self, events: &[ExecStdout]) -> Result<()> {
-        let broken = |broken: OutputFault| broken.into_error(Operation::StreamOutput, &self.id);
         let mut listener = self.listener.take();
         {
             let mut transcript = self.transcript.borrow_mut();
             for event in events {
-                write_event(event, &mut *transcript).map_err(broken)?;
+                let event = event_of(event);
+                transcript.take(&event);
                 if let Some(listener) = &mut listener {
-                    write_event(event, &mut **listener).map_err(broken)?;
+                    listener.take(&event);
                 }
             }
             transcript.flush()?;

@@ -8,8 +8,16 @@ use sandpipe_protocol::ExecStatus;
 use crate::faults::{Budget, Kind};
 
 /// The extensions of the agent's interface.
-const FEATURES: [&str; 7] =
-    ["idempotency-key", "signal", "stdin-eof", "gap", "attach", "create-stream", "list-changes"];
+const FEATURES: [&str; 8] = [
+    "idempotency-key",
+    "signal",
+    "stdin-eof",
+    "gap",
+    "attach",
+    "create-stream",
+    "list-changes",
+    "frames",
+];
 
 /// The agent, the client's host and the network of a run.
 #[derive(Clone, Debug)]
@@ -17,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
     /// The extensions that the agent offers.
     pub(crate) features: BTreeSet<&'static str>,
+    /// Some outputs are answered by an older agent, which has no frames.
+    pub(crate) is_older_now_and_then: bool,
     /// The most events that the agent keeps of an exec.
     pub(crate) max_events: usize,
     /// The agent's word for an exec that runs.
@@ -48,6 +58,7 @@ impl Setup {
         Self {
             seed: 1,
             features: FEATURES.into(),
+            is_older_now_and_then: false,
             max_events: usize::MAX,
             running: ExecStatus::Running,
             budget: Budget::None,
@@ -70,6 +81,11 @@ impl Setup {
             0 => setup.features.clear(),
             1 | 2 => drop(setup.features.remove("create-stream")),
             3 | 4 => drop(setup.features.remove(FEATURES[random.usize(..FEATURES.len())])),
+            _ => {}
+        }
+        match random.u8(..4) {
+            0 => drop(setup.features.remove("frames")),
+            1 => setup.is_older_now_and_then = true,
             _ => {}
         }
         setup.max_attempts = random.u32(2..5);

@@ -1,12 +1,13 @@
-//! An event of output: [`ExecStdout`] as a value, [`OutputEvent`] read from JSON without a copy of its text, and [`write_output`].
+//! An event of output: [`ExecStdout`] as a value, [`OutputEvent`] as it came, without a copy of its text, and [`write_output`].
 
+mod event;
 mod read;
 mod write;
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::{FromJson, Problem, ToJson, Value, json_object};
-pub use read::OutputEvent;
+pub use event::{EventTime, OutputEvent};
 pub use write::write_output;
 
 /// One piece of an exec's output. The last one carries the exit code.

@@ -1,39 +1,17 @@
 //! Reading an event of output from its JSON without copying its text.
 
-use super::{ExecStdout, OutputType};
+use super::{EventTime, OutputEvent, OutputType};
 use crate::json_string::JsonString;
 
-/// An [`ExecStdout`] as it lies in the JSON that it came in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputEvent<'a> {
-    /// The JSON itself: an object of these fields and no others.
-    pub json: &'a [u8],
-    /// Where the process wrote it.
-    pub kind: OutputType,
-    /// The text, with its escapes.
-    pub output: JsonString<'a>,
-    /// 1, 2, 3, … over both streams of the exec.
-    pub sequence: u64,
-    /// When the agent read it.
-    pub timestamp: Option<JsonString<'a>>,
-    /// The process's exit code. Only the last piece has it.
-    pub exit_code: Option<i32>,
-}
-
-impl<'a> OutputEvent<'a> {
+impl<'a, O> OutputEvent<'a, O> {
     /// Reads an event of the form that agents usually write: only the known fields, each at most once,
     /// in any order. None stands for anything else, which may still be an event: [`json`](crate::json) tells.
-    #[must_use]
-    pub fn read(json: &'a [u8]) -> Option<Self> {
-        Self::read_with(json, &mut |json| JsonString::read(json).map(|(_, behind)| behind))
-    }
-
-    /// The same, where the output is read by `take_output`: it is given JSON that begins with the output
-    /// and returns what is behind that string, or None as [`JsonString::read`] does. The longest part of an
-    /// event is so looked at only once.
+    ///
+    /// The output is read by `take_output`: it is given JSON that begins with that string, and returns what it has made of it and
+    /// what is behind it, or None as [`JsonString::read`] does. The longest part of an event is so looked at only once.
     pub fn read_with(
         json: &'a [u8],
-        take_output: &mut dyn FnMut(&'a [u8]) -> Option<&'a [u8]>,
+        take_output: &mut dyn FnMut(&'a [u8]) -> Option<(O, &'a [u8])>,
     ) -> Option<Self> {
         let mut rest = Scanner(json.strip_prefix(b"{")?);
         let (mut kind, mut output, mut sequence) = (None, None, None);
@@ -51,7 +29,7 @@ impl<'a> OutputEvent<'a> {
                 }
                 b"output" if output.is_none() => output = Some(rest.string_with(take_output)?),
                 b"sequence" if sequence.is_none() => sequence = Some(rest.integer()?.parse().ok()?),
-                b"timestamp" if timestamp.is_none() => timestamp = Some(rest.string()?),
+                b"timestamp" if timestamp.is_none() => timestamp = Some(rest.string()?.plain()?),
                 b"exitCode" if exit_code.is_none() => {
                     exit_code = Some(rest.integer()?.parse().ok()?);
                 }
@@ -66,19 +44,8 @@ impl<'a> OutputEvent<'a> {
             }
         }
         rest.0.is_empty().then_some(())?;
-        Some(Self { json, kind: kind?, output: output?, sequence: sequence?, timestamp, exit_code })
-    }
-}
-
-impl From<OutputEvent<'_>> for ExecStdout {
-    fn from(event: OutputEvent<'_>) -> Self {
-        Self {
-            kind: event.kind,
-            output: event.output.into(),
-            sequence: event.sequence,
-            timestamp: event.timestamp.map(String::from),
-            exit_code: event.exit_code,
-        }
+        let time = timestamp.map(EventTime::Text);
+        Some(Self { kind: kind?, output: output?, sequence: sequence?, time, exit_code })
     }
 }
 
@@ -110,18 +77,15 @@ impl<'a> Scanner<'a> {
     }
 
     fn string(&mut self) -> Option<JsonString<'a>> {
-        let (string, rest) = JsonString::read(self.0)?;
-        self.0 = rest;
-        Some(string)
+        self.string_with(&mut JsonString::read)
     }
 
-    fn string_with(
+    fn string_with<O>(
         &mut self,
-        take: &mut dyn FnMut(&'a [u8]) -> Option<&'a [u8]>,
-    ) -> Option<JsonString<'a>> {
-        let behind = take(self.0)?;
-        let string = JsonString::between(self.0, behind)?;
-        self.0 = behind;
+        take: &mut dyn FnMut(&'a [u8]) -> Option<(O, &'a [u8])>,
+    ) -> Option<O> {
+        let (string, rest) = take(self.0)?;
+        self.0 = rest;
         Some(string)
     }
 
@@ -144,6 +108,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ExecStdout;
+
+    fn read(json: &[u8]) -> Option<ExecStdout> {
+        let event = OutputEvent::read_with(json, &mut JsonString::read)?;
+        Some(event.map_output(String::from).into())
+    }
 
     /// What the slow way reads, if it reads the same fields and no others.
     fn slowly(json: &[u8]) -> Option<ExecStdout> {
@@ -168,7 +138,7 @@ mod tests {
     #[test]
     fn what_an_agent_writes_is_read() {
         let json = br#"{"type":"stderr","output":"a\n\u001b[31m\u00e9\"","sequence":7,"timestamp":"t","exitCode":-1}"#;
-        let event = ExecStdout::from(OutputEvent::read(json).unwrap());
+        let event = read(json).unwrap();
         assert_eq!(event, slowly(json).unwrap());
         assert_eq!(event.output, "a\n\u{1b}[31mé\"");
     }
@@ -176,7 +146,7 @@ mod tests {
     #[test]
     fn spaces_and_another_order_are_read() {
         let json = br#"{ "sequence": 1 , "output": "x", "type": "stdout" }"#;
-        assert_eq!(OutputEvent::read(json).map(ExecStdout::from), slowly(json));
+        assert_eq!(read(json), slowly(json));
     }
 
     #[test]
@@ -197,7 +167,7 @@ mod tests {
             "{}",
             "[]",
         ] {
-            assert_eq!(OutputEvent::read(json.as_bytes()), None, "{json}");
+            assert_eq!(read(json.as_bytes()), None, "{json}");
         }
     }
 
@@ -205,7 +175,7 @@ mod tests {
         #[test]
         fn it_reads_what_serde_writes_and_reads_the_same(event in event()) {
             let json = serde_json::to_vec(&event).unwrap();
-            prop_assert_eq!(OutputEvent::read(&json).map(ExecStdout::from), Some(event));
+            prop_assert_eq!(read(&json), Some(event));
         }
     }
 }

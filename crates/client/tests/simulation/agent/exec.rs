@@ -6,9 +6,10 @@ use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
 use sandpipe_protocol::{
-    CreateExecRequest, ExecItem, ExecStatus, ExecStdout, Gap, NO_EXIT_CODE, OutputType,
+    Characters, CreateExecRequest, ExecItem, ExecStatus, ExecStdout, Gap, NO_EXIT_CODE, OutputType,
 };
 
+use super::output_form::TIMESTAMP;
 use super::program::Other;
 
 /// An exec: what was asked for, and what has become of it.
@@ -26,6 +27,10 @@ pub(crate) struct State {
     pub(crate) exit_code: i32,
     /// All events there have been, also those that the agent has dropped.
     pub(crate) events: Vec<ExecStdout>,
+    /// What each of them was made of.
+    pub(super) pieces: Vec<Piece>,
+    stdout: Characters,
+    stderr: Characters,
     /// How many of them it has dropped: the first ones.
     pub(crate) dropped: usize,
     /// The most events that it keeps.
@@ -52,6 +57,13 @@ pub(crate) struct State {
     pub(crate) running: Option<String>,
 }
 
+/// The bytes of an event.
+pub(super) struct Piece {
+    /// The character that it goes on with: its first bytes.
+    pub(super) unfinished: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
+}
+
 impl Exec {
     pub(super) fn new(number: u32, request: CreateExecRequest, max_events: usize) -> Self {
         let state = State {
@@ -59,6 +71,9 @@ impl Exec {
             pid: 1000 + number,
             exit_code: NO_EXIT_CODE,
             events: Vec::new(),
+            pieces: Vec::new(),
+            stdout: Characters::default(),
+            stderr: Characters::default(),
             dropped: 0,
             max_events,
             input: VecDeque::new(),
@@ -162,10 +177,44 @@ impl State {
         has_leader || self.others.iter().any(|(until_ms, _)| now_ms < *until_ms)
     }
 
+    /// Adds what a process wrote.
+    pub(super) fn write(&mut self, kind: OutputType, bytes: impl Into<Vec<u8>>) {
+        let bytes = bytes.into();
+        let characters = self.characters(kind);
+        let unfinished = characters.unfinished().to_vec();
+        let output = characters.next(&bytes).to_text();
+        self.add_event(kind, output, None, Piece { unfinished, bytes });
+    }
+
+    /// All has been written, and this is the exit code.
+    pub(super) fn end_output(&mut self, exit_code: i32) {
+        for kind in [OutputType::Stdout, OutputType::Stderr] {
+            if !self.characters(kind).unfinished().is_empty() {
+                self.write(kind, "");
+            }
+        }
+        let piece = Piece { unfinished: Vec::new(), bytes: Vec::new() };
+        self.add_event(OutputType::Stdout, String::new(), Some(exit_code), piece);
+    }
+
+    fn characters(&mut self, kind: OutputType) -> &mut Characters {
+        match kind {
+            OutputType::Stdout => &mut self.stdout,
+            OutputType::Stderr => &mut self.stderr,
+        }
+    }
+
     /// Adds an event; the oldest one goes where there are too many.
-    pub(super) fn add_event(&mut self, kind: OutputType, output: String, exit_code: Option<i32>) {
+    fn add_event(
+        &mut self,
+        kind: OutputType,
+        output: String,
+        exit_code: Option<i32>,
+        piece: Piece,
+    ) {
+        self.pieces.push(piece);
         let sequence = self.events.len() as u64 + 1;
-        let timestamp = Some("2026-01-31T12:34:56.789Z".to_owned());
+        let timestamp = Some(TIMESTAMP.to_owned());
         self.events.push(ExecStdout { kind, output, sequence, timestamp, exit_code });
         self.dropped = self.dropped.max(self.events.len().saturating_sub(self.max_events));
     }

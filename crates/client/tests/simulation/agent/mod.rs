@@ -2,6 +2,7 @@
 
 pub(crate) mod exec;
 pub(crate) mod kill;
+mod output_form;
 mod process;
 pub(crate) mod program;
 pub(crate) mod response;
@@ -32,14 +33,16 @@ pub(crate) struct SimAgent {
     /// The creates with an idempotency key: their bodies, and the execs.
     keys: RefCell<BTreeMap<String, (String, Rc<Exec>)>>,
     created: Cell<u32>,
+    /// How many outputs have been asked for.
+    pub(super) outputs: Cell<u32>,
     /// Woken when the list of execs changes.
     readers: Waiting,
 }
 
 impl SimAgent {
     pub(crate) fn new(executor: Executor, setup: Rc<Setup>) -> Rc<Self> {
-        let (programs, execs, keys, created, readers) = Default::default();
-        Rc::new(Self { executor, setup, programs, execs, keys, created, readers })
+        let (programs, execs, keys, created, outputs, readers) = Default::default();
+        Rc::new(Self { executor, setup, programs, execs, keys, created, outputs, readers })
     }
 
     /// Makes a program available as a command.

@@ -21,7 +21,7 @@ pub(super) async fn run(executor: &Executor, exec: &Exec, program: Program) {
             match select(tidied, pin!(next_end(exec, OnTerm::Ignore))).await {
                 Either::Left(_) => {
                     let words = TIDIED_UP.to_owned();
-                    exec.change(|state| state.add_event(OutputType::Stdout, words, None));
+                    exec.change(|state| state.write(OutputType::Stdout, words));
                     exit_code
                 }
                 Either::Right(_) => KILLED,
@@ -35,7 +35,7 @@ pub(super) async fn run(executor: &Executor, exec: &Exec, program: Program) {
 pub(super) fn finish(executor: &Executor, exec: &Exec, exit_code: i32) {
     exec.change(|state| {
         state.ended_ms = executor.now_ms();
-        state.add_event(OutputType::Stdout, String::new(), Some(exit_code));
+        state.end_output(exit_code);
         state.exit_code = exit_code;
         let was_stopped = state.status == ExecStatus::Stopping;
         state.status = if was_stopped { ExecStatus::Stopped } else { ExecStatus::Exited };
@@ -69,7 +69,8 @@ async fn next_end(exec: &Exec, on_term: OnTerm) -> End {
 pub(super) async fn carry_out(executor: &Executor, exec: &Exec, steps: Vec<Step>) {
     for step in steps {
         match step {
-            Step::Write(kind, text) => exec.change(|state| state.add_event(kind, text, None)),
+            Step::Write(kind, text) => exec.change(|state| state.write(kind, text)),
+            Step::WriteBytes(kind, bytes) => exec.change(|state| state.write(kind, bytes)),
             Step::Pause(ms) => executor.sleep(ms).await,
             Step::Fork(other) => {
                 let until_ms = executor.now_ms() + other.lives_ms;
@@ -85,7 +86,7 @@ pub(super) async fn carry_out(executor: &Executor, exec: &Exec, steps: Vec<Step>
 async fn copy(exec: &Exec, is_last: impl Fn(&str) -> bool) {
     while let Some(text) = next_input(exec).await {
         let is_last = is_last(&text);
-        exec.change(|state| state.add_event(OutputType::Stdout, text, None));
+        exec.change(|state| state.write(OutputType::Stdout, text));
         if is_last {
             return;
         }

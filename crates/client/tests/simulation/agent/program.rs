@@ -1,6 +1,6 @@
 //! What the commands of a simulated agent do.
 
-use sandpipe_protocol::OutputType;
+use sandpipe_protocol::{Characters, OutputType};
 
 /// What a command does, from its first step to its exit code.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub(crate) struct Program {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Write(OutputType, String),
+    /// Writes what need be no text.
+    WriteBytes(OutputType, Vec<u8>),
     /// Does nothing for so many milliseconds.
     Pause(f64),
     /// Writes what is read from standard input, up to its end.
@@ -61,13 +63,20 @@ impl Program {
         Self { steps, ..Self::exit(exit_code) }
     }
 
-    /// All that it writes.
+    /// The text of all that it writes, where nothing follows on either stream within a character.
     pub(crate) fn output(&self) -> String {
-        let texts = self.steps.iter().map(|step| match step {
-            Step::Write(_, text) => text.as_str(),
-            _ => "",
-        });
-        texts.collect()
+        let (mut stdout, mut stderr) = (Characters::default(), Characters::default());
+        let mut text = String::new();
+        for step in &self.steps {
+            let (kind, bytes) = match step {
+                Step::Write(kind, text) => (kind, text.as_bytes()),
+                Step::WriteBytes(kind, bytes) => (kind, &**bytes),
+                _ => continue,
+            };
+            let stream = if *kind == OutputType::Stdout { &mut stdout } else { &mut stderr };
+            text += &stream.next(bytes).to_text();
+        }
+        [stdout, stderr].iter_mut().fold(text, |text, stream| text + &stream.next(&[]).to_text())
     }
 
     /// A program of a few steps, most of them short.
@@ -93,10 +102,32 @@ impl Step {
                 let lives_ms = random.f64() * max_ms;
                 Self::Fork(Other { lives_ms, ignores_term: random.bool() })
             }
-            6..=8 => Self::Write(OutputType::Stderr, text(random)),
+            6 => {
+                let is_stdout = random.bool();
+                let kind = if is_stdout { OutputType::Stdout } else { OutputType::Stderr };
+                Self::WriteBytes(kind, bytes(random))
+            }
+            7..=8 => Self::Write(OutputType::Stderr, text(random)),
             _ => Self::Write(OutputType::Stdout, text(random)),
         }
     }
+}
+
+/// Parts of characters, and what is none.
+fn bytes(random: &mut fastrand::Rng) -> Vec<u8> {
+    const PIECES: [&[u8]; 10] = [
+        b"a",
+        b"\xE2",
+        b"\xE2\x82",
+        b"\x82\xAC",
+        b"\xAC",
+        b"\xF0\x9D",
+        b"\x84\x9E",
+        b"\xC3",
+        b"\xFF",
+        b"\0",
+    ];
+    (0..=random.usize(..4)).flat_map(|_| PIECES[random.usize(..PIECES.len())]).copied().collect()
 }
 
 /// A text with lines, and with characters of every length.

@@ -23,8 +23,8 @@ pub(super) fn json(status: u16, value: &impl Serialize) -> Response {
     whole(status, "application/json", serde_json::to_vec(value).expect("plain data"))
 }
 
-pub(super) fn event_stream(status: u16, body: Bytes) -> Response {
-    Response { status, content_type: "text/event-stream", body }
+pub(super) fn stream(status: u16, content_type: &'static str, body: Bytes) -> Response {
+    Response { status, content_type, body }
 }
 
 pub(crate) fn error(status: u16, message: &str) -> Response {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use sandpipe_client::host::HttpRequest;
+use sandpipe_protocol::frame::Payload;
 use sandpipe_protocol::{
     CreateExecRequest, ExecDeleteResponse, ExecListResponse, ExecStatus, ExecStdin, Gap, Health,
     SignalRequest, StdinType, TerminalSize,
@@ -10,9 +11,10 @@ use sandpipe_protocol::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::SimAgent;
 use super::exec::Exec;
-use super::response::{Response, error, event_stream, json};
-use super::{SimAgent, streams};
+use super::output_form::{OutputForm, frame};
+use super::response::{Response, error, json, stream, whole};
 use crate::faults::Kind;
 
 impl SimAgent {
@@ -30,7 +32,7 @@ impl SimAgent {
             Kind::Create => return self.create_once(request),
             Kind::StreamList => {
                 let wants_changes = query == "changes=true" && self.setup.offers("list-changes");
-                return event_stream(200, self.stream_list(wants_changes));
+                return stream(200, "text/event-stream", self.stream_list(wants_changes));
             }
             _ => {}
         }
@@ -51,13 +53,15 @@ impl SimAgent {
                 self.readers.wake();
                 json(200, &exec.item())
             }
-            Kind::Output => self.output(&exec, query),
+            Kind::Output => self.output(&exec, query, request),
             Kind::Stdin => self.stdin(&exec, request).await,
             Kind::Signal if self.setup.offers("signal") => self.signal_group(&exec, request),
             Kind::Signal => error(404, "there is no such path"),
             Kind::StreamOutput => {
                 let last = exec.state().start_after(last_sequence(query));
-                event_stream(200, self.stream_output(exec, last, None))
+                let form = self.stream_form(request);
+                let body = self.stream_output(exec, last, form, form.start(None));
+                stream(200, form.content_type(), body)
             }
             _ => json(200, &exec.item()),
         }
@@ -97,15 +101,30 @@ impl SimAgent {
         if !self.setup.offers("create-stream") || !request.accept.contains("text/event-stream") {
             return json(status, &item);
         }
-        let first = Some(streams::event("exec", &item));
-        event_stream(status, self.stream_output(exec, 0, first))
+        let form = self.stream_form(request);
+        let body = self.stream_output(exec, 0, form, form.start(Some(&item)));
+        stream(status, form.content_type(), body)
     }
 
-    fn output(&self, exec: &Exec, query: &str) -> Response {
+    fn stream_form(&self, request: &HttpRequest) -> OutputForm {
+        let in_frames = self.answers_in_frames(request);
+        if in_frames { OutputForm::Frames } else { OutputForm::EventStream }
+    }
+
+    fn output(&self, exec: &Exec, query: &str, request: &HttpRequest) -> Response {
         let state = exec.state();
         let last = state.start_after(last_sequence(query));
         match state.gap_after(last).filter(|_| self.setup.offers("gap")) {
             Some(gap) => json(410, &Lost { code: 410, message: "lost", gap }),
+            None if self.answers_in_frames(request) => {
+                let mut bytes = OutputForm::Frames.events_after(&state, last);
+                let events = state.events_after(last);
+                if events.last().is_none_or(|last| last.exit_code.is_none()) {
+                    // The process may write more: this says that there is no more now.
+                    bytes.extend(frame(0, Payload::Ping));
+                }
+                whole(200, OutputForm::Frames.content_type(), bytes)
+            }
             None => json(200, &state.events_after(last)),
         }
     }

@@ -148,7 +148,7 @@ impl Shell<'_> {
             }
         }
         let words = TIDIED_UP.to_owned();
-        self.exec.change(|state| state.add_event(OutputType::Stdout, words, None));
+        self.exec.change(|state| state.write(OutputType::Stdout, words));
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl Shell<'_> {
             let (first, rest) = marker.split_at(self.random.usize(..marker.len()));
             for piece in [first, rest].into_iter().filter(|piece| !piece.is_empty()) {
                 let piece = piece.to_owned();
-                self.exec.change(|state| state.add_event(kind, piece, None));
+                self.exec.change(|state| state.write(kind, piece));
             }
         }
     }

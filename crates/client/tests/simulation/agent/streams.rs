@@ -6,12 +6,11 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, ready, select};
 use futures_util::{StreamExt, stream};
-use sandpipe_protocol::sse::{encode_comment, encode_event};
 use sandpipe_protocol::{ExecItem, ExecListChanges, ExecListResponse};
-use serde::Serialize;
 
 use super::SimAgent;
 use super::exec::{Exec, State};
+use super::output_form::{OutputForm, comment, event};
 use crate::network::Bytes;
 
 /// The time between two comments that keep a stream without events alive, in milliseconds.
@@ -20,43 +19,30 @@ const PING_INTERVAL_MS: f64 = 15_000.0;
 /// The shortest time between two messages about the list, in milliseconds.
 const LIST_INTERVAL_MS: f64 = 50.0;
 
-/// One event with this data.
-pub(super) fn event(name: &str, data: &impl Serialize) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    encode_event(&mut bytes, name, &serde_json::to_string(data).expect("plain data"));
-    bytes
-}
-
-fn comment(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    encode_comment(&mut bytes, text);
-    bytes
-}
-
-/// A comment, or an event that has no data, as other agents send it.
-fn sign_of_life(last: u64) -> Vec<u8> {
-    if last.is_multiple_of(2) { comment("ping") } else { b"event: gap\ndata:\n\n".to_vec() }
-}
-
 impl SimAgent {
     /// The events of an output after `last`, behind the bytes that come `first`.
-    pub(super) fn stream_output(&self, exec: Rc<Exec>, last: u64, first: Option<Vec<u8>>) -> Bytes {
+    pub(super) fn stream_output(
+        &self,
+        exec: Rc<Exec>,
+        last: u64,
+        form: OutputForm,
+        first: Vec<u8>,
+    ) -> Bytes {
         let (executor, tells_gaps) = (self.executor.clone(), self.setup.offers("gap"));
         let is_calm = self.setup.is_calm();
-        let first = first.unwrap_or_else(|| comment("sandpipe"));
         let rest = stream::unfold(Some(last), move |last| {
             let (executor, exec) = (executor.clone(), exec.clone());
             async move {
                 let last = last?;
-                let next = pin!(exec.wait_for(|state| next_output(state, last, tells_gaps)));
+                let next = pin!(exec.wait_for(|state| next_output(state, last, tells_gaps, form)));
                 match select(next, executor.sleep(PING_INTERVAL_MS)).await {
                     // The exit code is the end, whatever follows it.
                     Either::Left((Some((mut bytes, None)), _)) if is_calm => {
-                        bytes.extend_from_slice(b"data: nonsense\n\n");
+                        bytes.extend_from_slice(form.nonsense());
                         Some((bytes, None))
                     }
                     Either::Left((next, _)) => next,
-                    Either::Right(_) => Some((sign_of_life(last), Some(last))),
+                    Either::Right(_) => Some((form.sign_of_life(last), Some(last))),
                 }
             }
         });
@@ -92,19 +78,24 @@ type NextBytes = (Vec<u8>, Option<u64>);
 
 /// What comes after the event `last`. None where there is nothing yet; an inner None at the end.
 #[expect(clippy::option_option, reason = "nothing yet is not the same as nothing any more")]
-fn next_output(state: &State, last: u64, tells_gaps: bool) -> Option<Option<NextBytes>> {
+fn next_output(
+    state: &State,
+    last: u64,
+    tells_gaps: bool,
+    form: OutputForm,
+) -> Option<Option<NextBytes>> {
     if state.is_deleted {
         return Some(None);
     }
     if let Some(gap) = state.gap_after(last).filter(|_| tells_gaps) {
-        return Some(Some((event("gap", &gap), Some(gap.to))));
+        return Some(Some((form.gap(&gap), Some(gap.to))));
     }
     let events = state.events_after(last);
     let Some(newest) = events.last() else {
         let is_over = state.has_ended() && last >= state.events.len() as u64;
         return is_over.then_some(None);
     };
-    let bytes = events.iter().flat_map(|output| event("", output)).collect();
+    let bytes = form.events_after(state, last);
     Some(Some((bytes, newest.exit_code.is_none().then_some(newest.sequence))))
 }
 

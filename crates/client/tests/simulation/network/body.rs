@@ -9,6 +9,7 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt, future};
 use sandpipe_client::AbortSignal;
 use sandpipe_client::host::{Body, NoResponse};
+use sandpipe_protocol::frame::{self, Payload};
 
 use super::{Bytes, Open, broken};
 use crate::executor::{Executor, Sleep};
@@ -57,9 +58,10 @@ impl BodyFault {
 }
 
 /// An output up to so many events, and to the next sign of life behind them.
-pub(super) fn first_events(source: Bytes, count: usize) -> Bytes {
-    let first = source.scan(count, |left, mut bytes| {
-        let ends = event_ends(&bytes);
+pub(super) fn first_events(source: Bytes, content_type: &'static str, count: usize) -> Bytes {
+    let first = source.scan(count, move |left, mut bytes| {
+        let in_frames = content_type == frame::MEDIA_TYPE;
+        let ends = if in_frames { frame_ends(&bytes) } else { event_ends(&bytes) };
         let is_wanted = *left > 0;
         if let Some(end) = left.checked_sub(1).and_then(|last| ends.get(last)) {
             bytes.truncate(*end);
@@ -79,6 +81,19 @@ fn event_ends(bytes: &[u8]) -> Vec<usize> {
             ends.push(place + end.len());
         }
         start = place + end.len();
+    }
+    ends
+}
+
+/// The same of frames.
+fn frame_ends(bytes: &[u8]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut rest = bytes;
+    while let Ok(Some((frame, behind))) = frame::split_frame(rest) {
+        rest = behind;
+        if matches!(frame.payload, Payload::Output(..) | Payload::Exit(_)) {
+            ends.push(bytes.len() - rest.len());
+        }
     }
     ends
 }

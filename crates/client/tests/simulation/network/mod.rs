@@ -150,7 +150,7 @@ impl Network {
         self.executor.sleep(late_ms).await;
         self.trace.add(|| format!("#{number} is answered {}", response.status));
         if matches!(kind, Kind::StreamOutput | Kind::StreamList) {
-            response.body = self.end_early(kind, path, response.body, fault);
+            response = self.end_early(kind, path, response, fault);
         }
         match fault {
             Some(Fault::Lost { .. }) => Err(broken("connection reset")),
@@ -162,14 +162,21 @@ impl Network {
     }
 
     /// A stream as a proxy ends it. What has ended is streamed to its end.
-    fn end_early(&self, kind: Kind, path: &str, body: Bytes, fault: Option<Fault>) -> Bytes {
+    fn end_early(
+        &self,
+        kind: Kind,
+        path: &str,
+        response: Response,
+        fault: Option<Fault>,
+    ) -> Response {
+        let Response { status, content_type, body } = response;
         let id = path.split('/').nth_back(1).unwrap_or_default();
         let exec = self.agent.exec(id);
         // Without the agent's word for it nobody knows that more is to come.
         let says_running = self.setup.running == ExecStatus::Running;
         let runs = exec.is_none_or(|exec| says_running && !exec.state().has_ended());
-        match (fault, self.setup.stream_ms) {
-            (Some(Fault::EndAfter(events)), _) => first_events(body, events),
+        let body = match (fault, self.setup.stream_ms) {
+            (Some(Fault::EndAfter(events)), _) => first_events(body, content_type, events),
             (Some(Fault::EndEmpty), _) if runs => stream::empty().boxed_local(),
             (_, Some(ms)) if runs => {
                 // The list comes after 50 ms.
@@ -177,7 +184,8 @@ impl Network {
                 body.take_until(self.executor.sleep(ms)).boxed_local()
             }
             _ => body,
-        }
+        };
+        Response { status, content_type, body }
     }
 
     /// A gateway's error, or the agent's.

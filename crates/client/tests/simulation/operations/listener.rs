@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sandpipe_client::output::OutputSink;
+use sandpipe_client::output::{Event, OutputSink};
 use sandpipe_client::{Error, HostValue, Result};
-use sandpipe_protocol::{ExecStdout, OutputEvent};
+use sandpipe_protocol::ExecStdout;
 
 use crate::agent::exec::Exec;
 use crate::invariants::{Outcome, ensure};
@@ -64,7 +64,7 @@ impl Heard {
 }
 
 impl OutputSink for Listener {
-    fn take(&mut self, event: OutputEvent<'_>) {
+    fn take(&mut self, event: &Event<'_>) {
         OutputSink::take(&mut self.events, event);
     }
 
