@@ -1,13 +1,13 @@
 // @ts-check
 /**
- * `node agent.mjs wc|read FILE` or `idle COUNT`: one measurement as one line of JSON.
+ * `node agent.mjs wc|bare|bare-net FILE` or `idle COUNT`: one measurement as one line of JSON. What reads is a
+ * client of that name.
  */
 
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
-import { connect as connectBare } from "./clients/bare.mjs";
 
 const [what, argument] = /** @type {[string, string]} */ (process.argv.slice(2));
 const agent = await startAgent();
@@ -15,21 +15,28 @@ const { execs } = await connect(agent);
 await execs.exec("true");
 const pid = agentPid();
 
+const client = ["wc", "idle"].includes(what) ? undefined : await import(`./clients/${what}.mjs`);
+/** @param {string[]} command */
+const read = async (...command) => {
+  const { url, token } = agent;
+  await (await client.connect({ url, token, command })).exec();
+};
+// A process's first request takes its time.
+if (client !== undefined) await read("true");
+
 const before = cpuMs();
 const start = performance.now();
 if (what === "wc") {
   execFileSync("sh", ["-c", 'cat "$0" | wc -c', argument]);
-} else if (what === "read") {
-  const { url, token } = agent;
-  const { exec } = await connectBare({ url, token, command: ["cat", argument] });
-  await exec();
-} else {
+} else if (what === "idle") {
   for (let i = 0; i < Number(argument); i++) await execs.create({ command: "cat", args: [] });
+} else {
+  await read("cat", argument);
 }
 const ms = performance.now() - start;
 const result = {
   ...(what !== "idle" && { ms }),
-  ...(what === "read" && { cpuMs: cpuMs() - before }),
+  ...(client !== undefined && { cpuMs: cpuMs() - before }),
   ...(what !== "wc" && { rssMb: memoryMb() }),
 };
 await agent.stop();

@@ -9,10 +9,12 @@
 import { writeFile } from "node:fs/promises";
 import { command } from "../scripts/command.mjs";
 import { prepareTargets } from "../scripts/setup/debian-packages.mjs";
+import { goalsTable } from "./goals.mjs";
 import { agentRows } from "./rows/agent.mjs";
 import { browserRows } from "./rows/browser.mjs";
 import { endToEndRows, preparedRows } from "./rows/clients.mjs";
 import { latencyRows } from "./rows/latency.mjs";
+import { lineRows } from "./rows/line.mjs";
 import { retainedRows } from "./rows/retained.mjs";
 import { sizeRows } from "./rows/size.mjs";
 import { machine, markdown } from "./table.mjs";
@@ -40,6 +42,7 @@ await command(async () => {
     ...preparedRows,
     ...endToEndRows,
     ...latencyRows,
+    ...lineRows,
     ...agentRows,
     ...retainedRows,
     ...browserRows,
@@ -48,7 +51,8 @@ await command(async () => {
     results.push({ row, samples: await measure(row) });
     console.log(markdown(results.slice(-1)));
   }
-  const text = `${await machine(ROUNDS)}\n${markdown(results)}\n${await sizeRows()}`;
+  const goals = goalsTable(results);
+  const text = `${await machine(ROUNDS)}\n${markdown(results)}\n${goals}\n${await sizeRows()}`;
   console.log(text);
   // A part of it is not the whole.
   if (asked.length === 0) await writeFile(new URL("RESULTS.md", import.meta.url), text);

@@ -21,8 +21,7 @@ const ms = performance.now() - start;
 const cpu = process.cpuUsage(cpuBefore);
 
 const rssMb = process.resourceUsage().maxRSS / 1024;
-const hash =
-  typeof result === "string" ? createHash("sha256").update(result).digest("hex") : undefined;
 const length = typeof result === "number" ? result : undefined;
+const hash = length === undefined ? createHash("sha256").update(result).digest("hex") : undefined;
 console.log(JSON.stringify({ ms, cpuMs: (cpu.user + cpu.system) / 1000, rssMb, hash, length }));
 process.exit(0);

@@ -8,30 +8,46 @@ export function median(numbers) {
   return /** @type {number} */ (sorted[sorted.length >> 1]);
 }
 
-/** @param {{ row: import("./main.mjs").Row, samples: Record<string, import("./main.mjs").Sample[]> }[]} results */
+/**
+ * @typedef {object} Result what was measured of a row
+ * @property {import("./main.mjs").Row} row
+ * @property {Record<string, import("./main.mjs").Sample[]>} samples
+ */
+
+/**
+ * The median of a column's figure; undefined where the column has none.
+ *
+ * @param {Pick<Result, "samples">} result
+ * @param {string} column
+ * @param {"ms" | "cpuMs" | "rssMb"} figure
+ */
+export function middle({ samples }, column, figure) {
+  const numbers = (samples[column] ?? []).flatMap((sample) => sample[figure] ?? []);
+  return numbers.length === 0 ? undefined : median(numbers);
+}
+
+/** @param {number | undefined} value @param {string} unit */
+export function shown(value, unit) {
+  return value === undefined ? "" : `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}`;
+}
+
+/** @param {Result[]} results */
 export function markdown(results) {
   const lines = ["| | | time | × | CPU | × | peak memory |", "|---|---|---|---|---|---|---|"];
   for (const { row, samples } of results) {
-    const middle = (
-      /** @type {string} */ column,
-      /** @type {"ms" | "cpuMs" | "rssMb"} */ figure,
-    ) => {
-      const numbers = (samples[column] ?? []).flatMap((sample) => sample[figure] ?? []);
-      return numbers.length === 0 ? undefined : median(numbers);
-    };
     const ratio = (
       /** @type {number | undefined} */ value,
       /** @type {number | undefined} */ to,
     ) => (value === undefined || to === undefined ? "" : (value / to).toFixed(2));
-    const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit) =>
-      value === undefined ? "" : `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}`;
     for (const [index, column] of Object.keys(samples).entries()) {
-      const [ms, cpu] = [middle(column, "ms"), middle(column, "cpuMs")];
+      const of = (/** @type {string} */ column, /** @type {"ms" | "cpuMs" | "rssMb"} */ figure) =>
+        middle({ samples }, column, figure);
+      const [ms, cpu] = [of(column, "ms"), of(column, "cpuMs")];
       const cells = [
         ...[index === 0 ? row.title : "", column],
-        ...[shown(ms, "ms"), ratio(ms, middle(row.reference, "ms"))],
-        ...[shown(cpu, "ms"), ratio(cpu, middle(row.reference, "cpuMs"))],
-        shown(middle(column, "rssMb"), "MB"),
+        ...[shown(ms, "ms"), ratio(ms, of(row.reference, "ms"))],
+        ...[shown(cpu, "ms"), ratio(cpu, of(row.reference, "cpuMs"))],
+        shown(of(column, "rssMb"), "MB"),
       ];
       lines.push(`| ${cells.join(" | ")} |`);
     }

@@ -1,12 +1,12 @@
 // @ts-check
-/** Reads the bytes and does nothing with them: what the network costs. */
+/** Reads the bytes, of frames if there are any, and does nothing with them: what the network costs. */
 
-import { open } from "./open.mjs";
+import { FRAMES, open } from "./open.mjs";
 
 /** @param {import("../targets.mjs").Target} target */
 export async function connect(target) {
   const read = async () => {
-    const reader = (await open(target)).getReader();
+    const reader = (await open(target, FRAMES)).getReader();
     let bytes = 0;
     for (;;) {
       const { done, value } = await reader.read();

@@ -18,7 +18,9 @@ export const agentRows = [
       await measured("write.mjs", ["mixed", file]);
       const columns = {
         "cat to wc": () => measured("agent.mjs", ["wc", file]),
-        "bare read": () => measured("agent.mjs", ["read", file]),
+        // Both read frames: by fetch, and into the same memory over and over.
+        bare: () => measured("agent.mjs", ["bare", file]),
+        "bare-net": () => measured("agent.mjs", ["bare-net", file]),
       };
       return { columns, end: () => rm(folder, { recursive: true }) };
     },

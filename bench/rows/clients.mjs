@@ -35,14 +35,20 @@ export const endToEndRows = rows("e2e-", "real agent: ", {
  * @param {(workload: string) => Promise<import("../targets.mjs").OpenTarget>} how.open
  * @param {string[]} how.clients
  * @param {(client: string, call: string, target: Target) => Promise<Result>} how.measure
+ * @param {string[]} [how.workloads] all of them, unless told
+ * @param {string} [how.reference]
  * @returns {import("../main.mjs").Row[]}
  */
-export function rows(name, title, { open, clients, measure }) {
-  return Object.keys(WORKLOADS).flatMap((workload) =>
+export function rows(
+  name,
+  title,
+  { open, clients, measure, workloads = Object.keys(WORKLOADS), reference = "bare" },
+) {
+  return workloads.flatMap((workload) =>
     Object.entries(CALLS).map(([call, called]) => ({
       name: `${name}${call}-${workload}`,
       title: `${title}${called}, ${WORKLOADS[workload]?.title}`,
-      reference: "bare",
+      reference,
       async open() {
         const { target, expected, tidy, end } = await open(workload);
         const column = (/** @type {string} */ client) => async () => {
