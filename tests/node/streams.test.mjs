@@ -7,6 +7,9 @@ import { startAgent } from "sandpipe/node";
 
 import { until } from "../support/processes.mjs";
 
+/** Of an output, and of the list. */
+const STREAM_TYPES = ["application/vnd.sandpipe.output", "text/event-stream"];
+
 describe("streams", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
   let agent;
@@ -19,7 +22,8 @@ describe("streams", () => {
    * @type {typeof fetch} */
   const counting = async (input, init) => {
     const response = await fetch(input, init);
-    if (response.headers.get("content-type") !== "text/event-stream") return response;
+    const type = response.headers.get("content-type") ?? "";
+    if (!STREAM_TYPES.includes(type)) return response;
     open++;
     let isOpen = true;
     const closed = () => {
