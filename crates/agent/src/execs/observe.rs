@@ -1,6 +1,7 @@
 use std::{
     io::{self, IoSliceMut},
     panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
 };
 
 use sandpipe_protocol::OutputType;
@@ -11,6 +12,9 @@ use crate::{
     output::Collector,
     process::{DescriptorPermit, OutputPipes, PipeChunk},
 };
+
+/// How long an exec may be silent before the memory goes that its output took on its way.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Observes a process: brings its output to the spool, and its exit code after it. It blocks until
 /// nobody can write any more output, or the exec is deleted.
@@ -53,6 +57,9 @@ pub(super) trait Collect {
     /// Takes the first `len` bytes of the room, which were read of that stream. It may block.
     fn push(&mut self, kind: OutputType, len: usize);
 
+    /// No bytes come for a while.
+    fn rest(&mut self) {}
+
     /// No more bytes come. It may block.
     fn finish(&mut self);
 }
@@ -64,6 +71,10 @@ impl Collect for Collector {
 
     fn push(&mut self, kind: OutputType, len: usize) {
         self.push(kind, len);
+    }
+
+    fn rest(&mut self) {
+        self.rest();
     }
 
     fn finish(&mut self) {
@@ -111,7 +122,11 @@ impl<C: Collect> OutputPump<C> {
     fn take(&mut self) -> io::Result<()> {
         match self.output.read_now(&mut self.collector.room())? {
             Some(PipeChunk { kind, len }) => self.collector.push(kind, len),
-            None => self.output.wait()?,
+            None if self.output.wait_for(PAUSE)? => {}
+            None => {
+                self.collector.rest();
+                self.output.wait()?;
+            }
         }
         Ok(())
     }
@@ -144,7 +159,7 @@ fn note(exec: &Exec, result: io::Result<()>) -> bool {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::{fs, sync::Arc, thread, time::Duration};
+    use std::{fs, sync::Arc, thread};
 
     use nix::{
         sys::wait::waitpid,

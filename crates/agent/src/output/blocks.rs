@@ -1,39 +1,56 @@
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
 use bytes::Bytes;
 
-/// Where a block goes when nobody uses it.
-type BlockSlot = Mutex<Option<Vec<u8>>>;
+/// The most blocks that are kept: one that is read into, one that waits for who sends it, one that is being sent.
+const MOST: usize = 3;
 
-/// The block of memory that output is read into, again and again: a new one each time would be the
+/// Where blocks go when nobody uses them.
+type BlockStore = Mutex<Vec<Vec<u8>>>;
+
+/// Blocks of memory that output is read into, again and again: a new one each time would be the
 /// system's, with a fault for each of its pages.
 ///
-/// While an answer still has it another is taken; one is kept.
+/// While an answer still has them others are taken; some are kept.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(Arc<BlockSlot>);
+pub(super) struct Blocks(Arc<BlockStore>);
 
-/// A block on loan. It goes back when it is dropped, unless none is kept any more.
+/// A block on loan. It goes back when it is dropped, unless none are kept any more.
 struct LentBlock {
     block: Vec<u8>,
-    slot: Weak<BlockSlot>,
+    store: Weak<BlockStore>,
 }
 
 impl Blocks {
-    /// Takes the block that is kept, or a new one. Its content means nothing.
+    /// Takes a block that is kept, or a new one. Its content means nothing.
     pub(super) fn take(&self, len: usize) -> Vec<u8> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = lock(&self.0).pop();
         kept.filter(|block| block.len() == len).unwrap_or_else(|| vec![0; len])
+    }
+
+    /// The same, empty and with as much room as it happens to have.
+    pub(super) fn take_empty(&self) -> Vec<u8> {
+        let mut kept = lock(&self.0).pop().unwrap_or_default();
+        kept.clear();
+        kept
     }
 
     /// Makes a block the bytes of an answer, after which it is used again.
     pub(super) fn lend(&self, block: Vec<u8>) -> Bytes {
-        Bytes::from_owner(LentBlock { block, slot: Arc::downgrade(&self.0) })
+        Bytes::from_owner(LentBlock { block, store: Arc::downgrade(&self.0) })
     }
 
-    /// Keeps none, neither that which is there nor those on loan: who waits takes no memory.
+    /// Keeps none, neither those that are there nor those on loan: who waits takes no memory.
     pub(super) fn release(&mut self) {
         self.0 = Arc::default();
     }
+}
+
+fn lock(store: &BlockStore) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl AsRef<[u8]> for LentBlock {
@@ -44,9 +61,11 @@ impl AsRef<[u8]> for LentBlock {
 
 impl Drop for LentBlock {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.upgrade() {
-            let block = std::mem::take(&mut self.block);
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(block);
+        if let Some(store) = self.store.upgrade() {
+            let mut kept = lock(&store);
+            if kept.len() < MOST {
+                kept.push(mem::take(&mut self.block));
+            }
         }
     }
 }
@@ -78,6 +97,6 @@ mod tests {
         let lent = blocks.lend(lent);
         blocks.release();
         drop(lent);
-        assert!(blocks.0.lock().unwrap().is_none());
+        assert!(lock(&blocks.0).is_empty());
     }
 }

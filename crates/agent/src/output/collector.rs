@@ -60,6 +60,12 @@ impl Collector {
         }
     }
 
+    /// No bytes come for a while: it takes no memory, nor do readers that could have kept up.
+    pub(crate) fn rest(&mut self) {
+        self.set_size(BlockSize::Small);
+        self.spool.forget_tail();
+    }
+
     /// No more bytes come: a character that waits for its rest is none. It writes to disk, so it may block.
     pub(crate) fn finish(&mut self) {
         for kind in [OutputType::Stdout, OutputType::Stderr] {

@@ -50,22 +50,51 @@ impl EventReader {
         mut take: impl FnMut(&TextEvent<'_>),
     ) -> io::Result<Option<ReadEvents>> {
         while let Some(item) = self.reader.next().await? {
-            let bytes = match item {
-                ReaderItem::Bytes(bytes) => bytes,
+            match item {
                 ReaderItem::Gap(gap) => return Ok(Some(ReadEvents::Gap(gap))),
-            };
-            let mut any = false;
-            let fed = self.frames.feed(&bytes, &mut |frame| {
-                if let Some(event) = self.text.take(frame) {
-                    any = true;
-                    take(&event);
+                ReaderItem::Bytes(bytes) if self.take_events(&bytes, &mut take)? => {
+                    return Ok(Some(ReadEvents::Events));
                 }
-            });
-            fed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            if any {
-                return Ok(Some(ReadEvents::Events));
+                ReaderItem::Bytes(_) => {}
             }
         }
         Ok(None)
+    }
+
+    /// The same, where each event is written as bytes.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub(crate) async fn next_written(
+        &mut self,
+        mut write: impl FnMut(&TextEvent<'_>, &mut Vec<u8>),
+    ) -> io::Result<Option<ReaderItem>> {
+        while let Some(item) = self.reader.next().await? {
+            let ReaderItem::Bytes(bytes) = item else {
+                return Ok(Some(item));
+            };
+            let mut written = self.reader.written.take_empty();
+            if self.take_events(&bytes, |event| write(event, &mut written))? {
+                return Ok(Some(ReaderItem::Bytes(self.reader.written.lend(written))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns whether there were any.
+    fn take_events(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(&TextEvent<'_>),
+    ) -> io::Result<bool> {
+        let mut any = false;
+        let fed = self.frames.feed(bytes, &mut |frame| {
+            if let Some(event) = self.text.take(frame) {
+                any = true;
+                take(&event);
+            }
+        });
+        fed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(any)
     }
 }

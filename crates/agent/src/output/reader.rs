@@ -6,7 +6,7 @@ use tokio::{sync::watch, time::sleep};
 
 use super::{
     blocks::Blocks,
-    spool::{OpenedSegment, Progress, Segment, Spool, SpoolStatus},
+    spool::{Progress, Segment, Spool, SpoolStatus, TailChunk},
 };
 use crate::{
     blocking,
@@ -39,6 +39,8 @@ pub(crate) enum ReaderItem {
 
 /// Reads a spool from some event on, at its own pace. It holds one open file at most, and nothing
 /// that slows the process or another reader.
+///
+/// Where it keeps up with the process it is given what is still in memory, and takes no file at all.
 #[derive(Debug)]
 pub(crate) struct Reader {
     spool: Arc<Spool>,
@@ -50,6 +52,8 @@ pub(crate) struct Reader {
     snapshot: bool,
     segment: Option<OpenSegment>,
     blocks: Blocks,
+    /// The same for what is made of what was read.
+    pub(super) written: Blocks,
     /// The way to the first event that is wanted.
     seek: Option<Seek>,
     after: u64,
@@ -62,7 +66,8 @@ pub(crate) struct Reader {
 #[derive(Clone, Debug)]
 struct OpenSegment {
     segment: Arc<Segment>,
-    file: Arc<File>,
+    /// `None` as long as all came from memory. What has been dropped can be read on with it.
+    file: Option<Arc<File>>,
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +89,7 @@ impl Reader {
             snapshot: false,
             segment: None,
             blocks: Blocks::default(),
+            written: Blocks::default(),
             seek: (start.after > 0).then(Seek::default),
             after: start.after,
             next_sequence: start.after.saturating_add(1),
@@ -94,7 +100,8 @@ impl Reader {
 
     /// Reads what exists now.
     pub(crate) fn snapshot(spool: &Arc<Spool>, start: StartAfter) -> Self {
-        let mut reader = Self { snapshot: true, ..Self::follow(spool, start) };
+        let mut reader = Self::follow(spool, start);
+        reader.snapshot = true;
         let progress = reader.progress.borrow_and_update().clone();
         if matches!(progress.status, SpoolStatus::Open) {
             reader.until = Some(progress.end);
@@ -142,6 +149,7 @@ impl Reader {
                 break;
             } else {
                 self.blocks.release();
+                self.written.release();
                 if self.progress.changed().await.is_err() {
                     break;
                 }
@@ -159,45 +167,91 @@ impl Reader {
 
     /// Reads from the segment at the position; `None` where all of it was dropped.
     async fn read(&mut self, until: u64) -> io::Result<Option<ReaderItem>> {
-        let open = match &self.segment {
-            Some(open) if open.segment.end() > self.position => open.clone(),
-            // The segment was read to its end, and there is more: so no more will come to it.
-            _ => {
-                self.leave_segment();
-                let Some(OpenedSegment { segment, file, position }) = self.open().await? else {
-                    // All of it has been dropped meanwhile.
-                    self.position = until;
-                    return Ok(None);
-                };
-                // A later position means that events were dropped before they were read; segments
-                // begin between events, so the reader goes on with a whole one.
-                self.position = position;
-                let open = self.segment.insert(OpenSegment { segment, file: Arc::new(file) });
-                let open = open.clone();
-                if let Some(gap) = self.gap_before(open.segment.first) {
-                    return Ok(Some(ReaderItem::Gap(gap)));
+        loop {
+            let open = match &self.segment {
+                Some(open) if open.segment.end() > self.position => open.clone(),
+                // The segment was read to its end, and there is more: so no more will come to it.
+                _ => {
+                    self.leave_segment();
+                    let Some((segment, position)) = self.spool.segment_at(self.position) else {
+                        // All of it has been dropped meanwhile.
+                        self.position = until;
+                        return Ok(None);
+                    };
+                    // A later position means that events were dropped before they were read; segments
+                    // begin between events, so the reader goes on with a whole one.
+                    self.position = position;
+                    let open = self.segment.insert(OpenSegment { segment, file: None }).clone();
+                    if let Some(gap) = self.gap_before(open.segment.first) {
+                        return Ok(Some(ReaderItem::Gap(gap)));
+                    }
+                    open
                 }
-                open
+            };
+            if let Some(bytes) = self.read_tail(until) {
+                return Ok(Some(ReaderItem::Bytes(bytes)));
             }
-        };
+            let file = match open.file {
+                Some(file) => Some(file),
+                None => self.open(&open.segment).await?.map(Arc::new),
+            };
+            if let Some(file) = file {
+                let segment = open.segment;
+                self.segment = Some(OpenSegment {
+                    segment: Arc::clone(&segment),
+                    file: Some(Arc::clone(&file)),
+                });
+                let bytes = self.read_file(segment, file, until).await?;
+                return Ok(Some(ReaderItem::Bytes(bytes)));
+            }
+            // It was dropped before it was read on. What has been read of it was whole events.
+            self.segment = None;
+        }
+    }
+
+    fn read_tail(&mut self, until: u64) -> Option<Bytes> {
+        let TailChunk { mut bytes, last } = self.spool.read_tail(self.position)?;
+        let wanted = until - self.position;
+        if wanted < bytes.len() as u64 {
+            bytes.truncate(usize::try_from(wanted).unwrap_or(usize::MAX));
+        } else {
+            self.next_sequence = self.next_sequence.max(last.saturating_add(1));
+        }
+        self.position += bytes.len() as u64;
+        Some(bytes)
+    }
+
+    async fn read_file(
+        &mut self,
+        segment: Arc<Segment>,
+        file: Arc<File>,
+        until: u64,
+    ) -> io::Result<Bytes> {
         let position = self.position;
-        let available = open.segment.end().min(until).saturating_sub(position);
+        let available = segment.end().min(until).saturating_sub(position);
         // What is less than a block may be all for long: it takes no more memory than it has bytes.
         let is_block = available >= CHUNK as u64;
         let len = if is_block { CHUNK } else { usize::try_from(available).unwrap_or(CHUNK) };
         let mut bytes = if is_block { self.blocks.take(len) } else { vec![0; len] };
-        let read = move || open.segment.read(&open.file, position, &mut bytes).map(|()| bytes);
-        let bytes = blocking::run(read).await??;
-        self.position += bytes.len() as u64;
+        // Most often it is in the system's memory, and another thread would take longer than the read.
+        let mut found = segment.read_now(&file, position, &mut bytes);
+        if found.is_none() {
+            let read = move || segment.read(&file, position, &mut bytes).map(|()| bytes);
+            bytes = blocking::run(read).await??;
+            found = Some(len);
+        }
+        let len = found.unwrap_or_default();
+        self.position += len as u64;
         let bytes = if is_block { self.blocks.lend(bytes) } else { bytes.into() };
-        Ok(Some(ReaderItem::Bytes(bytes)))
+        Ok(bytes.slice(..len))
     }
 
-    /// Opens the segment at the position. Where the agent has no descriptor left it waits for one.
-    async fn open(&self) -> io::Result<Option<OpenedSegment>> {
+    /// Opens a segment; `None` where it has been dropped. Where the agent has no descriptor left it waits for one.
+    async fn open(&self, segment: &Arc<Segment>) -> io::Result<Option<File>> {
         loop {
             let (spool, position) = (Arc::clone(&self.spool), self.position);
-            let opened = blocking::run(move || spool.open_at(position)).await?;
+            let segment = Arc::clone(segment);
+            let opened = blocking::run(move || spool.open(&segment, position)).await?;
             if !opened.as_ref().is_err_and(lacks_descriptor) {
                 return opened;
             }
@@ -241,6 +295,12 @@ impl Reader {
     }
 }
 
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.spool.leave();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{sync::mpsc, thread, time::Duration};
@@ -271,18 +331,67 @@ mod tests {
         drop(batch);
     }
 
+    /// Writes an event with so many bytes of output.
+    fn write(spool: &Spool, sequence: u64, len: usize) -> Bytes {
+        let mut frame = Vec::new();
+        let payload = Payload::Output(OutputType::Stdout, &vec![b'x'; len]);
+        Frame { sequence, time: 0, payload }.write(&mut frame);
+        let frame = Bytes::from(frame);
+        spool.batch().append(&frame);
+        frame
+    }
+
+    #[tokio::test]
+    async fn who_keeps_up_reads_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let limit = SpoolLimit::new(1 << 20).unwrap();
+        let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
+        let mut reader = Reader::follow(&spool, StartAfter(0));
+        let mut other = Reader::follow(&spool, StartAfter(1));
+        for sequence in 1..4 {
+            let frame = write(&spool, sequence, 65_536 / usize::try_from(sequence).unwrap());
+            std::fs::remove_dir_all(directory.path().join("spool")).unwrap();
+            std::fs::create_dir(directory.path().join("spool")).unwrap();
+            assert_eq!(reader.next().await.unwrap(), Some(ReaderItem::Bytes(frame.clone())));
+            if sequence > 1 {
+                assert_eq!(other.next().await.unwrap(), Some(ReaderItem::Bytes(frame)));
+            }
+        }
+        drop(other);
+        // Nobody else is to get what it has read.
+        let frame = write(&spool, 4, 10);
+        assert_eq!(reader.next().await.unwrap(), Some(ReaderItem::Bytes(frame)));
+        assert_eq!(spool.read_tail(0), None);
+    }
+
+    #[tokio::test]
+    async fn what_was_dropped_before_its_file_was_opened_is_missing_from_the_next_event_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
+        let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
+        let mut reader = Reader::follow(&spool, StartAfter(0));
+        for sequence in 1..3 {
+            let frame = write(&spool, sequence, 10);
+            assert_eq!(reader.next().await.unwrap(), Some(ReaderItem::Bytes(frame)));
+        }
+        // Of the same segment.
+        write(&spool, 3, 10);
+        spool.forget_tail();
+        for sequence in 4..7 {
+            write(&spool, sequence, 30_000);
+        }
+        let gap = Gap { from: 3, to: 4 };
+        assert_eq!(reader.next().await.unwrap(), Some(ReaderItem::Gap(gap)));
+    }
+
     #[tokio::test]
     async fn a_snapshot_that_is_cut_by_a_delete_does_not_look_whole() {
         let directory = tempfile::tempdir().unwrap();
         let limit = SpoolLimit::new(1 << 20).unwrap();
         let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
-        let mut frames = Vec::new();
-        let output = vec![b'x'; 30_000];
         for sequence in 1..=10 {
-            let payload = Payload::Output(OutputType::Stdout, &output);
-            Frame { sequence, time: 0, payload }.write(&mut frames);
+            write(&spool, sequence, 30_000);
         }
-        spool.batch().append(&frames);
         let mut snapshot = Reader::snapshot(&spool, StartAfter(0));
         let mut stream = Reader::follow(&spool, StartAfter(0));
         assert!(snapshot.next().await.unwrap().is_some());

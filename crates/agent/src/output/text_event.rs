@@ -33,10 +33,10 @@ impl FrameText {
         let (kind, text, exit_code) = match frame.payload {
             Payload::Output(kind, bytes) => {
                 let part = mem::take(&mut self.characters).next(bytes);
-                let text = if part.start().is_empty() {
-                    String::from_utf8_lossy(part.rest)
-                } else {
-                    part.to_text().into()
+                let text = match str::from_utf8(part.rest) {
+                    // The quick way, of almost all.
+                    Ok(text) if part.start().is_empty() => text.into(),
+                    _ => part.to_text().into(),
                 };
                 (kind, text, None)
             }

@@ -11,6 +11,7 @@ mod child;
 mod child_table;
 mod end_of_input;
 mod exit;
+mod gathering;
 mod group;
 mod guardian;
 mod launch;

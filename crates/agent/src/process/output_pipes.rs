@@ -4,21 +4,27 @@ use std::{
     mem::{self, MaybeUninit},
     os::fd::OwnedFd,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
+use nix::fcntl::{FcntlArg, fcntl};
 use rustix::{
-    event::{Timespec, epoll},
+    event::{PollFd, PollFlags, Timespec, epoll, poll},
     io::{Errno, readv},
 };
 use sandpipe_protocol::OutputType;
 
-use super::waker::Waker;
+use super::{gathering::Gathering, waker::Waker};
 
 /// The key of the waker, beside those of the sources.
 const WAKER: u64 = 3;
 
 /// The most that is taken of a terminal after its process has ended: more than its buffers hold.
 const TERMINAL_BACKLOG: usize = 64 * 1024;
+
+/// How many bytes a pipe holds unless it is told otherwise, and how many one that has been full.
+const PIPE: usize = 64 * 1024;
+const LARGE_PIPE: i32 = 256 * 1024;
 
 /// The most that is read at once of what nobody wants.
 const DISCARDED: usize = 64 * 1024;
@@ -83,6 +89,10 @@ pub(crate) struct OutputPipes {
     ready: VecDeque<Source>,
     /// Sources that nobody can write to any more. Their last edge has come: only a read finds the end.
     hung_up: BTreeSet<Source>,
+    gathering: Gathering,
+    clock: Instant,
+    /// Pipes that have been full, and were made larger if that could be.
+    enlarged: BTreeSet<Source>,
 }
 
 /// What was written before a certain moment and has not been read yet.
@@ -105,6 +115,9 @@ impl OutputPipes {
             sources: sources.into_iter().collect(),
             ready: VecDeque::new(),
             hung_up: BTreeSet::new(),
+            gathering: Gathering::default(),
+            clock: Instant::now(),
+            enlarged: BTreeSet::new(),
         })
     }
 
@@ -126,22 +139,32 @@ impl OutputPipes {
 
     /// Blocks until there may be something to read, or it is woken.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
-        if !mem::take(&mut self.woken) {
-            self.take_ready(None)?;
-            self.woken = false;
-        }
+        self.wait_at_most(None)?;
         Ok(())
     }
 
+    /// The same for so long at most; returns whether there may be something, or it was woken.
+    pub(crate) fn wait_for(&mut self, most: Duration) -> io::Result<bool> {
+        let most = Timespec::try_from(most).map_err(io::Error::other)?;
+        self.wait_at_most(Some(&most))
+    }
+
+    fn wait_at_most(&mut self, most: Option<&Timespec>) -> io::Result<bool> {
+        let is_over = mem::take(&mut self.woken) || self.take_ready(most)?;
+        self.woken = false;
+        Ok(is_over)
+    }
+
     /// Appends the sources that have become ready, in their order. It waits for one, or for being woken,
-    /// for so long.
-    fn take_ready(&mut self, timeout: Option<&Timespec>) -> io::Result<()> {
+    /// for so long; returns whether that was so.
+    fn take_ready(&mut self, timeout: Option<&Timespec>) -> io::Result<bool> {
         let mut room = [const { MaybeUninit::uninit() }; 4];
         let (events, _) = match epoll::wait(&self.queue, &mut room, timeout) {
             // It is as if it had been woken.
-            Err(Errno::INTR) => return Ok(()),
+            Err(Errno::INTR) => return Ok(true),
             result => result?,
         };
+        let any = !events.is_empty();
         for event in &*events {
             let (flags, data) = (event.flags, event.data);
             if data.u64() == WAKER {
@@ -156,7 +179,7 @@ impl OutputPipes {
                 self.ready.push_back(source);
             }
         }
-        Ok(())
+        Ok(any)
     }
 
     /// Reads the next chunk without waiting; `None` where there is nothing now.
@@ -165,10 +188,15 @@ impl OutputPipes {
         room: &mut [IoSliceMut<'_>],
     ) -> io::Result<Option<PipeChunk>> {
         self.take_ready(Some(&Timespec::default()))?;
+        let is_due = self.gather()?;
         while let Some(source) = self.ready.pop_front() {
             let Some(len) = self.read_source(source, room)? else {
                 continue;
             };
+            self.gathering.note(source, len, is_due, self.clock.elapsed());
+            if len >= PIPE {
+                self.enlarge(source);
+            }
             if self.is_ready_still(source, len == size(room))? {
                 self.ready.push_back(source);
             }
@@ -176,6 +204,42 @@ impl OutputPipes {
             return Ok(Some(PipeChunk { kind, len }));
         }
         Ok(None)
+    }
+
+    /// Waits for more where small parts are gathered, as long as nothing comes from elsewhere; returns whether it did. What is there
+    /// keeps its place.
+    fn gather(&mut self) -> io::Result<bool> {
+        let [source] = self.ready.make_contiguous() else {
+            return Ok(false);
+        };
+        let source = *source;
+        if !self.gathering.is_due(source, self.clock.elapsed()) {
+            return Ok(false);
+        }
+        // Of the source itself the end alone is waited for, which needs no asking.
+        let mut others: Vec<_> = self
+            .sources
+            .iter()
+            .map(|(other, fd)| {
+                let events = if *other == source { PollFlags::empty() } else { PollFlags::IN };
+                PollFd::new(fd, events)
+            })
+            .collect();
+        let wait = Timespec::try_from(Gathering::WAIT).map_err(io::Error::other)?;
+        match poll(&mut others, Some(&wait)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.take_ready(Some(&Timespec::default()))?;
+        Ok(true)
+    }
+
+    /// Lets a pipe hold more that has been full: its process and the agent have to wait for each other less often. Where the system has
+    /// no room for that it stays as it is.
+    fn enlarge(&mut self, source: Source) {
+        if let Some(fd) = self.sources.get(&source).filter(|_| self.enlarged.insert(source)) {
+            let _refused = fcntl(fd, FcntlArg::F_SETPIPE_SZ(LARGE_PIPE));
+        }
     }
 
     /// Measures what has been written up to now. After the process was reaped this is all that it

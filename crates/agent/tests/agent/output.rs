@@ -82,6 +82,16 @@ async fn a_character_split_over_two_writes_stays_whole() {
 }
 
 #[tokio::test]
+async fn many_small_writes_become_few_events() {
+    let agent = Agent::start();
+    let finished =
+        agent.run("i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i + 1)); done; echo e >&2").await;
+    let expected: String = (0..20_000).map(|line| format!("{line}\n")).collect();
+    assert_eq!((finished.stdout(), finished.stderr()), (expected, "e\n".into()));
+    assert!(finished.0.len() < 1_000, "{} events", finished.0.len());
+}
+
+#[tokio::test]
 async fn what_is_no_utf8_is_replaced_and_all_else_is_kept() {
     let agent = Agent::start();
     let finished = agent.run("printf '\\377a\\0b\\355\\240\\200'; printf '\\360\\237'").await;

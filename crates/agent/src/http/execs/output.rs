@@ -24,7 +24,7 @@ use crate::{
         event_stream::NOT_CACHED,
         output_format::OutputFormat,
     },
-    output::{EventReader, ReadEvents, Reader, ReaderItem, StartAfter, TextEvent},
+    output::{EventReader, Reader, ReaderItem, StartAfter, TextEvent},
 };
 
 /// Get the output that an exec has written up to now.
@@ -77,20 +77,16 @@ pub(crate) async fn get_exec_output(
             ArrayState::Going(output) => (output, b','),
             ArrayState::Over => return None,
         };
-        let mut json = Vec::new();
-        let read = output.next(|event| {
+        let read = output.next(|event, json| {
             json.push(separator);
-            event.write_json(&mut json);
+            event.write_json(json);
             separator = b',';
         });
         match read.await {
-            Ok(true) => Some((Ok(Bytes::from(json)), ArrayState::Going(output))),
-            Ok(false) => {
-                if separator == b'[' {
-                    json.push(separator);
-                }
-                json.push(b']');
-                Some((Ok(json.into()), ArrayState::Over))
+            Ok(Some(json)) => Some((Ok(json), ArrayState::Going(output))),
+            Ok(None) => {
+                let end: &[u8] = if separator == b'[' { b"[]" } else { b"]" };
+                Some((Ok(Bytes::from_static(end)), ArrayState::Over))
             }
             // JSON that ends early must not look whole.
             Err(error) => Some((Err(cut(error)), ArrayState::Over)),
@@ -119,15 +115,17 @@ struct OutputArray {
 }
 
 impl OutputArray {
-    /// Hands over the next events; returns whether there were any.
-    async fn next(&mut self, mut take: impl FnMut(&TextEvent<'_>)) -> io::Result<bool> {
-        while let Some(read) = self.events.next(&mut take).await? {
-            match read {
-                ReadEvents::Events => return Ok(true),
-                ReadEvents::Gap(gap) => pass_over(gap, self.sends_gaps)?,
+    async fn next(
+        &mut self,
+        mut write: impl FnMut(&TextEvent<'_>, &mut Vec<u8>),
+    ) -> io::Result<Option<Bytes>> {
+        while let Some(item) = self.events.next_written(&mut write).await? {
+            match item {
+                ReaderItem::Bytes(json) => return Ok(Some(json)),
+                ReaderItem::Gap(gap) => pass_over(gap, self.sends_gaps)?,
             }
         }
-        Ok(false)
+        Ok(None)
     }
 }
 

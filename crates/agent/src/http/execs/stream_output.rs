@@ -16,7 +16,7 @@ use crate::{
         event_stream::{self, Source},
         output_format::OutputFormat,
     },
-    output::{EventReader, ReadEvents, Reader, ReaderItem, StartAfter},
+    output::{EventReader, Reader, ReaderItem, StartAfter, TextEvent},
 };
 
 /// Stream an exec's output as Server-Sent Events: what there is, then what comes, up to the event with
@@ -114,16 +114,12 @@ impl OutputReader {
             Self::Frames(frames) => return frames.next().await,
             Self::Events(events) => events,
         };
-        let mut bytes = Vec::new();
-        let read = events.next(|event| {
+        let write = |event: &TextEvent<'_>, bytes: &mut Vec<u8>| {
             bytes.extend_from_slice(b"data: ");
             // JSON has no line ends, so it is one line of data.
-            event.write_json(&mut bytes);
+            event.write_json(bytes);
             bytes.extend_from_slice(b"\n\n");
-        });
-        Ok(read.await?.map(|read| match read {
-            ReadEvents::Events => ReaderItem::Bytes(bytes.into()),
-            ReadEvents::Gap(gap) => ReaderItem::Gap(gap),
-        }))
+        };
+        events.next_written(write).await
     }
 }

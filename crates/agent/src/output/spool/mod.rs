@@ -14,6 +14,7 @@ mod index;
 mod limit;
 mod recover;
 mod segment;
+mod tail;
 mod write;
 mod writer;
 
@@ -28,9 +29,10 @@ use bytes::Bytes;
 use sandpipe_protocol::{ExecStdout, Gap};
 use tokio::sync::watch;
 
-use self::{index::Index, writer::Writer};
+use self::{index::Index, tail::Tail, writer::Writer};
 
 pub(super) use segment::Segment;
+pub(super) use tail::TailChunk;
 
 pub use limit::SpoolLimit;
 
@@ -54,6 +56,7 @@ pub(crate) struct Spool {
 #[derive(Debug)]
 struct State {
     index: Index,
+    tail: Tail,
     /// The number of the last event. A number is used up also where its event could not be written:
     /// the readers see by the gap that something is missing.
     sequence: u64,
@@ -106,14 +109,6 @@ pub(super) struct Start {
     pub(super) position: u64,
 }
 
-/// A segment that was opened, and the position to read at.
-#[derive(Debug)]
-pub(super) struct OpenedSegment {
-    pub(super) segment: Arc<Segment>,
-    pub(super) file: File,
-    pub(super) position: u64,
-}
-
 impl Spool {
     /// A spool that makes `directory` when the first output comes.
     pub(crate) fn new(directory: PathBuf, limit: SpoolLimit) -> Self {
@@ -121,7 +116,8 @@ impl Spool {
     }
 
     fn with(directory: PathBuf, limit: SpoolLimit, progress: Progress) -> Self {
-        let state = State { index: Index::new(limit), sequence: 0, closed: false };
+        let index = Index::new(limit);
+        let state = State { index, tail: Tail::default(), sequence: 0, closed: false };
         Self {
             directory,
             limit,
@@ -136,6 +132,9 @@ impl Spool {
     pub(crate) fn seal(&self, exit_code: i32) -> ExecStdout {
         self.state().closed = true;
         self.release();
+        if !self.is_read() {
+            self.forget_tail();
+        }
         event::last(self.state().sequence + 1, exit_code)
     }
 
@@ -218,23 +217,38 @@ impl Spool {
         })
     }
 
-    /// Opens the segment that holds a position, or the oldest one where that has been dropped; `None`
-    /// where there is nothing at that position.
-    pub(super) fn open_at(&self, position: u64) -> io::Result<Option<OpenedSegment>> {
-        let find = || self.state().index.segment_at(position);
-        let mut found = find();
-        while let Some((segment, position)) = found {
-            let error = match segment.open() {
-                Ok(file) => return Ok(Some(OpenedSegment { segment, file, position })),
-                Err(error) => error,
-            };
-            found = find();
-            // One that was dropped meanwhile is no error; one that is still kept should be there.
-            if found.as_ref().is_some_and(|(kept, _)| Arc::ptr_eq(kept, &segment)) {
-                return Err(error);
-            }
+    /// The segment that holds a position, or the oldest one where that has been dropped, and the position to go on at; `None` where
+    /// there is nothing at that position.
+    pub(super) fn segment_at(&self, position: u64) -> Option<(Arc<Segment>, u64)> {
+        self.state().index.segment_at(position)
+    }
+
+    /// Opens the segment that holds a position; `None` where it has been dropped.
+    pub(super) fn open(&self, segment: &Arc<Segment>, position: u64) -> io::Result<Option<File>> {
+        segment.open().map(Some).or_else(|error| {
+            let found = self.segment_at(position);
+            // One that is still kept should be there.
+            let is_kept = found.is_some_and(|(kept, _)| Arc::ptr_eq(&kept, segment));
+            if is_kept { Err(error) } else { Ok(None) }
+        })
+    }
+
+    /// What was written last, from a position on, if it is in memory.
+    pub(super) fn read_tail(&self, position: u64) -> Option<TailChunk> {
+        let is_only_reader = self.progress.receiver_count() == 1;
+        self.state().tail.read(position, is_only_reader)
+    }
+
+    /// Keeps nothing in memory for readers that could keep up. They read the files.
+    pub(super) fn forget_tail(&self) {
+        self.state().tail.clear();
+    }
+
+    /// A reader goes.
+    pub(super) fn leave(&self) {
+        if self.progress.receiver_count() <= 1 {
+            self.forget_tail();
         }
-        Ok(None)
     }
 
     /// Whether anybody reads it.

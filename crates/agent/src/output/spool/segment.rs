@@ -1,10 +1,12 @@
 use std::{
     fs::File,
-    io,
+    io::{self, IoSliceMut},
     os::unix::fs::FileExt,
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
 };
+
+use rustix::io::{ReadWriteFlags, preadv2};
 
 /// One file of a spool. It begins and ends between two events.
 #[derive(Debug)]
@@ -52,6 +54,19 @@ impl Segment {
 
     pub(in crate::output) fn open(&self) -> io::Result<File> {
         File::open(&self.path)
+    }
+
+    /// Reads from a position on without waiting for the disk; returns how many bytes, or `None` where it would have to wait.
+    pub(in crate::output) fn read_now(
+        &self,
+        file: &File,
+        position: u64,
+        bytes: &mut [u8],
+    ) -> Option<usize> {
+        let mut room = [IoSliceMut::new(bytes)];
+        // What is wrong is found when it is read otherwise.
+        let read = preadv2(file, &mut room, position - self.start, ReadWriteFlags::NOWAIT);
+        read.ok().filter(|len| *len > 0)
     }
 
     /// Reads what is there from a position on; all of it has to be before the segment's end.

@@ -7,12 +7,14 @@ use std::{
     thread::sleep,
 };
 
+use bytes::{Buf, Bytes};
 use nix::errno::Errno;
 
 use super::{
     Spool, SpoolStatus,
     event::{StoredEvent, events_within},
     segment::Segment,
+    tail::TailChunk,
     writer::Writer,
 };
 use crate::descriptors::{DESCRIPTOR_PAUSE, lacks_descriptor};
@@ -49,16 +51,15 @@ impl Batch<'_> {
 
     /// Writes whole events, which are numbered on from the last one. Where the process has no descriptor left it waits for one, as if
     /// the disk were slow.
-    pub(in crate::output) fn append(&mut self, frames: &[u8]) {
-        let mut rest = frames;
+    pub(in crate::output) fn append(&mut self, frames: &Bytes) {
+        let mut rest = frames.clone();
         let mut most = usize::MAX;
         while !self.spool.state().closed {
-            let Some(run) = self.next_run(rest, most) else {
+            let Some(run) = self.next_run(&rest, most) else {
                 return;
             };
-            let (bytes, after) = rest.split_at_checked(run.len).unwrap_or((rest, &[]));
-            match self.write(&run, bytes) {
-                Ok(()) => rest = after,
+            match self.write(&run, &rest.slice(..run.len)) {
+                Ok(()) => rest.advance(run.len),
                 Err(error) if lacks_descriptor(&error) => {
                     // What was written before is not to wait.
                     self.notify_readers();
@@ -70,7 +71,7 @@ impl Batch<'_> {
                 Err(error) if lacks_space(&error) && run.events.len() > 1 => most = 1,
                 Err(error) => {
                     self.lose(&run, &error);
-                    rest = after;
+                    rest.advance(run.len);
                 }
             }
         }
@@ -86,7 +87,7 @@ impl Batch<'_> {
         Some(Run { segment: found.map(|(segment, _)| segment), first: first.sequence, events, len })
     }
 
-    fn write(&mut self, run: &Run, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, run: &Run, bytes: &Bytes) -> io::Result<()> {
         let segment = match &run.segment {
             Some(segment) => Arc::clone(segment),
             None => self.begin_segment(run.first)?,
@@ -103,8 +104,18 @@ impl Batch<'_> {
             none => none.insert(OpenOptions::new().write(true).open(segment.path())?),
         };
         // At its place, so that what a failed write left behind is written over.
-        file.write_all_at(bytes, segment.end() - segment.start)?;
+        let position = segment.end();
+        file.write_all_at(bytes, position - segment.start)?;
+        let chunk = run
+            .events
+            .last()
+            .filter(|_| self.spool.is_read())
+            .map(|last| TailChunk::of(bytes, last.sequence));
         let mut state = self.spool.state();
+        match chunk {
+            Some(chunk) => state.tail.push(position, chunk),
+            None => state.tail.clear(),
+        }
         for event in &run.events {
             let end = segment.end() + event.len as u64;
             state.index.wrote(&segment, event.sequence, end);
