@@ -134,7 +134,7 @@ fn launch_of(exec: &Exec, lifecycle: Lifecycle) -> Result<Option<Arc<Launch>>, S
 /// What a start leaves to be done.
 pub(super) enum Started {
     /// The process runs, and its output and exit code are to be taken.
-    Running(Observer),
+    Running(Box<Observer>),
     /// The command can't be executed, or was started before.
     NothingToObserve,
 }
@@ -175,7 +175,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
             exec.write_record();
-            Ok(Started::Running(observer))
+            Ok(Started::Running(Box::new(observer)))
         }
         Spawned::CannotRun { exit_code, reason } => {
             let mut collector = Collector::new(Arc::clone(&exec.spool));

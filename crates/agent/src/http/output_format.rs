@@ -9,7 +9,7 @@ use sandpipe_protocol::{
 };
 
 use super::App;
-use crate::{features::Feature, output::Timestamp};
+use crate::{features::Feature, output};
 
 const EVENT_STREAM: &str = "text/event-stream";
 
@@ -96,6 +96,6 @@ fn event(name: &str, data: &str) -> Bytes {
 /// A frame that is no event of the output.
 fn frame(payload: Payload<'_>) -> Bytes {
     let mut bytes = Vec::new();
-    Frame { sequence: 0, time: Timestamp::now().0, payload }.write(&mut bytes);
+    Frame { sequence: 0, time: output::now().0, payload }.write(&mut bytes);
     bytes.into()
 }

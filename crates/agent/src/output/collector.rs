@@ -8,9 +8,9 @@ use sandpipe_protocol::{Characters, OutputType};
 
 use super::{
     blocks::Blocks,
-    frame_block::{BlockSize, FrameBlock},
+    frame_block::{BlockSize, FrameBlock, MadeFrames},
     spool::Spool,
-    timestamp::Timestamp,
+    timestamp,
 };
 
 /// Brings a process's bytes into its spool: makes frames of them, and numbers these over both streams.
@@ -81,9 +81,11 @@ impl Collector {
         let mut batch = spool.batch();
         let mut block = mem::take(&mut self.block);
         let characters = self.characters(kind);
-        let frames =
-            block.make_frames(kind, len, batch.next_sequence(), Timestamp::now().0, characters);
-        batch.append(&self.blocks.lend(block.0).slice(frames));
+        let MadeFrames { place, rest } =
+            block.make_frames(kind, len, batch.next_sequence(), timestamp::now().0, characters);
+        batch.append(&self.blocks.lend(block.0).slice(place));
+        drop(batch);
+        self.push_bytes(kind, &rest);
     }
 
     fn characters(&mut self, kind: OutputType) -> &mut Characters {

@@ -21,6 +21,16 @@ const START: usize = HEADER_LEN + UNFINISHED;
 #[derive(Debug, Default)]
 pub(super) struct FrameBlock(pub(super) Vec<u8>);
 
+/// What was made of a block.
+#[derive(Debug)]
+pub(super) struct MadeFrames {
+    /// Where the frames lie in it.
+    pub(super) place: Range<usize>,
+    /// Bytes of the room for another block: before them a frame with the beginning of a character has to come, for which there is no
+    /// room between two others. It is seldom needed, where what is no text ends in the beginnings of several characters.
+    pub(super) rest: Vec<u8>,
+}
+
 /// How large a block is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum BlockSize {
@@ -48,7 +58,7 @@ impl FrameBlock {
         places.filter_map(|place| place.get_mut(HEADER_LEN..)).map(IoSliceMut::new).collect()
     }
 
-    /// Makes frames of the first `len` bytes of the room, and returns where they lie. The first one has this sequence; `characters`
+    /// Makes frames of the first `len` bytes of the room. The first one has this sequence; `characters`
     /// are those of the stream, up to what was read. No bytes make the frame that stands for the end of the stream.
     ///
     /// A frame that ends within a character leaves it to the next one, except for the last frame: nobody knows when the rest comes. The
@@ -60,7 +70,7 @@ impl FrameBlock {
         mut sequence: u64,
         time: u64,
         characters: &mut Characters,
-    ) -> Range<usize> {
+    ) -> MadeFrames {
         let mut unfinished = Vec::new();
         if !characters.unfinished().is_empty() {
             let payload = Payload::Unfinished(kind, characters.unfinished());
@@ -74,19 +84,30 @@ impl FrameBlock {
             let payload_at = read_at - carried;
             let mut end = read_at + left.min(PAYLOAD);
             left -= left.min(PAYLOAD);
+            let before = *characters;
             characters.next(self.0.get(payload_at..end).unwrap_or_default());
             carried = 0;
-            if left > 0 {
-                carried = characters.unfinished().len();
-                *characters = Characters::default();
-                end -= carried;
-                // The next header comes between.
-                self.0.copy_within(end..end + carried, end + HEADER_LEN);
+            let cut = characters.unfinished().len();
+            if left > 0 && cut > 0 {
+                let mut without = before;
+                without.next(self.0.get(payload_at..end - cut).unwrap_or_default());
+                if without.unfinished().is_empty() {
+                    *characters = without;
+                    carried = cut;
+                    end -= cut;
+                    // The next header comes between.
+                    self.0.copy_within(end..end + cut, end + HEADER_LEN);
+                }
             }
             let header = header(kind, end - payload_at, sequence, time);
             self.put(payload_at - HEADER_LEN, &header);
             if left == 0 {
-                return start..end;
+                return MadeFrames { place: start..end, rest: Vec::new() };
+            }
+            if carried == 0 && cut > 0 {
+                let bytes = self.room().into_iter().flat_map(|part| part.to_vec());
+                let rest = bytes.take(len).skip(len - left).collect();
+                return MadeFrames { place: start..end, rest };
             }
             sequence += 1;
             place += PLACE;
@@ -121,9 +142,10 @@ mod tests {
             let len = (&mut &*read).read_vectored(&mut block.room()).unwrap();
             assert_eq!(len, read.len());
             let made = block.make_frames(OutputType::Stdout, len, sequence, 7, &mut characters);
-            sequence += count(&block.0[made.clone()]);
-            frames.extend_from_slice(&block.0[made]);
-            bytes = rest;
+            sequence += count(&block.0[made.place.clone()]);
+            frames.extend_from_slice(&block.0[made.place]);
+            bytes = &bytes[len - made.rest.len()..];
+            assert!(bytes.starts_with(&made.rest) && bytes.ends_with(rest));
         }
         frames
     }
@@ -147,7 +169,7 @@ mod tests {
                 Payload::Unfinished(_, unfinished) => before = unfinished.to_vec(),
                 Payload::Output(_, payload) => {
                     // Who begins here knows what who has followed knows.
-                    assert_eq!(characters.unfinished(), before);
+                    assert_eq!(characters.unfinished(), before, "before {sequence}");
                     characters.next(payload);
                     payloads.push(payload.to_vec());
                     before.clear();
@@ -174,6 +196,9 @@ mod tests {
         let bytes = vec![0xFF; 70_000];
         let payloads = check(&bytes, &frames_of(&bytes, &[131_000]));
         assert_eq!(payloads.iter().map(Vec::len).collect::<Vec<_>>(), [32_765, 32_765, 4_470]);
+        // What may be the beginning of a character at each place.
+        let bytes = vec![0xC3; 140_000];
+        assert_eq!(check(&bytes, &frames_of(&bytes, &[131_000])).len(), 5);
     }
 
     #[test]
@@ -182,7 +207,7 @@ mod tests {
         characters.next(b"\xE2\x82");
         let mut block = FrameBlock(vec![0; BlockSize::Small.len()]);
         let made = block.make_frames(OutputType::Stderr, 0, 4, 7, &mut characters);
-        let (beginning, rest) = split_frame(&block.0[made]).unwrap().unwrap();
+        let (beginning, rest) = split_frame(&block.0[made.place]).unwrap().unwrap();
         assert_eq!(beginning.payload, Payload::Unfinished(OutputType::Stderr, b"\xE2\x82"));
         let (end, rest) = split_frame(rest).unwrap().unwrap();
         assert_eq!((end.sequence, end.payload), (4, Payload::Output(OutputType::Stderr, b"")));
@@ -194,11 +219,14 @@ mod tests {
         fn no_byte_is_lost_however_it_is_read(
             pieces in prop::collection::vec(prop::sample::select(vec!["a", "\u{e9}", "\u{20AC}", "\u{1F600}"]), 1..20),
             offset in 0_usize..4,
+            noise in prop::collection::vec(prop::sample::select(vec![0xC3, 0xE2, 0x82, 0xF0, 0x9F, b'a']), 0..7),
             reads in prop::collection::vec(1_usize..131_060, 1..4),
         ) {
             let text = pieces.concat().repeat(6_000);
             let bytes = &text.as_bytes()[offset.min(text.len())..];
             check(bytes, &frames_of(bytes, &reads));
+            let noise = noise.repeat(20_000);
+            check(&noise, &frames_of(&noise, &reads));
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
         }
         let kind = OutputType::Stdout;
         let frames = block.make_frames(kind, chunk.len(), sequence, 0, characters);
-        let frames = block.0.get(frames).unwrap_or_default();
+        let frames = block.0.get(frames.place).unwrap_or_default();
         let _ok = decoder.feed(frames, &mut |frame| {
             texts.extend(text.take(frame).map(|event| event.text.into_owned()));
             sequence = frame.sequence + 1;

@@ -22,4 +22,4 @@ pub(crate) use reader::{Reader, ReaderItem, StartAfter};
 pub(crate) use spool::Spool;
 pub use spool::SpoolLimit;
 pub(crate) use text_event::TextEvent;
-pub(crate) use timestamp::Timestamp;
+pub(crate) use timestamp::now;

@@ -1,12 +1,10 @@
 use std::{borrow::Cow, mem};
 
 use sandpipe_protocol::{
-    Characters, ExecStdout, OutputType,
+    Characters, ExecStdout, OutputType, Timestamp,
     frame::{Frame, Payload},
     write_output,
 };
-
-use super::timestamp::Timestamp;
 
 /// An event with the text of its frame: whole characters, with U+FFFD for what is none.
 #[derive(Clone, Debug, PartialEq, Eq)]

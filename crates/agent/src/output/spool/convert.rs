@@ -11,7 +11,7 @@ use sandpipe_protocol::{
 };
 
 use super::index::EXTENSION;
-use crate::output::timestamp::Timestamp;
+use crate::output::timestamp;
 
 /// What the names of segment files ended with that had Server-Sent Events: a line `data: ` with the JSON of an [`ExecStdout`], and an empty one.
 pub(super) const OLD_EXTENSION: &str = "sse";
@@ -52,7 +52,7 @@ fn write_frames(mut old: impl BufRead, new: &mut impl Write) -> io::Result<()> {
         };
         let json = event.strip_prefix(b"data: ").unwrap_or_default();
         let event: ExecStdout = serde_json::from_slice(json)?;
-        let time = event.timestamp.as_deref().and_then(Timestamp::parse).unwrap_or_default().0;
+        let time = event.timestamp.as_deref().and_then(timestamp::parse).unwrap_or_default();
         let payload = Payload::Output(event.kind, event.output.as_bytes());
         frame.clear();
         Frame { sequence: event.sequence, time, payload }.write(&mut frame);

@@ -5,7 +5,7 @@ use sandpipe_protocol::{
     frame::{Frame, HEADER_LEN, Payload, frame_len, split_frame},
 };
 
-use crate::output::timestamp::Timestamp;
+use crate::output::timestamp;
 
 /// An event as it lies in a spool: a frame of output, and with it the one before that has the beginning of its first character, where
 /// that was cut.
@@ -86,14 +86,14 @@ pub(super) fn last(sequence: u64, exit_code: i32) -> ExecStdout {
         kind: OutputType::Stdout,
         output: String::new(),
         sequence,
-        timestamp: Some(Timestamp::now().to_string()),
+        timestamp: Some(timestamp::now().to_string()),
         exit_code: Some(exit_code),
     }
 }
 
 /// The frame of the event that ends the output; `None` for one without an exit code.
 pub(super) fn exit_frame(last: &ExecStdout) -> Option<Vec<u8>> {
-    let time = last.timestamp.as_deref().and_then(Timestamp::parse).unwrap_or_default().0;
+    let time = last.timestamp.as_deref().and_then(timestamp::parse).unwrap_or_default();
     let mut frame = Vec::new();
     Frame { sequence: last.sequence, time, payload: Payload::Exit(last.exit_code?) }
         .write(&mut frame);
@@ -102,6 +102,8 @@ pub(super) fn exit_frame(last: &ExecStdout) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use sandpipe_protocol::Timestamp;
+
     use super::*;
 
     fn frame(sequence: u64, payload: Payload<'_>) -> Vec<u8> {
