@@ -1,15 +1,18 @@
 // @ts-check
 /**
- * An agent of prepared answers: whatever is run prints the workload. `node server.mjs WORKLOAD` prints
+ * An agent of prepared answers: whatever is run prints the workload. `node server.mjs WORKLOAD [frames]` prints
  * its address and what is to come out of it as one line of JSON.
  */
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { expectedOf, stream, workloadOf } from "./workloads.mjs";
+import { Readable } from "node:stream";
+import { expectedOf, frames, stream, workloadOf } from "./workloads.mjs";
 
 const outputs = workloadOf(process.argv[2] ?? "").outputs();
-const bytes = stream(outputs);
+const hasFrames = process.argv[3] === "frames";
+const bytes = hasFrames ? Buffer.alloc(0) : stream(outputs);
+const framed = hasFrames ? frames(outputs) : [];
 
 const exec = {
   id: "1",
@@ -22,6 +25,10 @@ const exec = {
 };
 const server = createServer((request, response) => {
   request.resume();
+  if (request.url?.startsWith("/api/v1/stream/") && hasFrames) {
+    response.writeHead(200, { "content-type": "application/vnd.sandpipe.output" });
+    return void Readable.from(framed).pipe(response);
+  }
   if (request.url?.startsWith("/api/v1/stream/")) {
     response.writeHead(200, {
       "content-type": "text/event-stream",
@@ -30,7 +37,8 @@ const server = createServer((request, response) => {
     return response.end(bytes);
   }
   if (request.url?.startsWith("/files/")) return sendFile(request.url, response);
-  const body = request.url === "/health" ? { agent: "prepared", version: "0", features: [] } : exec;
+  const features = hasFrames ? ["frames"] : [];
+  const body = request.url === "/health" ? { agent: "prepared", version: "0", features } : exec;
   response.writeHead(200, { "content-type": "application/json" });
   response.end(JSON.stringify(body));
 });

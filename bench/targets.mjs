@@ -29,10 +29,11 @@ import { workloadOf } from "./workloads.mjs";
  * Prepared bytes: what the client itself costs.
  *
  * @param {string} workload
+ * @param {"frames"} [form] Server-Sent Events, unless told
  * @returns {Promise<OpenTarget>}
  */
-export async function openPrepared(workload) {
-  const { child, answer } = await begin("server.mjs", [workload]);
+export async function openPrepared(workload, form) {
+  const { child, answer } = await begin("server.mjs", [workload, ...(form ? [form] : [])]);
   const { url, ...expected } = answer;
   return { target: { url, command: ["x"] }, expected, end: async () => void child.kill() };
 }

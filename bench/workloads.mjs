@@ -121,6 +121,33 @@ function numbers(seed) {
 }
 
 /**
+ * The same in frames, each of as much as a read of the agent's.
+ *
+ * @param {string[]} outputs
+ */
+export function frames(outputs) {
+  const bytes = Buffer.from(outputs.join(""));
+  const all = [];
+  for (let at = 0; at < bytes.length; at += FRAME_BYTES) {
+    all.push(frame(1, all.length + 1, bytes.subarray(at, at + FRAME_BYTES)));
+  }
+  all.push(frame(3, all.length + 1, Buffer.alloc(4)));
+  return all;
+}
+
+const FRAME_BYTES = 32 * 1024;
+
+/** @param {number} type @param {number} sequence @param {Buffer} payload */
+function frame(type, sequence, payload) {
+  const header = Buffer.alloc(21);
+  header.writeUInt32LE(payload.length);
+  header.writeUInt8(type, 4);
+  header.writeBigUInt64LE(BigInt(sequence), 5);
+  header.writeBigUInt64LE(BigInt(Date.UTC(2026, 0, 31)) * 1000n, 13);
+  return Buffer.concat([header, payload]);
+}
+
+/**
  * The stream of a command that prints this and ends with 0, as `sandpipe-agent` writes it.
  *
  * @param {string[]} outputs

@@ -10,7 +10,7 @@ const clients = ["bare", "plain", "sandpipe"];
 
 export const browserRows = [
   ...rows("browser-", "Chromium: ", {
-    open: openPrepared,
+    open: (workload) => openPrepared(workload),
     clients: [...clients, "text-decoder"],
     measure: inPage,
   }),

@@ -15,8 +15,15 @@ const CALLS = { exec: "exec", stream: "streamOutput" };
 const peer = process.env["PEER_MODULE"] === undefined ? [] : ["peer"];
 
 export const preparedRows = rows("", "", {
-  open: openPrepared,
+  open: (workload) => openPrepared(workload),
   clients: ["bare", "bare-http", "plain", "sandpipe", ...peer],
+  measure: inProcess,
+});
+
+export const framesRows = rows("frames-", "in frames: ", {
+  workloads: ["ascii", "mixed", "cjk"],
+  open: (workload) => openPrepared(workload, "frames"),
+  clients: ["bare", "sandpipe"],
   measure: inProcess,
 });
 
