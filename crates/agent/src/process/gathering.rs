@@ -1,6 +1,6 @@
 use std::{collections::VecDeque, time::Duration};
 
-use super::output_pipes::Source;
+use super::source::Source;
 
 /// So many small reads in a row are the beginning of many.
 const READS: usize = 4;

@@ -21,6 +21,7 @@ mod output_pipes;
 mod program;
 mod reaper;
 mod session;
+mod source;
 mod spawn;
 mod stdio;
 mod user;

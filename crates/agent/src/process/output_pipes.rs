@@ -14,7 +14,7 @@ use rustix::{
 };
 use sandpipe_protocol::OutputType;
 
-use super::{gathering::Gathering, waker::Waker};
+use super::{gathering::Gathering, source::Source, waker::Waker};
 
 /// The key of the waker, beside those of the sources.
 const WAKER: u64 = 3;
@@ -28,40 +28,6 @@ const LARGE_PIPE: i32 = 256 * 1024;
 
 /// The most that is read at once of what nobody wants.
 const DISCARDED: usize = 64 * 1024;
-
-/// Where output comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Source {
-    Stdout,
-    Stderr,
-    /// A terminal carries both.
-    Terminal,
-}
-
-impl Source {
-    fn output_type(self) -> OutputType {
-        match self {
-            Self::Stdout | Self::Terminal => OutputType::Stdout,
-            Self::Stderr => OutputType::Stderr,
-        }
-    }
-
-    fn key(self) -> u64 {
-        match self {
-            Self::Stdout => 0,
-            Self::Stderr => 1,
-            Self::Terminal => 2,
-        }
-    }
-
-    fn of_key(key: u64) -> Self {
-        match key {
-            0 => Self::Stdout,
-            1 => Self::Stderr,
-            _ => Self::Terminal,
-        }
-    }
-}
 
 /// Bytes that were read: the first `len` of the room, which is some memory in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

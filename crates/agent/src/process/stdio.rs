@@ -13,7 +13,7 @@ use nix::{
 use rustix::termios::{Winsize, tcsetwinsize};
 use sandpipe_protocol::TerminalSize;
 
-use super::{launch::Launch, output_pipes::Source, user::may_switch};
+use super::{launch::Launch, source::Source, user::may_switch};
 
 /// Both ends of a process's standard streams. All descriptors close on exec: another command that
 /// starts at the same moment must not inherit them.
