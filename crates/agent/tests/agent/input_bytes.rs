@@ -32,8 +32,8 @@ async fn write(agent: &Agent, id: &str, body: impl Into<Body>) -> Response {
 fn sha256<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     parts.for_each(|part| hash.update(part));
-    let digits = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    format!("{digits}  -\n")
+    let digits: Vec<_> = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}  -\n", digits.concat())
 }
 
 type Parts = mpsc::Sender<io::Result<Bytes>>;
@@ -79,7 +79,7 @@ async fn a_process_that_does_not_read_keeps_a_body_with_its_client() {
     let grown = status_of(agent.pid(), "VmHWM").unwrap().saturating_sub(before);
     assert!(grown < 8 * 1024, "the agent's memory grew by {grown} KiB");
     assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 200);
-    let expected = sha256(iter::repeat_n(&[b'x'; MIB][..], 200));
+    let expected = sha256(iter::repeat_n(&vec![b'x'; MIB][..], 200));
     assert_eq!(agent.finish(&exec.id).await.output(), expected);
 }
 
@@ -134,7 +134,7 @@ async fn answer(stream: &mut TcpStream) -> (String, String) {
     let length = head.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
     let mut body = vec![0; length.parse().unwrap()];
     within(stream.read_exact(&mut body)).await.unwrap();
-    (head[9..12].to_owned(), String::from_utf8(body).unwrap())
+    (head.get(9..12).unwrap().to_owned(), String::from_utf8(body).unwrap())
 }
 
 #[tokio::test]
