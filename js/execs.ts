@@ -7,7 +7,7 @@ import {
   type StdinBody,
 } from "./core/sandpipe.js";
 import { type RemoveOptions, removeEnded } from "./remove-ended.js";
-import { isStream, sendStream, type StdinStream } from "./stdin-stream.js";
+import type { StdinStream } from "./stdin-stream.js";
 import { EventStream, type StreamOptions } from "./stream.js";
 import { Terminal } from "./terminal.js";
 
@@ -24,24 +24,27 @@ export class Execs extends Core {
   /**
    * Writes to a running exec's stdin (`stdin`, the default), sets the size of its terminal
    * (`resize`, with `{"cols":80,"rows":24}` as JSON in `input`), or closes its stdin (`eof`, with
-   * empty `input`). It is never repeated: the process could read the text twice.
+   * empty `input`). Text or bytes alone are for its stdin. It is never repeated: the process could read them twice.
    *
-   * @throws {UnsupportedError} The agent has no way to close a stdin.
+   * @throws {UnsupportedError} The agent has no way to close a stdin, or takes text alone and these bytes are none.
    */
-  override sendStdin(id: string, body: StdinBody): Promise<ExecItem>;
+  override sendStdin(id: string, body: StdinBody | string | Uint8Array): Promise<ExecItem>;
   /**
    * Writes to a running exec's stdin what a stream gives, no faster than the process reads, and closes it at the
    * stream's end. When the process reads no more, or has ended, which shows with the next piece, the rest is left and
    * the stream cancelled. What can't have arrived is sent again, as `retry` of `connect` says.
    *
-   * @throws {InvalidArgumentError} Its bytes are not UTF-8, which is all that agents take.
-   * @throws {UnsupportedError} The agent has no way to close a stdin.
+   * @throws {UnsupportedError} The agent has no way to close a stdin, or takes text alone (it lacks the extension
+   * `stdin-bytes`) and these bytes are not UTF-8.
    * @throws What the stream does.
    */
   override sendStdin(id: string, body: StdinStream): Promise<void>;
-  override sendStdin(id: string, body: StdinBody | StdinStream): Promise<ExecItem | void> {
-    if (!isStream(body)) return super.sendStdin(id, body);
-    return sendStream(body, (next) => this.#core.feedStdin(id, next));
+  override sendStdin(
+    id: string,
+    body: StdinBody | string | Uint8Array | StdinStream,
+  ): Promise<ExecItem | void> {
+    // The core takes both.
+    return super.sendStdin(id, body as StdinBody);
   }
 
   /**

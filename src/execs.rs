@@ -6,16 +6,16 @@
 use js_sys::{Array, JsString, Number, Object, Promise};
 use sandpipe_client::execs::{
     ListStream, OutputReader, create, delete, exec, feed_stdin, get, get_output, kill, list,
-    send_stdin, start, terminate, wait,
+    send_input, send_stdin, start, terminate, wait,
 };
 use sandpipe_client::{Agent, terminal};
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::{exec_id, last_sequence, signal_name, string};
+use crate::arguments::{exec_id, last_sequence, signal_name};
 use crate::batches::Batches;
 use crate::errors::or_throw;
 use crate::fields::Options;
-use crate::options::{NewExec, exec_arguments};
+use crate::options::{NewExec, StdinBody, exec_arguments};
 use crate::promise::{nothing, promise_of};
 use crate::results::{exec_result, exec_snapshot, json};
 use crate::sandbox::Sandbox;
@@ -149,17 +149,26 @@ impl Execs {
         promise_of(sent, nothing)
     }
 
-    /// Writes to a running exec's stdin, sets the size of its terminal, or closes its stdin.
-    #[wasm_bindgen(js_name = sendStdin, unchecked_return_type = "Promise<ExecItem>")]
+    /// Writes to a running exec's stdin, sets the size of its terminal, or closes its stdin. It resolves nothing for a stream.
+    #[wasm_bindgen(js_name = sendStdin, unchecked_return_type = "Promise<ExecItem | void>")]
     pub fn send_stdin(
         &self,
         id: &JsString,
-        #[wasm_bindgen(unchecked_param_type = "StdinBody")] body: &Object,
+        #[wasm_bindgen(unchecked_param_type = "StdinBody | string | Uint8Array")] body: &Object,
     ) -> Promise {
-        let sent = exec_id(id).and_then(|id| {
-            Ok(send_stdin(&self.agent, &id, &Options::read_required(body, "body")?))
-        });
-        promise_of(sent, json)
+        let read = exec_id(id).and_then(|id| Ok((id, StdinBody::read(body)?)));
+        match read {
+            Ok((id, StdinBody::Text(stdin))) => {
+                promise_of(Ok(send_stdin(&self.agent, &id, &stdin)), json)
+            }
+            Ok((id, StdinBody::Bytes(bytes))) => {
+                promise_of(Ok(send_input(&self.agent, id, Box::new(bytes))), json)
+            }
+            Ok((id, StdinBody::Stream(stream))) => {
+                promise_of(Ok(feed_stdin(&self.agent, id, Box::new(stream))), nothing)
+            }
+            Err(error) => promise_of(Err(error), nothing),
+        }
     }
 
     /// What there is of an exec's output now. `exitCode` is undefined while the process runs.
@@ -204,20 +213,6 @@ impl Sandbox {
     #[must_use]
     pub fn stream_list(&self) -> Batches {
         Batches::of_lists(ListStream::new(self.agent.child()))
-    }
-
-    /// Sends what comes next of an exec's stdin, or its end. Resolves whether the process reads on.
-    #[wasm_bindgen(js_name = feedStdin, unchecked_return_type = "Promise<boolean>")]
-    pub fn feed_stdin(
-        &self,
-        id: &JsString,
-        #[wasm_bindgen(unchecked_param_type = "string | undefined")] next: &JsString,
-    ) -> Promise {
-        let sent = exec_id(id).and_then(|id| {
-            let next = if next.is_undefined() { None } else { Some(string(next, "body")?) };
-            Ok(feed_stdin(&self.agent, id, next))
-        });
-        promise_of(sent, |reads_on| Ok(reads_on.into()))
     }
 
     /// Resolves a `Terminal` at an exec that exists.

@@ -16,6 +16,7 @@ mod errors;
 mod events;
 mod execs;
 mod fields;
+mod input;
 mod invalid_argument;
 mod live_list;
 mod options;

@@ -17,12 +17,14 @@ use crate::arguments::{
 };
 use crate::events::EventBatch;
 use crate::fields::{Fields, Options, options};
-use crate::invalid_argument::wrong;
+use crate::input::{JsInput, is_bytes};
+use crate::invalid_argument::{invalid, wrong};
 
 /// What the types of the core take of other files.
 #[wasm_bindgen(typescript_custom_section)]
 const IMPORTS: &str = r#"
 import type { AbortSignal, Fetch, URL } from "../platform.js";
+import type { StdinStream } from "../stdin-stream.js";
 "#;
 
 /// What `create` and `exec` both take; `sandpipe_protocol` has its TypeScript type.
@@ -60,8 +62,10 @@ options! {
     for ExecArguments {
         ..request,
         ..options,
-        /// What the command reads from its stdin, up to end-of-file. Default: nothing.
-        "input" "?: string" => input = optional input,
+        /// What the command reads from its stdin, up to end-of-file: text, bytes, or a stream of them. A stream is read as
+        /// the process reads, and cancelled when that reads no more. Bytes that are not UTF-8 need the extension
+        /// `stdin-bytes`. Default: nothing.
+        "input" "?: string | Uint8Array | StdinStream" => input = optional input,
     }
 }
 
@@ -86,7 +90,7 @@ pub(crate) fn exec_arguments(
 }
 
 fn input(value: &JsValue, name: &str) -> Result<Input> {
-    string(value, name).map(Input::WithEof)
+    Ok(Input::WithEof(Box::new(JsInput::of(value, name)?)))
 }
 
 options! {
@@ -129,11 +133,57 @@ options! {
 options! {
     /// Something for a running exec's stdin or terminal.
     interface "StdinBody"
-    for ExecStdin {
+    struct StdinFields {
         /// What `input` is. Default: `"stdin"`.
-        "type" "?: StdinType" => kind = optional kind or StdinType::Stdin,
-        /// The text to write; for `resize`, `{"cols":80,"rows":24}` as JSON; for `eof`, empty.
-        "input" ": string" => input = required string,
+        "type" "?: StdinType" => kind: StdinType = optional kind or StdinType::Stdin,
+        /// What to write: text or bytes; for `resize`, `{"cols":80,"rows":24}` as JSON; for `eof`, empty.
+        "input" ": string | Uint8Array" => input: StdinInput = required stdin_input,
+    }
+}
+
+enum StdinInput {
+    Text(String),
+    Bytes(JsInput),
+}
+
+impl Default for StdinInput {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+fn stdin_input(value: &JsValue, name: &str) -> Result<StdinInput> {
+    match JsInput::of_bytes(value) {
+        Some(bytes) => Ok(StdinInput::Bytes(bytes)),
+        None if value.is_string() => string(value, name).map(StdinInput::Text),
+        None => Err(wrong(name, "a string or a Uint8Array", value)),
+    }
+}
+
+/// What `sendStdin` takes.
+pub(crate) enum StdinBody {
+    Text(ExecStdin),
+    Bytes(JsInput),
+    /// It has an end of its own.
+    Stream(JsInput),
+}
+
+impl StdinBody {
+    pub(crate) fn read(value: &JsValue) -> Result<Self> {
+        if let Some(stream) = JsInput::of_stream(value) {
+            return Ok(Self::Stream(stream));
+        }
+        let is_plain = value.is_string() || is_bytes(value);
+        let StdinFields { kind, input } = if is_plain {
+            StdinFields { kind: StdinType::Stdin, input: stdin_input(value, "body")? }
+        } else {
+            StdinFields::read_required(value, "body")?
+        };
+        match (kind, input) {
+            (kind, StdinInput::Text(input)) => Ok(Self::Text(ExecStdin { kind, input })),
+            (StdinType::Stdin, StdinInput::Bytes(bytes)) => Ok(Self::Bytes(bytes)),
+            _ => Err(invalid("body.input", "a string for this type", "a Uint8Array")),
+        }
     }
 }
 

@@ -22,7 +22,7 @@ const agents = {
 export interface Init {
   method: string;
   headers: Record<string, string>;
-  body?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
   signal: AbortSignal;
   redirect?: "follow" | "manual";
 }

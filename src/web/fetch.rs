@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::FutureExt;
 use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
-use sandpipe_client::host::{Body, HttpRequest, HttpResponse, NoResponse};
+use sandpipe_client::host::{Body, HttpRequest, HttpResponse, NoResponse, RequestBody};
 use sandpipe_client::{AbortSignal, Subscription};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
@@ -65,9 +65,16 @@ impl Fetch {
         let init = RequestInit::new();
         init.set_method(request.method.as_str());
         init.set_signal(Some(&connection.controller.signal()));
-        if let Some(body) = &request.body {
-            set("content-type", "application/json")?;
-            init.set_body(&body.into());
+        match &request.body {
+            Some(RequestBody::Json(json)) => {
+                set("content-type", "application/json")?;
+                init.set_body(&json.into());
+            }
+            Some(RequestBody::Bytes(bytes)) => {
+                set("content-type", "application/octet-stream")?;
+                init.set_body(&Uint8Array::from(&**bytes));
+            }
+            None => {}
         }
         init.set_headers(&headers);
         Ok(init)

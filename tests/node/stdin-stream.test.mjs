@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { connect, HttpError, InvalidArgumentError } from "sandpipe";
+import { connect, HttpError, UnsupportedError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 describe("a stream for stdin", () => {
@@ -70,31 +70,47 @@ describe("a stream for stdin", () => {
     }
   });
 
-  it("may hold nothing but text", async () => {
-    const id = await start("cat");
-    const { state, stream } = given(["one\n", Uint8Array.of(0xff), "two\n"]);
-    await assert.rejects(execs.sendStdin(id, stream), (error) => {
-      assert.ok(error instanceof InvalidArgumentError);
-      assert.match(error.message, /^stdin is not UTF-8 text, .*base64/);
-      return true;
-    });
-    assert.equal(state.isLeft, true);
-    // It has no end: what was sent is not all that there should have been.
-    await execs.sendStdin(id, given(["three\n"]).stream);
-    assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "one\nthree\n" });
+  it("may hold nothing but text where the agent takes nothing else", async () => {
+    const old = await startAgent({ args: ["--without", "stdin-bytes"] });
+    try {
+      const { execs } = await connect(old);
+      const request = { command: "cat", args: [], interactive: true };
+      const { id } = await execs.create(request);
+      const { state, stream } = given(["one\n", Uint8Array.of(0xff), "two\n"]);
+      await assert.rejects(execs.sendStdin(id, stream), (error) => {
+        assert.ok(error instanceof UnsupportedError);
+        assert.deepEqual([error.feature, state.isLeft], ["stdin-bytes", true]);
+        assert.match(error.message, /not UTF-8 text/);
+        return true;
+      });
+      const euro = new TextEncoder().encode("€\n");
+      for (const bytes of [euro.subarray(0, 2), Uint8Array.of(0xff)]) {
+        await assert.rejects(execs.sendStdin(id, bytes), UnsupportedError);
+        await assert.rejects(execs.sendStdin(id, { input: bytes }), UnsupportedError);
+      }
+      await execs.sendStdin(id, euro);
+      // It has no end: what was sent is not all that there should have been.
+      await execs.sendStdin(id, given([euro.subarray(0, 2), euro.subarray(2)]).stream);
+      assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "one\n€\n€\n" });
+    } finally {
+      await old.stop();
+    }
   });
 
-  it("may be cut inside a character, and has nothing else there", async () => {
-    const id = await start("cat");
+  it("may be cut inside a character, and what is none is replaced in text and kept in bytes", async () => {
     const [high, low] = ["\ud83d", "\ude00"];
-    await execs.sendStdin(id, given([`a${high}`, `${low}b\n`]).stream);
-    assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "a😀b\n" });
     const euro = new TextEncoder().encode("€");
-    for (const parts of [[euro.subarray(0, 2), "x", euro.subarray(2)], [high]]) {
-      const another = await start("cat");
-      const { stream } = given(parts);
-      await assert.rejects(execs.sendStdin(another, stream), InvalidArgumentError);
-      await execs.terminate(another);
+    for (const [parts, expected] of /** @type {const} */ ([
+      [[`a${high}`, "", `${low}b`], "a😀b"],
+      [[high, low, high], "😀\ufffd"],
+      [[high, high, "x", low], "\ufffd\ufffdx\ufffd"],
+      [[high, euro], "\ufffd€"],
+      [[euro.subarray(0, 2), "x", euro.subarray(2)], Buffer.from([0xe2, 0x82, 0x78, 0xac])],
+    ])) {
+      const id = await start("od -An -tx1 -v");
+      await execs.sendStdin(id, given([...parts]).stream);
+      const { output } = await execs.wait(id);
+      assert.equal(output.replaceAll(/\s/g, ""), Buffer.from(expected).toString("hex"));
     }
   });
 

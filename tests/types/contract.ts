@@ -62,7 +62,16 @@ export async function contract() {
   const request: CreateExecRequest = { command: "cat", args: [] };
   expectTypeOf(await execs.create(request)).toEqualTypeOf<ExecItem>();
   expectTypeOf(await execs.sendStdin("id", { input: "text" })).toEqualTypeOf<ExecItem>();
+  expectTypeOf(await execs.sendStdin("id", { input: new Uint8Array() })).toEqualTypeOf<ExecItem>();
+  expectTypeOf(await execs.sendStdin("id", "text")).toEqualTypeOf<ExecItem>();
+  expectTypeOf(await execs.sendStdin("id", new Uint8Array())).toEqualTypeOf<ExecItem>();
   const stream = new ReadableStream<Uint8Array>();
+  async function* texts(): AsyncGenerator<string> {
+    yield await Promise.resolve("text");
+  }
+  for (const input of ["text", new Uint8Array(), stream, texts()]) {
+    await execs.exec("cat", [], { input });
+  }
   expectTypeOf(execs.sendStdin("id", stream)).toEqualTypeOf<Promise<void>>();
   const terminal = await execs.attach("id");
   for await (const event of terminal) expectTypeOf(event).toEqualTypeOf<ExecStdout>();

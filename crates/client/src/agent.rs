@@ -18,6 +18,8 @@ pub(crate) enum Feature {
     /// A signal for a whole process group.
     Signal,
     StdinEof,
+    /// Standard input can be sent as bytes.
+    StdinBytes,
     /// A WebSocket whose output is numbered and whose input is answered.
     Attach,
     /// A create that is answered with the stream of the output.
@@ -33,6 +35,7 @@ impl Feature {
             Self::IdempotencyKey => "idempotency-key",
             Self::Signal => "signal",
             Self::StdinEof => "stdin-eof",
+            Self::StdinBytes => "stdin-bytes",
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
             Self::ListChanges => "list-changes",

@@ -1,5 +1,6 @@
 //! What the client needs of its surroundings: one trait, and the types that cross it.
 
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use futures_util::future::LocalBoxFuture;
@@ -82,10 +83,19 @@ pub struct HttpRequest {
     pub accept: &'static str,
     /// The header `Idempotency-Key`.
     pub idempotency_key: Option<String>,
-    /// Its body: JSON.
-    pub body: Option<String>,
+    /// Its body.
+    pub body: Option<RequestBody>,
     /// Aborted: the request ends, and so does the reading of its answer.
     pub cancel: AbortSignal,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestBody {
+    /// `application/json`.
+    Json(String),
+    /// `application/octet-stream`.
+    Bytes(Rc<[u8]>),
 }
 
 /// The head of an answer; the body is still to be read.

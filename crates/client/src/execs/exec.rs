@@ -8,7 +8,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::CreateExecRequest;
 
 use super::create::{Created, Creation};
-use super::feed_stdin::{check_end, feed};
+use super::feed_stdin::{PreparedInput, feed};
 use super::stop::{KILL_TIMEOUT_MS, stop};
 use super::{Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions};
 use crate::error::Stopped;
@@ -35,20 +35,23 @@ pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult
             return Err(request.not_started());
         }
         let preparing = async {
-            if let Some(Input::WithEof(_)) = input {
-                check_end(&agent).await?;
-            }
-            Creation::prepare(&agent, &request, true).await
+            let input = match input {
+                Some(input) => Some(PreparedInput::new(&agent, input).await?),
+                None => None,
+            };
+            let creation = Creation::prepare(&agent, &request, true).await?;
+            Result::Ok((creation, input))
         };
-        let creation = match select(pin!(preparing), pin!(stops.next())).await {
-            Either::Left((creation, _)) => creation?,
+        let (creation, input) = match select(pin!(preparing), pin!(stops.next())).await {
+            Either::Left((prepared, _)) => prepared?,
             Either::Right((stop_request, _)) => return Err(stop_request.not_started()),
         };
         let (created, stop_request) = create_or_stop(&agent, &creation, &mut stops).await?;
         let id = ExecId::of(created.exec)?;
         let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
+        let (process_ended, end) = oneshot::channel();
         let feed_error = match (&stop_request, input) {
-            (None, Some(input)) => Some(spawn_feed(agent.clone(), id.clone(), input)),
+            (None, Some(input)) => Some(spawn_feed(agent.clone(), id.clone(), input, end)),
             _ => None,
         };
         let stop_requested = async {
@@ -59,19 +62,33 @@ pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult
             }
         };
         let outcome = follow_to_end(&agent, reader, options, stops, Box::pin(stop_requested)).await;
+        if outcome.as_ref().err().is_none_or(|error| matches!(**error, Error::Stopped(_))) {
+            // There may be no input any more.
+            process_ended.send(()).unwrap_or_default();
+        }
         outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| outcome_unknown(&id, error))
     })
 }
 
 /// Feeds the input to the exec, from now on; the receiver gets the error if that fails.
 ///
-/// It goes on whatever becomes of the call: an error of the caller's own leaves the command running,
-/// and none or half of its input would leave it waiting.
-fn spawn_feed(agent: Agent, id: ExecId, input: Input) -> oneshot::Receiver<Box<Error>> {
+/// It goes on, up to the end of the process, whatever becomes of the call: an error of the caller's own leaves the
+/// command running, and none or half of its input would leave it waiting.
+fn spawn_feed(
+    agent: Agent,
+    id: ExecId,
+    input: PreparedInput,
+    process_ended: oneshot::Receiver<()>,
+) -> oneshot::Receiver<Box<Error>> {
     let (sender, receiver) = oneshot::channel();
     let host = agent.http.host().clone();
     host.spawn(Box::pin(async move {
-        if let Err(error) = feed(&agent, &id, &input).await {
+        let fed = match select(pin!(feed(&agent, &id, input)), process_ended).await {
+            Either::Left((fed, _)) => fed,
+            Either::Right((Ok(()), _)) => return,
+            Either::Right((Err(oneshot::Canceled), feeding)) => feeding.await,
+        };
+        if let Err(error) = fed {
             // The call may be over.
             sender.send(error).unwrap_or_default();
         }

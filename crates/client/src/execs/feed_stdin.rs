@@ -1,25 +1,20 @@
 //! Feeding a command's standard input up to its end.
 
-use futures_util::future::LocalBoxFuture;
-use sandpipe_protocol::{ExecStatus, ExecStdin, StdinType};
+use std::rc::Rc;
 
-use super::{get, send_stdin};
+use futures_util::future::LocalBoxFuture;
+use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdin, StdinType};
+
+use super::get;
+use super::input::{Input, InputSource, StdinEncoding, next_piece};
+use super::send_stdin::{send_bytes, send_stdin};
 use crate::{Agent, Call, Error, ExecId, Feature, Operation, Result};
 
 /// The most bytes of input in one request: agents bound the size of a body.
-pub(crate) const MAX_STDIN_CHUNK_BYTES: usize = 1024 * 1024;
-
-/// What a command reads from its standard input.
-#[derive(Clone)]
-pub enum Input {
-    /// All of it, and then end-of-file.
-    WithEof(String),
-    /// No end comes after it: the command knows where to stop.
-    Open(String),
-}
+pub const MAX_STDIN_CHUNK_BYTES: usize = 1024 * 1024;
 
 /// Says whether input can have an end, before anything is run.
-pub(super) async fn check_end(agent: &Agent) -> Result<()> {
+async fn check_end(agent: &Agent) -> Result<()> {
     let feature = Feature::StdinEof;
     if agent.offers(feature).await.map_err(Error::of_refused_create)? {
         return Ok(());
@@ -27,32 +22,103 @@ pub(super) async fn check_end(agent: &Agent) -> Result<()> {
     Err(Error::Unsupported { feature: feature.name(), what: "`options.input`" }.into())
 }
 
-/// Sends all of it, and the end if it has one. A command that does not read it to the end may do so.
-pub(super) async fn feed(agent: &Agent, id: &ExecId, input: &Input) -> Result<()> {
-    match input {
-        Input::Open(text) => write_all(agent, id, text).await,
-        Input::WithEof(text) => write(agent, id, &mut bodies(text).chain([end()])).await,
+/// Input for a command, in the form in which its agent takes it.
+pub(super) enum PreparedInput {
+    WithEof(Box<dyn InputSource>, StdinEncoding),
+    Open(String),
+}
+
+impl PreparedInput {
+    /// Says whether the agent can take it, before anything is run.
+    pub(super) async fn new(agent: &Agent, input: Input) -> Result<Self> {
+        match input {
+            Input::Open(text) => Ok(Self::Open(text)),
+            Input::WithEof(source) => {
+                check_end(agent).await?;
+                let encoding = StdinEncoding::of(agent, &*source).await;
+                Ok(Self::WithEof(source, encoding.map_err(Error::of_refused_create)?))
+            }
+        }
     }
 }
 
-/// Sends what comes next of a running command's input, or its end where there is nothing more. Gives whether the command
-/// reads on.
-pub fn feed_stdin(agent: &Agent, id: ExecId, next: Option<String>) -> Call<bool> {
+/// Sends all of it, and the end if it has one. A command that does not read it to the end may do so.
+pub(super) async fn feed(agent: &Agent, id: &ExecId, input: PreparedInput) -> Result<()> {
+    match input {
+        PreparedInput::Open(text) => write_all(agent, id, &text).await,
+        PreparedInput::WithEof(source, encoding) => {
+            unless_it_takes_no_more(feed_source(agent, id, source, encoding).await)
+        }
+    }
+}
+
+/// Sends a running command all that a source gives, and its end; no more of it where the command reads no more.
+pub fn feed_stdin(agent: &Agent, id: ExecId, source: Box<dyn InputSource>) -> Call<()> {
     let agent = agent.clone();
     Box::pin(async move {
-        let sent = match next {
-            Some(text) => send(&agent, &id, &mut bodies(&text)).await,
-            None => send(&agent, &id, &mut [end()].into_iter()).await,
-        };
-        match sent {
+        let encoding = StdinEncoding::of(&agent, &*source).await?;
+        match feed_source(&agent, &id, source, encoding).await {
             Err(error) if takes_no_more(&error) => {
                 let exec = get(&agent, &id).await?;
                 // One that is still to be started would read it.
-                if exec.status == ExecStatus::Created { Err(error) } else { Ok(false) }
+                if exec.status == ExecStatus::Created { Err(error) } else { Ok(()) }
             }
-            sent => sent.map(|()| true),
+            fed => fed,
         }
     })
+}
+
+/// Sends what a source gives without end-of-file, no piece of it twice. Gives the exec.
+pub fn send_input(agent: &Agent, id: ExecId, mut source: Box<dyn InputSource>) -> Call<ExecItem> {
+    let agent = agent.clone();
+    Box::pin(async move {
+        let mut encoding = StdinEncoding::of(&agent, &*source).await?;
+        let mut exec = None;
+        while let Some(piece) = next_piece(&mut *source).await? {
+            exec = Some(Piece::of(&mut encoding, piece)?.send(&agent, &id).await?);
+        }
+        encoding.end()?;
+        match exec {
+            Some(exec) => Ok(exec),
+            None => Piece::Text(String::new()).send(&agent, &id).await,
+        }
+    })
+}
+
+async fn feed_source(
+    agent: &Agent,
+    id: &ExecId,
+    mut source: Box<dyn InputSource>,
+    mut encoding: StdinEncoding,
+) -> Result<()> {
+    while let Some(piece) = next_piece(&mut *source).await? {
+        let piece = Piece::of(&mut encoding, piece)?;
+        send(agent, async || piece.send(agent, id).await).await?;
+    }
+    encoding.end()?;
+    send(agent, async || send_stdin(agent, id, &end()).await).await
+}
+
+/// A piece of input, as the agent takes it.
+enum Piece {
+    Bytes(Rc<[u8]>),
+    Text(String),
+}
+
+impl Piece {
+    fn of(encoding: &mut StdinEncoding, bytes: Vec<u8>) -> Result<Self> {
+        match encoding {
+            StdinEncoding::Bytes => Ok(Self::Bytes(bytes.into())),
+            StdinEncoding::Text(pieces) => pieces.decode(bytes).map(Self::Text),
+        }
+    }
+
+    fn send(&self, agent: &Agent, id: &ExecId) -> Call<ExecItem> {
+        match self {
+            Self::Bytes(bytes) => send_bytes(agent, id, bytes.clone()),
+            Self::Text(text) => send_stdin(agent, id, &stdin(text)),
+        }
+    }
 }
 
 /// Sends all of it, to a process that takes more after it.
@@ -61,41 +127,33 @@ pub(crate) fn write_all<'a>(
     id: &'a ExecId,
     input: &'a str,
 ) -> LocalBoxFuture<'a, Result<()>> {
-    Box::pin(async { write(agent, id, &mut bodies(input)).await })
-}
-
-/// Sends what the process takes of it: it need not read all.
-async fn write(
-    agent: &Agent,
-    id: &ExecId,
-    bodies: &mut dyn Iterator<Item = ExecStdin>,
-) -> Result<()> {
-    match send(agent, id, bodies).await {
-        Err(error) if takes_no_more(&error) => Ok(()),
-        sent => sent,
-    }
+    Box::pin(async {
+        for text in stdin_chunks(input) {
+            let body = stdin(text);
+            let sent = send(agent, async || send_stdin(agent, id, &body).await).await;
+            unless_it_takes_no_more(sent)?;
+        }
+        Ok(())
+    })
 }
 
 fn end() -> ExecStdin {
     ExecStdin { kind: StdinType::Eof, input: String::new() }
 }
 
-fn bodies(input: &str) -> impl Iterator<Item = ExecStdin> {
-    stdin_chunks(input).map(|text| ExecStdin { kind: StdinType::Stdin, input: text.into() })
+fn stdin(text: &str) -> ExecStdin {
+    ExecStdin { kind: StdinType::Stdin, input: text.into() }
 }
 
-async fn send(
-    agent: &Agent,
-    id: &ExecId,
-    bodies: &mut dyn Iterator<Item = ExecStdin>,
-) -> Result<()> {
-    for body in bodies {
-        // What may have arrived is not repeated: the process could read it twice.
-        let may_repeat = |error: &Error| !error.is_ambiguous();
-        let attempt = async || send_stdin(agent, id, &body).await;
-        agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await?;
-    }
-    Ok(())
+/// Sends a request. What may have arrived is not repeated: the process could read it twice.
+async fn send(agent: &Agent, attempt: impl AsyncFnMut() -> Result<ExecItem>) -> Result<()> {
+    let may_repeat = |error: &Error| !error.is_ambiguous();
+    agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await.map(drop)
+}
+
+/// A process need not read all.
+fn unless_it_takes_no_more(sent: Result<()>) -> Result<()> {
+    sent.or_else(|error| if takes_no_more(&error) { Ok(()) } else { Err(error) })
 }
 
 /// Whether this is the answer of a process that has ended, or has closed its standard input.

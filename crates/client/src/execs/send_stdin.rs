@@ -1,5 +1,7 @@
 //! Input for an exec.
 
+use std::rc::Rc;
+
 use sandpipe_protocol::{ExecItem, ExecStdin, StdinType};
 
 use crate::http::Request;
@@ -7,10 +9,7 @@ use crate::{Agent, Call, Error, ExecId, Feature, Operation};
 
 /// Writes to a running exec's standard input, or sets the size of its terminal.
 pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem> {
-    let mut request = Request::post(Operation::SendStdin, id.path("/io"), body);
-    // Not repeated: the process could read it twice.
-    (request.may_wait, request.once) = (true, true);
-    let sending = agent.http.ask(request);
+    let sending = send(agent, Request::post(Operation::SendStdin, id.path("/io"), body));
     if body.kind != StdinType::Eof {
         return sending;
     }
@@ -23,4 +22,15 @@ pub fn send_stdin(agent: &Agent, id: &ExecId, body: &ExecStdin) -> Call<ExecItem
         }
         sending.await
     })
+}
+
+/// Writes bytes to a running exec's standard input: the extension `stdin-bytes`.
+pub(super) fn send_bytes(agent: &Agent, id: &ExecId, bytes: Rc<[u8]>) -> Call<ExecItem> {
+    send(agent, Request::post_bytes(Operation::SendStdin, id.path("/io"), bytes))
+}
+
+fn send(agent: &Agent, mut request: Request) -> Call<ExecItem> {
+    // Not repeated: the process could read it twice.
+    (request.may_wait, request.once) = (true, true);
+    agent.http.ask(request)
 }

@@ -1,9 +1,11 @@
 //! What is wanted of an agent, without I/O.
 
+use std::rc::Rc;
+
 use sandpipe_protocol::json::{self, ToJson};
 
 use crate::Operation;
-use crate::host::Method;
+use crate::host::{Method, RequestBody};
 
 /// An answer in JSON.
 pub(crate) const JSON: &str = "application/json";
@@ -29,8 +31,7 @@ pub(crate) struct Request {
     pub(crate) method: Method,
     /// Below the agent's address, with its query.
     pub(crate) path: String,
-    /// JSON.
-    pub(crate) body: Option<String>,
+    pub(crate) body: Option<RequestBody>,
     /// The media types that the answer may have.
     pub(crate) accept: &'static str,
     /// Makes a create repeatable: the agent gives the same exec for the same key.
@@ -63,7 +64,13 @@ impl Request {
 
     /// One that sends JSON, and reads JSON.
     pub(crate) fn post(operation: Operation, path: String, body: &dyn ToJson) -> Self {
-        let body = Some(json::to_string(body));
+        let body = Some(RequestBody::Json(json::to_string(body)));
+        Self { method: Method::Post, body, ..Self::get(operation, path) }
+    }
+
+    /// One that sends bytes, and reads JSON.
+    pub(crate) fn post_bytes(operation: Operation, path: String, bytes: Rc<[u8]>) -> Self {
+        let body = Some(RequestBody::Bytes(bytes));
         Self { method: Method::Post, body, ..Self::get(operation, path) }
     }
 }

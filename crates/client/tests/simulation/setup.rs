@@ -8,10 +8,11 @@ use sandpipe_protocol::ExecStatus;
 use crate::faults::{Budget, Kind};
 
 /// The extensions of the agent's interface.
-const FEATURES: [&str; 8] = [
+const FEATURES: [&str; 9] = [
     "idempotency-key",
     "signal",
     "stdin-eof",
+    "stdin-bytes",
     "gap",
     "attach",
     "create-stream",

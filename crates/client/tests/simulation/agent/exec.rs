@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(crate) max_events: usize,
     /// What its process has not read yet.
     pub(crate) input: VecDeque<String>,
+    /// The beginning of a character of it.
+    pub(crate) input_rest: Vec<u8>,
     /// How many inputs there have been.
     pub(crate) inputs: u64,
     pub(crate) input_ended: bool,
@@ -77,6 +79,7 @@ impl Exec {
             dropped: 0,
             max_events,
             input: VecDeque::new(),
+            input_rest: Vec::new(),
             inputs: 0,
             input_ended: request.interactive == Some(false),
             columns: Vec::new(),
@@ -119,6 +122,19 @@ impl Exec {
             state.input.push_back(text);
             Some(Written(state.inputs))
         })
+    }
+
+    /// The same for bytes that are text, cut anywhere: the process reads whole characters.
+    pub(super) fn write_bytes(&self, bytes: &[u8]) -> Option<Written> {
+        let text = self.change(|state| {
+            state.input_rest.extend(bytes);
+            let whole = match str::from_utf8(&state.input_rest) {
+                Ok(text) => text.len(),
+                Err(error) => error.valid_up_to(),
+            };
+            String::from_utf8(state.input_rest.drain(..whole).collect()).expect("text")
+        });
+        self.write(text)
     }
 
     /// Waits until the process has read it, or has ended.

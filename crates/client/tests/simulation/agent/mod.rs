@@ -15,12 +15,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use sandpipe_client::host::RequestBody;
 use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus};
 
 use crate::executor::{Executor, Owner};
 use crate::setup::Setup;
 use exec::{Exec, Waiting};
 use program::Program;
+
+/// A create with a key: its body, and the exec.
+type Created = (Option<RequestBody>, Rc<Exec>);
 
 /// An agent.
 pub(crate) struct SimAgent {
@@ -31,7 +35,7 @@ pub(crate) struct SimAgent {
     /// By their ids, which are in the order of their creation. Those that were deleted are here, too.
     execs: RefCell<BTreeMap<String, Rc<Exec>>>,
     /// The creates with an idempotency key: their bodies, and the execs.
-    keys: RefCell<BTreeMap<String, (String, Rc<Exec>)>>,
+    keys: RefCell<BTreeMap<String, Created>>,
     created: Cell<u32>,
     /// How many outputs have been asked for.
     pub(super) outputs: Cell<u32>,

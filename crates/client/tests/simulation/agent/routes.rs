@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sandpipe_client::host::HttpRequest;
+use sandpipe_client::host::{HttpRequest, RequestBody};
 use sandpipe_protocol::frame::Payload;
 use sandpipe_protocol::{
     CreateExecRequest, ExecDeleteResponse, ExecListResponse, ExecStatus, ExecStdin, Gap, Health,
@@ -80,7 +80,7 @@ impl SimAgent {
 
     /// Creates an exec, unless one was created with the same key.
     fn create_once(self: &Rc<Self>, request: &HttpRequest) -> Response {
-        let body = request.body.clone().unwrap_or_default();
+        let body = request.body.clone();
         let key = request.idempotency_key.clone().filter(|_| self.setup.offers("idempotency-key"));
         let before = key.as_ref().and_then(|key| self.keys.borrow().get(key).cloned());
         let (status, exec) = match before {
@@ -131,6 +131,16 @@ impl SimAgent {
 
     /// Answers when the process has taken the input.
     async fn stdin(&self, exec: &Exec, request: &HttpRequest) -> Response {
+        if let Some(RequestBody::Bytes(bytes)) = &request.body {
+            if !self.setup.offers("stdin-bytes") {
+                return error(415, "the body must be JSON");
+            }
+            let Some(written) = exec.write_bytes(bytes) else {
+                return error(400, "its standard input has ended");
+            };
+            exec.wait_until_read(written).await;
+            return json(200, &exec.item());
+        }
         let ExecStdin { kind, input } = read(request);
         match kind {
             StdinType::Stdin => match exec.write(input) {
@@ -168,7 +178,10 @@ struct Lost {
 
 /// A client's body: it has to be right.
 fn read<T: DeserializeOwned>(request: &HttpRequest) -> T {
-    serde_json::from_str(request.body.as_deref().expect("a body")).expect("what the path takes")
+    let Some(RequestBody::Json(body)) = &request.body else {
+        panic!("a body of JSON");
+    };
+    serde_json::from_str(body).expect("what the path takes")
 }
 
 fn last_sequence(query: &str) -> i64 {

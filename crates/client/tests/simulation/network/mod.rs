@@ -10,7 +10,7 @@ use std::rc::Rc;
 use futures_channel::oneshot;
 use futures_util::future::{Either, select};
 use futures_util::stream::{self, LocalBoxStream, StreamExt};
-use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
+use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, RequestBody, Socket};
 use sandpipe_protocol::ExecStatus;
 
 use crate::agent::SimAgent;
@@ -99,13 +99,16 @@ impl Network {
         let address = request.url.strip_prefix(URL).expect("the agent's address");
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         let kind = Kind::of(request.method, path).expect("a path of the agent's");
-        let content = [path, request.body.as_deref().unwrap_or_default()].concat();
+        let body = match &request.body {
+            Some(RequestBody::Json(json)) => json.clone(),
+            Some(RequestBody::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            None => String::new(),
+        };
+        let content = [path, &body].concat();
         let fault =
             self.faults.next(self.executor.now_ms(), kind, &content, is_repeatable(kind, &request));
-        self.trace.add(|| {
-            let body = request.body.as_deref().unwrap_or_default();
-            format!("#{number} {} {address} {body} {fault:?}", request.method.as_str())
-        });
+        self.trace
+            .add(|| format!("#{number} {} {address} {body} {fault:?}", request.method.as_str()));
         let mut query = query.to_owned();
         let mut late_ms = 0.0;
         // What has been sent arrives, also where the client has given it up.

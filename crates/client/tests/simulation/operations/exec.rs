@@ -1,8 +1,9 @@
 //! `exec` and `wait`: a command is followed to its end.
 
-use sandpipe_client::execs::{ExecArguments, Input, WaitOptions, wait};
+use sandpipe_client::execs::{ExecArguments, WaitOptions, wait};
 use sandpipe_protocol::CreateExecRequest;
 
+use super::input::Pieces;
 use super::listener::Heard;
 use super::{COMMAND, call_later, command, outcome, run_command};
 use crate::agent::program::Step;
@@ -25,7 +26,7 @@ fn exec_feeds_all_input_to_a_command_that_reads_it() {
         program.steps.insert(random.usize(..=program.steps.len()), Step::Copy);
         world.agent.install(COMMAND, program);
         let lines = (0..random.usize(..20)).filter(|_| world.parts.keeps_next());
-        let input: String = lines.map(|line| line.to_string() + "\n").collect();
+        let input: String = lines.map(|line| line.to_string() + " é€😀\n").collect();
         run(world, Some(input.clone()), random)?;
         // It is fed to its end also where the output can't be returned, and the command may read it late.
         world.run(world.executor.sleep(1_000_000.0))?;
@@ -43,7 +44,8 @@ fn run(world: &World, input: Option<String>, random: &mut fastrand::Rng) -> Verd
     let heard = Heard::of(world, random);
     let request = CreateExecRequest { interactive: Some(input.is_some()), ..command() };
     let options = WaitOptions { listener: Some(heard.listener()), ..WaitOptions::default() };
-    let arguments = ExecArguments { request, input: input.map(Input::WithEof), options };
+    let input = input.map(|input| Pieces::cut(input.as_bytes(), random).with_eof());
+    let arguments = ExecArguments { request, input, options };
     let outcome = run_command(world, arguments)?;
     let execs = world.agent.execs_of(COMMAND);
     runs_once(&execs)?;

@@ -5,6 +5,7 @@ mod background;
 mod close;
 mod create;
 mod exec;
+mod input;
 mod listener;
 mod output;
 mod regressions;

@@ -1,12 +1,14 @@
 //! What the simulation has found once, each as a scenario of its own; here those of single requests.
 
+mod input;
 mod session;
 mod stop;
 mod streams;
 
 use sandpipe_client::Error;
-use sandpipe_client::execs::{ExecArguments, Input, WaitOptions, delete, exec, get_output};
+use sandpipe_client::execs::{ExecArguments, WaitOptions, delete, exec, get_output};
 
+use super::input::Pieces;
 use super::{COMMAND, arguments, call_later, run_command};
 use crate::agent::program::{OnTerm, Program, Step};
 use crate::faults::{Budget, Fault};
@@ -78,7 +80,7 @@ fn a_gateway_that_knows_no_health_does_not_say_that_the_agent_has_no_extensions(
     world.agent.install(COMMAND, Program::write("hello\n", 3));
     let client = world.client();
     let run = || {
-        let input = Some(Input::WithEof(String::new()));
+        let input = Some(Pieces::new(&[], false).with_eof());
         let call = exec(&client, ExecArguments { input, ..arguments(WaitOptions::default()) });
         world.run(call).expect("it ends")
     };
