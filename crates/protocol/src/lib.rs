@@ -43,5 +43,5 @@ pub use timestamp::Timestamp;
 /// The exit code that an [`ExecItem`] carries as long as there is none.
 pub const NO_EXIT_CODE: i32 = -1;
 
-/// The most bytes of UTF-8 that one [`ExecStdout`] holds.
+/// The most bytes of the process's that one event has.
 pub const MAX_EVENT_OUTPUT: usize = 32 * 1024;

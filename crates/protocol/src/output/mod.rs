@@ -19,7 +19,8 @@ pub struct ExecStdout {
     /// Where the process wrote it.
     #[serde(rename = "type")]
     pub kind: OutputType,
-    /// The text: whole characters, at most 32 KiB of UTF-8. Bytes that are no UTF-8 are U+FFFD.
+    /// The text of at most 32 KiB that the process wrote: whole characters, with U+FFFD for bytes that are no UTF-8. It is empty where
+    /// only a part of a character came.
     pub output: String,
     /// 1, 2, 3, … over both streams of the exec.
     pub sequence: u64,
