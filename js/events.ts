@@ -1,5 +1,11 @@
 import type { ExecStdout } from "./core/sandpipe.js";
 
+/** A piece of a command's output: text, or bytes where they were asked for with `encoding: "bytes"`. */
+export type OutputEvent<T extends string | Uint8Array = string> = Omit<ExecStdout, "output"> & {
+  /** What the process wrote. */
+  output: T;
+};
+
 /** How many numbers the core has for each event. */
 const NUMBERS = 5;
 
@@ -9,21 +15,21 @@ const NUMBERS = 5;
  * They are made here because a field that crosses by itself costs more than an event; and by hand,
  * which takes a fifth of what `JSON.parse` takes.
  */
-export function makeEvents(
-  outputs: string,
+export function makeEvents<T extends string | Uint8Array>(
+  outputs: T,
   timestamps: string,
   numbers: Float64Array,
-): ExecStdout[] {
-  const events: ExecStdout[] = [];
+): OutputEvent<T>[] {
+  const events: OutputEvent<T>[] = [];
   let outputStart = 0;
   let timestampStart = 0;
   for (let at = 0; at < numbers.length; at += NUMBERS) {
     const outputEnd = numbers[at] ?? 0;
     const timestampEnd = numbers[at + 1] ?? NaN;
     const exitCode = numbers[at + 4] ?? NaN;
-    const event: ExecStdout = {
+    const event: OutputEvent<T> = {
       type: numbers[at + 3] === 0 ? "stdout" : "stderr",
-      output: outputs.slice(outputStart, outputEnd),
+      output: outputs.slice(outputStart, outputEnd) as T,
       sequence: numbers[at + 2] ?? 0,
     };
     if (!Number.isNaN(timestampEnd)) {

@@ -1,11 +1,17 @@
 import { checkSignal } from "./arguments.js";
+import type { ExecBytesOptions, StreamBytesOptions, WaitBytesOptions } from "./bytes-options.js";
 import {
+  type Batches,
   Execs as Core,
   type ExecItem,
+  type ExecOptions,
   type ExecStdout,
   type Sandbox,
   type StdinBody,
+  type WaitOptions,
 } from "./core/sandpipe.js";
+import type { OutputEvent } from "./events.js";
+import type { ExecResult } from "./exec-result.js";
 import { type RemoveOptions, removeEnded } from "./remove-ended.js";
 import type { StdinStream } from "./stdin-stream.js";
 import { EventStream, type StreamOptions } from "./stream.js";
@@ -48,6 +54,69 @@ export class Execs extends Core {
   }
 
   /**
+   * Runs a command to its end and resolves its exit code and its whole output, byte for byte.
+   *
+   * @throws {UnsupportedError} The agent has output as text alone.
+   */
+  override exec(
+    command: string,
+    args: string[] | undefined,
+    options: ExecBytesOptions,
+  ): Promise<ExecResult<Uint8Array>>;
+  /**
+   * Runs a command to its end and resolves its exit code and its whole output, whatever the exit
+   * code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
+   * executed. Its stdin is `input`, then end-of-file.
+   *
+   * @param command The program: a path, or a name that is looked up in `PATH`. No shell reads it:
+   * for one, run `sh` with the arguments `["-c", script]`.
+   * @param args The program's arguments, handed over byte for byte.
+   * @throws {InterruptedError} `signal` or `forceSignal` was aborted.
+   * @throws {TimeoutError} `timeoutMs` passed.
+   * @throws {ExitCodeMissingError} There is no exit code to be had.
+   * @throws {CreateUnknownError} Whether the command was started is not known.
+   * @throws {OutputLostError} The agent no longer had some of the output.
+   * @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
+   * @throws {UnsupportedError} `input` needs an extension that the agent lacks.
+   * @throws {InvalidArgumentError} An argument or option is wrong.
+   * @throws What `onOutput` throws; the command goes on.
+   */
+  override exec(command: string, args?: string[], options?: ExecOptions): Promise<ExecResult>;
+  override exec(
+    command: string,
+    args?: string[],
+    options?: ExecOptions | ExecBytesOptions,
+  ): Promise<ExecResult<never>> {
+    return super.exec(command, args, options as ExecOptions) as Promise<ExecResult<never>>;
+  }
+
+  /**
+   * Follows an exec that exists to its end, from the beginning of its output, also after the end, and resolves its output
+   * byte for byte.
+   *
+   * @throws {UnsupportedError} The agent has output as text alone.
+   */
+  override wait(id: string, options: WaitBytesOptions): Promise<ExecResult<Uint8Array>>;
+  /**
+   * Follows an exec that exists to its end, from the beginning of its output, also after the end.
+   * It resolves and throws as {@link Execs.exec} does.
+   */
+  override wait(id: string, options?: WaitOptions): Promise<ExecResult>;
+  override wait(id: string, options?: WaitOptions | WaitBytesOptions): Promise<ExecResult<never>> {
+    return super.wait(id, options as WaitOptions) as Promise<ExecResult<never>>;
+  }
+
+  /**
+   * The events of an exec's output in bytes, as the process wrote them.
+   *
+   * @throws {UnsupportedError} The agent has output as text alone.
+   */
+  streamOutput(
+    id: string,
+    lastSequence: number | undefined,
+    options: StreamBytesOptions,
+  ): AsyncIterableIterator<OutputEvent<Uint8Array>>;
+  /**
    * The events of an exec's output, each once and in order, as they arrive. The last one carries the
    * exit code. Leaving the loop early closes the connection and does not stop the process.
    *
@@ -60,9 +129,19 @@ export class Execs extends Core {
   streamOutput(
     id: string,
     lastSequence?: number,
-    options?: StreamOptions,
-  ): AsyncIterableIterator<ExecStdout> {
-    return new EventStream(() => this.#core.streamOutput(id, lastSequence), checkSignal(options));
+    options?: StreamOptions & { encoding?: "utf8" },
+  ): AsyncIterableIterator<ExecStdout>;
+  streamOutput(
+    id: string,
+    lastSequence?: number,
+    options?: StreamOptions & { encoding?: "utf8" | "bytes" },
+  ): AsyncIterableIterator<never> {
+    const signal = checkSignal(options);
+    const encoding = options?.encoding;
+    return new EventStream<never>(
+      () => this.#core.streamOutput(id, lastSequence, encoding) as Batches<never>,
+      signal,
+    );
   }
 
   /**

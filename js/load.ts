@@ -1,6 +1,8 @@
 import initialize, { useShim } from "./core/sandpipe.js";
 import { LoadError } from "./core/errors.js";
+import { CollectedBytes } from "./collected-bytes.js";
 import { makeEvents } from "./events.js";
+import { ExecResult } from "./exec-result.js";
 import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
 import { makeError, settle } from "./settle.js";
 
@@ -64,7 +66,14 @@ async function start(module: WebAssembly.Module): Promise<void> {
   if (!isOurs) throw new Error("this is another module than the package's");
   // Not initSync(), which takes no module of another realm: edge workers and tests are given such.
   await initialize({ module_or_path: module });
-  useShim({ makeError, makeEvents, settle });
+  useShim({
+    makeError,
+    makeEvents,
+    settle,
+    // What crosses is a view of the core's memory.
+    makeResult: (exitCode, output, runs) => new ExecResult(exitCode, output, runs.slice()),
+    collectBytes: () => new CollectedBytes(),
+  });
 }
 
 function reasonOf(error: unknown): string {

@@ -10,7 +10,6 @@ export type {
   CreateExecRequest,
   ExecItem,
   ExecOptions,
-  ExecResult,
   ExecSnapshot,
   ExecStdout,
   OutputType,
@@ -35,7 +34,10 @@ export type { WasmSource } from "./load.js";
 export type { RemoveOptions } from "./remove-ended.js";
 export type { StdinStream } from "./stdin-stream.js";
 export type { StreamOptions } from "./stream.js";
+export type { ExecBytesOptions, StreamBytesOptions, WaitBytesOptions } from "./bytes-options.js";
+export type { OutputEvent } from "./events.js";
+export type { ExecResult } from "./exec-result.js";
 export type { Execs } from "./execs.js";
-export type { Runtime } from "./runtime.js";
+export type { Runtime, RunResult } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";
 export type { Terminal } from "./terminal.js";

@@ -1,4 +1,3 @@
-import type { ExecResult } from "./core/sandpipe.js";
 import type { AbortSignal } from "./platform.js";
 
 /**
@@ -7,6 +6,14 @@ import type { AbortSignal } from "./platform.js";
  * @internal
  */
 export const RUN_AND_FORGET = Symbol("sandpipe.runAndForget");
+
+/** What became of a script. */
+export interface RunResult {
+  /** The shell's own exit code, 128 + N after death by signal N. */
+  exitCode: number;
+  /** Its stdout and stderr, joined in order of arrival. */
+  output: string;
+}
 
 /** Something with a POSIX shell: a sandbox, a session, this machine, another one over SSH. */
 export interface Runtime {
@@ -18,5 +25,5 @@ export interface Runtime {
    * @param options `signal`: aborted, the script is stopped with all that it started, and the call
    * rejects.
    */
-  run(script: string, options?: { signal?: AbortSignal }): Promise<ExecResult>;
+  run(script: string, options?: { signal?: AbortSignal }): Promise<RunResult>;
 }

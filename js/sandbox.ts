@@ -2,16 +2,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Background, makeBackground } from "./background.js";
-import {
-  Sandbox as Core,
-  type ExecResult,
-  type SandboxOptions,
-  type Sessions,
-} from "./core/sandpipe.js";
+import { Sandbox as Core, type SandboxOptions, type Sessions } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
 import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
-import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
+import { RUN_AND_FORGET, type Runtime, type RunResult } from "./runtime.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox implements Runtime {
@@ -41,7 +36,7 @@ export class Sandbox implements Runtime {
    *
    * @internal
    */
-  [RUN_AND_FORGET](script: string, options?: { signal?: AbortSignal }): Promise<ExecResult> {
+  [RUN_AND_FORGET](script: string, options?: { signal?: AbortSignal }): Promise<RunResult> {
     return this.#core.run(script, options, true);
   }
 
@@ -54,7 +49,7 @@ export class Sandbox implements Runtime {
    * @throws {ExitCodeMissingError} There is no exit code to be had.
    * @throws {CreateUnknownError} Whether the script was started is not known.
    */
-  run(script: string, options?: { signal?: AbortSignal }): Promise<ExecResult> {
+  run(script: string, options?: { signal?: AbortSignal }): Promise<RunResult> {
     return this.#core.run(script, options, false);
   }
 

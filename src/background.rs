@@ -37,7 +37,7 @@ impl Background {
     #[wasm_bindgen(constructor)]
     pub fn new(
         #[wasm_bindgen(
-            unchecked_param_type = "((script: string, options?: { signal?: AbortSignal }) => Promise<ExecResult>) | undefined"
+            unchecked_param_type = "((script: string, options?: { signal?: AbortSignal }) => Promise<RunResult>) | undefined"
         )]
         run: &Function,
         #[wasm_bindgen(unchecked_optional_param_type = "BackgroundOptions")] options: &Object,

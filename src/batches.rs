@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Promise};
 use sandpipe_client::execs::{ListStream, OutputReader};
+use sandpipe_client::output::Encoding;
 use sandpipe_client::{AbortSignal, Result};
 use wasm_bindgen::prelude::*;
 
@@ -66,8 +67,9 @@ pub struct Batches {
 
 impl Batches {
     /// The events of an output.
-    pub(crate) fn of_output(reader: OutputReader) -> Self {
-        Self::new(reader.scope().clone(), Source::Output(reader, EventBatch::default()))
+    pub(crate) fn of_output(reader: OutputReader, encoding: Encoding) -> Self {
+        let (under_way, batch) = (reader.scope().clone(), EventBatch::new(encoding, None));
+        Self::new(under_way, Source::Output(reader.in_encoding(encoding), batch))
     }
 
     /// The list of all execs, now and after every change.

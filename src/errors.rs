@@ -5,7 +5,7 @@ use sandpipe_client::error::{Cause, Detail, Error, Result};
 use wasm_bindgen::prelude::*;
 
 use crate::shim::shim;
-use crate::web::value::{js_text, js_value};
+use crate::web::value::{js_output, js_value};
 
 /// The value that a call throws, or a promise rejects with.
 pub(crate) fn to_js(error: &Error) -> JsValue {
@@ -21,7 +21,8 @@ pub(crate) fn to_js(error: &Error) -> JsValue {
                 Detail::Text(text) => text.into(),
                 Detail::Number(number) => number.into(),
                 Detail::Bool(value) => value.into(),
-                Detail::Output(text) => js_text(text),
+                // Who has no room for it has the error all the same.
+                Detail::Output(output) => js_output(output).unwrap_or_default(),
             },
         );
     });

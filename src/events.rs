@@ -1,8 +1,8 @@
 //! Events of outputs on their way to JS.
 
-use js_sys::{Array, Float64Array, Function};
+use js_sys::{Array, Float64Array, Function, Uint8Array};
 use sandpipe_client::Result;
-use sandpipe_client::output::{Event, OutputSink};
+use sandpipe_client::output::{Encoding, Event, OutputBuffer, OutputSink};
 use sandpipe_protocol::{EventTime, OutputType};
 use sandpipe_text::Text;
 use wasm_bindgen::prelude::*;
@@ -11,21 +11,31 @@ use crate::shim::shim;
 use crate::web::text::to_js_string;
 use crate::web::value::thrown;
 
-/// Events on their way to JS. They cross together: a text of all outputs, one of all timestamps, and the
+/// Events on their way to JS. They cross together: a text of all outputs, or their bytes, a text of all timestamps, and the
 /// numbers; no field crosses by itself, and nothing is read twice.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventBatch {
-    outputs: Text,
+    outputs: OutputBuffer,
     timestamps: Text,
     numbers: Vec<f64>,
     /// A function of the caller's that is called with each event as it comes: `onOutput`.
-    pub(crate) listener: Option<Function>,
+    listener: Option<Function>,
 }
 
 impl EventBatch {
+    /// One for an output in this encoding.
+    pub(crate) fn new(encoding: Encoding, listener: Option<Function>) -> Self {
+        let (outputs, timestamps) = (OutputBuffer::new(encoding), Text::default());
+        Self { outputs, timestamps, numbers: Vec::new(), listener }
+    }
+
     /// The events since the last time (`ExecStdout[]`).
     pub(crate) fn take_array(&mut self) -> Result<Array> {
-        let (outputs, timestamps) = (to_js_string(&self.outputs)?, to_js_string(&self.timestamps)?);
+        let outputs = match &self.outputs {
+            OutputBuffer::Text(text) => to_js_string(text)?.into(),
+            OutputBuffer::Bytes(bytes) => Uint8Array::from(&**bytes).into(),
+        };
+        let timestamps = to_js_string(&self.timestamps)?;
         let numbers = Float64Array::from(&*self.numbers);
         self.outputs.clear();
         self.timestamps.clear();
@@ -35,10 +45,14 @@ impl EventBatch {
 }
 
 impl OutputSink for EventBatch {
+    fn set_encoding(&mut self, encoding: Encoding) {
+        self.outputs = OutputBuffer::new(encoding);
+    }
+
     // As JSON.parse has it: beyond 2^53 a number is the nearest that there is.
     #[allow(clippy::cast_precision_loss)]
     fn take(&mut self, event: &Event<'_>) {
-        event.output.append_to(&mut self.outputs);
+        self.outputs.push(&event.output);
         let timestamp_end = event.time.map_or(f64::NAN, |time| {
             match time {
                 EventTime::Text(text) => self.timestamps.push_utf8(text.as_bytes()),

@@ -8,6 +8,7 @@ use sandpipe_client::execs::{
     ListStream, OutputReader, create, delete, exec, feed_stdin, get, get_output, kill, list,
     send_input, send_stdin, start, terminate, wait,
 };
+use sandpipe_client::output::Encoding;
 use sandpipe_client::{Agent, terminal};
 use wasm_bindgen::prelude::*;
 
@@ -15,7 +16,7 @@ use crate::arguments::{exec_id, last_sequence, signal_name};
 use crate::batches::Batches;
 use crate::errors::or_throw;
 use crate::fields::Options;
-use crate::options::{NewExec, StdinBody, exec_arguments};
+use crate::options::{NewExec, StdinBody, encoding, exec_arguments};
 use crate::promise::{nothing, promise_of};
 use crate::results::{exec_result, exec_snapshot, json};
 use crate::sandbox::Sandbox;
@@ -92,7 +93,7 @@ impl Execs {
     /// @throws {CreateUnknownError} Whether the command was started is not known.
     /// @throws {OutputLostError} The agent no longer had some of the output.
     /// @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
-    /// @throws {UnsupportedError} `input` needs an extension that the agent lacks.
+    /// @throws {UnsupportedError} `input` or `encoding` needs an extension that the agent lacks.
     /// @throws {InvalidArgumentError} An argument or option is wrong.
     /// @throws What `onOutput` throws; the command goes on.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
@@ -202,10 +203,17 @@ impl Sandbox {
         id: &JsString,
         #[wasm_bindgen(js_name = lastSequence, unchecked_optional_param_type = "number")]
         last_sequence: &Number,
+        #[wasm_bindgen(unchecked_optional_param_type = "\"utf8\" | \"bytes\"")] encoding: &JsString,
     ) -> Result<Batches, JsValue> {
         let id = or_throw(exec_id(id))?;
         let last_sequence = or_throw(self::last_sequence(last_sequence))?;
-        Ok(Batches::of_output(OutputReader::new(self.agent.child(), id, last_sequence)))
+        let encoding = if encoding.is_undefined() {
+            Encoding::Utf8
+        } else {
+            or_throw(self::encoding(encoding, "options.encoding"))?
+        };
+        let reader = OutputReader::new(self.agent.child(), id, last_sequence);
+        Ok(Batches::of_output(reader, encoding))
     }
 
     /// The list of all execs (`{ execs }`), now and after every change, until it is closed.

@@ -6,7 +6,7 @@ use sandpipe_client::Result;
 use sandpipe_client::execs::{
     DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitOptions,
 };
-use sandpipe_client::output::OutputSink;
+use sandpipe_client::output::{Encoding, OutputSink};
 use sandpipe_client::sessions::SessionOptions;
 use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
@@ -23,7 +23,9 @@ use crate::invalid_argument::{invalid, wrong};
 /// What the types of the core take of other files.
 #[wasm_bindgen(typescript_custom_section)]
 const IMPORTS: &str = r#"
+import type { ExecResult } from "../exec-result.js";
 import type { AbortSignal, Fetch, URL } from "../platform.js";
+import type { RunResult } from "../runtime.js";
 import type { StdinStream } from "../stdin-stream.js";
 "#;
 
@@ -108,15 +110,26 @@ options! {
         "graceMs" "?: number" => grace_ms = optional milliseconds or DEFAULT_GRACE_MS,
         /// Called with each piece of output as it arrives, in order. What it returns is not awaited.
         "onOutput" "?(event: ExecStdout): void" => listener = optional listener,
-        /// More output than this, a whole number of bytes of UTF-8: the command is stopped, `OutputLimitError`.
+        /// More output than this, a whole number of bytes, of text as UTF-8: the command is stopped, `OutputLimitError`.
         "maxOutputBytes" "?: number" => max_output_bytes = optional bytes,
+        /// `"bytes"`: all output is a `Uint8Array`, byte for byte, also that of events and errors. It needs the extension
+        /// `frames`, and a session has text alone. Default: `"utf8"`, text; what is no UTF-8 becomes U+FFFD.
+        "encoding" r#"?: "utf8""# => encoding = optional encoding or Encoding::Utf8,
     }
 }
 
 fn listener(value: &JsValue, name: &str) -> Result<Box<dyn OutputSink>> {
-    let mut events = EventBatch::default();
-    events.listener = Some(function(value, name)?);
-    Ok(Box::new(events))
+    let function = function(value, name)?;
+    Ok(Box::new(EventBatch::new(Encoding::Utf8, Some(function))))
+}
+
+/// How output is wanted.
+pub(crate) fn encoding(value: &JsValue, name: &str) -> Result<Encoding> {
+    match value.as_string().as_deref() {
+        Some("utf8") => Ok(Encoding::Utf8),
+        Some("bytes") => Ok(Encoding::Bytes),
+        _ => Err(wrong(name, "\"utf8\" or \"bytes\"", value)),
+    }
 }
 
 options! {

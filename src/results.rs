@@ -7,7 +7,8 @@ use sandpipe_client::output::ExecResult;
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
-use crate::web::value::{js_text, thrown};
+use crate::shim::shim;
+use crate::web::value::{js_output, thrown};
 
 /// The JS value that `value`'s JSON stands for.
 ///
@@ -23,7 +24,14 @@ pub(crate) fn json<T: ToJson>(value: T) -> Result<JsValue> {
     to_js(&value)
 }
 
-pub(crate) fn exec_result(ExecResult { exit_code, output }: ExecResult) -> Result<JsValue> {
+#[allow(clippy::needless_pass_by_value)] // A call gives values.
+pub(crate) fn exec_result(result: ExecResult) -> Result<JsValue> {
+    let output = js_output(&result.output).map_err(thrown)?;
+    shim().make_result(result.exit_code, &output, &result.runs).map_err(thrown)
+}
+
+/// What became of a script: without its streams apart.
+pub(crate) fn run_result(ExecResult { exit_code, output, .. }: ExecResult) -> Result<JsValue> {
     exec_snapshot(ExecSnapshot { exit_code: Some(exit_code), output })
 }
 
@@ -35,6 +43,6 @@ pub(crate) fn exec_snapshot(ExecSnapshot { exit_code, output }: ExecSnapshot) ->
     if let Some(exit_code) = exit_code {
         set("exitCode", &exit_code.into())?;
     }
-    set("output", &js_text(&output))?;
+    set("output", &js_output(&output).map_err(thrown)?)?;
     Ok(object.into())
 }

@@ -14,7 +14,7 @@ use crate::errors::or_throw;
 use crate::fields::{Options, only_option, options, texts};
 use crate::invalid_argument::{invalid, wrong};
 use crate::promise::promise_of;
-use crate::results::exec_result;
+use crate::results::run_result;
 use crate::sessions::Sessions;
 use crate::web::Fetch;
 use crate::web::host::web_host;
@@ -53,7 +53,7 @@ impl Sandbox {
     }
 
     /// Runs a script with `sh` to its end. With `forget` its exec is deleted at the end: the script leaves nothing behind.
-    #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
+    #[wasm_bindgen(unchecked_return_type = "Promise<RunResult>")]
     pub fn run(
         &self,
         script: &JsString,
@@ -66,7 +66,7 @@ impl Sandbox {
             let run = if forget { run_script_and_forget } else { run_script };
             Ok(run(&self.agent, script, signal))
         });
-        promise_of(ended, |(_, result)| exec_result(result))
+        promise_of(ended, |(_, result)| run_result(result))
     }
 
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.

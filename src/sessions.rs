@@ -4,14 +4,26 @@
 #![allow(clippy::doc_markdown)]
 
 use js_sys::{JsString, Object, Promise};
-use sandpipe_client::sessions;
+use sandpipe_client::execs::WaitOptions;
+use sandpipe_client::output::Encoding;
 use sandpipe_client::sessions::SessionOptions;
+use sandpipe_client::{Result, sessions};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::shell_text;
 use crate::fields::Options;
+use crate::invalid_argument::invalid;
 use crate::promise::{nothing, promise_of};
-use crate::results::exec_result;
+use crate::results::run_result;
+
+/// The options of a run, whose output is text: the shell's markers are in it.
+fn text_options(options: &JsValue) -> Result<WaitOptions> {
+    let options = WaitOptions::read(options)?;
+    match options.encoding {
+        Encoding::Utf8 => Ok(options),
+        Encoding::Bytes => Err(invalid("options.encoding", "\"utf8\" in a session", "\"bytes\"")),
+    }
+}
 
 /// The sessions of a sandbox.
 #[wasm_bindgen]
@@ -66,7 +78,7 @@ impl Session {
     /// @throws {HttpError} There was no connection: the script did not run, and the session goes on.
     /// @throws {InvalidArgumentError} An argument or option is wrong.
     /// @throws What `onOutput` throws; the script is interrupted.
-    #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
+    #[wasm_bindgen(unchecked_return_type = "Promise<RunResult>")]
     pub fn run(
         &self,
         script: &JsString,
@@ -74,8 +86,8 @@ impl Session {
     ) -> Promise {
         // Now: the order is that of the calls.
         let running = shell_text(script, "script")
-            .and_then(|script| Ok(self.0.run(script, Options::read(options)?)));
-        promise_of(running, exec_result)
+            .and_then(|script| Ok(self.0.run(script, text_options(options)?)));
+        promise_of(running, run_result)
     }
 
     /// Ends the shell and everything in its process group: SIGHUP, as when a terminal goes away, and

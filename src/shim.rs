@@ -10,7 +10,9 @@ extern "C" {
     /// Its functions.
     #[wasm_bindgen(typescript_type = r"{
         makeError(className: keyof typeof import('./errors.js'), message: string, details: object): Error;
-        makeEvents(outputs: string, timestamps: string, numbers: Float64Array): ExecStdout[];
+        makeEvents(outputs: string | Uint8Array, timestamps: string, numbers: Float64Array): import('../events.js').OutputEvent<string | Uint8Array>[];
+        makeResult(exitCode: number, output: string, runs: Uint32Array): ExecResult;
+        collectBytes(): { append(bytes: Uint8Array): void; whole(): Uint8Array };
         settle<T>(promise: Promise<T>): Promise<T>;
     }")]
     #[derive(Clone)]
@@ -25,16 +27,42 @@ extern "C" {
         details: &Object,
     ) -> Result<JsValue, JsValue>;
 
-    /// Makes events (`ExecStdout[]`) of what crosses. In `numbers` each event has five: where its output ends in `outputs`,
+    /// Makes events (`ExecStdout[]`) of what crosses. In `numbers` each event has five: where its output ends in `outputs` (text or bytes),
     /// where its timestamp ends in `timestamps` or NaN, its sequence number, 0 for stdout or 1 for stderr, and
     /// its exit code or NaN.
     #[wasm_bindgen(method, catch, js_name = makeEvents)]
     pub(crate) fn make_events(
         this: &Shim,
-        outputs: &JsString,
+        outputs: &JsValue,
         timestamps: &JsString,
         numbers: &Float64Array,
     ) -> Result<Array, JsValue>;
+
+    /// Makes an `ExecResult`. `runs` are the lengths of the parts of the output that are of one stream, stdout and stderr in
+    /// turn; there are none where all is stdout.
+    #[wasm_bindgen(method, catch, js_name = makeResult)]
+    pub(crate) fn make_result(
+        this: &Shim,
+        exit_code: i32,
+        output: &JsValue,
+        runs: &[u32],
+    ) -> Result<JsValue, JsValue>;
+
+    /// What collects bytes piece by piece.
+    #[wasm_bindgen(method, catch, js_name = collectBytes)]
+    pub(crate) fn collect_bytes(this: &Shim) -> Result<CollectedBytes, JsValue>;
+
+    /// Bytes, as they are collected.
+    #[wasm_bindgen(typescript_type = "object")]
+    pub(crate) type CollectedBytes;
+
+    /// Appends a copy.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn append(this: &CollectedBytes, bytes: &[u8]) -> Result<(), JsValue>;
+
+    /// All of them, as a `Uint8Array`.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn whole(this: &CollectedBytes) -> Result<JsValue, JsValue>;
 
     /// The promise that a caller gets in place of another.
     #[wasm_bindgen(method, catch)]

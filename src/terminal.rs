@@ -1,6 +1,7 @@
 //! An exec as a terminal has it: its output, its input, its exit code.
 
 use js_sys::{JsString, Number, Promise};
+use sandpipe_client::output::Encoding;
 use sandpipe_client::terminal;
 use wasm_bindgen::prelude::*;
 
@@ -18,7 +19,7 @@ impl Terminal {
     #[wasm_bindgen(unchecked_return_type = "Batches<ExecStdout>")]
     #[must_use]
     pub fn output(&self) -> Batches {
-        Batches::of_output(self.0.output())
+        Batches::of_output(self.0.output(), Encoding::Utf8)
     }
 
     /// Types a text.

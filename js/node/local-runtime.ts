@@ -9,8 +9,7 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import { checkSignal, checkText } from "../arguments.js";
 import { InterruptedError, InvalidArgumentError } from "../core/errors.js";
-import type { Runtime } from "../runtime.js";
-import type { ExecResult } from "../core/sandpipe.js";
+import type { RunResult, Runtime } from "../runtime.js";
 import { environmentOfCommands, stopProcessGroup } from "./process.js";
 import { outputLimit, Transcript } from "./transcript.js";
 import { taskkill } from "./windows.js";
@@ -58,7 +57,7 @@ async function runInShell(
   shell: string,
   script: string,
   signal: AbortSignal | undefined,
-): Promise<ExecResult> {
+): Promise<RunResult> {
   const { argv0, args, input } = carry(shell, script);
   const child = spawnShell(shell, args, argv0, input);
   const halting = new AbortController();

@@ -8,8 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { checkSignal, checkText } from "../arguments.js";
 import { ClosedError, type SshError } from "../core/errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
-import type { Runtime } from "../runtime.js";
-import type { ExecResult } from "../core/sandpipe.js";
+import type { RunResult, Runtime } from "../runtime.js";
 import { environmentOfCommands } from "./process.js";
 import { Connections } from "./ssh/connections.js";
 import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";
@@ -71,7 +70,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
    * @throws {ClosedError} This runtime has been closed.
    * @throws {InvalidArgumentError} The script or an option is wrong.
    */
-  async run(script: string, options?: { signal?: Signal }): Promise<ExecResult> {
+  async run(script: string, options?: { signal?: Signal }): Promise<RunResult> {
     checkText("script", script);
     const signal = checkSignal(options);
     if (this.#closed) throw new ClosedError("this SSH runtime is closed");
@@ -105,7 +104,7 @@ export class SshRuntime implements Runtime, AsyncDisposable {
     return this.close();
   }
 
-  #runOnce(script: string, stop: AbortSignal): Promise<ExecResult> {
+  #runOnce(script: string, stop: AbortSignal): Promise<RunResult> {
     return this.#withShell(stop, async (remote) => {
       let stopping: Promise<Stopped> | undefined;
       const act = (): void => {

@@ -4,7 +4,8 @@ use std::rc::Rc;
 use futures_util::future::{LocalBoxFuture, select};
 use js_sys::{Date, JsString};
 use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
-use sandpipe_client::{Host, HostText, HostValue};
+use sandpipe_client::output::Encoding;
+use sandpipe_client::{Host, HostOutput, HostValue};
 use sandpipe_text::Units;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
@@ -12,8 +13,8 @@ use wasm_bindgen_futures::spawn_local;
 use super::abort::abort_signal;
 use super::fetch::Fetch;
 use super::text::units_to_js;
-use super::value::js_text;
-use super::{socket, timer};
+use super::value::js_value;
+use super::{bytes, socket, timer};
 
 /// The most UTF-16 code units that a string can hold in every engine: V8's limit, 2^29 - 24, is the
 /// lowest.
@@ -100,13 +101,18 @@ impl Host for WebHost {
         });
     }
 
-    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, HostValue> {
+    fn append_text(&self, text: &HostOutput, more: Units<'_>) -> Result<HostOutput, HostValue> {
         let more = units_to_js(more).map_err(HostValue::new)?;
         // Engines put a concatenated string together when it is first looked at: who looks at the exit code alone
         // does not pay for that.
-        let whole = JsString::from(js_text(text)).concat(&more);
+        let text = text.value().map_or_else(|| JsValue::from_str(""), js_value);
+        let whole = JsString::from(text).concat(&more);
         let length = whole.length();
-        Ok(HostText::new(HostValue::new(JsValue::from(whole)), length))
+        Ok(HostOutput::new(HostValue::new(JsValue::from(whole)), length, Encoding::Utf8))
+    }
+
+    fn append_bytes(&self, bytes: &HostOutput, more: &[u8]) -> Result<HostOutput, HostValue> {
+        bytes::append(bytes, more).map_err(HostValue::new)
     }
 
     fn max_text_length(&self) -> u32 {

@@ -3,6 +3,7 @@
 //! [`host::web_host`] makes what the client is given; each of the other files touches one thing of the platform's.
 
 pub(crate) mod abort;
+mod bytes;
 mod fetch;
 pub(crate) mod host;
 mod response;

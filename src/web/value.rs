@@ -1,7 +1,10 @@
 //! Values of JS, as the client has them.
 
-use sandpipe_client::{Error, HostText, HostValue};
+use sandpipe_client::output::Encoding;
+use sandpipe_client::{Error, HostOutput, HostValue};
 use wasm_bindgen::prelude::*;
+
+use super::bytes;
 
 /// What a function of the caller's threw.
 pub(crate) fn thrown(value: JsValue) -> Box<Error> {
@@ -18,7 +21,13 @@ pub(crate) fn js_value(value: &HostValue) -> JsValue {
     value.downcast_ref::<JsValue>().cloned().unwrap_or_default()
 }
 
-/// The string of JS that a text of the host's is.
-pub(crate) fn js_text(text: &HostText) -> JsValue {
-    text.value().map_or_else(|| JsValue::from_str(""), js_value)
+/// The string or `Uint8Array` of JS that an output of the host's is.
+///
+/// # Errors
+/// The engine has no such array.
+pub(crate) fn js_output(output: &HostOutput) -> Result<JsValue, JsValue> {
+    match output.encoding() {
+        Encoding::Utf8 => Ok(output.value().map_or_else(|| JsValue::from_str(""), js_value)),
+        Encoding::Bytes => bytes::whole(output),
+    }
 }

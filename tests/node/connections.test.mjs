@@ -45,7 +45,7 @@ describe("connections", () => {
     for (let i = 0; i < 10; i++) assert.deepEqual(await execs.list(), []);
     assert.equal(connections, 1);
     for (let i = 0; i < 10; i++) {
-      assert.deepEqual(await execs.wait("1"), { exitCode: 3, output: "x" });
+      assert.deepEqual({ ...(await execs.wait("1")) }, { exitCode: 3, output: "x" });
     }
     // The next may be asked for before the one before has been left.
     assert.ok(connections <= 2, `${connections} connections`);
@@ -58,7 +58,7 @@ describe("connections", () => {
     const url = await listen(server);
     for (let i = 0; i < 10; i++) {
       const sandbox = await connect({ url });
-      assert.deepEqual(await sandbox.execs.wait("1"), { exitCode: 3, output: "x" });
+      assert.deepEqual({ ...(await sandbox.execs.wait("1")) }, { exitCode: 3, output: "x" });
       sandbox.close();
       const stream = streams.pop();
       assert(stream);
@@ -72,7 +72,7 @@ describe("connections", () => {
   it("closes a stream that does not end after its exit event", async () => {
     const { server, streams } = streamsThatStayOpen();
     const { execs } = await connect({ url: await listen(server) });
-    assert.deepEqual(await execs.wait("1"), { exitCode: 3, output: "x" });
+    assert.deepEqual({ ...(await execs.wait("1")) }, { exitCode: 3, output: "x" });
     const [stream] = streams;
     assert(stream);
     await once(stream, "close");

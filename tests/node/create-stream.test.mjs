@@ -43,7 +43,7 @@ for (const [title, args, expected] of AGENTS) {
       const script = "echo one; sleep 0.05; echo two >&2; exit 7";
       for (const asked of [["GET /health"], []]) {
         const result = await execs.exec("sh", ["-c", script]);
-        assert.deepEqual(result, { exitCode: 7, output: "one\ntwo\n" });
+        assert.deepEqual({ ...result }, { exitCode: 7, output: "one\ntwo\n" });
         assert.deepEqual(requests.splice(0), [...asked, ...expected]);
       }
     });
@@ -60,7 +60,7 @@ for (const [title, args, expected] of AGENTS) {
         },
       });
       await stopped;
-      assert.deepEqual(result, { exitCode: 130, output: "ready\n" });
+      assert.deepEqual({ ...result }, { exitCode: 130, output: "ready\n" });
     });
   });
 }
@@ -138,7 +138,7 @@ describe("exec whose create is answered in another way than it asked", () => {
       ),
     );
     const result = await execs.exec("sh", ["-c", "echo hi; exit 3"]);
-    assert.deepEqual(result, { exitCode: 3, output: "hi\n" });
+    assert.deepEqual({ ...result }, { exitCode: 3, output: "hi\n" });
   });
 
   it("stops a command although its output is held back until it is whole", async () => {

@@ -33,7 +33,7 @@ describe("execs", () => {
     assert.deepEqual(await execs.list(), [created]);
 
     assert.ok((await execs.start(id)).pid > 0);
-    assert.deepEqual(await execs.wait(id), { exitCode: 7, output: "" });
+    assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 7, output: "" });
     const ended = await execs.get(id);
     assert.equal(ended.status, "EXITED");
     assert.equal(ended.exitCode, 7);
@@ -54,7 +54,7 @@ describe("execs", () => {
     await execs.sendStdin(id, { input: "x" });
     const killed = execs.wait(id);
     await execs.exec("sh", ["-c", `kill -9 ${(await execs.get(id)).pid}`]);
-    assert.deepEqual(await killed, { exitCode: 137, output: "x" });
+    assert.deepEqual({ ...(await killed) }, { exitCode: 137, output: "x" });
     await assert.rejects(
       execs.start(id),
       (error) => error instanceof HttpError && error.status === 409,

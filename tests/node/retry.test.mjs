@@ -74,7 +74,7 @@ for (const [kind, args] of /** @type {const} */ ([
         });
         assert.equal(requests["POST /api/v1/execs"], 1);
       } else {
-        assert.deepEqual(await running, { exitCode: 0, output: "once\n" });
+        assert.deepEqual({ ...(await running) }, { exitCode: 0, output: "once\n" });
         assert.equal(requests["POST /api/v1/execs"], 2);
       }
       assert.equal((await execs.list()).length, before + 1);

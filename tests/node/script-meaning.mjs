@@ -19,7 +19,7 @@ import { after, before, describe, it } from "node:test";
 import { openSshRuntime } from "../support/sshd.mjs";
 import { SCRIPTS } from "./script-table.mjs";
 
-/** @import { ExecResult, Runtime } from "sandpipe" */
+/** @import { RunResult, Runtime } from "sandpipe" */
 
 /** The longest argument that Linux takes. */
 const MAX_ARGUMENT = 131_071;
@@ -37,12 +37,12 @@ after(() => rmSync(folder, { recursive: true }));
  */
 const JOB = /(?<=^\S+: line \d+: +)\d+(?= )/gm;
 
-/** By shell, `PATH` and script. @type {Map<string, Promise<ExecResult>>} */
+/** By shell, `PATH` and script. @type {Map<string, Promise<RunResult>>} */
 const known = new Map();
 
 /**
  * @param {string} shell @param {string} script @param {string} [path] a `PATH`
- * @returns {Promise<ExecResult>}
+ * @returns {Promise<RunResult>}
  */
 function expected(shell, script, path) {
   const key = JSON.stringify([shell, path, script]);
@@ -57,7 +57,7 @@ let files = 0;
  * What a shell makes of a script by itself: one that is too long for an argument comes from a file.
  *
  * @param {string} shell @param {string} script @param {string} [path] a `PATH`
- * @returns {Promise<ExecResult>}
+ * @returns {Promise<RunResult>}
  */
 async function byItself(shell, script, path) {
   const file = join(folder, `expected-${files++}`);
@@ -93,7 +93,7 @@ async function byItself(shell, script, path) {
  * and only the lines of each are in order
  */
 export function testMeaning(name, open, { scripts = SCRIPTS, apart = false } = {}) {
-  /** What does not change from run to run. @param {ExecResult} result */
+  /** What does not change from run to run. @param {RunResult} result */
   const comparable = ({ exitCode, output }) => {
     const lines = output.replace(JOB, "PID").split("\n");
     return { exitCode, lines: apart ? lines.sort() : lines };

@@ -91,7 +91,7 @@ describe("a stream for stdin", () => {
       await execs.sendStdin(id, euro);
       // It has no end: what was sent is not all that there should have been.
       await execs.sendStdin(id, given([euro.subarray(0, 2), euro.subarray(2)]).stream);
-      assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "one\n€\n€\n" });
+      assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 0, output: "one\n€\n€\n" });
     } finally {
       await old.stop();
     }
@@ -120,7 +120,7 @@ describe("a stream for stdin", () => {
     await assert.rejects(execs.sendStdin(id, given(["one\n"]).stream), HttpError);
     await execs.start(id);
     await execs.sendStdin(id, given(["two\n"]).stream);
-    assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "two\n" });
+    assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 0, output: "two\n" });
   });
 
   it("is sent again where it can't have arrived, and not where it can", async () => {
@@ -139,7 +139,7 @@ describe("a stream for stdin", () => {
     const id = await start("cat");
     failures.push(unsent, unsent);
     await execs.sendStdin(id, given(["one\n"]).stream);
-    assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "one\n" });
+    assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 0, output: "one\n" });
     assert.equal(failures.length, 0);
 
     const another = await start("cat");
@@ -151,6 +151,6 @@ describe("a stream for stdin", () => {
       assert.equal(state.isLeft, true);
     }
     await execs.sendStdin(another, given(["three\n"]).stream);
-    assert.deepEqual(await execs.wait(another), { exitCode: 0, output: "three\n" });
+    assert.deepEqual({ ...(await execs.wait(another)) }, { exitCode: 0, output: "three\n" });
   });
 });

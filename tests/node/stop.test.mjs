@@ -312,7 +312,7 @@ for (const [kind, args] of /** @type {const} */ ([
         return;
       }
       await end;
-      assert.deepEqual(await execs.wait(id), { exitCode: 0, output: "a" });
+      assert.deepEqual({ ...(await execs.wait(id)) }, { exitCode: 0, output: "a" });
     });
 
     it("feeds input to a command", { skip: plain && "a plain agent can't end it" }, async () => {
@@ -320,11 +320,17 @@ for (const [kind, args] of /** @type {const} */ ([
       const { exitCode, output } = await execs.exec("cat", [], { input });
       assert.equal(exitCode, 0);
       assert.ok(output === input);
-      assert.deepEqual(await execs.exec("head", ["-c", "3"], { input }), {
-        exitCode: 0,
-        output: "é ",
-      });
-      assert.deepEqual(await execs.exec("cat", [], { input: "" }), { exitCode: 0, output: "" });
+      assert.deepEqual(
+        { ...(await execs.exec("head", ["-c", "3"], { input })) },
+        {
+          exitCode: 0,
+          output: "é ",
+        },
+      );
+      assert.deepEqual(
+        { ...(await execs.exec("cat", [], { input: "" })) },
+        { exitCode: 0, output: "" },
+      );
     });
   });
 }

@@ -24,6 +24,8 @@ pub(crate) enum Feature {
     Attach,
     /// A create that is answered with the stream of the output.
     CreateStream,
+    /// Output in binary frames.
+    Frames,
     /// A stream of the list with what has changed in place of all of it.
     ListChanges,
 }
@@ -38,6 +40,7 @@ impl Feature {
             Self::StdinBytes => "stdin-bytes",
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
+            Self::Frames => "frames",
             Self::ListChanges => "list-changes",
         }
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use futures_util::future::LocalBoxFuture;
 use sandpipe_text::Units;
 
-use crate::{AbortSignal, HostText, HostValue};
+use crate::{AbortSignal, HostOutput, HostValue};
 
 /// What the client needs of its surroundings. Everything runs on one thread; nothing is `Send`.
 ///
@@ -44,7 +44,10 @@ pub trait Host {
 
     /// `text` with `more` behind it, kept where memory can be freed: that of a WebAssembly module never shrinks.
     /// It may be called while the client's state is borrowed: it must not call the client, nor code of the caller's.
-    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, HostValue>;
+    fn append_text(&self, text: &HostOutput, more: Units<'_>) -> Result<HostOutput, HostValue>;
+
+    /// The same of bytes: `bytes` with `more` behind them. What is given is the only one that is appended to again.
+    fn append_bytes(&self, bytes: &HostOutput, more: &[u8]) -> Result<HostOutput, HostValue>;
 
     /// The most UTF-16 code units of a text.
     fn max_text_length(&self) -> u32;

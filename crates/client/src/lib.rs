@@ -51,7 +51,7 @@ pub(crate) use agent::Feature;
 pub use error::{Error, Result};
 pub use exec_id::ExecId;
 pub use host::Host;
-pub use host_value::{HostText, HostValue};
+pub use host_value::{HostOutput, HostValue};
 pub use operation::Operation;
 
 pub(crate) use nonce::Nonce;

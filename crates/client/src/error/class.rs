@@ -1,6 +1,6 @@
 //! What describes a class of errors.
 
-use crate::HostText;
+use crate::HostOutput;
 
 /// A class of errors.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub enum Detail<'a> {
     /// A boolean.
     Bool(bool),
     /// Output, which the host keeps.
-    Output(&'a HostText),
+    Output(&'a HostOutput),
 }
 
 /// What is called with the name and the value of each field.
@@ -73,7 +73,7 @@ macro_rules! field_types {
 
 field_types! {
     &str: "string", text => Detail::Text(text);
-    &HostText: "string", output => Detail::Output(output);
+    &HostOutput: "string", output => Detail::Output(output);
     f64: "number", number => Detail::Number(*number);
     bool: "boolean", value => Detail::Bool(*value);
 }

@@ -3,7 +3,7 @@
 
 use super::class::{Detail, ErrorClass, ErrorField, FieldType, Visit, error_classes};
 use super::{BackgroundErrorReason, NotStopped, StopReason, Stopped};
-use crate::{Error, HostText, HostValue, Operation};
+use crate::{Error, HostOutput, HostValue, Operation};
 
 error_classes! {
     /// The agent answered with an error (`http`), or there was no answer (`network`).
@@ -31,7 +31,7 @@ error_classes! {
         /// The exec that it is about.
         execId: &'a str,
         /// The output up to then. Empty where it has been handed over already.
-        output: &'a HostText,
+        output: &'a HostOutput,
     }
 
     /// `signal` or `forceSignal` was aborted, and the command was stopped. `cause` is the reason.
@@ -39,7 +39,7 @@ error_classes! {
         /// The exec that it is about; undefined where nothing had been run.
         execId: Option<&'a str>,
         /// The output up to the end.
-        output: &'a HostText,
+        output: &'a HostOutput,
         /// 130, whatever the process made of the signal: 128 + SIGINT, as a shell has it.
         exitCode: f64,
         /// Whether it took SIGKILL.
@@ -51,7 +51,7 @@ error_classes! {
         /// The exec that it is about; undefined where nothing had been run.
         execId: Option<&'a str>,
         /// The output up to the end.
-        output: &'a HostText,
+        output: &'a HostOutput,
         /// 124, as `timeout` of the GNU coreutils has it.
         exitCode: f64,
         /// Whether it took SIGKILL.
@@ -64,7 +64,7 @@ error_classes! {
         /// The exec that it is about; empty for a script of a runtime that has no execs.
         execId: &'a str,
         /// The first part of the output.
-        output: &'a HostText,
+        output: &'a HostOutput,
     }
 
     /// The agent no longer has some of the output that was not read yet. The command was not stopped; if it has
@@ -77,7 +77,7 @@ error_classes! {
         /// The sequence number of the last event that is lost.
         to: f64,
         /// The output before them. Empty where it has been handed over already.
-        output: &'a HostText,
+        output: &'a HostOutput,
         /// What the command ended with; undefined where it still runs, or the agent did not say.
         exitCode: Option<f64>,
     }
@@ -108,7 +108,7 @@ error_classes! {
         /// The exec that is, or was, the shell.
         execId: &'a str,
         /// What the script had written, if it had begun.
-        output: &'a HostText,
+        output: &'a HostOutput,
     }
 
     /// The target of a background process could not do what was asked for, and the message says why; or
@@ -402,7 +402,7 @@ mod tests {
             Error::Stopped(Stopped {
                 exec_id: None,
                 why: StopReason::Interrupted { reason },
-                output: HostText::default(),
+                output: HostOutput::default(),
                 forced: false,
                 unstopped: Some(NotStopped::Undelivered(Error::Closed.into())),
                 incomplete: None,

@@ -1,7 +1,7 @@
 //! Why a call was refused or failed, as plain data.
 //!
 //! What the host has to say of it (a value that was thrown, the output so far) is in it as a
-//! [`HostValue`] or [`HostText`]. [`Error::describe`] is what callers are to see.
+//! [`HostValue`] or [`HostOutput`]. [`Error::describe`] is what callers are to see.
 
 mod class;
 mod classes;
@@ -10,7 +10,7 @@ mod predicates;
 pub use class::{Detail, ErrorClass, ErrorField};
 pub use classes::{CLASSES, Cause, Description};
 
-use crate::host_value::{HostText, HostValue};
+use crate::host_value::{HostOutput, HostValue};
 use crate::operation::Operation;
 
 /// Everything that a call can fail with.
@@ -83,7 +83,7 @@ pub enum Error {
         /// The exec, of which `get` may know more.
         exec_id: String,
         /// What there was of its output.
-        output: HostText,
+        output: HostOutput,
         /// What ended it, if that is known.
         cause: Option<Box<Error>>,
     },
@@ -100,7 +100,7 @@ pub enum Error {
         /// The sequence of the last one.
         to: u64,
         /// What came before them, where it has not been handed over.
-        output: HostText,
+        output: HostOutput,
         /// What the command ended with, if that is known.
         exit_code: Option<i32>,
     },
@@ -112,7 +112,7 @@ pub enum Error {
         /// What it is longer than.
         limit: OutputLimit,
         /// As much of it as fits.
-        output: HostText,
+        output: HostOutput,
         /// Why the command may still run, if so.
         unstopped: Option<NotStopped>,
     },
@@ -148,7 +148,7 @@ pub enum Error {
         /// Why, as a sentence.
         reason: String,
         /// What the script had written.
-        output: HostText,
+        output: HostOutput,
     },
     /// The target of a background process could not do it, or did not say what it did.
     #[error("{operation}{}: {problem}", of_process(.id.as_deref()))]
@@ -191,7 +191,7 @@ pub struct Stopped {
     /// What it was stopped for.
     pub why: StopReason,
     /// Its output up to the end.
-    pub output: HostText,
+    pub output: HostOutput,
     /// It took SIGKILL.
     pub forced: bool,
     /// Why it may still run, if so.
@@ -264,6 +264,9 @@ pub enum OutputLimit {
     /// The longest text that every engine can hold.
     #[error("a JS string can be ({0} UTF-16 code units)")]
     String(u32),
+    /// The longest array of bytes.
+    #[error("an array of bytes can be ({0} bytes)")]
+    Array(u32),
     /// What the caller allows.
     #[error("`maxOutputBytes` allows ({0} bytes)")]
     Bytes(u64),
@@ -273,7 +276,7 @@ impl OutputLimit {
     /// Whether a command that writes more is stopped: it is the caller who allows no more.
     pub(super) fn stops_command(self) -> bool {
         match self {
-            Self::String(_) => false,
+            Self::String(_) | Self::Array(_) => false,
             Self::Bytes(_) => true,
         }
     }

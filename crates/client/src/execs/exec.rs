@@ -7,13 +7,14 @@ use futures_channel::oneshot;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::CreateExecRequest;
 
+use super::bytes::check_bytes;
 use super::create::{Created, Creation};
 use super::feed_stdin::{PreparedInput, feed};
 use super::stop::{KILL_TIMEOUT_MS, stop};
 use super::{Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions};
 use crate::error::Stopped;
-use crate::output::{Event, ExecResult, OutputSink, Transcript};
-use crate::{Agent, Call, Error, ExecId, HostText, Result};
+use crate::output::{Encoding, Event, ExecResult, OutputSink, Transcript};
+use crate::{Agent, Call, Error, ExecId, HostOutput, Result};
 
 /// A command and how to follow it.
 pub struct ExecArguments {
@@ -32,9 +33,12 @@ pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult
         let ExecArguments { request, input, options } = arguments;
         let mut stops = options.stop_requests(&**agent.http.host());
         if let Some(request) = stops.already_requested() {
-            return Err(request.not_started());
+            return Err(request.not_started(options.encoding));
         }
         let preparing = async {
+            if options.encoding == Encoding::Bytes {
+                check_bytes(&agent).await?;
+            }
             let input = match input {
                 Some(input) => Some(PreparedInput::new(&agent, input).await?),
                 None => None,
@@ -44,11 +48,15 @@ pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult
         };
         let (creation, input) = match select(pin!(preparing), pin!(stops.next())).await {
             Either::Left((prepared, _)) => prepared?,
-            Either::Right((stop_request, _)) => return Err(stop_request.not_started()),
+            Either::Right((stop_request, _)) => {
+                return Err(stop_request.not_started(options.encoding));
+            }
         };
-        let (created, stop_request) = create_or_stop(&agent, &creation, &mut stops).await?;
+        let (created, stop_request) =
+            create_or_stop(&agent, &creation, options.encoding, &mut stops).await?;
         let id = ExecId::of(created.exec)?;
         let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
+        let reader = reader.in_encoding(options.encoding);
         let (process_ended, end) = oneshot::channel();
         let feed_error = match (&stop_request, input) {
             (None, Some(input)) => Some(spawn_feed(agent.clone(), id.clone(), input, end)),
@@ -61,12 +69,15 @@ pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult
                 (None, None) => pending().await,
             }
         };
+        let encoding = options.encoding;
         let outcome = follow_to_end(&agent, reader, options, stops, Box::pin(stop_requested)).await;
         if outcome.as_ref().err().is_none_or(|error| matches!(**error, Error::Stopped(_))) {
             // There may be no input any more.
             process_ended.send(()).unwrap_or_default();
         }
-        outcome.map(|outcome| (id.clone(), outcome)).map_err(|error| outcome_unknown(&id, error))
+        outcome
+            .map(|outcome| (id.clone(), outcome))
+            .map_err(|error| outcome_unknown(&id, encoding, error))
     })
 }
 
@@ -108,6 +119,7 @@ async fn on_feed_error(feed_error: oneshot::Receiver<Box<Error>>) -> StopRequest
 async fn create_or_stop(
     agent: &Agent,
     creation: &Creation,
+    encoding: Encoding,
     stops: &mut StopRequests,
 ) -> Result<(Created, Option<StopRequest>)> {
     let creating = creation.send(agent);
@@ -123,25 +135,25 @@ async fn create_or_stop(
         match select(&mut creating, select(forced, &mut deadline)).await {
             Either::Left((Ok(created), _)) => return Ok((created, Some(stop_request))),
             Either::Left((Err(error), _)) if error.is_failed_request() => {
-                return Err(stop_request.not_started());
+                return Err(stop_request.not_started(encoding));
             }
             Either::Left((Err(error), _)) => return Err(creation.unknown(error)),
             Either::Right((Either::Left(_), _)) => stop_request.trigger = Trigger::Force,
             Either::Right((Either::Right(_), _)) => {
-                return Err(creation.unknown(stop_request.not_started()));
+                return Err(creation.unknown(stop_request.not_started(encoding)));
             }
         }
     }
 }
 
 /// A command that was started and can't be seen any more: the error carries its id.
-fn outcome_unknown(id: &ExecId, error: Box<Error>) -> Box<Error> {
-    if !error.is_failed_request() {
+fn outcome_unknown(id: &ExecId, encoding: Encoding, error: Box<Error>) -> Box<Error> {
+    if !error.is_failed_request() && !matches!(*error, Error::Unsupported { .. }) {
         return error;
     }
     Box::new(Error::ExitCodeMissing {
         exec_id: id.as_str().to_owned(),
-        output: HostText::default(),
+        output: HostOutput::empty(encoding),
         cause: Some(error),
     })
 }
@@ -156,10 +168,13 @@ pub(super) fn follow_to_end(
 ) -> Call<ExecResult> {
     let agent = agent.clone();
     Box::pin(async move {
-        let WaitOptions { listener, max_output_bytes, grace_ms, .. } = options;
+        let WaitOptions { mut listener, max_output_bytes, grace_ms, encoding, .. } = options;
         let id = &reader.id().clone();
         let target = ProcessGroup::new(id);
-        let transcript = Transcript::new(agent.http.host(), id, max_output_bytes);
+        let transcript = Transcript::new(agent.http.host(), id, encoding, max_output_bytes);
+        if let Some(listener) = &mut listener {
+            listener.set_encoding(encoding);
+        }
         let mut recorder = OutputRecorder { transcript, listener };
 
         let (followed, stopped) = {
@@ -183,7 +198,7 @@ pub(super) fn follow_to_end(
             }
         };
         if let Some((why, outcome)) = stopped {
-            let (output, kept) = recorder.transcript.text();
+            let (output, kept) = recorder.transcript.output();
             return Err(Error::Stopped(Stopped {
                 exec_id: Some(id.as_str().to_owned()),
                 why,
@@ -196,13 +211,14 @@ pub(super) fn follow_to_end(
         }
         let Err(mut error) = followed else {
             let exit_code = reader.exit_code().ok_or_else(|| reader.exit_code_missing(None))?;
-            return Ok(ExecResult { exit_code, output: recorder.transcript.whole_text()? });
+            let output = recorder.transcript.whole_output()?;
+            return Ok(ExecResult { exit_code, output, runs: recorder.transcript.take_runs() });
         };
         if let Error::ExitCodeMissing { output, .. } | Error::OutputLost { output, .. } =
             &mut *error
         {
             // Some of it is missing anyway.
-            (*output, _) = recorder.transcript.text();
+            (*output, _) = recorder.transcript.output();
         }
         if let Some(unstopped) = error.unstopped_mut() {
             let ended = pin!(async { reader.drain().await.unwrap_or_default() });

@@ -4,7 +4,7 @@ use sandpipe_protocol::ExecStdout;
 use sandpipe_text::Text;
 
 use crate::http::MediaType;
-use crate::output::{Decoder, Event, Follower, OutputSink};
+use crate::output::{Decoder, Event, EventOutput, Follower, OutputSink};
 
 /// What came of an output.
 #[derive(Default)]
@@ -23,7 +23,10 @@ pub struct Followed {
 
 impl OutputSink for Followed {
     fn take(&mut self, event: &Event<'_>) {
-        event.output.append_to(&mut self.text);
+        match event.output {
+            EventOutput::Text(text) => self.text.push_text(text),
+            EventOutput::Bytes { text, .. } => self.text.push_part(text),
+        }
         self.events.take(event);
     }
 }

@@ -3,10 +3,11 @@
 use sandpipe_protocol::Gap;
 use sandpipe_protocol::json;
 
+use super::bytes::no_bytes;
 use super::output_lost::with_exit_code;
-use crate::http::{FRAMES_OR_JSON, Request};
-use crate::output::{Decoder, Follower, OutputFault, OutputSink, Transcript};
-use crate::{Agent, Call, Error, ExecId, HostText, Operation, Result};
+use crate::http::{FRAMES_OR_JSON, MediaType, Request};
+use crate::output::{Decoder, Encoding, Follower, OutputFault, OutputSink, Transcript};
+use crate::{Agent, Call, Error, ExecId, HostOutput, Operation, Result};
 
 const OPERATION: Operation = Operation::GetOutput;
 
@@ -19,7 +20,7 @@ pub struct ExecSnapshot {
     pub exit_code: Option<i32>,
     /// Its stdout and stderr, joined in order of arrival.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
-    pub output: HostText,
+    pub output: HostOutput,
 }
 
 /// What there is now of an exec's output after `last_sequence`.
@@ -27,10 +28,10 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
     let agent = agent.clone();
     Box::pin(async move {
         let attempt = async || {
-            let mut transcript = Transcript::new(agent.http.host(), &id, None);
+            let mut transcript = Transcript::new(agent.http.host(), &id, Encoding::Utf8, None);
             let mut follower = Follower::after(last_sequence);
-            read(&agent, &id, &mut follower, &mut transcript).await?;
-            let output = transcript.whole_text()?;
+            read(&agent, &id, Encoding::Utf8, &mut follower, &mut transcript).await?;
+            let output = transcript.whole_output()?;
             Ok(ExecSnapshot { exit_code: follower.exit_code, output })
         };
         match agent.http.repeat(OPERATION, |_| true, attempt).await {
@@ -45,12 +46,16 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
 pub(super) async fn read(
     agent: &Agent,
     id: &ExecId,
+    encoding: Encoding,
     follower: &mut Follower,
     sink: &mut dyn OutputSink,
 ) -> Result<()> {
     let path = id.path(&format!("/io?lastSequence={}", follower.last_sequence()));
     let request = Request { accept: FRAMES_OR_JSON, ..Request::get(OPERATION, path) };
     let mut body = agent.http.open(&request).await.map_err(|error| gap_error(error, id))?;
+    if encoding == Encoding::Bytes && body.media_type != MediaType::Frames {
+        return Err(no_bytes());
+    }
     let mut decoder = Decoder::of(body.media_type);
     let error = |fault: OutputFault| fault.into_error(OPERATION, id);
     loop {

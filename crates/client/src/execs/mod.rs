@@ -3,6 +3,7 @@
 //! [`exec()`] creates one, follows its output by an [`OutputReader`] over as many connections as it takes, and stops it
 //! where the caller requests that; `ladder.rs` decides by which signals.
 
+mod bytes;
 mod create;
 mod delete;
 mod exec;

@@ -6,16 +6,19 @@ use std::pin::pin;
 use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::ExecStdout;
 
+use super::bytes::no_bytes;
 use super::get::get_once;
 use super::get_output;
 use super::output_lost::with_exit_code;
-use crate::http::{Idle, OUTPUT, Pause, Request, ResponseBody, RetryContext, is_retryable};
+use crate::http::{
+    Idle, MediaType, OUTPUT, Pause, Request, ResponseBody, RetryContext, is_retryable,
+};
 use crate::output::{
-    Decoder, Discard, Follower, NextStep, OutputSink, Resume, StreamEnd, event_of,
+    Decoder, Discard, Encoding, Follower, NextStep, OutputSink, Resume, StreamEnd, event_of,
 };
 use crate::websocket::connector::SocketConnector;
 use crate::websocket::exec_socket::{SocketEnd, SocketOutput};
-use crate::{AbortSignal, Agent, Error, ExecId, HostText, Operation, Result};
+use crate::{AbortSignal, Agent, Error, ExecId, HostOutput, Operation, Result};
 
 const OPERATION: Operation = Operation::StreamOutput;
 
@@ -29,6 +32,7 @@ pub struct OutputReader {
     resume: Resume,
     /// There has been a connection.
     connected: bool,
+    encoding: Encoding,
     state: State,
 }
 
@@ -65,7 +69,13 @@ impl OutputReader {
         let resume = Resume::new(agent.http.retry().backoff);
         let follower = Follower::after(last_sequence);
         let (connection, connected, state) = (None, false, State::Disconnected);
-        Self { agent, id, connection, follower, resume, connected, state }
+        let encoding = Encoding::Utf8;
+        Self { agent, id, connection, follower, resume, connected, encoding, state }
+    }
+
+    /// The same with events in this encoding. An agent may have no bytes: [`Error::Unsupported`].
+    pub fn in_encoding(self, encoding: Encoding) -> Self {
+        Self { encoding, ..self }
     }
 
     /// The same, over a WebSocket where there can be one.
@@ -173,6 +183,11 @@ impl OutputReader {
                     }
                     continue;
                 }
+                State::Open(body, _)
+                    if self.encoding == Encoding::Bytes && body.media_type != MediaType::Frames =>
+                {
+                    return Err(self.bytes_missing());
+                }
                 State::Open(body, decoder) => match body.read_unless_idle().await {
                     Ok(Ok(Some(chunk))) => self.follower.feed(decoder, chunk, sink),
                     Ok(Ok(None)) => {
@@ -227,6 +242,13 @@ impl OutputReader {
                 return Ok(true);
             }
         }
+    }
+
+    /// The agent has text alone. After some bytes it is another one than it was.
+    fn bytes_missing(&mut self) -> Box<Error> {
+        self.state = State::Ended;
+        let has_given = self.follower.delivered > 0;
+        if has_given { self.exit_code_missing(Some(no_bytes())) } else { no_bytes() }
     }
 
     /// Aborted: the reading ends.
@@ -346,13 +368,15 @@ impl OutputReader {
         cause: Option<Box<Error>>,
         sink: &mut dyn OutputSink,
     ) -> Result<()> {
-        match get_output::read(&self.agent, &self.id, &mut self.follower, sink).await {
+        match get_output::read(&self.agent, &self.id, self.encoding, &mut self.follower, sink).await
+        {
             Ok(()) => {}
             Err(error) => {
                 return Err(match *error {
-                    Error::Http { .. } | Error::Network { .. } | Error::Protocol { .. } => {
-                        self.exit_code_missing(cause.or(Some(error)))
-                    }
+                    Error::Http { .. }
+                    | Error::Network { .. }
+                    | Error::Protocol { .. }
+                    | Error::Unsupported { .. } => self.exit_code_missing(cause.or(Some(error))),
                     _ => with_exit_code(error, &self.agent, &self.id).await,
                 });
             }
@@ -368,7 +392,7 @@ impl OutputReader {
     pub(crate) fn exit_code_missing(&self, cause: Option<Box<Error>>) -> Box<Error> {
         Box::new(Error::ExitCodeMissing {
             exec_id: self.id.as_str().to_owned(),
-            output: HostText::default(),
+            output: HostOutput::default(),
             cause,
         })
     }

@@ -6,7 +6,8 @@ use std::pin::pin;
 
 use super::Trigger;
 use crate::error::{StopReason, Stopped};
-use crate::{AbortSignal, Error, Host, HostText, HostValue};
+use crate::output::Encoding;
+use crate::{AbortSignal, Error, Host, HostOutput, HostValue};
 
 /// What may ask for a command to be stopped: each at most once.
 #[derive(Default)]
@@ -72,11 +73,11 @@ impl StopRequest {
     }
 
     /// The error of what was to be stopped before it had begun.
-    pub(crate) fn not_started(self) -> Box<Error> {
+    pub(crate) fn not_started(self, encoding: Encoding) -> Box<Error> {
         Box::new(Error::Stopped(Stopped {
             exec_id: None,
             why: self.why,
-            output: HostText::default(),
+            output: HostOutput::empty(encoding),
             forced: false,
             unstopped: None,
             incomplete: None,

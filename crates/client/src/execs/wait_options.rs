@@ -1,7 +1,7 @@
 //! How to follow an exec to its end.
 
 use super::StopRequests;
-use crate::output::OutputSink;
+use crate::output::{Encoding, OutputSink};
 use crate::{AbortSignal, Host};
 
 /// How long a process may take to end after SIGTERM, in milliseconds, unless the caller says.
@@ -19,8 +19,10 @@ pub struct WaitOptions {
     pub grace_ms: f64,
     /// Gets the output as it comes.
     pub listener: Option<Box<dyn OutputSink>>,
-    /// The most output that is kept, in bytes of UTF-8: a command that writes more is stopped.
+    /// The most output that is kept, in bytes, of text as UTF-8: a command that writes more is stopped.
     pub max_output_bytes: Option<u64>,
+    /// How the output is wanted. Sessions have text alone.
+    pub encoding: Encoding,
 }
 
 impl Default for WaitOptions {
@@ -32,6 +34,7 @@ impl Default for WaitOptions {
             grace_ms: DEFAULT_GRACE_MS,
             listener: None,
             max_output_bytes: None,
+            encoding: Encoding::Utf8,
         }
     }
 }

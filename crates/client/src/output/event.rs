@@ -21,14 +21,6 @@ pub enum EventOutput<'a> {
 }
 
 impl EventOutput<'_> {
-    /// Appends the text of it to another.
-    pub fn append_to(&self, text: &mut Text) {
-        match self {
-            Self::Text(more) => text.push_text(more),
-            Self::Bytes { text: part, .. } => text.push_part(*part),
-        }
-    }
-
     fn to_text(self) -> String {
         match self {
             Self::Text(text) => match text.units() {

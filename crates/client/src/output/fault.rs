@@ -3,7 +3,7 @@
 use sandpipe_protocol::Gap;
 
 use crate::http::excerpt;
-use crate::{Error, ExecId, HostText, Operation};
+use crate::{Error, ExecId, HostOutput, Operation};
 
 /// Something in the output that can't be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -28,7 +28,7 @@ impl OutputFault {
                 exec_id: id.as_str().to_owned(),
                 from,
                 to,
-                output: HostText::default(),
+                output: HostOutput::default(),
                 exit_code: None,
             },
         }

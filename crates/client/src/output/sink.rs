@@ -2,12 +2,15 @@
 
 use sandpipe_protocol::ExecStdout;
 
-use super::Event;
 use super::event::own;
+use super::{Encoding, Event};
 use crate::Result;
 
 /// What takes the events of an output.
 pub trait OutputSink {
+    /// Said once, before the first event, where it is not text: how the output is wanted.
+    fn set_encoding(&mut self, _encoding: Encoding) {}
+
     /// Takes an event.
     fn take(&mut self, event: &Event<'_>);
 

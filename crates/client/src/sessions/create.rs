@@ -16,7 +16,7 @@ use super::session::{Shell, State};
 use super::{Session, Sessions, script};
 use crate::execs::{OutputReader, create, delete, write_all};
 use crate::http::excerpt;
-use crate::{Call, Error, ExecId, HostText, Nonce, Result};
+use crate::{Call, Error, ExecId, HostOutput, Nonce, Result};
 
 /// How long a shell may take to be ready, in milliseconds: a real one may be started on a machine that is
 /// overloaded. What ends, or prints what it is given, is judged at once.
@@ -93,7 +93,7 @@ impl Sessions {
                 (NotReady::Refused(what), _) => Box::new(Error::Session {
                     exec_id: id.as_str().to_owned(),
                     reason: format!("the shell {:?} {what}", request.command),
-                    output: HostText::default(),
+                    output: HostOutput::default(),
                 }),
             });
         }

@@ -1,6 +1,6 @@
 //! Running a script in a session: it is sent, followed to its end, and interrupted where that is asked for.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::future::{Future, pending};
 use std::pin::pin;
 use std::rc::Rc;
@@ -11,7 +11,6 @@ use futures_util::future::{Either, select};
 
 use super::fifo_lock::FifoGuard;
 use super::interrupt::Interruption;
-use super::markers::Markers;
 use super::run_end::RunEnd;
 use super::run_output::RunOutput;
 use super::run_result::StopCause;
@@ -21,7 +20,7 @@ use super::{Session, script};
 use crate::error::NotStopped;
 use crate::execs::{StopRequests, Trigger, WaitOptions, delete, stdin_chunks, write_all};
 use crate::http::FINISH_TIMEOUT_MS;
-use crate::output::{ExecResult, Transcript};
+use crate::output::{Encoding, ExecResult, Transcript};
 use crate::{Call, Error, Host, Nonce, Result};
 
 /// How long the answer to a script may take, in milliseconds, once its output has been lost.
@@ -43,11 +42,11 @@ impl Session {
     ) -> Result<ExecResult> {
         let mut stops = options.stop_requests(&**self.0.agent.http.host());
         if let Some(request) = stops.already_requested() {
-            return Err(request.not_started());
+            return Err(request.not_started(Encoding::Utf8));
         }
         let guard = match select(pin!(guard), pin!(stops.next())).await {
             Either::Left((guard, _)) => guard,
-            Either::Right((stop_cause, _)) => return Err(stop_cause.not_started()),
+            Either::Right((stop_cause, _)) => return Err(stop_cause.not_started(Encoding::Utf8)),
         };
         let mut shell = self.borrow_shell()?;
         let (result, over) = shell.run(script, options, stops).await;
@@ -78,13 +77,8 @@ impl Shell {
         let host = self.agent.http.host().clone();
         let nonce = Nonce::of_bytes(host.random_bytes());
         let line = script::run(&nonce, script, self.last_exit_code, self.streams);
-        let output = RunOutput {
-            id: self.id.clone(),
-            markers: RefCell::new(Markers::new(&nonce)),
-            transcript: RefCell::new(Transcript::new(&host, &self.id, max_output_bytes)),
-            listener: RefCell::new(listener),
-            beginning: RefCell::default(),
-        };
+        let transcript = Transcript::new(&host, &self.id, Encoding::Utf8, max_output_bytes);
+        let output = RunOutput::new(self.id.clone(), &nonce, transcript, listener);
         let (arrived, forced) = (Rc::new(Cell::new(false)), Cell::new(false));
         let (started_sender, started) = oneshot::channel();
         let started = async { started.await.map_err(|_| Error::Closed.into()) };

@@ -10,7 +10,7 @@ use super::run_end::RunEnd;
 use super::session::session_ended;
 use crate::execs::OutputReader;
 use crate::output::{OutputSink, Transcript, event_of};
-use crate::{Error, ExecId, Result};
+use crate::{Error, ExecId, Nonce, Result};
 
 /// How much of the output is kept for messages, at least, in bytes.
 const MAX_BEGINNING_BYTES: usize = 4096;
@@ -27,6 +27,21 @@ pub(super) struct RunOutput {
 }
 
 impl RunOutput {
+    pub(super) fn new(
+        id: ExecId,
+        nonce: &Nonce,
+        transcript: Transcript,
+        listener: Option<Box<dyn OutputSink>>,
+    ) -> Self {
+        Self {
+            id,
+            markers: RefCell::new(Markers::new(nonce)),
+            transcript: RefCell::new(transcript),
+            listener: RefCell::new(listener),
+            beginning: RefCell::default(),
+        }
+    }
+
     /// Reads up to the end of the run. `started` is sent when the script has begun, `fail` when its output is of no
     /// use any more; it is followed to its end all the same.
     pub(super) async fn follow(

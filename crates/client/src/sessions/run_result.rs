@@ -24,7 +24,7 @@ impl RunOutput {
         forced: bool,
         unstopped: Option<NotStopped>,
     ) -> Result<ExecResult> {
-        let (output, kept) = self.transcript.borrow_mut().text();
+        let (output, kept) = self.transcript.borrow_mut().output();
         let stopped = |why, unstopped, incomplete: Option<Box<Error>>| {
             Err(Error::Stopped(Stopped {
                 exec_id: Some(self.id.as_str().to_owned()),
@@ -37,7 +37,8 @@ impl RunOutput {
             .into())
         };
         let ended = |exit_code| {
-            let result = ExecResult { exit_code, output: output.clone() };
+            let runs = self.transcript.borrow_mut().take_runs();
+            let result = ExecResult { exit_code, output: output.clone(), runs };
             kept.clone().map(|()| result)
         };
         match (stop_cause, end) {

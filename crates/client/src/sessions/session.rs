@@ -9,7 +9,7 @@ use sandpipe_protocol::ExecStdout;
 use super::fifo_lock::FifoLock;
 use super::script::Streams;
 use crate::execs::OutputReader;
-use crate::{Agent, Call, Error, ExecId, HostText, Result};
+use crate::{Agent, Call, Error, ExecId, HostOutput, Result};
 
 /// The client of an agent's sessions.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ pub(super) fn session_ended(id: &ExecId, reason: &str) -> Box<Error> {
     Box::new(Error::Session {
         exec_id: id.as_str().to_owned(),
         reason: format!("this session is over: {reason}"),
-        output: HostText::default(),
+        output: HostOutput::default(),
     })
 }
 

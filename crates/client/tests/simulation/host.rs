@@ -6,7 +6,8 @@ use std::rc::Rc;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, select};
 use sandpipe_client::host::{HttpRequest, HttpResponse, NoResponse, Socket};
-use sandpipe_client::{Host, HostText, HostValue};
+use sandpipe_client::output::Encoding;
+use sandpipe_client::{Host, HostOutput, HostValue};
 use sandpipe_text::Units;
 
 use crate::executor::{Executor, Owner};
@@ -69,7 +70,7 @@ impl Host for SimHost {
         self.spawn(select(task, limit).map(drop).boxed_local());
     }
 
-    fn append_text(&self, text: &HostText, more: Units<'_>) -> Result<HostText, HostValue> {
+    fn append_text(&self, text: &HostOutput, more: Units<'_>) -> Result<HostOutput, HostValue> {
         let mut units = text_units(text).to_vec();
         match more {
             Units::Ascii(bytes) | Units::Latin1(bytes) => {
@@ -78,7 +79,13 @@ impl Host for SimHost {
             Units::Utf16(more) => units.extend(more),
         }
         let length = u32::try_from(units.len()).expect("less than the host allows");
-        Ok(HostText::new(HostValue::new(units), length))
+        Ok(HostOutput::new(HostValue::new(units), length, Encoding::Utf8))
+    }
+
+    fn append_bytes(&self, bytes: &HostOutput, more: &[u8]) -> Result<HostOutput, HostValue> {
+        let bytes = [bytes_of(bytes), more].concat();
+        let length = u32::try_from(bytes.len()).expect("less than the host allows");
+        Ok(HostOutput::new(HostValue::new(bytes), length, Encoding::Bytes))
     }
 
     fn max_text_length(&self) -> u32 {
@@ -86,12 +93,18 @@ impl Host for SimHost {
     }
 }
 
-fn text_units(text: &HostText) -> &[u16] {
+fn text_units(text: &HostOutput) -> &[u16] {
     let units = text.value().and_then(HostValue::downcast_ref::<Vec<u16>>);
     units.map_or(&[], Vec::as_slice)
 }
 
+/// Bytes that the host keeps.
+pub(crate) fn bytes_of(bytes: &HostOutput) -> &[u8] {
+    let bytes = bytes.value().and_then(HostValue::downcast_ref::<Vec<u8>>);
+    bytes.map_or(&[], Vec::as_slice)
+}
+
 /// What a text says.
-pub(crate) fn text_of(text: &HostText) -> String {
+pub(crate) fn text_of(text: &HostOutput) -> String {
     String::from_utf16(text_units(text)).expect("whole characters")
 }

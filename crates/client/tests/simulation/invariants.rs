@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sandpipe_client::error::{OutputLimit, StopReason};
-use sandpipe_client::{Error, HostText};
+use sandpipe_client::{Error, HostOutput};
 
 use crate::agent::exec::Exec;
 use crate::executor::Owner;
@@ -65,6 +65,7 @@ pub(crate) fn outcome_is_true(
             let length = exec.output().encode_utf16().count() as u64;
             match limit {
                 OutputLimit::String(max) => ensure!(length > u64::from(*max), "it fits"),
+                OutputLimit::Array(max) => return Err(format!("no bytes are asked for: {max}")),
                 OutputLimit::Bytes(max) => ensure!(exec.output().len() as u64 > *max, "it fits"),
             }
             true
@@ -154,7 +155,7 @@ fn exec_with<'a>(execs: &'a [Rc<Exec>], id: &str) -> Result<&'a Exec, String> {
     exec.map(|exec| &**exec).ok_or_else(|| format!("the error names exec {id}, which it is not"))
 }
 
-fn is_prefix(exec: &Exec, output: &HostText) -> Verdict {
+fn is_prefix(exec: &Exec, output: &HostOutput) -> Verdict {
     let (output, wrote) = (text_of(output), exec.output());
     ensure!(wrote.starts_with(&output), "the error has the output {output:?}, of {wrote:?}");
     Ok(())

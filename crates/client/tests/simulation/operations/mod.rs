@@ -47,7 +47,7 @@ fn run_command(world: &World, arguments: ExecArguments) -> std::result::Result<O
 
 /// The result of a call that follows a command to its end.
 fn outcome(result: Result<ExecResult>) -> Outcome {
-    let ExecResult { exit_code, output } = result?;
+    let ExecResult { exit_code, output, .. } = result?;
     Ok((exit_code, text_of(&output)))
 }
 

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use sandpipe_client::error::{NotStopped, OutputLimit};
 use sandpipe_client::execs::{TerminateOptions, WaitOptions, kill, terminate};
+use sandpipe_client::output::Encoding;
 use sandpipe_client::{AbortSignal, Error};
 
 use super::{COMMAND, arguments, call_later, run_command};
@@ -74,6 +75,7 @@ impl Plan {
 
     pub(super) fn options(&self, world: &World) -> WaitOptions {
         WaitOptions {
+            encoding: Encoding::Utf8,
             signal: self.interrupt_ms.map(|ms| abort_after(world, ms)),
             force_signal: self.force_ms.map(|ms| abort_after(world, ms)),
             timeout_ms: self.timeout_ms,
