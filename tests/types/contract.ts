@@ -9,6 +9,7 @@ import {
   type ExecItem,
   type ExecResult,
   type ExecStdout,
+  type RunResult,
   type Runtime,
   type Sandbox,
   type Session,
@@ -43,8 +44,22 @@ export async function contract() {
       expectTypeOf(event).toEqualTypeOf<ExecStdout>();
     },
   });
+  expectTypeOf(result).toEqualTypeOf<ExecResult>();
   expectTypeOf(result.exitCode).toEqualTypeOf<number>();
   expectTypeOf(result.output).toEqualTypeOf<string>();
+  expectTypeOf(result.stderr).toEqualTypeOf<string>();
+  const inBytes = await execs.exec("sh", [], {
+    encoding: "bytes",
+    input: new Uint8Array(1),
+    onOutput(event) {
+      expectTypeOf(event.output).toEqualTypeOf<Uint8Array>();
+    },
+  });
+  expectTypeOf(inBytes).toEqualTypeOf<ExecResult<Uint8Array>>();
+  expectTypeOf(inBytes.stdout).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(await execs.wait("id", { encoding: "bytes" })).toEqualTypeOf(inBytes);
+  for await (const event of execs.streamOutput("id", 0, { encoding: "bytes" }))
+    expectTypeOf(event.output).toEqualTypeOf<Uint8Array>();
   // @ts-expect-error exec() says itself whether the command starts.
   await execs.exec("sh", [], { autostart: false });
 
@@ -92,7 +107,7 @@ export async function sessions(sandbox: Sandbox) {
   const options = { cwd: "/", env: { NAME: "value" }, user: "root", shell: "dash" };
   await using session = await sandbox.sessions.create(options);
   expectTypeOf(session).toEqualTypeOf<Session>();
-  expectTypeOf(session.run("true", { timeoutMs: 1 })).toEqualTypeOf<Promise<ExecResult>>();
+  expectTypeOf(session.run("true", { timeoutMs: 1 })).toEqualTypeOf<Promise<RunResult>>();
   expectTypeOf(session.close()).toEqualTypeOf<Promise<void>>();
   expectTypeOf(session).toExtend<Runtime>();
   // @ts-expect-error A session has no terminal.
@@ -104,7 +119,7 @@ export async function runtimes() {
   expectTypeOf(ssh).toEqualTypeOf<SshRuntime>();
   const runtime: Runtime = ssh;
   const { signal } = new AbortController();
-  expectTypeOf(await runtime.run("true", { signal })).toEqualTypeOf<ExecResult>();
+  expectTypeOf(await runtime.run("true", { signal })).toEqualTypeOf<RunResult>();
   // @ts-expect-error Where is it?
   sshRuntime({ user: "me" });
 }

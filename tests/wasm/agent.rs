@@ -13,6 +13,9 @@ const MAKE_EVENTS: &str = "
     return events;
 ";
 
+/// Without its streams.
+const MAKE_RESULT: &str = "return { exitCode, output }";
+
 /// Of a class there is only the name here.
 const MAKE_ERROR: &str = "return Object.assign(new Error(message), { name: className }, details)";
 
@@ -26,7 +29,12 @@ pub(crate) fn sandbox() -> Sandbox {
 pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
     let make_error = Function::new_with_args("className, message, details", MAKE_ERROR);
     let make_events = Function::new_with_args("outputs, timestamps, numbers", MAKE_EVENTS);
-    let functions = [("makeError", make_error.into()), ("makeEvents", make_events.into())];
+    let make_result = Function::new_with_args("exitCode, output", MAKE_RESULT);
+    let functions = [
+        ("makeError", make_error.into()),
+        ("makeEvents", make_events.into()),
+        ("makeResult", make_result.into()),
+    ];
     use_shim(object(&functions).unchecked_into());
     Sandbox::new(&object(&[("url", url.into()), ("token", token.into())]), None).unwrap()
 }

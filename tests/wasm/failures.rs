@@ -40,8 +40,10 @@ async fn a_wrong_argument_rejects_and_says_which() {
     assert_eq!(text(&failure, "name"), "InvalidArgumentError");
     assert!(text(&failure, "message").contains("`options` must be an object, but is the number 1"));
 
-    let failure =
-        sandbox().stream_output(JsValue::from(1).unchecked_ref(), &undefined()).err().unwrap();
+    let failure = sandbox()
+        .stream_output(JsValue::from(1).unchecked_ref(), &undefined(), &undefined())
+        .err()
+        .unwrap();
     assert_eq!(text(&failure, "name"), "InvalidArgumentError");
 }
 

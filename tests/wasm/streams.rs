@@ -14,7 +14,7 @@ async fn create(script: &str) -> JsString {
 #[wasm_bindgen_test]
 async fn gives_batches_up_to_the_exit_code() {
     let id = create("for i in 1 2 3; do echo $i; done; exit 5").await;
-    let stream = sandbox().stream_output(&id, &undefined()).unwrap();
+    let stream = sandbox().stream_output(&id, &undefined(), &undefined()).unwrap();
     let mut output = String::new();
     let mut exit_code = None;
     loop {
@@ -36,7 +36,7 @@ async fn gives_batches_up_to_the_exit_code() {
 #[wasm_bindgen_test]
 async fn ends_when_it_is_closed_while_it_is_read() {
     let id = create("sleep 1000").await;
-    let stream = sandbox().stream_output(&id, &undefined()).unwrap();
+    let stream = sandbox().stream_output(&id, &undefined(), &undefined()).unwrap();
     let reading = stream.next();
     stream.close();
     assert!(settled(reading).await.unwrap().is_undefined());
@@ -47,7 +47,7 @@ async fn ends_when_it_is_closed_while_it_is_read() {
 #[wasm_bindgen_test]
 async fn a_second_call_of_next_meanwhile_finds_the_end_and_does_no_harm() {
     let id = create("sleep 0.1; echo a").await;
-    let stream = sandbox().stream_output(&id, &undefined()).unwrap();
+    let stream = sandbox().stream_output(&id, &undefined(), &undefined()).unwrap();
     let (first, second) = (stream.next(), stream.next());
     assert!(settled(second).await.unwrap().is_undefined());
     let batch: Array = settled(first).await.unwrap().unchecked_into();
