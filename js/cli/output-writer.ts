@@ -1,6 +1,6 @@
 import type { WriteStream } from "node:tty";
 
-/** stdout or stderr of this process. It takes text no faster than its reader does. */
+/** stdout or stderr of this process. It takes output no faster than its reader does. */
 export class OutputWriter {
   readonly #stream: NodeJS.WriteStream;
   readonly #onFailure: (error: NodeJS.ErrnoException) => void;
@@ -17,11 +17,11 @@ export class OutputWriter {
     unblock(stream);
   }
 
-  /** Resolves when the system has all of the text, or will never take it. */
-  write(text: string): Promise<void> {
-    if (text === "") return Promise.resolve();
+  /** Resolves when the system has all of the text or the bytes, or will never take them. */
+  write(output: string | Uint8Array): Promise<void> {
+    if (output.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      this.#stream.write(text, (error) => {
+      this.#stream.write(output, (error) => {
         // Known before whoever wrote goes on.
         if (error) this.#onFailure(error);
         resolve();

@@ -5,6 +5,7 @@ import { OutputLostError } from "../core/errors.js";
 import type { Execs } from "../execs.js";
 import { aborted, type StandardOutput } from "./exit-decision.js";
 import { failed } from "./failure.js";
+import { outputPieces } from "./output-pieces.js";
 
 /** How long all of it may take once the end is forced, in milliseconds. */
 const FORCED_TIMEOUT_MS = 1000;
@@ -21,14 +22,14 @@ export class ShownOutput {
 
   /**
    * @param since The sequence number of the first piece that is shown.
-   * @param textOf What is shown of a piece.
+   * @param textOf What is shown of a piece, if that is not all of it as it is.
    */
   constructor(
     execs: Execs,
     id: string,
     writers: StandardOutput,
     since = 1,
-    textOf: (piece: ExecStdout) => string = ({ output }) => output,
+    textOf?: (piece: ExecStdout) => string,
   ) {
     this.exitCode = this.#show(execs, id, writers, since, textOf);
   }
@@ -67,11 +68,14 @@ export class ShownOutput {
     id: string,
     writers: StandardOutput,
     since: number,
-    textOf: (piece: ExecStdout) => string,
+    textOf: ((piece: ExecStdout) => string) | undefined,
   ): Promise<number> {
-    for await (const piece of execs.streamOutput(id, since - 1)) {
-      const { type, exitCode } = piece;
-      await writers[type].write(textOf(piece));
+    const pieces =
+      textOf === undefined
+        ? outputPieces(execs, id, since - 1)
+        : shownPieces(execs.streamOutput(id, since - 1), textOf);
+    for await (const { type, output, exitCode } of pieces) {
+      await writers[type].write(output);
       this.#taken += 1;
       if (exitCode !== undefined) {
         this.#ended = true;
@@ -80,6 +84,13 @@ export class ShownOutput {
     }
     throw new Error(`the output of exec ${id} ended without an exit code.`);
   }
+}
+
+async function* shownPieces(
+  pieces: AsyncIterable<ExecStdout>,
+  textOf: (piece: ExecStdout) => string,
+): AsyncGenerator<ExecStdout> {
+  for await (const piece of pieces) yield { ...piece, output: textOf(piece) };
 }
 
 /** The sequence number of the newest piece of an exec's output; 0 while there is none. */

@@ -1,7 +1,9 @@
 // @ts-check
 // `sandpipe ps`, `logs`, `kill` and `stop`: the commands of an agent that is there.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { after, describe, it } from "node:test";
 import { connect } from "sandpipe";
@@ -80,6 +82,33 @@ describe("sandpipe logs", () => {
     const end = { exitCode: 0, signal: null, stdout: "hello\né 😀", stderr: "oops\n" };
     assert.deepEqual(await run("logs", id), end);
     assert.deepEqual(await run("logs", "-f", id.slice(0, 12)), end);
+  });
+
+  it("gives output byte for byte, as run and attach do; from an agent without frames, as text", async () => {
+    const binary = await readFile("/bin/ls");
+    const text = binary.toString();
+    const programs = ["run cat /bin/ls", "logs ID", "logs -f ID", "attach --no-stdin ID"];
+    const plain = await startAgent({ args: ["--without", "frames"] });
+    try {
+      for (const [agent, expected] of /** @type {const} */ ([
+        [{ url: env["SANDPIPE_URL"] ?? "", token: env["SANDPIPE_TOKEN"] ?? "" }, binary],
+        [plain, text],
+      ])) {
+        const sandbox = await connect(agent);
+        const { id } = await sandbox.execs.create({ command: "cat", args: ["/bin/ls"] });
+        await sandbox.execs.wait(id);
+        const hash = createHash("sha256").update(expected).digest("hex");
+        for (const program of programs) {
+          const script = `sandpipe ${program.replace("ID", id)} | sha256sum`;
+          const options = { env: { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token } };
+          const { stdout, stderr } = await (await sandpipe.startInShell(script, options)).end;
+          assert.deepEqual({ stdout, stderr }, { stdout: `${hash}  -\n`, stderr: "" }, program);
+        }
+        await sandbox.execs.delete(id);
+      }
+    } finally {
+      await plain.stop();
+    }
   });
 
   it("shows what there is of a command that goes on, also when that is nothing", async () => {

@@ -52,7 +52,7 @@ Exit codes:
       attached.id = id;
       // Where a terminal shows it, and may answer.
       const newest = pty && process.stdout.isTTY ? await newestSequence(execs, id) : 0;
-      const textOf = withoutOldQueries(newest);
+      const textOf = newest > 0 ? withoutOldQueries(newest) : undefined;
       const { exitCode } = new ShownOutput(execs, id, exit.output, since, textOf);
       if (!values["no-stdin"]) {
         const { stdin } = process;

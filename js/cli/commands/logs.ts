@@ -4,6 +4,7 @@ import { interruptible } from "../exit-decision.js";
 import { execsByPrefix } from "../ids.js";
 import { positiveNumber } from "../option-values.js";
 import { jsonLine } from "../format.js";
+import { outputPieces } from "../output-pieces.js";
 import { newestSequence, explainLostOutput } from "../shown-output.js";
 
 export const logs = command({
@@ -45,10 +46,13 @@ Exit codes:
       const last = values.follow ? Infinity : await newestSequence(execs, id);
       if (last < since) return undefined;
       try {
-        for await (const event of execs.streamOutput(id, since - 1)) {
-          if (values.json) await output.stdout.write(jsonLine(event));
-          else await output[event.type].write(event.output);
-          if (event.sequence >= last) break;
+        const pieces = values.json
+          ? execs.streamOutput(id, since - 1)
+          : outputPieces(execs, id, since - 1);
+        for await (const piece of pieces) {
+          if (values.json) await output.stdout.write(jsonLine(piece));
+          else await output[piece.type].write(piece.output);
+          if (piece.sequence >= last) break;
         }
       } catch (error) {
         throw explainLostOutput(error);
