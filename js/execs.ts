@@ -77,7 +77,7 @@ export class Execs extends Core {
    * @throws {CreateUnknownError} Whether the command was started is not known.
    * @throws {OutputLostError} The agent no longer had some of the output.
    * @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
-   * @throws {UnsupportedError} `input` needs an extension that the agent lacks.
+   * @throws {UnsupportedError} `input` or `encoding` needs an extension that the agent lacks.
    * @throws {InvalidArgumentError} An argument or option is wrong.
    * @throws What `onOutput` throws; the command goes on.
    */

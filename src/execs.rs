@@ -80,22 +80,7 @@ impl Execs {
         promise_of(deleted, nothing)
     }
 
-    /// Runs a command to its end and resolves its exit code and its whole output, whatever the exit
-    /// code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
-    /// executed. Its stdin is `input`, then end-of-file.
-    ///
-    /// @param command The program: a path, or a name that is looked up in `PATH`. No shell reads it:
-    /// for one, run `sh` with the arguments `["-c", script]`.
-    /// @param args The program's arguments, handed over byte for byte.
-    /// @throws {InterruptedError} `signal` or `forceSignal` was aborted.
-    /// @throws {TimeoutError} `timeoutMs` passed.
-    /// @throws {ExitCodeMissingError} There is no exit code to be had.
-    /// @throws {CreateUnknownError} Whether the command was started is not known.
-    /// @throws {OutputLostError} The agent no longer had some of the output.
-    /// @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
-    /// @throws {UnsupportedError} `input` or `encoding` needs an extension that the agent lacks.
-    /// @throws {InvalidArgumentError} An argument or option is wrong.
-    /// @throws What `onOutput` throws; the command goes on.
+    /// Runs a command to its end. js/execs.ts has the types, which follow the options, and the documentation.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
     pub fn exec(
         &self,
@@ -108,8 +93,7 @@ impl Execs {
         promise_of(ended, |(_, result)| exec_result(result))
     }
 
-    /// Follows an exec that exists to its end, from the beginning of its output, also after the end.
-    /// It resolves and throws as {@link Execs.exec} does.
+    /// Follows an exec that exists to its end, in the same way.
     #[wasm_bindgen(unchecked_return_type = "Promise<ExecResult>")]
     pub fn wait(
         &self,

@@ -92,17 +92,18 @@ async fn feed_source(
     mut encoding: StdinEncoding,
 ) -> Result<()> {
     while let Some(piece) = next_piece(&mut *source).await? {
-        let piece = Piece::of(&mut encoding, piece)?;
-        send(agent, async || piece.send(agent, id).await).await?;
+        send(agent, id, &Piece::of(&mut encoding, piece)?).await?;
     }
     encoding.end()?;
-    send(agent, async || send_stdin(agent, id, &end()).await).await
+    send(agent, id, &Piece::End).await
 }
 
 /// A piece of input, as the agent takes it.
 enum Piece {
     Bytes(Rc<[u8]>),
     Text(String),
+    /// End-of-file.
+    End,
 }
 
 impl Piece {
@@ -116,7 +117,12 @@ impl Piece {
     fn send(&self, agent: &Agent, id: &ExecId) -> Call<ExecItem> {
         match self {
             Self::Bytes(bytes) => send_bytes(agent, id, bytes.clone()),
-            Self::Text(text) => send_stdin(agent, id, &stdin(text)),
+            Self::Text(text) => {
+                send_stdin(agent, id, &ExecStdin { kind: StdinType::Stdin, input: text.clone() })
+            }
+            Self::End => {
+                send_stdin(agent, id, &ExecStdin { kind: StdinType::Eof, input: String::new() })
+            }
         }
     }
 }
@@ -129,26 +135,19 @@ pub(crate) fn write_all<'a>(
 ) -> LocalBoxFuture<'a, Result<()>> {
     Box::pin(async {
         for text in stdin_chunks(input) {
-            let body = stdin(text);
-            let sent = send(agent, async || send_stdin(agent, id, &body).await).await;
-            unless_it_takes_no_more(sent)?;
+            unless_it_takes_no_more(send(agent, id, &Piece::Text(text.to_owned())).await)?;
         }
         Ok(())
     })
 }
 
-fn end() -> ExecStdin {
-    ExecStdin { kind: StdinType::Eof, input: String::new() }
-}
-
-fn stdin(text: &str) -> ExecStdin {
-    ExecStdin { kind: StdinType::Stdin, input: text.into() }
-}
-
-/// Sends a request. What may have arrived is not repeated: the process could read it twice.
-async fn send(agent: &Agent, attempt: impl AsyncFnMut() -> Result<ExecItem>) -> Result<()> {
-    let may_repeat = |error: &Error| !error.is_ambiguous();
-    agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await.map(drop)
+/// Sends a piece. What may have arrived is not repeated: the process could read it twice.
+fn send<'a>(agent: &'a Agent, id: &'a ExecId, piece: &'a Piece) -> LocalBoxFuture<'a, Result<()>> {
+    Box::pin(async {
+        let may_repeat = |error: &Error| !error.is_ambiguous();
+        let attempt = async || piece.send(agent, id).await;
+        agent.http.repeat(Operation::SendStdin, may_repeat, attempt).await.map(drop)
+    })
 }
 
 /// A process need not read all.

@@ -108,6 +108,12 @@ impl OutputReader {
         self.state = State::Disconnected;
     }
 
+    /// Goes on behind events that the agent does not have any more, of which the last has that number.
+    pub(crate) fn skip_lost(&mut self, to: u64) {
+        self.follower = Follower::after(i64::try_from(to).unwrap_or(i64::MAX));
+        self.state = State::Disconnected;
+    }
+
     /// The exec whose output it is.
     pub(crate) fn id(&self) -> &ExecId {
         &self.id

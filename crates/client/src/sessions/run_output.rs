@@ -51,13 +51,20 @@ impl RunOutput {
         mut started: Option<oneshot::Sender<()>>,
         mut fail: Option<oneshot::Sender<Box<Error>>>,
     ) -> RunEnd {
+        let mut is_of_use = true;
         loop {
             let events = match std::mem::take(unread) {
                 read if !read.is_empty() => read,
                 _ => match reader.read().await {
                     Ok(Some(events)) => events,
                     Ok(None) => return RunEnd::Shell(reader.exit_code().unwrap_or_default()),
-                    Err(error) => return RunEnd::Lost(error),
+                    Err(error) => match *error {
+                        Error::OutputLost { to, .. } if !is_of_use => {
+                            reader.skip_lost(to);
+                            continue;
+                        }
+                        _ => return RunEnd::Lost(error),
+                    },
                 },
             };
             let mut events = events.into_iter();
@@ -72,7 +79,10 @@ impl RunOutput {
             if let Some(fail_now) = fail.take() {
                 match self.notify(&output) {
                     Ok(()) => fail = Some(fail_now),
-                    Err(error) => drop(fail_now.send(error)),
+                    Err(error) => {
+                        is_of_use = false;
+                        drop(fail_now.send(error));
+                    }
                 }
             }
             if self.markers.borrow().was_skipped() {
