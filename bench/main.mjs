@@ -12,7 +12,7 @@ import { prepareTargets } from "../scripts/setup/debian-packages.mjs";
 import { goalsTable } from "./goals.mjs";
 import { agentRows } from "./rows/agent.mjs";
 import { browserRows } from "./rows/browser.mjs";
-import { endToEndRows, framesRows, preparedRows } from "./rows/clients.mjs";
+import { bytesRows, endToEndRows, framesRows, preparedRows } from "./rows/clients.mjs";
 import { latencyRows } from "./rows/latency.mjs";
 import { lineRows } from "./rows/line.mjs";
 import { retainedRows } from "./rows/retained.mjs";
@@ -42,6 +42,7 @@ await command(async () => {
     ...preparedRows,
     ...framesRows,
     ...endToEndRows,
+    ...bytesRows,
     ...latencyRows,
     ...lineRows,
     ...agentRows,

@@ -33,6 +33,14 @@ export const endToEndRows = rows("e2e-", "real agent: ", {
   measure: inProcess,
 });
 
+export const bytesRows = rows("bytes-", "real agent, in bytes: ", {
+  workloads: ["ascii"],
+  reference: "wc",
+  open: openAgent,
+  clients: ["wc", "sandpipe-bytes"],
+  measure: inProcess,
+});
+
 /**
  * A row for each workload and call.
  *
