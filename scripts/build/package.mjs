@@ -14,7 +14,7 @@ import { mcpName, workspace } from "./workspace.mjs";
 await bundlePackages(dist);
 mkdirSync(join(dist, "core"), { recursive: true });
 const code = readFileSync(join(bindings, "sandpipe.js"), "utf8");
-writeFileSync(join(dist, "core", "sandpipe.js"), withoutFree(code));
+writeFileSync(join(dist, "core", "sandpipe.js"), withoutComments(withoutFree(code)));
 writeFileSync(join(dist, "core", "sandpipe.d.ts"), publicTypes());
 const module = join(bindings, "sandpipe_bg.wasm");
 copyFileSync(module, join(dist, "sandpipe.wasm"));
@@ -43,6 +43,15 @@ function publicTypes() {
 function withoutFree(code) {
   const method = /^ +(free|\[Symbol\.dispose\])\(\)(: void;| \{\n[^}]*\})\n/gm;
   return code.replaceAll(method, "").replaceAll(/^if \(Symbol\.dispose\) .*\n/gm, "");
+}
+
+/**
+ * Code without its documentation, which is that of the types: a third of what pages download of the code.
+ *
+ * @param {string} code
+ */
+function withoutComments(code) {
+  return code.replaceAll(/^ *\/\*\*\n( +\*.*\n)+/gm, "");
 }
 
 /**
