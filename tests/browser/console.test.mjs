@@ -1,12 +1,16 @@
 // @ts-check
 /* global document */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
+
+/** @param {Uint8Array | string} content */
+const sha256 = (content) => createHash("sha256").update(content).digest("hex");
 
 test("a wrong token is told at its field, the right one lets in and stays for the tab", async () => {
   const page = await rig.open();
@@ -67,6 +71,30 @@ test("runs a command and shows stdout, stderr and its exit code", async () => {
   const { output } = await (await rig.client()).execs.getOutput(id);
   assert.equal(output.length, "hello from /\noops\ntwo\nout\n".length);
   assert.equal(await readFile(file, "utf8"), output);
+  await page.context().close();
+});
+
+test("downloads bytes as they were written, and text from an agent without frames", async () => {
+  const page = await rig.signIn();
+  const program = await readFile(process.execPath);
+  const bytes = program.subarray(0, 20_000_000);
+  const panel = await run(page, `head -c ${bytes.length} '${process.execPath}'`);
+  await panel.getByText("exit code 0", { exact: true }).waitFor();
+  const download = async () => {
+    const downloading = page.waitForEvent("download");
+    await panel.getByRole("button", { name: "Download" }).click();
+    const downloaded = await downloading;
+    assert.match(downloaded.suggestedFilename(), /^[0-9a-f-]+\.txt$/);
+    return sha256(await readFile(await downloaded.path()));
+  };
+  assert.equal(await download(), sha256(bytes));
+
+  await page.route(/\/io\b/, (route) => {
+    const { accept = "", ...headers } = route.request().headers();
+    const text = accept.replace("application/vnd.sandpipe.output, ", "");
+    return route.continue({ headers: { ...headers, accept: text } });
+  });
+  assert.equal(await download(), sha256(new TextDecoder().decode(bytes)));
   await page.context().close();
 });
 

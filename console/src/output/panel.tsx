@@ -139,8 +139,8 @@ export function OutputPanel({
     setError(undefined);
     try {
       const upTo = ended ? undefined : display?.lastSequence;
-      const blob = await wholeOutput(execs, item.id, upTo, (length) => {
-        setNotice(`Getting the output: ${Math.round(length / 1e6)} million characters…`);
+      const blob = await wholeOutput(execs, item.id, upTo, (size) => {
+        setNotice(`Getting the output: ${Math.round(size / 1e6)} MB…`);
       });
       save(blob, `${item.id}.txt`);
       setNotice(ended ? "Downloaded." : "Downloaded, up to now.");

@@ -37,6 +37,8 @@ export class Screen {
       convertEol: plain,
       fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
       fontSize: 13,
+      // Output that is binary has thousands of sequences that are none, and may have.
+      logLevel: "off",
       screenReaderMode: screenReaderMode(),
       scrollback: SCROLLBACK,
       theme: currentTheme(),
