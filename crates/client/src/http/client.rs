@@ -116,6 +116,7 @@ impl HttpClient {
                 opened_ms: 0.0,
                 chunk: Vec::new(),
                 put_back: Vec::new(),
+                idle_timer: None,
             };
             let answer = host.send(HttpRequest {
                 method: request.method,

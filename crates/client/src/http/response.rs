@@ -5,7 +5,7 @@ use std::mem;
 use std::pin::pin;
 use std::rc::Rc;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::ErrorBody;
 use sandpipe_protocol::json::{self, FromJson};
 
@@ -44,6 +44,9 @@ pub(crate) struct ResponseBody {
     pub(super) chunk: Vec<u8>,
     /// What was read and given back: it is what the next read gives.
     pub(crate) put_back: Vec<u8>,
+    /// What tells reads that nothing comes. It serves many: to set and clear one for each chunk takes longer than
+    /// to decode a line.
+    pub(super) idle_timer: Option<LocalBoxFuture<'static, ()>>,
 }
 
 /// Nothing came for so long that the connection may be dead.
@@ -69,27 +72,49 @@ impl ResponseBody {
 
     /// The next chunk as the network gave it, never empty; None at the end.
     pub(crate) async fn read(&mut self) -> Result<Option<&[u8]>> {
-        if !self.put_back.is_empty() {
-            self.chunk = mem::take(&mut self.put_back);
-            return Ok(Some(&self.chunk));
-        }
-        let Self { body: Some(body), chunk, .. } = self else {
-            return Ok(None);
-        };
-        let read = poll_fn(|context| body.poll_read(context, chunk)).await;
-        read.map_err(|broken| self.no_answer(broken))?;
-        Ok((!self.chunk.is_empty()).then_some(&self.chunk))
+        self.read_chunk().await?;
+        Ok(self.newest())
     }
 
     /// The same; an `Err` of the outer kind says that nothing came for too long.
     pub(crate) async fn read_unless_idle(
         &mut self,
     ) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
-        let timeout = self.host.sleep(IDLE_TIMEOUT_MS);
-        match select(pin!(self.read()), timeout).await {
-            Either::Left((read, _)) => Ok(read),
-            Either::Right(_) => Err(Idle),
+        let begun_ms = self.host.now_ms();
+        let mut left_ms = IDLE_TIMEOUT_MS;
+        while left_ms > 0.0 {
+            let timer = self.idle_timer.take().unwrap_or_else(|| self.host.sleep(left_ms));
+            let read = match select(pin!(self.read_chunk()), timer).await {
+                Either::Left(read) => Some(read),
+                Either::Right(_) => None,
+            };
+            if let Some((read, timer)) = read {
+                self.idle_timer = Some(timer);
+                return Ok(read.map(|()| self.newest()));
+            }
+            // It may have been set for a read before this one.
+            left_ms = begun_ms + IDLE_TIMEOUT_MS - self.host.now_ms();
         }
+        Err(Idle)
+    }
+
+    /// Reads into the chunk; one that is given up before it is done loses nothing.
+    async fn read_chunk(&mut self) -> Result<()> {
+        if !self.put_back.is_empty() {
+            self.chunk = mem::take(&mut self.put_back);
+            return Ok(());
+        }
+        let Self { body: Some(body), chunk, .. } = self else {
+            self.chunk.clear();
+            return Ok(());
+        };
+        let read = poll_fn(|context| body.poll_read(context, chunk)).await;
+        read.map_err(|broken| self.no_answer(broken))
+    }
+
+    /// The newest chunk; None at the end.
+    fn newest(&self) -> Option<&[u8]> {
+        (!self.chunk.is_empty()).then_some(&self.chunk)
     }
 
     /// How long ago the answer began, in milliseconds.
@@ -102,6 +127,7 @@ impl ResponseBody {
     /// does not come the connection is closed.
     pub(crate) fn finish(mut self) {
         self.cancel.detach();
+        self.idle_timer = None;
         if let Some(body) = &mut self.body {
             body.unref();
         }
