@@ -29,7 +29,7 @@ export function bashBackgroundOutputTool(
 ): Tool<typeof NAME> {
   return defineTool({
     name: NAME,
-    description: `Gives how a process stands and its output, from \`offset\` up to the end, and the \`next_offset\` for the next call, which then gives only what is new. Output of more than ${maxOutputChars} characters is cut in the middle; all of it is in the files that the result names.`,
+    description: `Gives how a process stands and its output, from \`offset\` up to the end, and the \`next_offset\` for the next call, which then gives only what is new. Output of more than ${maxOutputChars} characters is cut in the middle, and of binary output there is only its length; all of it is in the files that the result names.`,
     inputSchema: inputSchema(
       {
         process_id: { type: "string", minLength: 1, description: "The id that bash gave." },

@@ -5,7 +5,7 @@ import { explained } from "./failure.js";
 import { inputSchema } from "./input.js";
 import { statusLine, keepNewest } from "./processes.js";
 import { readExcerpt } from "./read-excerpt.js";
-import { lastOf, oneLine, plainText } from "./text.js";
+import { binaryText, isBinary, lastOf, oneLine, plainText } from "./text.js";
 import { defineTool, type Tool, type ToolCallOptions } from "./tool.js";
 
 /** How often there is progress, in milliseconds. */
@@ -37,7 +37,7 @@ export function bashTool(
 ): Tool<"bash"> {
   return defineTool({
     name: "bash",
-    description: `Runs a script with bash (sh where there is none) and gives its exit code and its output, stdout and stderr in order of arrival. Each call is a shell of its own: directory and variables do not stay. Its stdin is empty. Output of more than ${maxOutputChars} characters is cut in the middle; all of it is in a file that the result names. What runs for long or for ever, such as a server, belongs in the background: run_in_background returns at once with a process_id for the tools bash_background_output, bash_background_list and bash_background_terminate.`,
+    description: `Runs a script with bash (sh where there is none) and gives its exit code and its output, stdout and stderr in order of arrival. Each call is a shell of its own: directory and variables do not stay. Its stdin is empty. Output of more than ${maxOutputChars} characters is cut in the middle, and of binary output there is only its length; all of it is in a file that the result names. What runs for long or for ever, such as a server, belongs in the background: run_in_background returns at once with a process_id for the tools bash_background_output, bash_background_list and bash_background_terminate.`,
     inputSchema: inputSchema(
       {
         script: { type: "string", minLength: 1, description: "The script, of any length." },
@@ -144,7 +144,8 @@ async function follow(
     const { output, nextOffset } = await processes.readOutput(id, read);
     if (nextOffset === outputBytes) continue;
     outputBytes = nextOffset;
-    onProgress?.({ outputBytes, newest: lastOf(plainText(output), NEWEST) });
+    const newest = isBinary(output) ? binaryText(outputBytes) : lastOf(plainText(output), NEWEST);
+    onProgress?.({ outputBytes, newest });
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Background } from "../background.js";
 import type { BackgroundOutput, ReadOutputOptions } from "../core/sandpipe.js";
-import { cutMiddle, plainText } from "./text.js";
+import { binaryText, cutMiddle, isBinary, plainText } from "./text.js";
 
-/** Output as plain text within a budget. */
+/** Output as plain text within a budget; where it is binary, that, and how long it is. */
 export interface Excerpt extends Pick<BackgroundOutput, "nextOffset" | "status" | "exitCode"> {
   text: string;
   /** Whether something is left out of the text. */
@@ -29,16 +29,17 @@ export async function readExcerpt(
   const first = await processes.readOutput(id, { stream, offset, maxBytes });
   // A character that would not have fitted is left out, too.
   if (first.nextOffset - offset <= maxBytes - BYTES_PER_CHARACTER) {
-    return within(first.output, first, budget);
+    return within(first.output, first, offset, budget);
   }
   const tail = { stream, tailBytes: maxBytes, maxBytes };
   const last = await processes.readOutput(id, tail);
   if (last.nextOffset - maxBytes > first.nextOffset) {
+    if (isBinary(first.output + last.output)) return binary(last, offset);
     const text = cutMiddle(plainText(first.output), plainText(last.output), budget);
     return { ...standing(last), text, isCut: true };
   }
   const rest = await processes.readOutput(id, { stream, offset: first.nextOffset, maxBytes });
-  return within(first.output + rest.output, rest, budget);
+  return within(first.output + rest.output, rest, offset, budget);
 }
 
 /** The most that is looked through in one call, in reads of 1 MiB. */
@@ -71,16 +72,21 @@ export async function readLines(
     lines += all.filter((line) => isWanted(line.replace(/\n$/, ""))).join("");
     const hasMore = piece.nextOffset > offset;
     if (!hasMore || lines.length > budget || reads === MAX_READS) {
-      return { ...within(lines, piece, budget), hasMore };
+      return { ...within(lines, piece, from, budget), hasMore };
     }
     offset = piece.nextOffset;
   }
 }
 
-function within(output: string, read: BackgroundOutput, budget: number): Excerpt {
+function within(output: string, read: BackgroundOutput, from: number, budget: number): Excerpt {
+  if (isBinary(output)) return binary(read, from);
   const text = plainText(output);
   if (text.length <= budget) return { ...standing(read), text, isCut: false };
   return { ...standing(read), text: cutMiddle(text, text, budget), isCut: true };
+}
+
+function binary(read: BackgroundOutput, from: number): Excerpt {
+  return { ...standing(read), text: binaryText(read.nextOffset - from), isCut: true };
 }
 
 function standing({

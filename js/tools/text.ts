@@ -24,6 +24,24 @@ export function plainText(text: string): string {
     .replaceAll(CONTROLS, "");
 }
 
+/** The share of characters that were no UTF-8 from which on a text is none: of random bytes it is one half. */
+const MAX_REPLACED = 0.3;
+
+/**
+ * Whether output that was decoded is no text: there is a NUL in it, or more than 3 in 10 of its characters stand for bytes
+ * that are no UTF-8. It is the rule of Perl's `-B`. A single wrong byte, as of a file name in Latin-1, hides no log from a model.
+ */
+export function isBinary(output: string): boolean {
+  if (output.includes("\0")) return true;
+  const replaced = output.match(/\ufffd/g)?.length ?? 0;
+  return replaced > output.length * MAX_REPLACED;
+}
+
+/** What is said in place of binary output. */
+export function binaryText(bytes: number): string {
+  return `(binary output: ${bytes} bytes)`;
+}
+
 /** How long a name is at most, in characters. */
 const MAX_NAME_LENGTH = 80;
 

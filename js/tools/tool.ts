@@ -46,7 +46,7 @@ export interface ToolCallOptions {
 export interface ToolProgress {
   /** How much so far, in bytes. */
   outputBytes: number;
-  /** The end of it, as plain text of up to 1000 characters. */
+  /** The end of it, as plain text of up to 1000 characters; where it is binary, that, and how long it is. */
   newest: string;
 }
 

@@ -71,6 +71,25 @@ function testForeground(subject) {
     assert.ok(head.length > BUDGET / 3 && tail.length > BUDGET / 3, result);
   });
 
+  it("bash says that an output is binary and how long it is, and keeps it in a file", async () => {
+    const bytes = Uint8Array.from({ length: 50_000 }, (_, n) => 200 + (n % 56));
+    const given = subject.path();
+    for (const length of [bytes.length, 20]) {
+      writeFileSync(given, bytes.subarray(0, length));
+      const result = await subject.bash(`cat '${given}'`);
+      const [path = "", size] = field(result, "full output").split(/ \((\d+) bytes\)/);
+      assert.ok(result.endsWith(`\n\n(binary output: ${length} bytes)`), result);
+      assert.deepEqual([Number(size), readFileSync(path)], [length, readFileSync(given)]);
+    }
+    const id = await subject.start(`echo text; cat '${given}' >&2`);
+    const { stdoutPath, stderrPath } = await subject.processes.wait(id);
+    const output = await subject.output(id, { stream: "stderr", offset: 4 });
+    const head = `exit code: 0\nnext_offset: 20\nfull output: ${stdoutPath}, ${stderrPath}`;
+    assert.equal(output, `${head}\n\n(binary output: 16 bytes)`);
+    const text = await subject.output(id, { stream: "stdout" });
+    assert.equal(text, "exit code: 0\nnext_offset: 5\n\ntext\n");
+  });
+
   it("bash gives an output that is long because of its colours, whole", async () => {
     // More bytes than are read at first, fewer characters than the budget.
     const script = 'for n in {1..150}; do printf "\\033[31m\\033[1m\\033[4m%s" $((n % 10)); done';
@@ -89,17 +108,23 @@ function testForeground(subject) {
   });
 
   it("bash tells of progress while the command runs", async () => {
-    const proceed = subject.path();
-    const script = `echo first; until [ -e '${proceed}' ]; do sleep 0.05; done; echo last`;
-    /** @type {unknown[]} */
-    const seen = [];
-    const onProgress = (/** @type {unknown} */ progress) => {
-      seen.push(progress);
-      writeFileSync(proceed, "");
-    };
-    const result = await subject.bash(script, { onProgress });
-    assert.equal(result, "exit code: 0\n\nfirst\nlast\n");
-    assert.deepEqual(seen[0], { outputBytes: 6, newest: "first\n" });
+    for (const [printed, outputBytes, newest, output] of /** @type {const} */ ([
+      ["first\\n", 6, "first\n", "first\nlast\n"],
+      ["\\377\\376\\000", 3, "(binary output: 3 bytes)", "(binary output: 8 bytes)"],
+    ])) {
+      const proceed = subject.path();
+      const script = `printf '${printed}'; until [ -e '${proceed}' ]; do sleep 0.05; done; echo last`;
+      /** @type {import("sandpipe/tools").ToolProgress[]} */
+      const seen = [];
+      const onProgress = (/** @type {import("sandpipe/tools").ToolProgress} */ progress) => {
+        seen.push(progress);
+        writeFileSync(proceed, "");
+      };
+      const result = await subject.bash(script, { onProgress });
+      assert.match(result, /^exit code: 0\n/);
+      assert.equal(result.slice(result.indexOf("\n\n") + 2), output);
+      assert.deepEqual(seen[0], { outputBytes, newest });
+    }
   });
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";
 
-import { CUT_MARK, cutMiddle, lastOf, plainText } from "../../dist/tools/text.js";
+import { CUT_MARK, cutMiddle, isBinary, lastOf, plainText } from "../../dist/tools/text.js";
 import { Random } from "../support/random.mjs";
 
 const CASES = 3000;
@@ -45,6 +45,30 @@ describe("a text that is cut in the middle", () => {
     assert.equal(cutMiddle(text, text, CUT_MARK.length + 4), `aa${CUT_MARK}bb`);
     assert.equal(lastOf("x😀", 1), "");
     assert.equal(lastOf("x😀", 2), "😀");
+  });
+});
+
+describe("binary output", () => {
+  const decoder = new TextDecoder();
+  for (const [name, bytes, expected] of /** @type {const} */ ([
+    ["nothing", [], false],
+    ["text", Buffer.from("\u001b[31méa€😀\u0007\n"), false],
+    ["a NUL in text", Buffer.from("a long text with a \0 in it"), true],
+    ["a byte in 4 that is no UTF-8", Buffer.from("café", "latin1"), false],
+    ["two in 5", Buffer.from("aéaéa", "latin1"), true],
+    ["the beginning of a gzip file", [0x1f, 0x8b, 0x08, 0x08, 0xd3, 0x9f, 0xf2, 0xe4], true],
+  ])) {
+    it(`is${expected ? "" : " not"} ${name}`, () => {
+      assert.equal(isBinary(decoder.decode(Uint8Array.from(bytes))), expected);
+    });
+  }
+
+  it("is all that is random, without a NUL, too", () => {
+    const random = new Random("binary");
+    for (let n = 0; n < CASES; n += 1) {
+      const bytes = Uint8Array.from({ length: 1024 }, () => random.between(1, 255));
+      assert.ok(isBinary(decoder.decode(bytes)), JSON.stringify([...bytes]));
+    }
   });
 });
 
