@@ -1,9 +1,9 @@
 //! What calls resolve, as values of JS. Their TypeScript types are those of the structs in the client.
 
 use js_sys::{JSON, Object, Reflect};
-use sandpipe_client::Result;
 use sandpipe_client::execs::ExecSnapshot;
 use sandpipe_client::output::ExecResult;
+use sandpipe_client::{HostOutput, Result};
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
@@ -32,17 +32,26 @@ pub(crate) fn exec_result(result: ExecResult) -> Result<JsValue> {
 
 /// What became of a script: without its streams apart.
 pub(crate) fn run_result(ExecResult { exit_code, output, .. }: ExecResult) -> Result<JsValue> {
-    exec_snapshot(ExecSnapshot { exit_code: Some(exit_code), output })
+    Ok(with_output(Some(exit_code), &output)?.into())
+}
+
+pub(crate) fn exec_snapshot(snapshot: ExecSnapshot) -> Result<JsValue> {
+    let ExecSnapshot { exit_code, output, last_sequence } = snapshot;
+    let object = with_output(exit_code, &output)?;
+    set(&object, "lastSequence", &last_sequence.into())?;
+    Ok(object.into())
 }
 
 /// The output is a string of JS already.
-pub(crate) fn exec_snapshot(ExecSnapshot { exit_code, output }: ExecSnapshot) -> Result<JsValue> {
+fn with_output(exit_code: Option<i32>, output: &HostOutput) -> Result<Object> {
     let object = Object::new();
-    let set =
-        |name: &str, value: &JsValue| Reflect::set(&object, &name.into(), value).map_err(thrown);
     if let Some(exit_code) = exit_code {
-        set("exitCode", &exit_code.into())?;
+        set(&object, "exitCode", &exit_code.into())?;
     }
-    set("output", &js_output(&output).map_err(thrown)?)?;
-    Ok(object.into())
+    set(&object, "output", &js_output(output).map_err(thrown)?)?;
+    Ok(object)
+}
+
+fn set(object: &Object, name: &str, value: &JsValue) -> Result<bool> {
+    Reflect::set(object, &name.into(), value).map_err(thrown)
 }

@@ -93,15 +93,6 @@ async function* shownPieces(
   for await (const piece of pieces) yield { ...piece, output: textOf(piece) };
 }
 
-/** The sequence number of the newest piece of an exec's output; 0 while there is none. */
-export async function newestSequence(execs: Execs, id: string): Promise<number> {
-  const { output, exitCode } = await execs.getOutput(id, -1);
-  // A stream would wait for the first one.
-  if (output === "" && exitCode === undefined) return 0;
-  for await (const { sequence } of execs.streamOutput(id, -1)) return sequence;
-  return 0;
-}
-
 /** An error of a stream of output; one of output that is gone says how to have the rest. */
 export function explainLostOutput(error: unknown): unknown {
   if (!(error instanceof OutputLostError)) return error;

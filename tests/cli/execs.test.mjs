@@ -126,6 +126,17 @@ describe("sandpipe logs", () => {
     await Promise.all([execs.delete(silent), execs.delete(endless)]);
   });
 
+  it("shows the beginning of a character, where that is all there is", async () => {
+    const { id } = await execs.create({
+      command: "sh",
+      args: ["-c", "printf '\\342'; exec sleep 1000"],
+    });
+    await until(async () => (await execs.getOutput(id, -1)).lastSequence > 0);
+    const script = `sandpipe logs ${id} | od -An -tx1`;
+    assert.equal((await (await sandpipe.startInShell(script, { env })).end).stdout, " e2\n");
+    await execs.delete(id);
+  });
+
   it("begins at a piece, whose number is in its JSON", async () => {
     const id = await create("echo one; sleep 0.2; echo two; sleep 0.2; echo three >&2; exit 3");
     const { stdout } = await run("logs", "--json", id);

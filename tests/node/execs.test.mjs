@@ -79,12 +79,21 @@ describe("execs", () => {
       seen = event.sequence;
       if (event.output === "two\n") break;
     }
-    assert.deepEqual(await execs.getOutput(id), { output: "one\ntwo\n" });
+    assert.deepEqual(await execs.getOutput(id), { output: "one\ntwo\n", lastSequence: seen });
     await execs.sendStdin(id, { input: "\n" });
     await execs.wait(id);
-    assert.deepEqual(await execs.getOutput(id), { exitCode: 9, output: "one\ntwo\nthree\n" });
-    assert.deepEqual(await execs.getOutput(id, seen), { exitCode: 9, output: "three\n" });
-    assert.deepEqual(await execs.getOutput(id, 1000), { output: "" });
+    const { lastSequence, ...whole } = await execs.getOutput(id);
+    assert.deepEqual(whole, { exitCode: 9, output: "one\ntwo\nthree\n" });
+    const rest = { exitCode: 9, output: "three\n", lastSequence };
+    assert.deepEqual(await execs.getOutput(id, seen), rest);
+    assert.deepEqual(await execs.getOutput(id, -1), { exitCode: 9, output: "", lastSequence });
+    assert.deepEqual(await execs.getOutput(id, 1000), { output: "", lastSequence: 1000 });
+    const silent = await execs.create({ command: "sleep", args: ["1000"] });
+    for (const last of [0, -1]) {
+      const nothing = { output: "", lastSequence: 0 };
+      assert.deepEqual(await execs.getOutput(silent.id, last), nothing);
+    }
+    await execs.delete(silent.id);
   });
 
   it("sends text to stdin and a size to the terminal", async () => {

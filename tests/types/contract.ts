@@ -65,6 +65,7 @@ export async function contract() {
 
   const snapshot = await execs.getOutput("id", 0);
   expectTypeOf(snapshot.exitCode).toEqualTypeOf<number | undefined>();
+  expectTypeOf(snapshot.lastSequence).toEqualTypeOf<number>();
 
   for await (const event of execs.streamOutput("id", 0, { signal: AbortSignal.abort() })) {
     expectTypeOf(event.type).toEqualTypeOf<"stdout" | "stderr">();

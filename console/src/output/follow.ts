@@ -20,7 +20,7 @@ export async function follow(
     for await (const event of execs.streamOutput(item.id, 0, { signal })) await take(event, true);
     return;
   }
-  const newest = item.pty ? await newestSequence(execs, item.id) : 0;
+  const newest = item.pty ? (await execs.getOutput(item.id, -1)).lastSequence : 0;
   const terminal = await execs.attach(item.id);
   const close = () => {
     terminal.close();
@@ -39,13 +39,4 @@ export async function follow(
     signal.removeEventListener("abort", close);
     close();
   }
-}
-
-/** The sequence number of the newest piece of output; 0 while there is none. */
-async function newestSequence(execs: Execs, id: string): Promise<number> {
-  const { output, exitCode } = await execs.getOutput(id, -1);
-  // A stream would wait for the first one.
-  if (output === "" && exitCode === undefined) return 0;
-  for await (const { sequence } of execs.streamOutput(id, -1)) return sequence;
-  return 0;
 }

@@ -8,7 +8,7 @@ import { execsByPrefix } from "../ids.js";
 import { Detached, LocalTerminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
 import { positiveNumber } from "../option-values.js";
 import { shellQuote } from "../format.js";
-import { newestSequence, ShownOutput, explainLostOutput } from "../shown-output.js";
+import { ShownOutput, explainLostOutput } from "../shown-output.js";
 
 export const attach = command({
   name: "attach",
@@ -51,7 +51,8 @@ Exit codes:
       const { id, pty } = await execsByPrefix(execs)(written);
       attached.id = id;
       // Where a terminal shows it, and may answer.
-      const newest = pty && process.stdout.isTTY ? await newestSequence(execs, id) : 0;
+      const shows = pty && process.stdout.isTTY;
+      const newest = shows ? (await execs.getOutput(id, -1)).lastSequence : 0;
       const textOf = newest > 0 ? withoutOldQueries(newest) : undefined;
       const { exitCode } = new ShownOutput(execs, id, exit.output, since, textOf);
       if (!values["no-stdin"]) {

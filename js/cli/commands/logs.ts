@@ -5,7 +5,7 @@ import { execsByPrefix } from "../ids.js";
 import { positiveNumber } from "../option-values.js";
 import { jsonLine } from "../format.js";
 import { outputPieces } from "../output-pieces.js";
-import { newestSequence, explainLostOutput } from "../shown-output.js";
+import { explainLostOutput } from "../shown-output.js";
 
 export const logs = command({
   name: "logs",
@@ -43,7 +43,7 @@ Exit codes:
     const { execs } = await connectToNamed(values);
     return await interruptible(async (output) => {
       const { id } = await execsByPrefix(execs)(written);
-      const last = values.follow ? Infinity : await newestSequence(execs, id);
+      const last = values.follow ? Infinity : (await execs.getOutput(id, -1)).lastSequence;
       if (last < since) return undefined;
       try {
         const pieces = values.json

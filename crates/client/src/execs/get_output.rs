@@ -21,6 +21,9 @@ pub struct ExecSnapshot {
     /// Its stdout and stderr, joined in order of arrival.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub output: HostOutput,
+    /// The sequence number of the newest event that there is, where another call goes on; without any, the one that was asked
+    /// for, 0 in place of a negative one.
+    pub last_sequence: f64,
 }
 
 /// What there is now of an exec's output after `last_sequence`.
@@ -32,7 +35,9 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
             let mut follower = Follower::after(last_sequence);
             read(&agent, &id, Encoding::Utf8, &mut follower, &mut transcript).await?;
             let output = transcript.whole_output()?;
-            Ok(ExecSnapshot { exit_code: follower.exit_code, output })
+            #[allow(clippy::cast_precision_loss)] // Nobody counts so far.
+            let last_sequence = follower.last_sequence().max(0) as f64;
+            Ok(ExecSnapshot { exit_code: follower.exit_code, output, last_sequence })
         };
         match agent.http.repeat(OPERATION, |_| true, attempt).await {
             Err(error) => Err(with_exit_code(error, &agent, &id).await),
