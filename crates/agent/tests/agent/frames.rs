@@ -199,6 +199,17 @@ async fn a_create_is_answered_with_the_exec_and_its_frames() {
 }
 
 #[tokio::test]
+async fn a_create_with_a_command_line_that_no_frame_has_room_for_is_answered_with_frames() {
+    let agent = Agent::start();
+    let body = json!({ "command": "echo", "args": ["x".repeat(100_000)] });
+    let request = agent.request(Method::POST, "/api/v1/execs").json(&body).header("Accept", BOTH);
+    let frames = Frames::in_answer(within(request.send()).await.unwrap()).rest().await;
+    let Received::Exec(exec) = &frames[0].1 else { panic!("{frames:?}") };
+    assert_eq!(exec.args_truncated, Some(true));
+    assert_eq!(bytes(&frames).len(), 100_001);
+}
+
+#[tokio::test]
 async fn frames_tell_which_events_were_dropped() {
     let agent = Agent::with_args(&["--spool-limit", "64KiB"]);
     let exec = agent.sh("seq 1 200000").await;

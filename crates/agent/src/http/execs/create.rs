@@ -30,7 +30,7 @@ use crate::{
 ///
 /// With the feature `create-stream` and `Accept: text/event-stream` the answer goes on with the output: an
 /// event named `exec` with the `ExecItem`, then the events of the exec's stream. With the feature `frames` and `Accept:
-/// application/vnd.sandpipe.output` it goes on in frames, the first of which has the `ExecItem`.
+/// application/vnd.sandpipe.output` it goes on in frames, the first of which has the `ExecItem` as a list has it.
 #[utoipa::path(
     post,
     path = "/api/v1/execs",
@@ -77,10 +77,14 @@ pub(crate) async fn create_exec(
         Created::New(exec) => (StatusCode::CREATED, exec),
         Created::Before(exec) => (StatusCode::OK, exec),
     };
-    let item = exec.whole_item().await;
     let format = OutputFormat::asked_for(&app, &headers);
     let Some(format) = format.filter(|_| app.features.has(Feature::CreateStream)) else {
-        return Ok((status, Json(item)).into_response());
+        return Ok((status, Json(exec.whole_item().await)).into_response());
+    };
+    let item = match format {
+        OutputFormat::Events => exec.whole_item().await,
+        // A frame has no room for any command line.
+        OutputFormat::Frames => exec.listed_item(),
     };
     let first = format.exec(&item).map_err(ApiError::internal)?;
     let output = OutputStream::of(&app, &exec, StartAfter(0), format).await?;
