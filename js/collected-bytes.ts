@@ -1,5 +1,6 @@
 /** A buffer whose memory can be given back before it is collected as garbage, where the engine has such. */
 interface ResizableBuffer extends ArrayBuffer {
+  readonly resizable?: boolean;
   resize?(length: number): void;
 }
 
@@ -28,7 +29,8 @@ export class CollectedBytes {
     for (const piece of this.#pieces) {
       whole.set(new Uint8Array(piece), at);
       at += piece.byteLength;
-      piece.resize?.(0);
+      // The whole of an earlier time is its caller's.
+      if (piece.resizable) piece.resize?.(0);
     }
     this.#pieces = [whole.buffer];
     return whole;
