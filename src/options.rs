@@ -65,7 +65,8 @@ options! {
         ..request,
         ..options,
         /// What the command reads from its stdin, up to end-of-file: text, bytes, or a stream of them. A stream is read as
-        /// the process reads, and cancelled when that reads no more. Bytes that are not UTF-8 need the extension
+        /// the process reads, and cancelled when that reads no more. Where it fails the command is stopped:
+        /// `ExitCodeMissingError`, with what it threw as `cause`. Bytes that are not UTF-8 need the extension
         /// `stdin-bytes`. Default: nothing.
         "input" "?: string | Uint8Array | StdinStream" => input = optional input,
     }
