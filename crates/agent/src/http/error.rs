@@ -1,5 +1,3 @@
-use std::io::ErrorKind;
-
 use axum::{
     Json,
     http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
@@ -159,9 +157,8 @@ impl From<InputError> for ApiError {
     fn from(error: InputError) -> Self {
         match error {
             InputError::Resize { .. } => Self::internal(error),
-            InputError::Incomplete(error) if error.kind() == ErrorKind::TimedOut => {
-                Self::new(StatusCode::REQUEST_TIMEOUT, error.to_string())
-            }
+            // Not 400, by which a client knows that the process reads no more.
+            InputError::Incomplete(_) => Self::new(StatusCode::REQUEST_TIMEOUT, error.to_string()),
             InputError::Full(_) => Self::new(StatusCode::TOO_MANY_REQUESTS, error.to_string()),
             _ => Self::bad_request(error.to_string()),
         }

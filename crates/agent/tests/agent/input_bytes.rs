@@ -138,6 +138,25 @@ async fn answer(stream: &mut TcpStream) -> (String, String) {
 }
 
 #[tokio::test]
+async fn whose_body_breaks_off_is_not_told_that_the_process_reads_no_more() {
+    let agent = Agent::start();
+    let address = agent.url.trim_start_matches("http://");
+    let exec = agent.create(json!({ "command": "cat", "args": [] })).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /api/v1/execs/{}/io HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ADMIN}\r\n\
+         Content-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+        exec.id
+    );
+    // What no size of a chunk is.
+    stream.write_all(format!("{head}5\r\ncame \r\nx\r\n").as_bytes()).await.unwrap();
+    let (status, body) = answer(&mut stream).await;
+    assert_eq!(status, "408");
+    assert!(body.contains("what came before has been written to the process"), "{body}");
+    agent.delete(&exec.id).await;
+}
+
+#[tokio::test]
 async fn a_process_that_reads_no_more_is_told_at_once_and_the_connection_goes_on() {
     let agent = Agent::start();
     let address = agent.url.trim_start_matches("http://");

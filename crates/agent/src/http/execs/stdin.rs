@@ -24,8 +24,8 @@ use crate::{
 /// To end it is the feature `stdin-eof`.
 ///
 /// A body of `application/octet-stream` is the input itself, of any length (the feature `stdin-bytes`). It is read as the process
-/// reads, and what is sent by other requests meanwhile comes after all of it. Of one that breaks off, what came is written. A client
-/// that sends nothing for 30 s, while the process would read it, is given up (408).
+/// reads, and what is sent by other requests meanwhile comes after all of it. Of one that breaks off, what came is written (408). A
+/// client that sends nothing for 30 s, while the process would read it, is given up (408).
 #[utoipa::path(
     post,
     path = "/api/v1/execs/{id}/io",
