@@ -140,7 +140,7 @@ describe("input", () => {
       await assert.rejects(execs.exec("sh", ["-c", script], { input: stream }), (error) => {
         assert.ok(error instanceof ExitCodeMissingError, String(error));
         assert.ok(isCause(error.cause), String(error.cause));
-        assert.ok("one\n".startsWith(error.output), error.output);
+        assert.ok("one\n".startsWith(String(error.output)), String(error.output));
         return true;
       });
     }

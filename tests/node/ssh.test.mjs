@@ -203,7 +203,7 @@ describe("a machine over SSH", () => {
     const error = await running;
     assert.ok(error instanceof InterruptedError);
     assert.deepEqual([error.exitCode, error.forced, error.cause], [130, false, reason]);
-    assert.match(error.output, /bye\n$/);
+    assert.match(String(error.output), /bye\n$/);
     assert.deepEqual(marked(env), []);
     assert.equal((await ssh.run("echo on")).output, "on\n");
   });

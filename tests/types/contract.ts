@@ -180,7 +180,12 @@ export async function agentTools(sandbox: Sandbox) {
 
 export function errors(error: unknown) {
   if (isSandpipeError(error, "ssh")) expectTypeOf(error.mayHaveRun).toEqualTypeOf<boolean>();
-  if (isSandpipeError(error, "session")) expectTypeOf(error.execId).toEqualTypeOf<string>();
+  if (isSandpipeError(error, "session")) {
+    expectTypeOf(error.execId).toEqualTypeOf<string>();
+    expectTypeOf(error.output).toEqualTypeOf<string>();
+  }
+  if (isSandpipeError(error, "timeout"))
+    expectTypeOf(error.output).toEqualTypeOf<string | Uint8Array>();
   if (isSandpipeError(error, "exit_code_missing"))
     expectTypeOf(error.hint).toEqualTypeOf<string | undefined>();
 }

@@ -23,7 +23,7 @@ testSessions("stopping runs of sessions", (place) => {
         assert.ok(error instanceof TimeoutError, script);
         assert.deepEqual([error.exitCode, error.forced], [124, false], script);
         // A shell moves to a new line.
-        assert.match(error.output, /^begun\n\n?$/);
+        assert.match(String(error.output), /^begun\n\n?$/);
         assert.equal((await session.run("pwd; echo $KEPT")).output, "/\nyes\n", script);
       }
     }));

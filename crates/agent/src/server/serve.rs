@@ -86,6 +86,8 @@ async fn serve_connection(
         // The connection sees to it by itself.
         .header_read_timeout(None)
         .max_buf_size(MAX_HEAD)
+        // Without it what is longer would be refused, with one status or another, or taken, by how its bytes arrive.
+        .max_header_size(MAX_HEAD)
         .serve_connection(TokioIo::new(connection), service)
         .with_upgrades();
     let mut connection = pin!(connection);

@@ -88,12 +88,17 @@ async fn a_request_that_cant_be_read_is_answered_with_its_status() {
     let agent = Agent::start();
     let address = agent.url.trim_start_matches("http://");
     let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(70_000));
+    let longer = format!("GET / HTTP/1.1\r\nx: {}\r\n", "x".repeat(70_000));
     let fields = "x: x\r\n".repeat(200);
     let many = format!("GET / HTTP/1.1\r\n{fields}");
     let health = format!("GET /health HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    for (status, head) in
-        [(400, "nonsense\r\n"), (400, "GET / HTTP/1.1\r\nx y: z\r\n"), (414, &long), (431, &many)]
-    {
+    for (status, head) in [
+        (400, "nonsense\r\n"),
+        (400, "GET / HTTP/1.1\r\nx y: z\r\n"),
+        (431, &long),
+        (431, &longer),
+        (431, &many),
+    ] {
         // As the first request of a connection, and after others.
         for before in 0..3 {
             let mut stream = BufReader::new(TcpStream::connect(address).unwrap());

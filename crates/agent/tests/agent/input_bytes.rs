@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     input::{until_pipe_is_full, waiting_for},
-    support::{ADMIN, Agent, message_of, status_of, within},
+    support::{ADMIN, Agent, Events, message_of, status_of, within},
 };
 
 const MIB: usize = 1 << 20;
@@ -47,6 +47,19 @@ fn begin(agent: &Arc<Agent>, id: &str) -> (Parts, JoinHandle<Result<StatusCode, 
     let request = request.header("Content-Type", "application/octet-stream");
     let request = request.body(Body::wrap_stream(body)).send();
     (parts, tokio::spawn(async move { Ok(request.await?.status()) }))
+}
+
+/// A `cat`, its output, and a body for it that goes on: of this much of it is read.
+async fn cat_of(
+    agent: &Arc<Agent>,
+    first: &'static str,
+) -> (String, Events, Parts, JoinHandle<Result<StatusCode, reqwest::Error>>) {
+    let exec = agent.create(json!({ "command": "cat", "args": [] })).await;
+    let mut output = agent.stream(&exec.id, "").await;
+    let (parts, sent) = begin(agent, &exec.id);
+    parts.send(Ok(first.into())).await.unwrap();
+    output.until_output(first).await;
+    (exec.id, output, parts, sent)
 }
 
 #[tokio::test]
@@ -86,42 +99,34 @@ async fn a_process_that_does_not_read_keeps_a_body_with_its_client() {
 #[tokio::test]
 async fn what_is_sent_while_a_body_comes_follows_all_of_it() {
     let agent = Arc::new(Agent::start());
-    let exec = agent.create(json!({ "command": "cat", "args": [] })).await;
-    let mut output = agent.stream(&exec.id, "").await;
-    let (parts, sent) = begin(&agent, &exec.id);
-    parts.send(Ok("one ".into())).await.unwrap();
-    output.until_output("one ").await;
+    let (id, mut output, parts, sent) = cat_of(&agent, "one ").await;
     let others = tokio::spawn({
-        let (agent, id) = (Arc::clone(&agent), exec.id.clone());
+        let (agent, id) = (Arc::clone(&agent), id.clone());
         async move {
             let bytes = write(&agent, &id, "three ").await.status();
             (bytes, agent.send(&id, "eof", "").await.status())
         }
     });
     // It is not in its place before the agent has answered another request.
-    agent.get(&exec.id).await;
+    agent.get(&id).await;
     parts.send(Ok("two ".into())).await.unwrap();
     output.until_output("two ").await;
     assert!(!others.is_finished());
     drop(parts);
     assert_eq!(within(sent).await.unwrap().unwrap(), 200);
     assert_eq!(within(others).await.unwrap(), (StatusCode::OK, StatusCode::OK));
-    assert_eq!(agent.finish(&exec.id).await.output(), "one two three ");
+    assert_eq!(agent.finish(&id).await.output(), "one two three ");
 }
 
 #[tokio::test]
 async fn of_a_body_that_breaks_off_is_written_what_came() {
     let agent = Arc::new(Agent::start());
-    let exec = agent.create(json!({ "command": "cat", "args": [] })).await;
-    let mut output = agent.stream(&exec.id, "").await;
-    let (parts, sent) = begin(&agent, &exec.id);
-    parts.send(Ok("came ".into())).await.unwrap();
-    output.until_output("came ").await;
+    let (id, _, parts, sent) = cat_of(&agent, "came ").await;
     parts.send(Err(io::Error::other("the client breaks off"))).await.unwrap();
     assert!(within(sent).await.unwrap().is_err());
-    assert_eq!(within(write(&agent, &exec.id, "next")).await.status(), 200);
-    assert_eq!(agent.send(&exec.id, "eof", "").await.status(), 200);
-    assert_eq!(agent.finish(&exec.id).await.output(), "came next");
+    assert_eq!(within(write(&agent, &id, "next")).await.status(), 200);
+    assert_eq!(agent.send(&id, "eof", "").await.status(), 200);
+    assert_eq!(agent.finish(&id).await.output(), "came next");
 }
 
 /// Reads an answer of a known length; returns its status and its body.

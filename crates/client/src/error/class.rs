@@ -48,6 +48,10 @@ pub enum Detail<'a> {
 /// What is called with the name and the value of each field.
 pub(super) type Visit<'v> = dyn FnMut(&'static str, Detail<'_>) + 'v;
 
+/// Output that is text whatever was asked for.
+#[derive(Debug)]
+pub(super) struct OutputText<'a>(pub(super) &'a HostOutput);
+
 /// A type of fields.
 pub(super) trait FieldType {
     /// In TypeScript.
@@ -73,7 +77,9 @@ macro_rules! field_types {
 
 field_types! {
     &str: "string", text => Detail::Text(text);
-    &HostOutput: "string", output => Detail::Output(output);
+    OutputText<'_>: "string", output => Detail::Output(output.0);
+    // As it was asked for, which nobody knows who catches an error.
+    &HostOutput: "string | Uint8Array", output => Detail::Output(output);
     f64: "number", number => Detail::Number(*number);
     bool: "boolean", value => Detail::Bool(*value);
 }

@@ -1,7 +1,7 @@
 //! The classes of errors, as callers see them. The package's TypeScript classes are generated from this list
 //! (`src/bin/error-classes.rs`), documentation included.
 
-use super::class::{Detail, ErrorClass, ErrorField, FieldType, Visit, error_classes};
+use super::class::{Detail, ErrorClass, ErrorField, FieldType, OutputText, Visit, error_classes};
 use super::{BackgroundErrorReason, NotStopped, StopReason, Stopped};
 use crate::{Error, HostOutput, HostValue, Operation};
 
@@ -30,7 +30,7 @@ error_classes! {
     ExitCodeMissingError<'a> = "exit_code_missing" {
         /// The exec that it is about.
         execId: &'a str,
-        /// The output up to then. Empty where it has been handed over already.
+        /// The output up to then. Empty where it has been handed over already. Bytes where `encoding: "bytes"` asked for them.
         output: &'a HostOutput,
     }
 
@@ -38,7 +38,7 @@ error_classes! {
     InterruptedError<'a> named "AbortError" = "interrupted" {
         /// The exec that it is about; undefined where nothing had been run.
         execId: Option<&'a str>,
-        /// The output up to the end.
+        /// The output up to the end. Bytes where `encoding: "bytes"` asked for them.
         output: &'a HostOutput,
         /// 130, whatever the process made of the signal: 128 + SIGINT, as a shell has it.
         exitCode: f64,
@@ -50,7 +50,7 @@ error_classes! {
     TimeoutError<'a> = "timeout" {
         /// The exec that it is about; undefined where nothing had been run.
         execId: Option<&'a str>,
-        /// The output up to the end.
+        /// The output up to the end. Bytes where `encoding: "bytes"` asked for them.
         output: &'a HostOutput,
         /// 124, as `timeout` of the GNU coreutils has it.
         exitCode: f64,
@@ -63,7 +63,7 @@ error_classes! {
     OutputLimitError<'a> = "output_limit" {
         /// The exec that it is about; empty for a script of a runtime that has no execs.
         execId: &'a str,
-        /// The first part of the output.
+        /// The first part of the output. Bytes where `encoding: "bytes"` asked for them.
         output: &'a HostOutput,
     }
 
@@ -76,7 +76,7 @@ error_classes! {
         from: f64,
         /// The sequence number of the last event that is lost.
         to: f64,
-        /// The output before them. Empty where it has been handed over already.
+        /// The output before them. Empty where it has been handed over already. Bytes where `encoding: "bytes"` asked for them.
         output: &'a HostOutput,
         /// What the command ended with; undefined where it still runs, or the agent did not say.
         exitCode: Option<f64>,
@@ -108,7 +108,7 @@ error_classes! {
         /// The exec that is, or was, the shell.
         execId: &'a str,
         /// What the script had written, if it had begun.
-        output: &'a HostOutput,
+        output: OutputText<'a>,
     }
 
     /// The target of a background process could not do what was asked for, and the message says why; or
@@ -224,7 +224,7 @@ impl Error {
                 stopped.visit(visit)
             }
             Self::Session { exec_id, output, .. } => {
-                SessionError { execId: exec_id, output }.visit(visit)
+                SessionError { execId: exec_id, output: OutputText(output) }.visit(visit)
             }
             Self::StillThere(exec_id) => StillThereError { execId: exec_id }.visit(visit),
             Self::Unsupported { feature, .. } => UnsupportedError { feature }.visit(visit),
