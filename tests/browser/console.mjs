@@ -2,66 +2,14 @@
 /** The console in a real browser, as an agent of the test's own serves it. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, afterEach } from "node:test";
 import { connect } from "sandpipe";
-import { agent as program } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../support/installed-package.mjs";
 import { launchChromium } from "../support/chromium.mjs";
+import { RestartableAgent } from "../support/restartable-agent.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
-
-/** An agent that can be started again: at the same address, with the same tokens and memory. */
-export class ConsoleAgent {
-  token = randomBytes(16).toString("hex");
-  readOnlyToken = randomBytes(16).toString("hex");
-  url = "";
-  #listen = "127.0.0.1:0";
-  /** @type {import("node:child_process").ChildProcess | undefined} */
-  #child;
-
-  /** @param {string} folder */
-  constructor(folder) {
-    this.folder = folder;
-  }
-
-  async start() {
-    const child = spawn(
-      process.env["SANDPIPE_AGENT"] ?? program,
-      [
-        ...["--listen", this.#listen, "--workspace", this.folder],
-        ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes"],
-      ],
-      {
-        env: {
-          ...process.env,
-          // Where background processes have their directories.
-          TMPDIR: this.folder,
-          SANDPIPE_ADMIN_TOKEN: this.token,
-          SANDPIPE_READONLY_TOKEN: this.readOnlyToken,
-        },
-        stdio: ["pipe", "pipe", "inherit"],
-      },
-    );
-    this.#child = child;
-    const [line] = await once(createInterface({ input: child.stdout }), "line");
-    this.url = JSON.parse(line).url;
-    this.#listen = new URL(this.url).host;
-  }
-
-  async stop() {
-    const child = this.#child;
-    assert(child !== undefined);
-    const ended = once(child, "close");
-    child.kill("SIGTERM");
-    await ended;
-  }
-}
 
 /** What the tests of a file share: a browser and an agent, and pages with the console. */
 export class ConsoleRig {
@@ -70,7 +18,7 @@ export class ConsoleRig {
 
   /**
    * @param {Awaited<ReturnType<typeof launchChromium>>} browser
-   * @param {ConsoleAgent} agent
+   * @param {RestartableAgent} agent
    */
   constructor(browser, agent) {
     this.browser = browser;
@@ -78,7 +26,7 @@ export class ConsoleRig {
   }
 
   static async start() {
-    const agent = new ConsoleAgent(await temporaryFolder());
+    const agent = new RestartableAgent(await temporaryFolder());
     await agent.start();
     return new ConsoleRig(await launchChromium(), agent);
   }

@@ -1,6 +1,6 @@
 // Output byte for byte, and text that is cut anywhere.
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,8 @@ import { after, before, describe, it } from "node:test";
 
 import { connect, isSandpipeError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { Relay } from "../support/relay.mjs";
+import { RestartableAgent } from "../support/restartable-agent.mjs";
 
 /** @param {Uint8Array} bytes */
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
@@ -66,25 +68,33 @@ describe("bytes", () => {
   /** @type {string} */
   let folder;
 
-  /** A client that is given no frames. @param {(init: RequestInit) => void} change */
-  const changed = async (change) => {
+  /** A client that is given no frames. */
+  const withoutFrames = async (/** @type {{ url: string, token: string }} */ address = agent) => {
     const { execs } = await connect({
-      ...agent,
+      ...address,
       fetch: (input, init = {}) => {
-        change(init);
+        const accepted = /** @type {Record<string, string>} */ (init.headers);
+        const { accept = "" } = accepted;
+        accepted["accept"] = accept.replace("application/vnd.sandpipe.output, ", "");
         return fetch(input, init);
       },
     });
     return execs;
   };
-  const withoutFrames = () =>
-    changed(({ headers }) => {
-      const accepted = /** @type {Record<string, string>} */ (headers);
-      accepted["accept"] = (accepted["accept"] ?? "").replace(
-        "application/vnd.sandpipe.output, ",
-        "",
-      );
-    });
+
+  /** What an agent has of the text is that, whoever asks and wherever they begin. @param {import("sandpipe").Execs} client @param {string} id */
+  const checkText = async (client, id) => {
+    assert.equal((await client.wait(id)).output, DECODED);
+    assert.equal((await client.getOutput(id)).output, DECODED);
+    const events = [];
+    for await (const { output } of client.streamOutput(id)) events.push(output);
+    assert.equal(events.join(""), DECODED);
+    for (let last = 1; last < events.length; last += 7) {
+      let rest = "";
+      for await (const { output } of client.streamOutput(id, last)) rest += output;
+      assert.equal(rest, events.slice(last).join(""));
+    }
+  };
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "sandpipe-bytes-"));
@@ -122,20 +132,61 @@ describe("bytes", () => {
     for (const client of [execs, await withoutFrames()]) {
       assert.equal((await client.exec(process.execPath, args)).output, DECODED);
       const { id } = await client.create({ command: process.execPath, args });
-      assert.equal((await client.wait(id)).output, DECODED);
-      assert.equal((await client.getOutput(id)).output, DECODED);
-      // Each event by itself, from wherever one begins.
-      const events = [];
-      for await (const { output } of client.streamOutput(id)) events.push(output);
-      assert.equal(events.join(""), DECODED);
-      for (let last = 1; last < events.length; last += 7) {
-        let rest = "";
-        for await (const { output } of client.streamOutput(id, last)) rest += output;
-        assert.equal(rest, events.slice(last).join(""));
-      }
+      await checkText(client, id);
     }
     const { output } = await execs.exec(process.execPath, args, { encoding: "bytes" });
     assert.deepEqual(Buffer.from(output), TEXT);
+  });
+
+  it("50 MB of any bytes are whole through connections that are cut, live and from the spool", async () => {
+    const relay = new Relay(agent.url);
+    relay.breakAfter = 3_000_017;
+    const url = await relay.listen();
+    try {
+      const { execs } = await connect({ ...agent, url, retry: { baseDelayMs: 1, maxDelayMs: 10 } });
+      const file = join(folder, "cut");
+      const script = `head -c 50000000 /dev/urandom | tee ${file}; sha256sum ${file} >&2`;
+      const bytes = /** @type {const} */ ({ encoding: "bytes" });
+      const live = await execs.exec("sh", ["-c", script], bytes);
+      const cuts = relay.broken;
+      const [exec] = await execs.list();
+      const kept = await execs.wait(exec?.id ?? "", bytes);
+      for (const { exitCode, stdout, stderr } of [live, kept]) {
+        const expected = Buffer.from(stderr).toString().slice(0, 64);
+        assert.deepEqual([exitCode, stdout.length, sha256(stdout)], [0, 50_000_000, expected]);
+      }
+      assert.ok(cuts >= 16 && relay.broken - cuts >= 16, `${cuts} and ${relay.broken - cuts} cuts`);
+    } finally {
+      await relay.close();
+    }
+  });
+
+  it("text and bytes are the same after a restart of the agent", async () => {
+    const file = join(folder, "text");
+    await writeFile(file, TEXT);
+    const random = randomBytes(3_000_000);
+    await writeFile(join(folder, "bytes"), random);
+    const own = new RestartableAgent(folder);
+    await own.start();
+    try {
+      const address = { url: own.url, token: own.token };
+      const { execs: before } = await connect(address);
+      const byByte = { command: process.execPath, args: ["-e", BYTE_BY_BYTE, file] };
+      const script = `cat ${folder}/bytes; cat ${file} >&2`;
+      const text = await before.create(byByte);
+      const both = await before.create({ command: "sh", args: ["-c", script] });
+      await Promise.all([text, both].map(({ id }) => before.wait(id)));
+      await own.stop();
+      await own.start();
+      const { execs: after } = await connect(address);
+      for (const client of [after, await withoutFrames(address)]) await checkText(client, text.id);
+      const bytes = /** @type {const} */ ({ encoding: "bytes" });
+      assert.deepEqual(Buffer.from((await after.wait(text.id, bytes)).output), TEXT);
+      const { stdout, stderr } = await after.wait(both.id, bytes);
+      assert.deepEqual([sha256(stdout), sha256(stderr)], [sha256(random), sha256(TEXT)]);
+    } finally {
+      await own.stop();
+    }
   });
 
   it("keeps stdout and stderr apart", async () => {
@@ -195,5 +246,10 @@ describe("bytes", () => {
     const invalid = { code: "invalid_argument" };
     await assert.rejects(execs.exec("true", [], wrong), invalid);
     await assert.rejects(execs.streamOutput("x", 0, wrong).next(), invalid);
+    const { sessions } = await connect(agent);
+    const session = await sessions.create();
+    const bytes = /** @type {object} */ ({ encoding: "bytes" });
+    await assert.rejects(session.run("true", bytes), invalid);
+    await session.close();
   });
 });

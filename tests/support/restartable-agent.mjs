@@ -1,0 +1,55 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { agent as program } from "../../scripts/project.mjs";
+
+/** An agent that can be started again: at the same address, with the same tokens and memory. */
+export class RestartableAgent {
+  token = randomBytes(16).toString("hex");
+  readOnlyToken = randomBytes(16).toString("hex");
+  url = "";
+  #listen = "127.0.0.1:0";
+  /** @type {import("node:child_process").ChildProcess | undefined} */
+  #child;
+
+  /** @param {string} folder */
+  constructor(folder) {
+    this.folder = folder;
+  }
+
+  async start() {
+    const child = spawn(
+      process.env["SANDPIPE_AGENT"] ?? program,
+      [
+        ...["--listen", this.#listen, "--workspace", this.folder],
+        ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes"],
+      ],
+      {
+        env: {
+          ...process.env,
+          // Where background processes have their directories.
+          TMPDIR: this.folder,
+          SANDPIPE_ADMIN_TOKEN: this.token,
+          SANDPIPE_READONLY_TOKEN: this.readOnlyToken,
+        },
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    this.#child = child;
+    const [line] = await once(createInterface({ input: child.stdout }), "line");
+    this.url = JSON.parse(line).url;
+    this.#listen = new URL(this.url).host;
+  }
+
+  async stop() {
+    const child = this.#child;
+    assert(child !== undefined);
+    const ended = once(child, "close");
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
