@@ -1,6 +1,6 @@
-use std::{fs::File, io, mem, sync::Arc};
+use std::{fs::File, io, sync::Arc};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use sandpipe_protocol::{Gap, frame::split_frame};
 use tokio::{sync::watch, time::sleep};
 
@@ -31,7 +31,7 @@ impl StartAfter {
 /// What a reader gets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReaderItem {
-    /// Frames, cut anywhere: all of them up to a gap or the end are whole.
+    /// Whole frames.
     Bytes(Bytes),
     /// Events that the reader wants and that are not there any more. They lie between two whole ones.
     Gap(Gap),
@@ -54,8 +54,7 @@ pub(crate) struct Reader {
     blocks: Blocks,
     /// The same for what is made of what was read.
     pub(super) written: Blocks,
-    /// The way to the first event that is wanted.
-    seek: Option<Seek>,
+    /// The last event that is not wanted.
     after: u64,
     /// The number that the next segment begins with, unless events are missing.
     next_sequence: u64,
@@ -68,12 +67,6 @@ struct OpenSegment {
     segment: Arc<Segment>,
     /// `None` as long as all came from memory. What has been dropped can be read on with it.
     file: Option<Arc<File>>,
-}
-
-#[derive(Debug, Default)]
-struct Seek {
-    /// The beginning of an event whose end has not been read yet.
-    unfinished: Vec<u8>,
 }
 
 impl Reader {
@@ -90,7 +83,6 @@ impl Reader {
             segment: None,
             blocks: Blocks::default(),
             written: Blocks::default(),
-            seek: (start.after > 0).then(Seek::default),
             after: start.after,
             next_sequence: start.after.saturating_add(1),
             done: false,
@@ -236,9 +228,9 @@ impl Reader {
         // Most often it is in the system's memory, and another thread would take longer than the read.
         let mut found = segment.read_now(&file, position, &mut bytes);
         if found.is_none() {
-            let read = move || segment.read(&file, position, &mut bytes).map(|()| bytes);
-            bytes = blocking::run(read).await??;
-            found = Some(len);
+            let read = move || segment.read(&file, position, &mut bytes).map(|len| (bytes, len));
+            let (read, len) = blocking::run(read).await??;
+            (bytes, found) = (read, Some(len));
         }
         let len = found.unwrap_or_default();
         self.position += len as u64;
@@ -274,24 +266,14 @@ impl Reader {
     }
 
     /// Takes off the events that the reader knows already.
-    fn wanted(&mut self, bytes: Bytes) -> io::Result<Bytes> {
-        let Some(seek) = &mut self.seek else {
-            return Ok(bytes);
-        };
-        let mut found = mem::take(&mut seek.unfinished);
-        found.extend_from_slice(&bytes);
-        let mut rest = &found[..];
+    fn wanted(&self, mut bytes: Bytes) -> io::Result<Bytes> {
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-        while let Some((frame, after)) = split_frame(rest).map_err(invalid)? {
-            if frame.sequence > self.after {
-                let start = found.len() - rest.len();
-                self.seek = None;
-                return Ok(Bytes::from(found).slice(start..));
-            }
-            rest = after;
+        while let Some((frame, rest)) = split_frame(&bytes).map_err(invalid)?
+            && frame.sequence <= self.after
+        {
+            bytes.advance(bytes.len() - rest.len());
         }
-        seek.unfinished = rest.to_vec();
-        Ok(Bytes::new())
+        Ok(bytes)
     }
 }
 
@@ -307,7 +289,7 @@ mod tests {
 
     use sandpipe_protocol::{
         OutputType,
-        frame::{Frame, Payload},
+        frame::{Frame, Payload, whole_frames_len},
     };
 
     use super::*;
@@ -331,6 +313,11 @@ mod tests {
         drop(batch);
     }
 
+    fn spool_in(directory: &tempfile::TempDir, limit: u64) -> Arc<Spool> {
+        let limit = SpoolLimit::new(limit).unwrap();
+        Arc::new(Spool::new(directory.path().join("spool"), limit))
+    }
+
     /// Writes an event with so many bytes of output.
     fn write(spool: &Spool, sequence: u64, len: usize) -> Bytes {
         let mut frame = Vec::new();
@@ -344,8 +331,7 @@ mod tests {
     #[tokio::test]
     async fn who_keeps_up_reads_no_file() {
         let directory = tempfile::tempdir().unwrap();
-        let limit = SpoolLimit::new(1 << 20).unwrap();
-        let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
+        let spool = spool_in(&directory, 1 << 20);
         let mut reader = Reader::follow(&spool, StartAfter(0));
         let mut other = Reader::follow(&spool, StartAfter(1));
         for sequence in 1..4 {
@@ -360,10 +346,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_is_read_of_files_is_whole_frames() {
+        let directory = tempfile::tempdir().unwrap();
+        let spool = spool_in(&directory, 1 << 22);
+        let frames: Vec<_> = (1..=50).map(|sequence| write(&spool, sequence, 30_000)).collect();
+        let mut reader = Reader::follow(&spool, StartAfter(1));
+        let mut rest = frames[1..].concat();
+        while !rest.is_empty() {
+            let Some(ReaderItem::Bytes(bytes)) = reader.next().await.unwrap() else { panic!() };
+            assert_eq!(whole_frames_len(&bytes), Ok(bytes.len()));
+            assert_eq!(rest.drain(..bytes.len()).collect::<Vec<_>>(), bytes);
+        }
+    }
+
+    #[tokio::test]
     async fn what_was_dropped_before_its_file_was_opened_is_missing_from_the_next_event_on() {
         let directory = tempfile::tempdir().unwrap();
-        let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
-        let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
+        let spool = spool_in(&directory, SpoolLimit::MIN);
         let mut reader = Reader::follow(&spool, StartAfter(0));
         for sequence in 1..3 {
             let frame = write(&spool, sequence, 10);
@@ -382,8 +381,7 @@ mod tests {
     #[tokio::test]
     async fn a_snapshot_that_is_cut_by_a_delete_does_not_look_whole() {
         let directory = tempfile::tempdir().unwrap();
-        let limit = SpoolLimit::new(1 << 20).unwrap();
-        let spool = Arc::new(Spool::new(directory.path().join("spool"), limit));
+        let spool = spool_in(&directory, 1 << 20);
         for sequence in 1..=10 {
             write(&spool, sequence, 30_000);
         }

@@ -93,6 +93,21 @@ pub fn frame_len(bytes: &[u8]) -> Result<Option<usize>, FrameError> {
     }
 }
 
+/// How many bytes at the beginning are whole frames.
+///
+/// # Errors
+/// [`FrameError::TooLong`].
+pub fn whole_frames_len(bytes: &[u8]) -> Result<usize, FrameError> {
+    let mut whole = 0;
+    while let Some(rest) = bytes.get(whole..)
+        && let Some(len) = frame_len(rest)?
+        && len <= rest.len()
+    {
+        whole += len;
+    }
+    Ok(whole)
+}
+
 fn read_payload(type_byte: u8, payload: &[u8]) -> Result<Payload<'_>, FrameError> {
     let wrong_size = || FrameError::WrongSize { type_byte, len: payload.len() };
     Ok(match type_byte {
@@ -183,6 +198,19 @@ mod tests {
                 }).unwrap();
             }
             prop_assert_eq!(count, frames.len());
+        }
+    }
+
+    #[test]
+    fn what_is_whole_ends_with_a_frame() {
+        let mut bytes = Vec::new();
+        for payload in [Payload::Ping, Payload::Output(OutputType::Stdout, b"abc"), Payload::Ping] {
+            Frame { sequence: 1, time: 0, payload }.write(&mut bytes);
+        }
+        let ends = [0, 21, 45, 66];
+        for len in 0..=bytes.len() {
+            let whole = ends.iter().rfind(|end| **end <= len).copied().unwrap();
+            assert_eq!(whole_frames_len(&bytes[..len]), Ok(whole));
         }
     }
 

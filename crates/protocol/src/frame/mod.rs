@@ -20,7 +20,7 @@ mod decode;
 mod encode;
 
 use crate::{Gap, OutputType};
-pub use decode::{Decoder, FrameError, frame_len, split_frame};
+pub use decode::{Decoder, FrameError, frame_len, split_frame, whole_frames_len};
 pub use encode::header;
 
 /// The media type of a stream of frames.

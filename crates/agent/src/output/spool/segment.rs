@@ -7,6 +7,7 @@ use std::{
 };
 
 use rustix::io::{ReadWriteFlags, preadv2};
+use sandpipe_protocol::frame::whole_frames_len;
 
 /// One file of a spool. It begins and ends between two events.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl Segment {
         File::open(&self.path)
     }
 
-    /// Reads from a position on without waiting for the disk; returns how many bytes, or `None` where it would have to wait.
+    /// Reads whole frames from a position on without waiting for the disk; returns how many bytes, or `None` where it would have to wait.
     pub(in crate::output) fn read_now(
         &self,
         file: &File,
@@ -65,17 +66,24 @@ impl Segment {
     ) -> Option<usize> {
         let mut room = [IoSliceMut::new(bytes)];
         // What is wrong is found when it is read otherwise.
-        let read = preadv2(file, &mut room, position - self.start, ReadWriteFlags::NOWAIT);
-        read.ok().filter(|len| *len > 0)
+        let read = preadv2(file, &mut room, position - self.start, ReadWriteFlags::NOWAIT).ok()?;
+        whole_frames_len(bytes.get(..read)?).ok().filter(|len| *len > 0)
     }
 
-    /// Reads what is there from a position on; all of it has to be before the segment's end.
+    /// Reads whole frames from a position on; returns how many bytes. What there is room for has to be before the segment's end, and
+    /// be one frame at least.
     pub(in crate::output) fn read(
         &self,
         file: &File,
         position: u64,
         bytes: &mut [u8],
-    ) -> io::Result<()> {
-        file.read_exact_at(bytes, position - self.start)
+    ) -> io::Result<usize> {
+        file.read_exact_at(bytes, position - self.start)?;
+        let invalid = |problem| io::Error::new(io::ErrorKind::InvalidData, problem);
+        match whole_frames_len(bytes) {
+            Ok(0) => Err(invalid("there is no whole frame".to_owned())),
+            Ok(len) => Ok(len),
+            Err(error) => Err(invalid(error.to_string())),
+        }
     }
 }
