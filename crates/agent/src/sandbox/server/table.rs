@@ -1,0 +1,154 @@
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    os::fd::OwnedFd,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use nix::{errno::Errno, sys::signal::Signal, unistd::Pid};
+
+use super::{
+    group::Group,
+    outbox::Outbox,
+    start::start,
+    wait::{Ended, reap_next},
+};
+use crate::sandbox::protocol::{ExecKey, Reached, Report, StartRequest};
+
+/// How soon and how seldom the groups that have lost their leader are looked at: each should be seen empty before its number goes to
+/// another. The end of a last member tells of that only where the box is its parent.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
+/// All commands of which a process may be left.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    groups: BTreeMap<ExecKey, Group>,
+    /// Those that have their leader, by its process id.
+    leaders: HashMap<Pid, ExecKey>,
+    look: Option<Look>,
+}
+
+/// When groups without a leader are to be looked at.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Instant,
+    pause: Duration,
+}
+
+impl Table {
+    /// Starts a process, as the leader of a group of its own.
+    pub(super) fn start(
+        &mut self,
+        request: &StartRequest,
+        descriptors: Vec<OwnedFd>,
+        outbox: &mut Outbox,
+    ) -> io::Result<()> {
+        let Some(pid) = start(request, descriptors) else {
+            return Ok(());
+        };
+        // The number is new: an old group that had it can't have a member any more.
+        self.forget(outbox, |group| group.is_orphaned() && group.id() == pid)?;
+        self.leaders.insert(pid, request.key);
+        self.groups.insert(request.key, Group::led_by(pid, request.key, request.stdio));
+        Ok(())
+    }
+
+    /// Sends signals to a command, one after the other; returns whom the first one reached, or the `errno` of one that was refused.
+    pub(super) fn signal(
+        &mut self,
+        key: ExecKey,
+        signals: &[i32],
+        outbox: &mut Outbox,
+    ) -> io::Result<Result<Reached, i32>> {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return Ok(Ok(Reached::Nobody));
+        };
+        // Each of them, also after one that was refused.
+        let outcomes: Vec<_> = signals.iter().map(|signal| group.signal(named(*signal)?)).collect();
+        let refused = outcomes.iter().find_map(|outcome| outcome.err());
+        let first = outcomes.first().copied().unwrap_or(Ok(Reached::Nobody));
+        let outcome = refused.map_or(first, Err);
+        if group.is_orphaned() {
+            self.look_soon();
+            if outcome == Ok(Reached::Nobody) {
+                self.forget(outbox, |group| group.key == key)?;
+            }
+        }
+        Ok(outcome.map_err(|errno| errno as i32))
+    }
+
+    /// Reaps all that have ended.
+    pub(super) fn reap(&mut self, outbox: &mut Outbox) -> io::Result<()> {
+        while let Some(Ended { pid, code }) = reap_next() {
+            let key = self.leaders.remove(&pid);
+            if let Some(group) = key.and_then(|key| self.groups.get_mut(&key)) {
+                group.set_orphaned();
+                let (key, stopped) = (group.key, group.stopped);
+                outbox.push(&Report::Exited { key, code, stopped })?;
+            }
+        }
+        self.look_soon();
+        self.look(outbox)
+    }
+
+    /// When groups are to be looked at without being told.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.look.map(|look| look.at)
+    }
+
+    /// Looks at the groups if it is time.
+    pub(super) fn look_if_due(&mut self, now: Instant, outbox: &mut Outbox) -> io::Result<()> {
+        if self.next_look().is_some_and(|at| at <= now) { self.look(outbox) } else { Ok(()) }
+    }
+
+    /// Something is about to change.
+    fn look_soon(&mut self) {
+        self.look = Some(Look { at: Instant::now(), pause: FIRST_LOOK });
+    }
+
+    /// Forgets the groups without a leader of which no process is left. While some remain it is done again, after a while.
+    fn look(&mut self, outbox: &mut Outbox) -> io::Result<()> {
+        self.forget(outbox, Group::is_empty)?;
+        let pause = self.look.map_or(FIRST_LOOK, |look| look.pause);
+        self.look = self
+            .groups
+            .values()
+            .any(Group::is_orphaned)
+            .then(|| Look { at: Instant::now() + pause, pause: (pause * 2).min(LAST_LOOK) });
+        Ok(())
+    }
+
+    /// Forgets the groups of which that is true: nobody is left of them.
+    fn forget(&mut self, outbox: &mut Outbox, is_gone: impl Fn(&Group) -> bool) -> io::Result<()> {
+        let gone = self.groups.extract_if(.., |_, group| is_gone(group));
+        for (key, _) in gone {
+            outbox.push(&Report::Gone { key })?;
+        }
+        Ok(())
+    }
+
+    /// Kills all that it has, and waits until nothing is left, or that moment has come.
+    pub(super) fn kill_all(&mut self, deadline: Instant) {
+        // There is nobody to tell.
+        let mut outbox = Outbox::default();
+        let mut pause = FIRST_LOOK;
+        loop {
+            for group in self.groups.values_mut() {
+                let _refused: Result<Reached, Errno> = group.signal(Some(Signal::SIGKILL));
+            }
+            let _unheard = self.reap(&mut outbox);
+            if self.groups.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(25));
+        }
+    }
+}
+
+/// The signal of a number; none for 0.
+fn named(number: i32) -> Result<Option<Signal>, Errno> {
+    if number == 0 { Ok(None) } else { Signal::try_from(number).map(Some) }
+}
