@@ -3,6 +3,7 @@
 mod address;
 mod decide;
 mod host_rule;
+pub mod proxy;
 
 pub use address::{Reserved, reserved};
 pub use decide::{Destination, Refusal, check_address, check_name};

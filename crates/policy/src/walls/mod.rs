@@ -3,9 +3,11 @@
 mod limits;
 mod mounts;
 mod plan;
+mod scope;
 mod seccomp;
 
 pub use limits::{Held, Holders, Mechanism, RLimit, Unheld, hold};
 pub use mounts::{Mount, mounts};
-pub use plan::{Box, Content, Inherited, PROXY_PORT, Plan, PlanError, plan};
+pub use plan::{Box, Content, PROXY_PORT, Plan, PlanError, plan};
+pub use scope::keep_from_abstract_sockets;
 pub use seccomp::{SeccompError, seccomp_program};

@@ -31,24 +31,20 @@ pub struct Box {
 }
 
 /// How the walls are built: what is started in place of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// What bubblewrap is started with. It has to be started by a thread that stays, since the kernel ends the box with that
-    /// thread (`PR_SET_PDEATHSIG`).
-    pub args: Vec<OsString>,
-    /// What it has to inherit besides standard streams.
-    pub inherited: Vec<Inherited>,
+    args: Vec<Arg>,
+    /// The descriptors that bubblewrap has to inherit besides standard streams.
+    pub inherited: Vec<Content>,
     /// What bubblewrap has to make to mount on, and is to be removed when the box is gone, if it is empty still.
     pub placeholders: Vec<PathBuf>,
 }
 
-/// A descriptor that bubblewrap reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inherited {
-    /// Its number.
-    pub descriptor: i32,
-    /// What can be read from it.
-    pub content: Content,
+enum Arg {
+    Text(OsString),
+    /// The number of the descriptor with this index.
+    Descriptor(usize),
 }
 
 /// What can be read from a descriptor.
@@ -71,21 +67,16 @@ pub enum PlanError {
     Seccomp(#[from] SeccompError),
 }
 
-/// Plans the walls around a box. Descriptors are numbered from `first_descriptor`.
+/// Plans the walls around a box.
 ///
 /// # Errors
 ///
 /// The workspace is not there for commands, or there is no filter of system calls for this architecture.
-pub fn plan(
-    policy: &Effective,
-    places: &Places,
-    inside: &Box,
-    first_descriptor: i32,
-) -> Result<Plan, PlanError> {
+pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, PlanError> {
     if places.access(&inside.workspace) < Access::Private {
         return Err(PlanError::NoWorkspace(inside.workspace.clone()));
     }
-    let mut plan = Plan { args: Vec::new(), inherited: Vec::new(), placeholders: Vec::new() };
+    let mut plan = Plan::default();
     // In namespaces of users the kernel lets nobody but their root have rights, and root needs none to have some.
     if !inside.is_root {
         plan.push(["--unshare-user"]);
@@ -102,7 +93,6 @@ pub fn plan(
             plan.push(["--cap-add", capability]);
         }
     }
-    let mut descriptors = first_descriptor..;
     let mut empty_directories = Vec::new();
     for mount in mounts(places) {
         match &mount {
@@ -133,10 +123,9 @@ pub fn plan(
                 plan.push([path]);
             }
             Mount::EmptyFile(path) => {
-                let descriptor = descriptors.next().unwrap_or(i32::MAX);
-                plan.push(["--ro-bind-data", &descriptor.to_string()]);
+                plan.push(["--ro-bind-data"]);
+                plan.inherit(Content::Empty);
                 plan.push([path]);
-                plan.inherited.push(Inherited { descriptor, content: Content::Empty });
             }
         }
     }
@@ -153,10 +142,8 @@ pub fn plan(
     }
     plan.placeholders
         .extend(places.iter().filter(|place| !place.exists).map(|place| place.path.clone()));
-    let descriptor = descriptors.next().unwrap_or(i32::MAX);
-    plan.push(["--seccomp", &descriptor.to_string()]);
-    let content = Content::Seccomp(seccomp_program()?);
-    plan.inherited.push(Inherited { descriptor, content });
+    plan.push(["--seccomp"]);
+    plan.inherit(Content::Seccomp(seccomp_program()?));
     plan.push(["--chdir".as_ref(), inside.workspace.as_os_str()]);
     plan.push(["--".as_ref(), inside.program.as_os_str()]);
     plan.push(&inside.args);
@@ -164,8 +151,23 @@ pub fn plan(
 }
 
 impl Plan {
+    /// What bubblewrap is started with, where the descriptors that it inherits have these numbers. It has to be started by a thread that
+    /// stays, since the kernel ends the box with that thread (`PR_SET_PDEATHSIG`).
+    pub fn args(&self, descriptor: impl Fn(usize) -> i32) -> Vec<OsString> {
+        let text = |arg: &Arg| match arg {
+            Arg::Text(text) => text.clone(),
+            Arg::Descriptor(index) => descriptor(*index).to_string().into(),
+        };
+        self.args.iter().map(text).collect()
+    }
+
     fn push<T: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = T>) {
-        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self.args.extend(args.into_iter().map(|arg| Arg::Text(arg.as_ref().to_owned())));
+    }
+
+    fn inherit(&mut self, content: Content) {
+        self.args.push(Arg::Descriptor(self.inherited.len()));
+        self.inherited.push(content);
     }
 
     fn bind(&mut self, how: &str, path: &Path) {

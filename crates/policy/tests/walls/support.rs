@@ -102,7 +102,7 @@ impl Place {
             workspace: self.workspace.clone(),
             is_root: is_root() && user == User::Own,
         };
-        plan(&policy, &places, &inside, 3).unwrap()
+        plan(&policy, &places, &inside).unwrap()
     }
 
     /// Runs a script behind walls.
@@ -125,22 +125,25 @@ impl Place {
         // A shell opens the descriptors that bubblewrap is to inherit.
         let mut redirected = "exec \"$@\"".to_owned();
         let seccomp = self.root().join("seccomp");
-        for inherited in &plan.inherited {
-            let from = match &inherited.content {
+        for (index, content) in plan.inherited.iter().enumerate() {
+            let from = match content {
                 Content::Empty => Path::new("/dev/null"),
                 Content::Seccomp(program) => {
                     fs::write(&seccomp, program).unwrap();
                     seccomp.as_path()
                 }
             };
-            write!(redirected, " {}<{}", inherited.descriptor, from.display()).unwrap();
+            write!(redirected, " {}<{}", 3 + index, from.display()).unwrap();
         }
         let mut command = Command::new("sh");
         command.args(["-c", &redirected, "sh"]);
         if user == User::Nobody {
             command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
-        command.arg(&bubblewrap.path).args(&plan.args).stdin(Stdio::null());
+        command
+            .arg(&bubblewrap.path)
+            .args(plan.args(|index| 3 + i32::try_from(index).unwrap()))
+            .stdin(Stdio::null());
         command.env("SECRET_OF_THE_AGENT", "token");
         let Output { status, stdout, stderr } = command.output().unwrap();
         for placeholder in plan.placeholders {
