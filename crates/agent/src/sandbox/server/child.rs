@@ -65,7 +65,7 @@ fn set_up(request: &StartRequest) -> Result<(), Errno> {
         take_on(credentials)?;
     }
     // After the change of the user, which takes it back. Where box and agent die at once nobody else kills it.
-    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+    let _unknown = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
     // Exec keeps an ignored one ignored (POSIX, exec).
     for signal in IGNORED {
         set_action(signal, libc::SIG_DFL);

@@ -73,14 +73,12 @@ pub fn run_box() -> io::Result<()> {
 /// Makes this process one that has nothing but its socket, is told of its children, and does not end with those that it starts.
 fn prepare() -> io::Result<SignalFd> {
     close_inherited()?;
-    // Nobody may look into it or at what it was started with (prctl(2), PR_SET_DUMPABLE).
-    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    // Nobody may look into it or at what it was started with (prctl(2), PR_SET_DUMPABLE). Only an emulated system can refuse that.
+    let _unknown = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _unnamed = nix::sys::prctl::set_name(NAME);
-    // Process 1 of a namespace is the parent of orphans anyway; qemu-user, which runs programs of another machine, knows no
-    // subreaper.
-    if std::process::id() != 1 {
-        nix::sys::prctl::set_child_subreaper(true)?;
-    }
+    // What loses its parent falls to it. It does so anyway to process 1 of a namespace; qemu-user, which runs programs of another
+    // machine, knows no subreaper, and there it falls to the agent.
+    let _unknown = nix::sys::prctl::set_child_subreaper(true);
     // Else it would be the agent's terminal's. A leader of a group already is what it is to be.
     let _leads = nix::unistd::setsid();
     for signal in 1..=libc::SIGRTMAX() {
