@@ -54,6 +54,8 @@ pub(crate) struct Launch {
     pub(crate) pty: bool,
     /// Whether standard input stays open.
     pub(crate) interactive: bool,
+    /// Whether all that it starts is stopped with it.
+    pub(super) contain: bool,
     pub(crate) identity: Option<Identity>,
     pub(super) cwd: PathBuf,
     /// The whole environment.
@@ -84,8 +86,17 @@ impl Launch {
         request: CreateExecRequest,
         spawn_defaults: &SpawnDefaults,
     ) -> Result<Self, InvalidLaunch> {
-        let CreateExecRequest { command, args, autostart: _, interactive, pty, cwd, env, user } =
-            request;
+        let CreateExecRequest {
+            command,
+            args,
+            autostart: _,
+            interactive,
+            pty,
+            cwd,
+            env,
+            user,
+            contain,
+        } = request;
         let pty = pty.unwrap_or(false);
         let requested_env = env.unwrap_or_default();
         check_text(&command, &args, &requested_env)?;
@@ -119,6 +130,7 @@ impl Launch {
             args,
             pty,
             interactive: interactive.unwrap_or(true),
+            contain: contain.unwrap_or(true),
             identity,
             cwd,
             env,

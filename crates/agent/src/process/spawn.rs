@@ -165,6 +165,7 @@ fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, Sp
         },
         credentials: identity.map(Identity::credentials),
         file_limits: launch.file_limit.of_commands(),
+        contain: launch.contain,
     })
 }
 

@@ -31,10 +31,12 @@
 //!   command that its outcome is unknown, and starts another box for the next one. Starts that the dead box may have begun count as begun.
 //! - Both die at once: each leader is killed by the kernel with the box (`PR_SET_PDEATHSIG`).
 
+mod cgroup;
 mod channel;
 mod client;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
+mod mark;
 mod processes;
 mod protocol;
 mod server;

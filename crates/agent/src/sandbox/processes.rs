@@ -6,12 +6,21 @@ use nix::{sys::signal::Signal, unistd::Pid};
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
 /// A process that lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Process {
     pub(super) pid: Pid,
     pub(super) parent: Pid,
     pub(super) group: Pid,
     pub(super) session: Pid,
+    /// When it was started: with its number that stands for it alone.
+    pub(super) started: u64,
+}
+
+impl Process {
+    /// Whether it is the same process, whatever has become of it.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
 }
 
 /// All processes that live. The system has no call for them.
@@ -49,7 +58,7 @@ pub(super) fn signal(pid: Pid, signal: Signal, is_meant: impl Fn(&Process) -> bo
 }
 
 /// Reads a `/proc/PID/stat`; `None` where that is not of a living process. After the name in parentheses, which may hold anything,
-/// come the state, the parent, the group and the session.
+/// come the state, the parent, the group and the session; the start is the 22nd of all fields.
 fn read_stat(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(' ')?;
     let mut fields = rest.rsplit_once(')')?.1.split_whitespace();
@@ -60,6 +69,7 @@ fn read_stat(stat: &str) -> Option<Process> {
         parent: number(fields.next())?,
         group: number(fields.next())?,
         session: number(fields.next())?,
+        started: fields.nth(15)?.parse().ok()?,
     };
     is_living.then_some(process)
 }
@@ -72,23 +82,26 @@ mod tests {
 
     #[test]
     fn the_name_of_a_process_does_not_confuse() {
-        let process = read_stat("77 (a) Z 1 (b)) S 1 70 66 34816 77 4194304").unwrap();
+        let rest = "34816 77 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10 11";
+        let process = read_stat(&format!("77 (a) Z 1 (b)) S 1 70 66 {rest}")).unwrap();
         let pid = Pid::from_raw;
-        let expected = Process { pid: pid(77), parent: pid(1), group: pid(70), session: pid(66) };
+        let expected = Process {
+            pid: pid(77),
+            parent: pid(1),
+            group: pid(70),
+            session: pid(66),
+            started: 987_654,
+        };
         assert_eq!(process, expected);
-        assert_eq!(read_stat("77 (a) S 1 (b)) Z 1 70 66 0 -1"), None);
+        assert_eq!(read_stat(&format!("77 (a) S 1 (b)) Z 1 70 66 {rest}")), None);
         assert_eq!(read_stat(""), None);
     }
 
     #[test]
     fn finds_this_process() {
-        let own = Process {
-            pid: Pid::this(),
-            parent: getppid(),
-            group: getpgrp(),
-            session: getsid(None).unwrap(),
-        };
+        let own = process(Pid::this()).unwrap();
+        assert_eq!((own.pid, own.parent, own.group), (Pid::this(), getppid(), getpgrp()));
+        assert_eq!(own.session, getsid(None).unwrap());
         assert!(all().contains(&own));
-        assert_eq!(process(Pid::this()), Some(own));
     }
 }

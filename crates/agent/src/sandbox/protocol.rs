@@ -1,6 +1,6 @@
 //! The messages between the agent and its box. Each travels as its length, a `u32` in little-endian, and its bytes as postcard has them.
 
-use std::ffi::CString;
+use std::{ffi::CString, path::PathBuf};
 
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -41,6 +41,8 @@ pub(crate) struct StartRequest {
     /// The user to become; none to stay the box's own.
     pub(crate) credentials: Option<Credentials>,
     pub(crate) file_limits: FileLimits,
+    /// Whether all that it starts belongs to it, wherever that goes.
+    pub(crate) contain: bool,
 }
 
 /// What a command's standard streams are.
@@ -86,8 +88,8 @@ pub(crate) struct FileLimits {
 /// What the box tells the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// It takes requests. The first one.
-    Ready,
+    /// It takes requests. The first one. It says how the box contains its commands.
+    Ready(Containment),
     /// The leader of a group has ended and was reaped.
     Exited {
         key: ExecKey,
@@ -100,6 +102,15 @@ pub(crate) enum Report {
     Gone { key: ExecKey },
     /// Whom the first of the signals reached, or the `errno` of the first that was refused.
     Signalled { number: u64, outcome: Result<Reached, i32> },
+}
+
+/// How a box contains its commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Containment {
+    /// Each in a cgroup below this one.
+    Cgroups(PathBuf),
+    /// Each by a mark in its environment, whose beginning no other box has.
+    Marks(String),
 }
 
 /// Whom a signal reached.
@@ -282,6 +293,7 @@ mod tests {
                     stdio,
                     credentials,
                     file_limits: FileLimits { soft, hard },
+                    contain: soft > hard,
                 }))
             },
         )

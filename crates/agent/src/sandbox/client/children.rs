@@ -20,7 +20,12 @@ use tokio::{
     time::sleep,
 };
 
-use crate::sandbox::processes::{self, Process};
+use crate::sandbox::{
+    cgroup,
+    mark::is_marked,
+    processes::{self, Process},
+    protocol::Containment,
+};
 
 /// How soon it is looked again whether something has ended.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -96,24 +101,28 @@ impl LeftGroup {
     }
 }
 
-/// Kills what is left of the groups among the descendants of this process, and waits until it is gone.
-pub(super) fn kill_left(groups: &HashSet<LeftGroup>) {
+/// Kills what a dead box has left: of the groups, and of what it contained. It waits until that is gone.
+pub(super) fn kill_left(groups: &HashSet<LeftGroup>, containment: &Containment) {
     let deadline = Instant::now() + KILL_TIMEOUT;
-    let is_left = |process: &Process| groups.iter().any(|group| group.has(process));
+    let is_left = |process: &Process| {
+        groups.iter().any(|group| group.has(process))
+            || matches!(containment, Containment::Marks(marks) if is_marked(process.pid, marks))
+    };
     let mut pause = Duration::from_millis(1);
     loop {
+        let is_populated = kill_contained(containment);
         let processes = processes::all();
         let parents: HashMap<Pid, Pid> =
             processes.iter().map(|process| (process.pid, process.parent)).collect();
         let mut left = processes;
         // A number may be that of a stranger's group by now.
-        left.retain(|process| is_left(process) && is_descendant(process.pid, &parents));
-        if left.is_empty() {
-            return;
+        left.retain(|process| is_descendant(process.pid, &parents) && is_left(process));
+        if left.is_empty() && !is_populated {
+            break;
         }
         if Instant::now() >= deadline {
             tracing::error!(?left, "some processes of a box that died can't be killed");
-            return;
+            break;
         }
         for process in left {
             processes::signal(process.pid, Signal::SIGKILL, is_left);
@@ -121,6 +130,22 @@ pub(super) fn kill_left(groups: &HashSet<LeftGroup>) {
         block(pause);
         pause = (pause * 2).min(Duration::from_millis(25));
     }
+    if let Containment::Cgroups(base) = containment {
+        let _left = cgroup::remove(base);
+    }
+}
+
+/// Kills what is in the cgroups of a dead box; returns whether something is.
+fn kill_contained(containment: &Containment) -> bool {
+    let Containment::Cgroups(base) = containment else {
+        return false;
+    };
+    let is_populated = cgroup::is_populated(base);
+    if is_populated {
+        // Where it can't be it is found by the groups.
+        let _killed = cgroup::kill(base);
+    }
+    is_populated
 }
 
 /// Whether a process descends from this one.

@@ -27,7 +27,8 @@ use crate::{
     sandbox::{
         channel,
         protocol::{
-            Decoder, ExecKey, REPLY_LEN, Reply, Report, Request, StartRequest, Stdio, encode,
+            Containment, Decoder, ExecKey, REPLY_LEN, Reply, Report, Request, StartRequest, Stdio,
+            encode,
         },
     },
 };
@@ -41,6 +42,7 @@ pub(super) struct Connection {
     /// Stands for its process, where the system has such descriptors.
     process: Option<OwnedFd>,
     walls: Walls,
+    containment: Containment,
     link: Arc<Link>,
     /// The commands that the box was asked for, until nobody is left of them; none when it is dead and nothing of it is left.
     commands: Mutex<Option<HashMap<ExecKey, Command>>>,
@@ -65,12 +67,13 @@ pub(super) struct Refused {
 impl Connection {
     /// Begins to hear what a box says. It needs a runtime.
     pub(super) fn open(launched: Launched, walls: Walls) -> io::Result<Arc<Self>> {
-        let Launched { pid, socket, reports } = launched;
+        let Launched { pid, socket, containment, reports } = launched;
         let process = rustix::process::Pid::from_raw(pid.as_raw());
         let connection = Arc::new(Self {
             pid,
             process: process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
             walls,
+            containment,
             link: Arc::new(Link::open(socket)?),
             commands: Mutex::new(Some(HashMap::new())),
             buried: Condvar::new(),
@@ -200,7 +203,7 @@ impl Connection {
 
     fn take(&self, report: &Report) {
         match *report {
-            Report::Ready => {}
+            Report::Ready(_) => {}
             Report::Exited { key, code, stopped } => {
                 let on_exit = self.commands().as_mut().and_then(|commands| {
                     let command = commands.get_mut(&key)?;
@@ -263,7 +266,7 @@ impl Connection {
                 .collect()
         };
         let groups = self.commands().as_ref().map(left_groups).unwrap_or_default();
-        kill_left(&groups);
+        kill_left(&groups, &self.containment);
     }
 
     fn commands(&self) -> MutexGuard<'_, Option<HashMap<ExecKey, Command>>> {

@@ -17,7 +17,7 @@ use nix::{
 
 use super::children;
 use crate::sandbox::{
-    protocol::{Decoder, Report},
+    protocol::{Containment, Decoder, Report},
     server::ROLE,
 };
 
@@ -60,6 +60,7 @@ impl BoxCommand {
 pub(super) struct Launched {
     pub(super) pid: Pid,
     pub(super) socket: UnixStream,
+    pub(super) containment: Containment,
     /// What it said after it was ready.
     pub(super) reports: Decoder,
 }
@@ -100,9 +101,9 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
     // The command has the box's end of the socket.
     drop(command);
     match wait_until_ready(socket) {
-        Ok((socket, reports)) => {
+        Ok((socket, containment, reports)) => {
             let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-            Ok(Launched { pid: Pid::from_raw(pid), socket, reports })
+            Ok(Launched { pid: Pid::from_raw(pid), socket, containment, reports })
         }
         Err(error) => {
             let _killed = child.kill();
@@ -117,13 +118,13 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
 /// Of `linux/close_range.h`.
 const CLOSE_RANGE_CLOEXEC: libc::c_uint = 1 << 2;
 
-fn wait_until_ready(mut socket: UnixStream) -> io::Result<(UnixStream, Decoder)> {
+fn wait_until_ready(mut socket: UnixStream) -> io::Result<(UnixStream, Containment, Decoder)> {
     socket.set_read_timeout(Some(START_TIMEOUT))?;
     let mut reports = Decoder::default();
-    let mut buffer = [0; 64];
+    let mut buffer = [0; 512];
     loop {
         match reports.next().map_err(io::Error::other)? {
-            Some(Report::Ready) => return Ok((socket, reports)),
+            Some(Report::Ready(containment)) => return Ok((socket, containment, reports)),
             Some(report) => return Err(io::Error::other(format!("it says {report:?}"))),
             None => {}
         }

@@ -1,10 +1,13 @@
 //! The box's side: one thread, which waits for requests and for the ends of its children.
 
 mod child;
+mod fork;
 mod group;
+mod leaves;
 mod outbox;
 mod program;
 mod start;
+mod survey;
 mod table;
 mod terminal;
 mod wait;
@@ -61,7 +64,7 @@ pub fn run_box() -> io::Result<()> {
         signals,
         requests: Decoder::default(),
         descriptors: VecDeque::new(),
-        table: Table::default(),
+        table: Table::new()?,
         outbox: Outbox::default(),
         buffer: vec![0; BUFFER],
     };
@@ -79,8 +82,6 @@ fn prepare() -> io::Result<SignalFd> {
     // What loses its parent falls to it. It does so anyway to process 1 of a namespace; qemu-user, which runs programs of another
     // machine, knows no subreaper, and there it falls to the agent.
     let _unknown = nix::sys::prctl::set_child_subreaper(true);
-    // Else it would be the agent's terminal's. A leader of a group already is what it is to be.
-    let _leads = nix::unistd::setsid();
     for signal in 1..=libc::SIGRTMAX() {
         let ignored = child::IGNORED.contains(&signal);
         child::set_action(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
@@ -135,7 +136,7 @@ struct Server {
 impl Server {
     /// Serves until the agent is gone.
     fn serve(&mut self) -> io::Result<()> {
-        self.outbox.push(&Report::Ready)?;
+        self.outbox.push(&Report::Ready(self.table.containment()))?;
         loop {
             self.outbox.flush(socket())?;
             let (is_readable, has_signal) = self.wait()?;

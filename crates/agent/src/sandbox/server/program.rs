@@ -12,14 +12,14 @@ const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
 
 /// Replaces this process by a program, or says why it can't. It is looked for as by `execvp`: a name without a slash in the
 /// directories of `PATH`, and a file without a format that the system knows is a script (POSIX, exec).
-pub(super) fn execute(args: &[CString], env: &[CString]) -> Errno {
+pub(super) fn execute(args: &[CString], env: &[&CStr]) -> Errno {
     let Some(name) = args.first() else {
         return Errno::ENOENT;
     };
     if name.as_bytes().contains(&b'/') {
         return execute_file(name, args, env);
     }
-    let path = env.iter().find_map(|entry| entry.as_bytes().strip_prefix(b"PATH="));
+    let path = env.iter().find_map(|entry| entry.to_bytes().strip_prefix(b"PATH="));
     let mut denied = false;
     for directory in path.unwrap_or(DEFAULT_PATH).split(|byte| *byte == b':') {
         // One that is empty is the current directory.
@@ -41,7 +41,7 @@ pub(super) fn execute(args: &[CString], env: &[CString]) -> Errno {
 }
 
 /// Executes a file, or has the shell run it.
-fn execute_file(file: &CStr, args: &[CString], env: &[CString]) -> Errno {
+fn execute_file(file: &CStr, args: &[CString], env: &[&CStr]) -> Errno {
     let Err(errno) = execve(file, args, env);
     if errno != Errno::ENOEXEC {
         return errno;

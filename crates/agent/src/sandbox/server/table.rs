@@ -9,12 +9,17 @@ use std::{
 use nix::{errno::Errno, sys::signal::Signal, unistd::Pid};
 
 use super::{
-    group::Group,
+    group::{Group, Scope},
+    leaves::{Leaf, Leaves},
     outbox::Outbox,
     start::start,
+    survey::{Survey, has_orphans},
     wait::{Ended, reap_next},
 };
-use crate::sandbox::protocol::{ExecKey, Reached, Report, StartRequest};
+use crate::sandbox::{
+    mark::Mark,
+    protocol::{Containment, ExecKey, Reached, Report, StartRequest},
+};
 
 /// How soon and how seldom the groups that have lost their leader are looked at: each should be seen empty before its number goes to
 /// another. The end of a last member tells of that only where the box is its parent.
@@ -22,12 +27,21 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// All commands of which a process may be left.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
+    contained: Contained,
     groups: BTreeMap<ExecKey, Group>,
     /// Those that have their leader, by its process id.
     leaders: HashMap<Pid, ExecKey>,
     look: Option<Look>,
+}
+
+/// How what is contained is found.
+#[derive(Debug)]
+enum Contained {
+    Leaves(Leaves),
+    /// By marks of this beginning.
+    Marks(String),
 }
 
 /// When groups without a leader are to be looked at.
@@ -38,6 +52,26 @@ struct Look {
 }
 
 impl Table {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub(super) fn new() -> io::Result<Self> {
+        let contained = match Leaves::make() {
+            Some(leaves) => Contained::Leaves(leaves),
+            None => Contained::Marks(format!("{:016x}", random()?)),
+        };
+        Ok(Self { contained, groups: BTreeMap::new(), leaders: HashMap::new(), look: None })
+    }
+
+    /// How the box contains its commands.
+    pub(super) fn containment(&self) -> Containment {
+        match &self.contained {
+            Contained::Leaves(leaves) => Containment::Cgroups(leaves.base().to_path_buf()),
+            Contained::Marks(beginning) => Containment::Marks(beginning.clone()),
+        }
+    }
+
     /// Starts a process, as the leader of a group of its own.
     pub(super) fn start(
         &mut self,
@@ -45,14 +79,43 @@ impl Table {
         descriptors: Vec<OwnedFd>,
         outbox: &mut Outbox,
     ) -> io::Result<()> {
-        let Some(pid) = start(request, descriptors) else {
-            return Ok(());
+        let scope = self.scope(request);
+        let pid = start(request, descriptors, scope.as_ref().map_err(|errno| *errno));
+        let (pid, scope) = match (pid, scope) {
+            (Some(pid), Ok(scope)) => (pid, scope),
+            (_, scope) => {
+                self.give_back(scope.ok().and_then(Scope::into_leaf), false);
+                return Ok(());
+            }
         };
         // The number is new: an old group that had it can't have a member any more.
         self.forget(outbox, |group| group.is_orphaned() && group.id() == pid)?;
         self.leaders.insert(pid, request.key);
-        self.groups.insert(request.key, Group::led_by(pid, request.key, request.stdio));
+        self.groups.insert(request.key, Group::led_by(pid, request.key, scope));
         Ok(())
+    }
+
+    /// What belongs to a command that is to be started.
+    fn scope(&mut self, request: &StartRequest) -> Result<Scope, Errno> {
+        if !request.contain {
+            return Ok(Scope::open(request.stdio));
+        }
+        match &mut self.contained {
+            Contained::Leaves(leaves) => {
+                let leaf = leaves
+                    .take()
+                    .map_err(|error| error.raw_os_error().map_or(Errno::EPROTO, Errno::from_raw))?;
+                Ok(Scope::Leaf(leaf))
+            }
+            Contained::Marks(beginning) => Ok(Scope::Mark(Mark::of(beginning, request.key))),
+        }
+    }
+
+    /// A cgroup in which nobody is any more.
+    fn give_back(&mut self, leaf: Option<Leaf>, was_killed: bool) {
+        if let (Contained::Leaves(leaves), Some(leaf)) = (&mut self.contained, leaf) {
+            leaves.give_back(leaf, was_killed);
+        }
     }
 
     /// Sends signals to a command, one after the other; returns whom the first one reached, or the `errno` of one that was refused.
@@ -110,7 +173,9 @@ impl Table {
 
     /// Forgets the groups without a leader of which no process is left. While some remain it is done again, after a while.
     fn look(&mut self, outbox: &mut Outbox) -> io::Result<()> {
-        self.forget(outbox, Group::is_empty)?;
+        let has_orphans = has_orphans(|pid| self.leaders.contains_key(&pid));
+        let survey = if has_orphans { Survey::default() } else { Survey::without_orphans() };
+        self.forget(outbox, |group| group.is_empty(&survey))?;
         let pause = self.look.map_or(FIRST_LOOK, |look| look.pause);
         self.look = self
             .groups
@@ -121,9 +186,14 @@ impl Table {
     }
 
     /// Forgets the groups of which that is true: nobody is left of them.
-    fn forget(&mut self, outbox: &mut Outbox, is_gone: impl Fn(&Group) -> bool) -> io::Result<()> {
-        let gone = self.groups.extract_if(.., |_, group| is_gone(group));
-        for (key, _) in gone {
+    fn forget(
+        &mut self,
+        outbox: &mut Outbox,
+        mut is_gone: impl FnMut(&mut Group) -> bool,
+    ) -> io::Result<()> {
+        let gone: Vec<_> = self.groups.extract_if(.., |_, group| is_gone(group)).collect();
+        for (key, group) in gone {
+            self.give_back(group.scope.into_leaf(), group.is_killed);
             outbox.push(&Report::Gone { key })?;
         }
         Ok(())
@@ -140,12 +210,22 @@ impl Table {
             }
             let _unheard = self.reap(&mut outbox);
             if self.groups.is_empty() || Instant::now() >= deadline {
-                return;
+                break;
             }
             sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(25));
         }
+        if let Contained::Leaves(leaves) = &mut self.contained {
+            leaves.remove();
+        }
     }
+}
+
+/// What no other box has.
+fn random() -> io::Result<u64> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(u64::from_ne_bytes(random))
 }
 
 /// The signal of a number; none for 0.
