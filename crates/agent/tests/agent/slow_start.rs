@@ -2,7 +2,7 @@
 
 use std::{fs, os::fd::AsRawFd, sync::Arc, time::Duration};
 
-use nix::{libc, sys::signal::Signal};
+use nix::{libc, sys::signal::Signal, unistd::geteuid};
 use reqwest::Method;
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
@@ -154,4 +154,33 @@ async fn many_programs_that_are_slow_to_be_executed_hold_up_nothing_but_each_oth
     // One was deleted before its turn.
     assert_eq!(answers.pop(), Some(404));
     assert_eq!(answers, [201; COUNT - 1]);
+}
+
+#[tokio::test]
+async fn a_user_who_stops_whatever_may_be_stopped_freezes_nobody_elses_commands() {
+    // Only root can run commands as others.
+    if !geteuid().is_root() {
+        return;
+    }
+    let agent = Arc::new(Agent::start());
+    // Nobody else's.
+    let user = format!("{0}:{0}", 200_000 + std::process::id());
+    let script = "trap '' STOP; echo ready; while :; do kill -STOP -1; done 2>/dev/null";
+    let request =
+        |script: &str| json!({ "command": "sh", "args": ["-c", script], "user": user, "cwd": "/" });
+    let stopper = agent.create(request(script)).await;
+    agent.stream(&stopper.id, "").await.until_output("ready").await;
+    let mut theirs = JoinSet::new();
+    for _ in 0..20 {
+        let (agent, request) = (Arc::clone(&agent), request("sleep 300"));
+        theirs.spawn(async move { agent.try_create(request).await.status() });
+    }
+    for _ in 0..20 {
+        assert_eq!(agent.run("exit 3").await.exit_code(), 3);
+    }
+    assert_eq!(agent.delete(&stopper.id).await.status(), 200);
+    // Its own are there as soon as they may go on.
+    let going_on = agent.create(request("kill -CONT -1; exit 3")).await;
+    assert_eq!(agent.finish(&going_on.id).await.exit_code(), 3);
+    assert_eq!(within(theirs.join_all()).await, [201; 20]);
 }

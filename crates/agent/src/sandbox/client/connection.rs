@@ -11,6 +11,7 @@ use std::{
 
 use nix::unistd::Pid;
 use rustix::{
+    event::{PollFd, PollFlags, poll},
     net::{AddressFamily, RecvFlags, SocketFlags, SocketType, socketpair},
     process::{PidfdFlags, pidfd_open, pidfd_send_signal},
 };
@@ -137,6 +138,7 @@ impl Connection {
         let mut descriptors = VecDeque::new();
         let mut buffer = [0; REPLY_LEN];
         let mut failure = None;
+        wait_for_end(reply).map_err(NotStarted::NoBox)?;
         loop {
             let received =
                 channel::receive(reply, &mut buffer, &mut descriptors, RecvFlags::empty());
@@ -271,6 +273,17 @@ impl Connection {
 
     fn commands(&self) -> MutexGuard<'_, Option<HashMap<ExecKey, Command>>> {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits until the other end is closed: what comes before is read then, so that this thread wakes up once.
+fn wait_for_end(reply: &OwnedFd) -> io::Result<()> {
+    loop {
+        match poll(&mut [PollFd::new(reply, PollFlags::empty())], None) {
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

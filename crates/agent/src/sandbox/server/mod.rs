@@ -140,10 +140,12 @@ impl Server {
         loop {
             self.outbox.flush(socket())?;
             let (is_readable, has_signal) = self.wait()?;
-            // What has ended is told before what is asked is answered.
+            // What has ended is told at once, before it is looked what is left of it, and before what is asked is answered.
             if has_signal {
-                while self.signals.read_signal()?.is_some() {}
+                // However many there were: of one signal there is one at a time.
+                self.signals.read_signal()?;
                 self.table.reap(&mut self.outbox)?;
+                self.outbox.flush(socket())?;
             }
             self.table.look_if_due(Instant::now(), &mut self.outbox)?;
             if is_readable && !self.read()? {

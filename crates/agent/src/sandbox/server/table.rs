@@ -142,7 +142,7 @@ impl Table {
         Ok(outcome.map_err(|errno| errno as i32))
     }
 
-    /// Reaps all that have ended.
+    /// Reaps all that have ended. What is left of their groups is to be looked at then.
     pub(super) fn reap(&mut self, outbox: &mut Outbox) -> io::Result<()> {
         while let Some(Ended { pid, code }) = reap_next() {
             let key = self.leaders.remove(&pid);
@@ -153,7 +153,7 @@ impl Table {
             }
         }
         self.look_soon();
-        self.look(outbox)
+        Ok(())
     }
 
     /// When groups are to be looked at without being told.
@@ -208,7 +208,7 @@ impl Table {
             for group in self.groups.values_mut() {
                 let _refused: Result<Reached, Errno> = group.signal(Some(Signal::SIGKILL));
             }
-            let _unheard = self.reap(&mut outbox);
+            let _unheard = self.reap(&mut outbox).and_then(|()| self.look(&mut outbox));
             if self.groups.is_empty() || Instant::now() >= deadline {
                 break;
             }
