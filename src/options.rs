@@ -37,6 +37,7 @@ impl Options for CreateExecRequest {
             env: fields.optional("env", variables),
             pty: fields.optional("pty", boolean),
             user: fields.optional("user", shell_text),
+            contain: fields.optional("contain", boolean),
             ..Self::default()
         }
     }

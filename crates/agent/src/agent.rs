@@ -20,7 +20,8 @@ use crate::{
     features::Features,
     http::{self, Console, HostPolicy},
     options::Options,
-    process::{FileLimit, Identity, Reaper, SpawnDefaults, open_statm},
+    process::{FileLimit, Identity, SpawnDefaults, open_statm},
+    sandbox::{BoxClient, BoxCommand, reap_children},
     server::{self, Connections},
     shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
@@ -42,6 +43,7 @@ const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// An agent: its execs and who may use them.
 pub struct Agent {
     registry: Arc<Registry>,
+    process_box: Arc<BoxClient>,
     features: Arc<Features>,
     tokens: Arc<Tokens>,
     admin_token_file: Option<PathBuf>,
@@ -115,16 +117,19 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     let listener = server::listen(options.listen).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     // Before the first command, and after what can fail.
-    Reaper::start_guardian().map_err(|error| refused("start the guardian process", error))?;
+    let process_box = Arc::clone(&agent.process_box);
+    process_box
+        .run()
+        .map_err(|error| refused("start the process that runs the commands", error))?;
     agent.announce(address)?;
     let outcome = agent.serve(listener, console, &mut shutdown).await;
-    // It sleeps only if something holds the guardian up.
-    Reaper::end_guardian();
+    // It sleeps only if something holds that process up.
+    process_box.end();
     outcome
 }
 
 impl Agent {
-    /// Takes the state directory, the tokens and the orphans of this process. It needs a runtime.
+    /// Takes the state directory, the tokens and the children of this process. It needs a runtime.
     ///
     /// # Errors
     /// Why it does not run, or did not end as it should.
@@ -154,16 +159,17 @@ impl Agent {
         let file_limit = FileLimit::raise()
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
         open_statm();
-        let tools =
-            Reaper::adopt_orphans().map_err(|error| refused("adopt orphaned processes", error))?;
-        tokio::spawn(Reaper::run(tools));
+        reap_children().map_err(|error| refused("adopt orphaned processes", error))?;
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
 
+        let command = options.box_program.clone().map(BoxCommand::of_program);
+        let process_box = Arc::new(BoxClient::new(command.unwrap_or_else(BoxCommand::open)));
         let spawn_defaults = SpawnDefaults {
             workspace,
             default_user: options.default_user.clone(),
             env: environment_of_commands(env::vars_os()),
             file_limit,
+            process_box: Arc::clone(&process_box),
         };
         let registry = Registry::new(spawn_defaults, state_dir.spools(), options.spool_limit, keep)
             .keeping(options.limits());
@@ -172,6 +178,7 @@ impl Agent {
         }
         Ok(Self {
             registry: Arc::new(registry),
+            process_box,
             features: Arc::new(Features::without(&options.without)),
             tokens: Arc::new(tokens),
             admin_token_file: admin_file,

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 static READERS: Pool = Pool::of(6);
 /// Those that remove it: a large output takes its time, and no reader is to wait for that.
 static REMOVERS: Pool = Pool::of(2);
-/// The one that looks through all processes for the members of a session. More would wait for each other.
+/// The one that looks through all processes for what a box left. More would wait for each other.
 static SCANNER: Pool = Pool::of(1);
 /// The stack of each: what they do calls nothing deep.
 const STACK: usize = 256 * 1024;

@@ -21,10 +21,12 @@ pub enum Feature {
     ListChanges,
     /// Output can be had in binary frames, with the process's bytes as they are.
     Frames,
+    /// A stop reaches all that a command has started, unless its create says otherwise.
+    Contain,
 }
 
 impl Feature {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -34,6 +36,7 @@ impl Feature {
         Self::CreateStream,
         Self::ListChanges,
         Self::Frames,
+        Self::Contain,
     ];
 
     /// Its name in `/health`.
@@ -48,6 +51,7 @@ impl Feature {
             Self::CreateStream => "create-stream",
             Self::ListChanges => "list-changes",
             Self::Frames => "frames",
+            Self::Contain => "contain",
         }
     }
 }
@@ -117,7 +121,8 @@ mod tests {
                 "attach",
                 "create-stream",
                 "list-changes",
-                "frames"
+                "frames",
+                "contain"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

@@ -7,12 +7,13 @@
 //! - `http/` has a handler for each path: it reads the request, and writes what `execs/` returns.
 //! - `execs/` has an `Exec` for each command that was asked for, and the `Registry` of all of them, which outlives the agent on
 //!   disk.
-//! - `process/` starts processes, reads their pipes, signals their groups and reaps them.
+//! - `process/` says what a process is started with, and reads its pipes.
+//! - `sandbox/` is the box: a process of its own that starts all others, signals their groups and reaps them.
 //! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
 //!
 //! A command goes through them so: `POST /api/v1/execs` makes an `Exec` of the request (`Registry::create`) and starts it on a thread of
 //! its own (`process::spawn`). That thread then reads the process's pipes (`OutputPipes`), hands the bytes to a `Collector`, which
-//! appends events to the exec's `Spool`, and ends the exec with the exit code that the `Reaper` has for it. Whoever asks for the output,
+//! appends events to the exec's `Spool`, and ends the exec with the exit code that the box has for it. Whoever asks for the output,
 //! at whatever time, has a `Reader` of the spool, which follows it to its end. So a slow client holds up neither the process nor
 //! another client.
 
@@ -27,6 +28,7 @@ mod options;
 mod output;
 mod owned_path;
 mod process;
+mod sandbox;
 mod server;
 mod shutdown;
 mod state_dir;
@@ -38,6 +40,7 @@ pub mod fuzz {
     pub use crate::execs::fuzz::*;
     pub use crate::http::fuzz::*;
     pub use crate::output::fuzz::*;
+    pub use crate::sandbox::fuzz::*;
 }
 
 pub use agent::{Agent, run};
@@ -46,4 +49,4 @@ pub use health_check::check_health;
 pub use http::Console;
 pub use options::Options;
 pub use output::SpoolLimit;
-pub use process::{guard, is_guardian};
+pub use sandbox::{is_box, run_box};

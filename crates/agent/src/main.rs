@@ -24,9 +24,9 @@ fn console() -> Console {
 }
 
 fn main() -> ExitCode {
-    if sandpipe_agent::is_guardian() {
-        sandpipe_agent::guard();
-        return ExitCode::SUCCESS;
+    if sandpipe_agent::is_box() {
+        give_back_large_blocks();
+        return exit_code(&sandpipe_agent::run_box());
     }
     // A parent may have blocked signals, which exec hands on: the agent would see neither the end of
     // a process nor a request to stop. Before there is a thread, since each takes over the mask.

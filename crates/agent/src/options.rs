@@ -1,4 +1,4 @@
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 
 use axum::http::HeaderValue;
 use clap::Parser;
@@ -95,6 +95,11 @@ pub struct Options {
     /// not: a container's health check.
     #[arg(long)]
     pub health_check: bool,
+
+    /// The program that runs the commands, where that is not the running one: the agent's own, for those who run an agent within
+    /// another program.
+    #[arg(skip)]
+    pub box_program: Option<OsString>,
 }
 
 impl Options {

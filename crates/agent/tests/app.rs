@@ -21,7 +21,9 @@ struct Files;
 
 fn open(state: &tempfile::TempDir) -> Agent {
     let path = state.path().to_str().unwrap();
-    Agent::open(&Options::parse_from(["sandpipe-agent", "--state-dir", path])).unwrap()
+    let options = Options::parse_from(["sandpipe-agent", "--state-dir", path]);
+    let box_program = Some(env!("CARGO_BIN_EXE_sandpipe-agent").into());
+    Agent::open(&Options { box_program, ..options }).unwrap()
 }
 
 fn request(method: &str, path: &str) -> Builder {

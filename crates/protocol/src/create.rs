@@ -42,6 +42,12 @@ pub struct CreateExecRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub user: Option<String>,
+    /// Whether a stop, a delete and the agent's end reach all that the command has started, wherever that went, as by `setsid`.
+    /// With false, its process group alone (in a terminal, its session): what leaves that may outlive it.
+    /// An extension that other agents ignore. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub contain: Option<bool>,
 }
 
 json_object!(ToJson for CreateExecRequest {
@@ -53,4 +59,5 @@ json_object!(ToJson for CreateExecRequest {
     cwd: "cwd",
     env: "env",
     user: "user",
+    contain: "contain",
 });

@@ -4,6 +4,7 @@ mod agent_frame;
 mod answers;
 mod background;
 mod bodies;
+mod box_messages;
 mod client_frame;
 mod ended_index;
 mod frames;
@@ -41,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     spool::TARGET,
     record::TARGET,
     ended_index::TARGET,
+    box_messages::TARGET,
 ];
 
 /// The target of that name.

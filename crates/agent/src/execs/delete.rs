@@ -69,8 +69,7 @@ async fn kill(exec: &Exec) -> Result<(), DeleteError> {
         return Ok(());
     };
     let number = group.id().as_raw();
-    let killed = group.with(|group| group.signal(Signal::SIGKILL)).await;
-    killed.unwrap_or_else(|not_run| Err(not_run.into())).map_err(|error| DeleteError::Kill {
+    group.signal(&[Signal::SIGKILL]).await.map_err(|error| DeleteError::Kill {
         id: exec.id.clone(),
         group: number,
         error,

@@ -24,7 +24,8 @@ use super::{
 use crate::{
     blocking,
     output::Spool,
-    process::{Group, Launch, PtyMaster, Waker},
+    process::{Launch, PtyMaster, Waker},
+    sandbox::Group,
 };
 
 /// A command that was asked for, and what has become of it.
@@ -256,9 +257,8 @@ impl Exec {
     /// An agent that starts later makes the same of an exec whose record has no exit code.
     pub(super) fn set_outcome_unknown(&self) {
         let group = self.state().group.clone();
-        if let Some(Err(error)) = group.map(|group| group.signal(Signal::SIGKILL)) {
-            tracing::warn!(%error, id = self.id, "can't kill the process group");
-        }
+        // Nobody waits for that: it is done by the box, or the box is dead and so is the group.
+        drop(group.map(|group| group.signal(&[Signal::SIGKILL])));
         let at = Time::now();
         let state = self.state();
         self.spool.interrupt();

@@ -161,10 +161,7 @@ fn note(exec: &Exec, result: io::Result<()>) -> bool {
 pub(super) mod tests {
     use std::{fs, sync::Arc, thread};
 
-    use nix::{
-        sys::wait::waitpid,
-        unistd::{Pid, write},
-    };
+    use nix::unistd::write;
     use sandpipe_protocol::{CreateExecRequest, ExecStatus, NO_EXIT_CODE, TerminalSize};
     use tempfile::TempDir;
     use tokio::time::timeout;
@@ -177,6 +174,7 @@ pub(super) mod tests {
         },
         output::{Reader, ReaderItem, StartAfter},
         process::{Launch, Process, Spawned, spawn},
+        sandbox::Group,
         state_dir::Keep,
     };
 
@@ -228,8 +226,8 @@ pub(super) mod tests {
         registry.delete(exec).await.unwrap();
     }
 
-    fn reap(pid: Pid) {
-        waitpid(pid, None).unwrap();
+    async fn ended(group: &Group) {
+        assert!(group.gone_within(Duration::from_mins(1)).await);
     }
 
     #[tokio::test]
@@ -237,13 +235,12 @@ pub(super) mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (registry, exec, process) = running(&directory, "echo output", false);
         let reader = Reader::follow(exec.spool(), StartAfter(0));
-        // Nobody here says how it ended: this is not the reaper's process.
-        reap(process.group.id());
-        let (ended, _) = oneshot::channel();
+        ended(&process.group).await;
+        let (stdin_ended, _) = oneshot::channel();
         let (gone, exit) = oneshot::channel();
         drop(gone);
         let collector = Collector::new(Arc::clone(exec.spool()));
-        observe(&exec, collector, process.output, exit, ended, process.descriptors);
+        observe(&exec, collector, process.output, exit, stdin_ended, process.descriptors);
         is_lost(&registry, &exec, reader, &directory).await;
     }
 
@@ -278,18 +275,19 @@ pub(super) mod tests {
             running(&directory, "echo first; read x; echo second; exec sleep 300", false);
         let follow = || Reader::follow(exec.spool(), StartAfter(0));
         let (mut following, behind) = (follow(), follow());
-        let pid = process.group.id();
-        let (ended, _stdin_ended) = oneshot::channel();
+        let group = Arc::clone(&process.group);
+        let (stdin_ended, _stdin_ended) = oneshot::channel();
         let (_exited, exit) = oneshot::channel();
         let observed = Arc::clone(&exec);
         let collector = Failing { collector: Collector::new(Arc::clone(exec.spool())), pieces: 0 };
         let input = process.input.take().unwrap();
         let (output, descriptors) = (process.output, process.descriptors);
-        let thread =
-            thread::spawn(move || observe(&observed, collector, output, exit, ended, descriptors));
+        let thread = thread::spawn(move || {
+            observe(&observed, collector, output, exit, stdin_ended, descriptors);
+        });
         assert!(is_first(following.next().await.unwrap()));
         write(&input, b"\n").unwrap();
-        reap(pid);
+        ended(&group).await;
         thread.join().unwrap();
         assert!(following.next().await.unwrap().is_none());
         for mut reader in [behind, follow(), Reader::snapshot(exec.spool(), StartAfter(0))] {
@@ -324,8 +322,8 @@ pub(super) mod tests {
             let (registry, exec, process) =
                 running(&directory, "echo output; exec sleep 300", false);
             let reader = Reader::follow(exec.spool(), StartAfter(0));
-            let pid = process.group.id();
-            let (ended, mut stdin_ended) = oneshot::channel();
+            let group = Arc::clone(&process.group);
+            let (ends_stdin, mut stdin_ended) = oneshot::channel();
             let (exited, exit) = oneshot::channel();
             if failing == "finish" {
                 exited.send(0).unwrap();
@@ -337,12 +335,12 @@ pub(super) mod tests {
                     Failing(failing, [0; 16]),
                     process.output,
                     exit,
-                    ended,
+                    ends_stdin,
                     process.descriptors,
                 );
             });
             // The group was killed: nothing else ends it.
-            reap(pid);
+            ended(&group).await;
             thread.join().unwrap();
             assert!(
                 stdin_ended

@@ -69,7 +69,7 @@ impl Registry {
         if !due.though_read && exec.spool().is_read() {
             return Ok(Some(Hold::Reader));
         }
-        if exec.lives().await? {
+        if exec.lives() {
             return Ok(Some(Hold::Process));
         }
         let candidate = Arc::clone(&exec);
@@ -121,17 +121,9 @@ impl Registry {
 }
 
 impl Exec {
-    /// Whether a process of its group is left, or one that may still write output. In a session that takes a look at
-    /// all processes.
-    async fn lives(&self) -> Result<bool, NotRun> {
-        let (group, is_observed) = {
-            let state = self.state();
-            (state.group.clone(), state.waker.strong_count() > 0)
-        };
-        match group {
-            _ if is_observed => Ok(true),
-            Some(group) => group.with(|group| !group.is_gone()).await,
-            None => Ok(false),
-        }
+    /// Whether a process of its group is left, or one that may still write output.
+    fn lives(&self) -> bool {
+        let state = self.state();
+        state.waker.strong_count() > 0 || state.group.as_ref().is_some_and(|group| !group.is_gone())
     }
 }

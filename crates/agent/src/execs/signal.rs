@@ -1,10 +1,10 @@
-use std::{io, sync::Arc};
+use std::io;
 
 use nix::sys::signal::Signal;
 use sandpipe_protocol::ExecStatus;
 
 use super::exec::Exec;
-use crate::process::{Group, Reached, stops};
+use crate::sandbox::{Reached, stops};
 
 /// Why a signal was not sent.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +23,8 @@ pub(crate) enum SignalError {
 }
 
 impl Exec {
-    /// Sends a signal to the whole process group, also where only its leader has exited. It is sent also where
-    /// the future is dropped.
-    pub(crate) async fn signal(self: &Arc<Self>, name: &str) -> Result<(), SignalError> {
+    /// Sends a signal to the whole process group, also where only its leader has exited.
+    pub(crate) async fn signal(&self, name: &str) -> Result<(), SignalError> {
         let sent = parse(name).ok_or_else(|| SignalError::Unknown(name.into()))?;
         let signal = match sent {
             SignalToSend::Null => None,
@@ -41,30 +40,21 @@ impl Exec {
         let Some(group) = group else {
             return Err(SignalError::Gone(self.id.clone()));
         };
-        let exec = Arc::clone(self);
-        let sent = group.with(move |group| exec.send(group, signal)).await;
+        // A process that is stopped, as by Ctrl+Z, acts on SIGTERM only when it goes on.
+        let sent = match signal {
+            None => group.probe().await,
+            Some(Signal::SIGTERM) => group.signal(&[Signal::SIGTERM, Signal::SIGCONT]).await,
+            Some(signal) => group.signal(&[signal]).await,
+        };
         let refused = |error| SignalError::Refused { id: self.id.clone(), error };
-        if sent.unwrap_or_else(|not_run| Err(not_run.into())).map_err(refused)? == Reached::Nobody {
+        if sent.map_err(refused)? == Reached::Nobody {
             return Err(SignalError::Gone(self.id.clone()));
         }
-        Ok(())
-    }
-
-    /// Sends a signal, and says so in the status. An end that it brings about may come between the two: that
-    /// end knows of it by the group.
-    fn send(&self, group: &Group, signal: Option<Signal>) -> io::Result<Reached> {
-        let reached = group.signal(signal)?;
-        if reached == Reached::Nobody {
-            return Ok(reached);
-        }
-        if signal == Some(Signal::SIGTERM) {
-            // A process that is stopped, as by Ctrl+Z, acts on it only when it goes on.
-            group.signal(Signal::SIGCONT)?;
-        }
+        // An end that it brings about may have come in between: that end knows of it by the group.
         if signal.is_some_and(stops) {
             self.set_stopping();
         }
-        Ok(reached)
+        Ok(())
     }
 }
 
@@ -96,45 +86,7 @@ pub(super) fn parse(name: &str) -> Option<SignalToSend> {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::mpsc, thread, time::Duration};
-
-    use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-    use tokio::time::{sleep, timeout};
-
     use super::*;
-    use crate::{execs::observe::tests::running, process::open_processes};
-
-    #[tokio::test]
-    async fn a_search_for_members_of_a_session_holds_up_nobody_else() {
-        let directory = tempfile::tempdir().unwrap();
-        let (_registry, exec, process) = running(&directory, "exec sleep 300", true);
-        let (held, is_held) = mpsc::channel();
-        let (release, released) = mpsc::channel();
-        let searching = thread::spawn(move || {
-            let _processes = open_processes().unwrap().lock().unwrap();
-            held.send(()).unwrap();
-            released.recv_timeout(Duration::from_secs(30))
-        });
-        is_held.recv().unwrap();
-        let signalling = Arc::clone(&exec);
-        let signalled = tokio::spawn(async move { signalling.signal("SIGTERM").await });
-        // The group is signalled before its session, which has to wait.
-        let ended = async {
-            let leader = process.group.id();
-            while waitpid(leader, Some(WaitPidFlag::WNOHANG)).unwrap() == WaitStatus::StillAlive {
-                sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(Duration::from_mins(1), ended).await.unwrap();
-        // Its end comes before it is told that it was to be stopped.
-        assert_eq!(exec.item().status, ExecStatus::Running);
-        exec.end(143);
-        assert_eq!(exec.item().status, ExecStatus::Stopped);
-        assert!(!signalled.is_finished());
-        release.send(()).unwrap();
-        assert_eq!(searching.join().unwrap(), Ok(()), "the runtime waited for the search");
-        signalled.await.unwrap().unwrap();
-    }
 
     #[test]
     fn a_signal_has_several_spellings() {

@@ -183,6 +183,11 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
             exec.end(exit_code);
             Ok(Started::NothingToObserve)
         }
+        Spawned::OutcomeUnknown => {
+            // It counts as run: nobody is to run it again.
+            exec.set_outcome_unknown();
+            Ok(Started::NothingToObserve)
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use nix::sys::signal::Signal;
 use sandpipe_protocol::ExecStatus;
@@ -12,7 +12,6 @@ use super::{
     exec::{Exec, Lifecycle},
     registry::Registry,
 };
-use crate::process::Group;
 
 /// How long processes may take to end after SIGTERM.
 const GRACE_PERIOD: Duration = Duration::from_secs(10);
@@ -115,12 +114,7 @@ async fn signal(exec: &Exec, signals: &'static [Signal]) {
     let Some(group) = group else {
         return;
     };
-    let signal_all = move |group: &Group| {
-        let sent = signals.iter().map(|signal| group.signal(*signal).map(drop));
-        sent.fold(Ok(()), io::Result::and)
-    };
-    let sent = group.with(signal_all).await;
-    if let Err(error) = sent.unwrap_or_else(|not_run| Err(not_run.into())) {
+    if let Err(error) = group.signal(signals).await {
         tracing::warn!(%error, id = exec.id, ?signals, "can't signal a process group");
     }
 }
@@ -135,7 +129,7 @@ async fn gone_within(exec: &Exec, limit: Duration) -> bool {
 
 fn is_known_gone(exec: &Exec) -> bool {
     let group = exec.state().group.clone();
-    group.is_none_or(|group| group.is_known_gone())
+    group.is_none_or(|group| group.is_gone())
 }
 
 /// Waits until the exit code of a process that is gone has reached the readers.

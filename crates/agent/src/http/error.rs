@@ -91,7 +91,7 @@ impl From<SpawnError> for ApiError {
     fn from(error: SpawnError) -> Self {
         match error {
             SpawnError::Invalid(_) => Self::bad_request(error.to_string()),
-            SpawnError::SetUp(_) => Self::internal(error),
+            SpawnError::SetUp(_) | SpawnError::NoBox(_) => Self::internal(error),
             SpawnError::NoRoom { .. } | SpawnError::TooManyDescriptors(_) => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
             }

@@ -1,8 +1,8 @@
 use std::{
     collections::BTreeMap,
-    env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use nix::{
@@ -15,6 +15,7 @@ use super::{
     limits::{DescriptorPermit, FileLimit, TooManyDescriptors},
     user::{Identity, UserError},
 };
+use crate::sandbox::BoxClient;
 
 /// What every command gets from the agent, unless its request says otherwise.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct SpawnDefaults {
     pub(crate) env: BTreeMap<OsString, OsString>,
     /// The limit on open files.
     pub(crate) file_limit: FileLimit,
+    /// What starts it.
+    pub(crate) process_box: Arc<BoxClient>,
 }
 
 #[cfg(test)]
@@ -38,6 +41,7 @@ impl SpawnDefaults {
             default_user: None,
             env: BTreeMap::new(),
             file_limit: FileLimit::raise().unwrap(),
+            process_box: Arc::new(BoxClient::for_test()),
         }
     }
 }
@@ -50,11 +54,14 @@ pub(crate) struct Launch {
     pub(crate) pty: bool,
     /// Whether standard input stays open.
     pub(crate) interactive: bool,
+    /// Whether all that it starts is stopped with it.
+    pub(super) contain: bool,
     pub(crate) identity: Option<Identity>,
     pub(super) cwd: PathBuf,
     /// The whole environment.
     pub(super) env: BTreeMap<OsString, OsString>,
     pub(super) file_limit: FileLimit,
+    pub(super) process_box: Arc<BoxClient>,
 }
 
 /// Why a request names no command that could be started.
@@ -79,8 +86,17 @@ impl Launch {
         request: CreateExecRequest,
         spawn_defaults: &SpawnDefaults,
     ) -> Result<Self, InvalidLaunch> {
-        let CreateExecRequest { command, args, autostart: _, interactive, pty, cwd, env, user } =
-            request;
+        let CreateExecRequest {
+            command,
+            args,
+            autostart: _,
+            interactive,
+            pty,
+            cwd,
+            env,
+            user,
+            contain,
+        } = request;
         let pty = pty.unwrap_or(false);
         let requested_env = env.unwrap_or_default();
         check_text(&command, &args, &requested_env)?;
@@ -114,10 +130,12 @@ impl Launch {
             args,
             pty,
             interactive: interactive.unwrap_or(true),
+            contain: contain.unwrap_or(true),
             identity,
             cwd,
             env,
             file_limit: spawn_defaults.file_limit,
+            process_box: Arc::clone(&spawn_defaults.process_box),
         })
     }
 
@@ -132,19 +150,6 @@ impl Launch {
     /// Takes the descriptors that its process needs.
     pub(crate) fn acquire_descriptors(&self) -> Result<DescriptorPermit, TooManyDescriptors> {
         DescriptorPermit::acquire(self.file_limit, self.interactive)
-    }
-
-    /// Whether there is a file that the command stands for: by its path, or in a directory of `PATH`
-    /// (POSIX, Base Definitions, 8.3).
-    pub(super) fn is_found(&self) -> bool {
-        if self.command.contains('/') {
-            return true;
-        }
-        let path = self.env.get(OsStr::new("PATH"));
-        // Where there is none, the C library looks in these.
-        let path = path.map_or(OsStr::new("/bin:/usr/bin"), OsString::as_os_str);
-        env::split_paths(path)
-            .any(|directory| self.cwd.join(directory).join(&self.command).exists())
     }
 
     /// Looks once more whether the working directory can be used.

@@ -2,6 +2,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 
+use crate::sandbox::FileLimits;
+
 /// How many descriptors a process takes as long as it runs: two pipes, or the two of a terminal, what waits
 /// for them, and the file for output, which is closed when that for the record of its end is opened.
 const PER_PROCESS: usize = 4;
@@ -34,9 +36,9 @@ impl FileLimit {
         usize::try_from(self.hard).unwrap_or(usize::MAX) / fraction
     }
 
-    /// Puts the old limit back. Only a bare system call, so it may run between fork and exec.
-    pub(super) fn restore(self) -> nix::Result<()> {
-        setrlimit(Resource::RLIMIT_NOFILE, self.soft, self.hard)
+    /// The limits that it was started with.
+    pub(super) fn of_commands(self) -> FileLimits {
+        FileLimits { soft: self.soft, hard: self.hard }
     }
 
     /// How many descriptors processes may take together: at least those of one.

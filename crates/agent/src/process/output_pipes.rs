@@ -66,25 +66,31 @@ pub(crate) struct OutputPipes {
 pub(crate) struct Backlog(VecDeque<(Source, usize)>);
 
 impl OutputPipes {
-    /// Watches descriptors that are non-blocking.
-    pub(super) fn new(sources: Vec<(Source, OwnedFd)>) -> io::Result<Self> {
+    /// None yet.
+    pub(super) fn new() -> io::Result<Self> {
         let queue = Arc::new(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         let waker = Waker::new(&queue, WAKER)?;
-        for (source, fd) in &sources {
-            let data = epoll::EventData::new_u64(source.key());
-            epoll::add(&queue, fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
-        }
         Ok(Self {
             queue,
             waker: Arc::new(waker),
             woken: false,
-            sources: sources.into_iter().collect(),
+            sources: BTreeMap::new(),
             ready: VecDeque::new(),
             hung_up: BTreeSet::new(),
             gathering: Gathering::default(),
             clock: Instant::now(),
             enlarged: BTreeSet::new(),
         })
+    }
+
+    /// Watches descriptors, too, which are non-blocking.
+    pub(super) fn watch(&mut self, sources: Vec<(Source, OwnedFd)>) -> io::Result<()> {
+        for (source, fd) in sources {
+            let data = epoll::EventData::new_u64(source.key());
+            epoll::add(&self.queue, &fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+            self.sources.insert(source, fd);
+        }
+        Ok(())
     }
 
     /// What ends a wait that is under way, or the next one.
@@ -340,7 +346,8 @@ mod tests {
             rustix::io::ioctl_fionbio(fd, true).unwrap();
         }
         let sources = vec![(Source::Stdout, stdout), (Source::Stderr, stderr)];
-        let mut pipes = OutputPipes::new(sources).unwrap();
+        let mut pipes = OutputPipes::new().unwrap();
+        pipes.watch(sources).unwrap();
         let mut buffer = [0; 4];
         let (start, end) = buffer.split_at_mut(3);
         let mut room = [IoSliceMut::new(start), IoSliceMut::new(end)];

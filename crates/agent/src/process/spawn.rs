@@ -1,25 +1,23 @@
 use std::{
     ffi::{CString, NulError},
-    io,
+    io, mem,
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
     sync::Arc,
 };
 
-use nix::errno::Errno;
+use nix::{errno::Errno, sys::signal::Signal};
 use sandpipe_protocol::TerminalSize;
 use tokio::sync::oneshot;
 
 use super::{
-    child::{Child, Failure},
-    group::{Group, Scope},
+    exit::ExitSender,
     launch::{InvalidLaunch, Launch},
     limits::{DescriptorPermit, TooManyDescriptors},
     output_pipes::OutputPipes,
-    program::Program,
-    reaper::Reaper,
     stdio::{PtyMaster, Streams},
     user::{Identity, may_switch},
 };
+use crate::sandbox::{ExecKey, Failure, Group, NotStarted, StartRequest, Started, Stdio, Step};
 
 /// A process that was started.
 #[derive(Debug)]
@@ -45,6 +43,8 @@ pub(crate) enum Spawned {
         exit_code: i32,
         reason: String,
     },
+    /// It may have run, and nothing of it is left; nobody knows how it would have ended.
+    OutcomeUnknown,
 }
 
 /// Why a command was not started although it may be fit to be.
@@ -56,6 +56,8 @@ pub(crate) enum SpawnError {
     SetUp(io::Error),
     #[error(transparent)]
     TooManyDescriptors(#[from] TooManyDescriptors),
+    #[error("the process that runs the commands can't be started: {0}")]
+    NoBox(io::Error),
     #[error("the system refuses {what}: {error}; stop some commands, or raise its limit ({limit})")]
     NoRoom { what: &'static str, limit: &'static str, error: io::Error },
 }
@@ -64,6 +66,14 @@ impl SpawnError {
     /// The system has no room for one more process or thread.
     pub(crate) fn no_process(error: io::Error) -> Self {
         Self::NoRoom { what: "another process", limit: "ulimit -u, pids.max", error }
+    }
+
+    /// There is no box, and none can be started.
+    fn no_box(error: io::Error) -> Self {
+        let errno = error.raw_os_error().map(Errno::from_raw);
+        let is_limit =
+            matches!(errno, Some(Errno::EAGAIN | Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM));
+        if is_limit { Self::set_up(error) } else { Self::NoBox(error) }
     }
 
     /// The agent lacks something that it needs for a process.
@@ -90,49 +100,86 @@ pub(crate) fn spawn(
     descriptors: DescriptorPermit,
 ) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
+    let request = start_request(launch, size)?;
+    let mut output = OutputPipes::new().map_err(SpawnError::set_up)?;
+    let (streams, pipes) = match request.stdio {
+        Stdio::Pipes => {
+            let (mut streams, pipes) = Streams::open_pipes(launch).map_err(SpawnError::set_up)?;
+            output.watch(mem::take(&mut streams.sources)).map_err(SpawnError::set_up)?;
+            (Some(streams), pipes)
+        }
+        Stdio::Terminal { .. } => (None, Vec::new()),
+    };
+    let (exited, exit) = ExitSender::new(Arc::clone(output.waker()));
+    let on_exit = Box::new(move |code| exited.send(code));
+    let (group, terminal) = match launch.process_box.start(request, pipes, on_exit) {
+        Ok(Started { group, terminal }) => (group, terminal),
+        Err(NotStarted::Failed(failure)) => return judge(launch, failure),
+        Err(NotStarted::NoBox(error)) => return Err(SpawnError::no_box(error)),
+        Err(NotStarted::OutcomeUnknown) => return Ok(Spawned::OutcomeUnknown),
+    };
+    let streams = streams.map_or_else(|| open_terminal(terminal, launch, &mut output), Ok);
+    match streams {
+        Ok(Streams { input, terminal, .. }) => {
+            Ok(Spawned::Running(Process { group, exit, output, input, terminal, descriptors }))
+        }
+        Err(error) => {
+            tracing::error!(%error, "a process that was started can't be observed, and is killed");
+            drop(group.signal(&[Signal::SIGKILL]));
+            Ok(Spawned::OutcomeUnknown)
+        }
+    }
+}
+
+fn open_terminal(
+    master: Option<OwnedFd>,
+    launch: &Launch,
+    output: &mut OutputPipes,
+) -> io::Result<Streams> {
+    let master = master.ok_or_else(|| io::Error::other("the terminal did not come"))?;
+    let mut streams = Streams::of_terminal(master, launch)?;
+    output.watch(mem::take(&mut streams.sources))?;
+    Ok(streams)
+}
+
+fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, SpawnError> {
     // It was found fit to be started, which a NUL is not.
     let nul = |error: NulError| SpawnError::SetUp(error.into());
-    let program = Program::of(launch).map_err(nul)?;
-    let cwd = CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?;
-    let streams = Streams::open(launch, size).map_err(SpawnError::set_up)?;
-    let output = OutputPipes::new(streams.sources).map_err(SpawnError::set_up)?;
+    let args = [&launch.command].into_iter().chain(&launch.args);
+    let args = args.map(|arg| CString::new(arg.as_str())).collect::<Result<_, _>>();
+    let env = launch
+        .env
+        .iter()
+        .map(|(name, value)| CString::new([name.as_bytes(), value.as_bytes()].join(&b'=')));
     let identity = launch.identity.as_ref().filter(|_| may_switch());
-    let scope = if launch.pty { Scope::Session } else { Scope::Group };
-    let waker = Arc::clone(output.waker());
-    let started = Reaper::start(scope, waker, |registration| {
-        let child = Child {
-            program,
-            streams: streams.theirs,
-            cwd: &cwd,
-            pty: launch.pty,
-            credentials: identity.map(Identity::credentials),
-            file_limit: launch.file_limit,
-            registration,
-        };
-        child.start()
-    });
-    match started {
-        Ok((group, exit)) => Ok(Spawned::Running(Process {
-            group,
-            exit,
-            output,
-            input: streams.input,
-            terminal: streams.terminal,
-            descriptors,
-        })),
-        Err(failure) => judge(launch, failure),
-    }
+    Ok(StartRequest {
+        key: ExecKey::default(),
+        args: args.map_err(nul)?,
+        env: env.collect::<Result<_, _>>().map_err(nul)?,
+        cwd: CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?,
+        stdio: if launch.pty {
+            let TerminalSize { cols, rows } = size;
+            Stdio::Terminal { cols, rows, at_end: !launch.interactive }
+        } else {
+            Stdio::Pipes
+        },
+        credentials: identity.map(Identity::credentials),
+        file_limits: launch.file_limit.of_commands(),
+        contain: launch.contain,
+    })
 }
 
 /// Tells a command that can't be executed from an agent that can't start any.
 fn judge(launch: &Launch, failure: Failure) -> Result<Spawned, SpawnError> {
-    let errno = match failure {
-        Failure::SetUp(errno) => return Err(SpawnError::set_up(errno)),
-        Failure::Process(errno) => return Err(SpawnError::no_process(errno.into())),
-        // The search of PATH says this also of a directory on it that can't be looked into.
-        Failure::Execute(Errno::EACCES) if !launch.is_found() => Errno::ENOENT,
-        Failure::Execute(errno) => errno,
-    };
+    let errno = Errno::from_raw(failure.errno);
+    match failure.step {
+        Step::SetUp => return Err(SpawnError::set_up(errno)),
+        Step::Process => return Err(SpawnError::no_process(errno.into())),
+        Step::Directory => {
+            return Err(InvalidLaunch::Cwd { path: launch.cwd.clone(), errno }.into());
+        }
+        Step::Execute => {}
+    }
     let exit_code = match errno {
         Errno::EAGAIN => return Err(SpawnError::no_process(errno.into())),
         Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE => return Err(SpawnError::set_up(errno)),
@@ -158,19 +205,19 @@ mod tests {
     use super::*;
     use crate::process::SpawnDefaults;
 
-    fn judged(failure: Failure) -> Option<i32> {
+    fn judged(step: Step, errno: Errno) -> Option<i32> {
         let request = CreateExecRequest { command: "/x".into(), ..CreateExecRequest::default() };
         let launch = Launch::prepare(request, &SpawnDefaults::for_test()).unwrap();
-        match judge(&launch, failure) {
+        match judge(&launch, Failure { step, errno: errno as i32 }) {
             Ok(Spawned::CannotRun { exit_code, .. }) => Some(exit_code),
-            Ok(Spawned::Running(_)) => panic!("an error is not a process"),
+            Ok(_) => panic!("an error is not a process"),
             Err(_) => None,
         }
     }
 
     #[test]
     fn a_command_that_cant_be_executed_is_a_result() {
-        let executed = |errno| judged(Failure::Execute(errno));
+        let executed = |errno| judged(Step::Execute, errno);
         assert_eq!(executed(Errno::ENOENT), Some(127));
         assert_eq!(executed(Errno::ENOTDIR), Some(127));
         for errno in [
@@ -189,10 +236,10 @@ mod tests {
     #[test]
     fn an_agent_that_cant_start_a_process_is_an_error() {
         for errno in [Errno::EAGAIN, Errno::ENOMEM, Errno::EMFILE, Errno::ENFILE] {
-            assert_eq!(judged(Failure::Execute(errno)), None);
-            assert_eq!(judged(Failure::SetUp(errno)), None);
+            assert_eq!(judged(Step::Execute, errno), None);
+            assert_eq!(judged(Step::SetUp, errno), None);
         }
-        assert_eq!(judged(Failure::Process(Errno::EAGAIN)), None);
-        assert_eq!(judged(Failure::SetUp(Errno::EPERM)), None);
+        assert_eq!(judged(Step::Process, Errno::EAGAIN), None);
+        assert_eq!(judged(Step::SetUp, Errno::EPERM), None);
     }
 }

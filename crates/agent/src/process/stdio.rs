@@ -6,23 +6,19 @@ use std::{
 
 use nix::{
     fcntl::{FcntlArg, OFlag, fcntl, open},
-    pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
-    sys::{stat::Mode, termios},
-    unistd::{fchown, pipe2, write},
+    sys::stat::Mode,
+    unistd::{fchown, pipe2},
 };
 use rustix::termios::{Winsize, tcsetwinsize};
 use sandpipe_protocol::TerminalSize;
 
 use super::{launch::Launch, source::Source, user::may_switch};
 
-/// Both ends of a process's standard streams. All descriptors close on exec: another command that
-/// starts at the same moment must not inherit them.
+/// The agent's ends of a process's standard streams. All descriptors close on exec.
 pub(super) struct Streams {
-    /// The process's ends: stdin, stdout, stderr.
-    pub(super) theirs: [OwnedFd; 3],
-    /// What the agent reads.
+    /// What the agent reads, non-blocking.
     pub(super) sources: Vec<(Source, OwnedFd)>,
-    /// Where the agent writes, while standard input is open.
+    /// Where the agent writes, while standard input is open; non-blocking.
     pub(super) input: Option<OwnedFd>,
     pub(super) terminal: Option<PtyMaster>,
 }
@@ -39,11 +35,8 @@ impl PtyMaster {
 }
 
 impl Streams {
-    pub(super) fn open(launch: &Launch, size: TerminalSize) -> io::Result<Self> {
-        if launch.pty { Self::open_terminal(launch, size) } else { Self::open_pipes(launch) }
-    }
-
-    fn open_pipes(launch: &Launch) -> io::Result<Self> {
+    /// Pipes; also the process's ends of them, which are its stdin, stdout and stderr.
+    pub(super) fn open_pipes(launch: &Launch) -> io::Result<(Self, Vec<OwnedFd>)> {
         let (stdout, their_stdout) = pipe2(OFlag::O_CLOEXEC)?;
         let (stderr, their_stderr) = pipe2(OFlag::O_CLOEXEC)?;
         set_nonblocking(&stdout)?;
@@ -59,47 +52,22 @@ impl Streams {
         } else {
             (open("/dev/null", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())?, None)
         };
-        Ok(Self {
-            theirs: [their_stdin, their_stdout, their_stderr],
-            sources: vec![(Source::Stdout, stdout), (Source::Stderr, stderr)],
-            input,
-            terminal: None,
-        })
+        let sources = vec![(Source::Stdout, stdout), (Source::Stderr, stderr)];
+        let theirs = vec![their_stdin, their_stdout, their_stderr];
+        Ok((Self { sources, input, terminal: None }, theirs))
     }
 
-    fn open_terminal(launch: &Launch, size: TerminalSize) -> io::Result<Self> {
-        let master =
-            posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-        grantpt(&master)?;
-        unlockpt(&master)?;
-        let path = ptsname_r(&master)?;
-        let slave =
-            open(path.as_str(), OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty())?;
-        let master = OwnedFd::from(master);
-        // Programs expect it: without, an erase would cut a character in two.
-        let mut settings = termios::tcgetattr(&slave)?;
-        settings.input_flags |= termios::InputFlags::IUTF8;
-        termios::tcsetattr(&slave, termios::SetArg::TCSANOW, &settings)?;
-        set_size(slave.as_fd(), size)?;
-        give(&slave, launch)?;
-        let input = if launch.interactive {
-            Some(master.try_clone()?)
-        } else {
-            // VEOF (POSIX, General Terminal Interface, 11.1.9): the first canonical read gets
-            // end-of-file.
-            write(&master, b"\x04")?;
-            None
-        };
+    /// Those of a terminal, which the box has opened.
+    pub(super) fn of_terminal(master: OwnedFd, launch: &Launch) -> io::Result<Self> {
         Ok(Self {
-            theirs: [slave.try_clone()?, slave.try_clone()?, slave],
-            input,
+            input: launch.interactive.then(|| master.try_clone()).transpose()?,
             terminal: Some(PtyMaster(Arc::new(master.try_clone()?))),
             sources: vec![(Source::Terminal, master)],
         })
     }
 }
 
-/// Gives a pipe or a terminal to the user that the command runs as: else it could not open its own
+/// Gives a pipe to the user that the command runs as: else it could not open its own
 /// streams by name, as with `/dev/stderr`.
 fn give(fd: &OwnedFd, launch: &Launch) -> io::Result<()> {
     if let Some(identity) = launch.identity.as_ref().filter(|_| may_switch()) {

@@ -4,13 +4,10 @@ use nix::{
     errno::Errno,
     unistd::{Gid, Group, Uid, User, getegid, geteuid, getgrouplist},
 };
-use rustix::{
-    process as system,
-    thread::{set_thread_gid, set_thread_groups, set_thread_uid},
-};
 
-/// The user and groups that a command runs as, looked up before there is a process: the look-up is not
-/// async-signal-safe.
+use crate::sandbox::Credentials;
+
+/// The user and groups that a command runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(super) uid: Uid,
@@ -30,25 +27,6 @@ enum Account {
         name: String,
         home: PathBuf,
     },
-}
-
-/// What a process becomes another user by.
-#[derive(Debug)]
-pub(super) struct Credentials {
-    uid: system::Uid,
-    gid: system::Gid,
-    groups: Vec<system::Gid>,
-}
-
-impl Credentials {
-    /// Gives them to this thread: the C library's own calls would tell every other thread of the agent,
-    /// whose memory a new process shares. It is async-signal-safe: only system calls.
-    pub(super) fn take_on(&self) -> rustix::io::Result<()> {
-        // The user last: it gives up the right to set the groups.
-        set_thread_groups(&self.groups)?;
-        set_thread_gid(self.gid)?;
-        set_thread_uid(self.uid)
-    }
 }
 
 /// Why a command can't run as the user that was asked for.
@@ -136,11 +114,10 @@ impl Identity {
     }
 
     pub(super) fn credentials(&self) -> Credentials {
-        let group = |gid: &Gid| system::Gid::from_raw(gid.as_raw());
         Credentials {
-            uid: system::Uid::from_raw(self.uid.as_raw()),
-            gid: group(&self.gid),
-            groups: self.groups.iter().map(group).collect(),
+            uid: self.uid.as_raw(),
+            gid: self.gid.as_raw(),
+            groups: self.groups.iter().map(|group| group.as_raw()).collect(),
         }
     }
 

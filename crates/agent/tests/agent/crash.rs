@@ -1,24 +1,19 @@
-//! An agent that is killed takes its commands with it.
+//! An agent that is killed takes its commands with it, and so does its box.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use nix::{
     sys::signal::{Signal, kill},
-    unistd::Pid,
+    unistd::{Pid, geteuid},
 };
 use reqwest::Method;
+use sandpipe_protocol::{ExecItem, ExecStatus};
+use serde_json::json;
 
 use crate::support::{
-    Agent, MARKER, children_of, lives, marked, marked_script, none_is_left, open_files, until,
+    ADMIN, Agent, MARKER, lives, marked, marked_script, none_is_left, open_files, run_by, set_mode,
+    status_of, until,
 };
-
-fn guardian_of(agent: &Agent) -> Option<u32> {
-    let is_guardian = |pid: &u32| {
-        std::fs::read(format!("/proc/{pid}/cmdline"))
-            .is_ok_and(|line| line.starts_with(b"sandpipe-agent-guardian\0"))
-    };
-    children_of(agent.pid()).into_iter().find(is_guardian)
-}
 
 fn signal(pid: u32, signal: Signal) {
     kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
@@ -43,10 +38,10 @@ async fn nothing_outlives_an_agent_that_is_killed() {
         }
     }
     assert!(marked("all").len() >= 40);
-    let guardian = guardian_of(&agent).unwrap();
+    let process_box = agent.box_pid();
     agent.kill();
     none_is_left("all").await;
-    until("the guardian has ended", async || !lives(guardian)).await;
+    until("the box has ended", async || !lives(process_box)).await;
 }
 
 #[tokio::test]
@@ -73,77 +68,199 @@ async fn nothing_outlives_an_agent_that_is_killed_while_it_starts_commands() {
 }
 
 #[tokio::test]
-async fn an_agent_that_stops_leaves_no_guardian() {
+async fn an_agent_that_stops_leaves_no_box() {
     let mut agent = Agent::start();
     agent.sh("sleep 300").await;
-    let guardian = guardian_of(&agent).unwrap();
+    let process_box = agent.box_pid();
     // It does not end before the agent.
     for ignored in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        signal(guardian, ignored);
+        signal(process_box, ignored);
     }
     assert_eq!(agent.run("echo fine").await.output(), "fine\n");
-    assert_eq!(guardian_of(&agent), Some(guardian));
+    assert_eq!(agent.box_pid(), process_box);
     agent.signal(Signal::SIGTERM);
     assert!(agent.ended().await.success());
     // Not even a zombie: the agent has reaped it before it ended itself.
-    assert!(!std::path::Path::new(&format!("/proc/{guardian}")).exists());
+    assert!(!std::path::Path::new(&format!("/proc/{process_box}")).exists());
 }
 
 #[tokio::test]
-async fn a_guardian_that_dies_is_replaced_and_told_of_what_runs() {
-    let mut agent = Agent::start();
-    agent.create(marked_script("sleep 300 & sleep 300", "before", false)).await;
-    let orphaned = agent.create(marked_script("sleep 300 & echo", "before", false)).await;
-    agent.finish(&orphaned.id).await;
-    let first = guardian_of(&agent).unwrap();
+async fn what_runs_in_a_box_that_dies_is_killed_without_an_exit_code_and_another_box_follows() {
+    let agent = Agent::start();
+    let scripts = [
+        ("echo ready; exec sleep 300", false),
+        ("sleep 300 & (sleep 300 & sleep 300) & echo ready; wait", false),
+        ("trap '' TERM HUP INT; sleep 300 & echo ready; wait; sleep 300", false),
+        ("set -m; trap '' HUP; sleep 300 & (trap '' HUP; sleep 300) & echo ready; wait", true),
+    ];
+    let mut execs = Vec::new();
+    for (script, pty) in scripts {
+        let exec = agent.create(marked_script(script, "before", pty)).await;
+        agent.stream(&exec.id, "").await.until_output("ready").await;
+        execs.push(exec);
+    }
+    // Its leader is gone, its member lives.
+    let orphaned = agent.create(marked_script("sleep 300 & exit 3", "before", false)).await;
+    assert_eq!(agent.finish(&orphaned.id).await.exit_code(), 3);
+    let first = agent.box_pid();
     signal(first, Signal::SIGKILL);
-    until("there is another", async || guardian_of(&agent).is_some_and(|pid| pid != first)).await;
-    agent.create(marked_script("sleep 300 & sleep 300", "after", true)).await;
-    agent.kill();
-    none_is_left("before").await;
-    none_is_left("after").await;
+    for exec in &execs {
+        // The output ends, and nobody says how.
+        let events = agent.finish(&exec.id).await.0;
+        assert!(events.iter().all(|event| event.exit_code.is_none()));
+        let item = agent.get(&exec.id).await;
+        assert_eq!((item.status, item.exit_code), (ExecStatus::Stopped, -1));
+        assert_eq!(agent.signal_exec(&exec.id, "0").await.status(), 409);
+    }
+    // All of it was gone before that was said.
+    assert_eq!(marked("before"), [] as [u32; 0]);
+    assert_eq!(agent.get(&orphaned.id).await.exit_code, 3);
+    assert_eq!(agent.run("echo fine; exit 4").await.exit_code(), 4);
+    assert_ne!(agent.box_pid(), first);
+    for exec in &execs {
+        assert_eq!(agent.delete(&exec.id).await.status(), 200);
+    }
 }
 
 #[tokio::test]
-async fn commands_can_be_started_at_any_moment_of_a_guardians_death() {
+async fn a_box_may_die_at_any_moment_and_no_result_is_invented() {
     let agent = Arc::new(Agent::start());
-    let starts: Vec<_> = (0..4)
-        .map(|_| {
-            let agent = Arc::clone(&agent);
-            tokio::spawn(async move {
-                for _ in 0..25 {
-                    assert_eq!(agent.run("echo fine").await.output(), "fine\n");
-                }
+    let directory = tempfile::tempdir().unwrap();
+    let mut known = 0;
+    for round in 0..50_u64 {
+        let marker = format!("round {round}");
+        let first = agent.box_pid();
+        let runs: Vec<_> = (0..20)
+            .map(|number| {
+                let agent = Arc::clone(&agent);
+                let file = directory.path().join(format!("{round}-{number}"));
+                // What it ends with is written down where it is true, and what ran twice, too.
+                let script = format!(
+                    "echo begun >> {0}; sleep 0.0{number:02}; echo 7 >> {0}; exit 7",
+                    file.display()
+                );
+                let body = marked_script(&script, &marker, number % 4 == 0);
+                tokio::spawn(async move {
+                    let exec = agent.create(body).await;
+                    agent.finish(&exec.id).await;
+                    (file, agent.get(&exec.id).await)
+                })
             })
-        })
-        .collect();
-    for _ in 0..20 {
-        until("there is a guardian", async || guardian_of(&agent).is_some()).await;
-        // It may have been replaced in between.
-        let _gone =
-            guardian_of(&agent).map(|pid| kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL));
+            .collect();
+        tokio::time::sleep(Duration::from_millis(2 * (round * 7919 % 60))).await;
+        signal(first, Signal::SIGKILL);
+        for run in runs {
+            let (file, item) = run.await.unwrap();
+            let written = std::fs::read_to_string(file).unwrap_or_default();
+            match item.exit_code {
+                7 => assert_eq!((item.status, &*written), (ExecStatus::Exited, "begun\n7\n")),
+                -1 => {
+                    assert_eq!(item.status, ExecStatus::Stopped);
+                    assert!(["", "begun\n", "begun\n7\n"].contains(&&*written), "{written}");
+                }
+                code => panic!("it says {code}: {written}"),
+            }
+            known += u32::from(item.exit_code == 7);
+        }
+        assert_eq!(marked(&marker), [] as [u32; 0]);
+        // What is asked of it while it dies it may have begun.
+        until("the box is dead", async || !lives(first)).await;
+        assert_eq!(agent.run("exit 5").await.exit_code(), 5);
     }
-    for start in starts {
-        start.await.unwrap();
-    }
+    // The moments were before, between and after the ends.
+    assert!((1..1000).contains(&known), "{known}");
 }
 
 #[tokio::test]
-async fn the_guardian_holds_nothing_of_the_agents_and_commands_hold_nothing_of_its() {
+async fn the_box_holds_nothing_of_the_agents_and_commands_hold_nothing_of_its() {
+    // Nobody else may look into it, not even who started it.
+    if !geteuid().is_root() {
+        return;
+    }
     let agent = Agent::with(|command| {
         command.env(MARKER, "of the agent");
     });
     let open = |pid: u32| BTreeSet::from_iter(open_files(pid));
     let exec = agent.sh("echo ready; read x").await;
     agent.stream(&exec.id, "").await.until_output("ready").await;
-    let guardian = guardian_of(&agent).unwrap();
-    let pipe = std::fs::read_link(format!("/proc/{guardian}/fd/0")).unwrap();
-    assert!(open(agent.pid()).contains(&pipe));
-    assert!(!open(exec.pid).contains(&pipe));
-    // What this test itself was started with may be everywhere.
-    let own = open(std::process::id());
-    let shared = &open(guardian) & &open(agent.pid());
-    assert_eq!(&shared - &own, [pipe].into());
-    assert!(std::fs::read(format!("/proc/{guardian}/environ")).unwrap().is_empty());
-    assert_eq!(std::fs::read_link(format!("/proc/{guardian}/cwd")).unwrap().to_str(), Some("/"));
+    let process_box = agent.box_pid();
+    // The other end of its socket is the agent's.
+    assert!(&open(process_box) & &open(agent.pid()) <= BTreeSet::from(["/dev/null".into()]));
+    assert!(&open(process_box) & &open(exec.pid) <= BTreeSet::from(["/dev/null".into()]));
+    assert!(std::fs::read(format!("/proc/{process_box}/environ")).unwrap().is_empty());
+    let args = std::fs::read_to_string(format!("/proc/{process_box}/cmdline")).unwrap();
+    assert_eq!(args, "sandpipe-agent\0box\0");
+    assert_eq!(std::fs::read_link(format!("/proc/{process_box}/cwd")).unwrap().to_str(), Some("/"));
+    assert_eq!(status_of(process_box, "Threads"), Some(1));
+}
+
+#[tokio::test]
+async fn commands_inherit_nothing_that_the_agent_was_started_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let token = directory.path().join("token");
+    std::fs::write(&token, ADMIN).unwrap();
+    set_mode(&token, 0o600);
+    // As `--admin-token-file /dev/fd/7 7< token`.
+    let agent = Agent::with(|command| {
+        command.env_remove("SANDPIPE_ADMIN_TOKEN").args(["--admin-token-file", "/dev/fd/7"]);
+        let script = format!("exec 7< {}; exec \"$@\"", token.display());
+        run_by(command, &["sh", "-c", &script]);
+    });
+    assert!(open_files(agent.pid()).contains(&token));
+    if geteuid().is_root() {
+        assert!(!open_files(agent.box_pid()).contains(&token));
+    }
+    for pty in [false, true] {
+        let script = "ls -l /proc/self/fd | grep -c token; cat <&7";
+        let exec = agent.create(json!({ "command": "sh", "args": ["-c", script], "pty": pty }));
+        let output = agent.finish(&exec.await.id).await.output();
+        assert!(!output.contains(ADMIN) && output.starts_with('0'), "{output}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_may_die_at_any_moment_and_the_next_one_invents_no_result() {
+    let mut agent = Agent::start();
+    let directory = tempfile::tempdir().unwrap();
+    let (mut known, mut unknown) = (0, 0);
+    for round in 0..50_u64 {
+        let marker = format!("agent {round}");
+        let creates: Vec<_> = (0..20)
+            .map(|number| {
+                let file = directory.path().join(format!("{round}-{number}"));
+                let script = format!(
+                    "echo begun >> {0}; sleep 0.0{number:02}; echo 7 >> {0}; exit 7",
+                    file.display()
+                );
+                let body = marked_script(&script, &marker, number % 4 == 0);
+                let create = agent.request(Method::POST, "/api/v1/execs").json(&body);
+                tokio::spawn(async move {
+                    let item = create.send().await.ok()?.json::<ExecItem>().await.ok()?;
+                    Some((item.id, file))
+                })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(2 * (round * 7919 % 40))).await;
+        agent.kill();
+        none_is_left(&marker).await;
+        agent.restart();
+        for create in creates {
+            let Some((id, file)) = create.await.unwrap() else {
+                continue;
+            };
+            let written = std::fs::read_to_string(file).unwrap_or_default();
+            let item = agent.get(&id).await;
+            match item.exit_code {
+                7 => assert_eq!((item.status, &*written), (ExecStatus::Exited, "begun\n7\n")),
+                -1 => {
+                    assert_eq!(item.status, ExecStatus::Stopped);
+                    assert!(["", "begun\n", "begun\n7\n"].contains(&&*written), "{written}");
+                }
+                code => panic!("it says {code}: {written}"),
+            }
+            *(if item.exit_code == 7 { &mut known } else { &mut unknown }) += 1;
+        }
+        assert_eq!(agent.run("exit 5").await.exit_code(), 5);
+    }
+    assert!(known > 0 && unknown > 0, "{known} {unknown}");
 }

@@ -262,7 +262,7 @@ async fn health_says_who_answers() {
             "agent": "sandpipe-agent",
             "version": version,
             "features":
-                ["idempotency-key", "signal", "stdin-eof", "stdin-bytes", "gap", "attach", "create-stream", "list-changes", "frames"],
+                ["idempotency-key", "signal", "stdin-eof", "stdin-bytes", "gap", "attach", "create-stream", "list-changes", "frames", "contain"],
         })
     );
 }

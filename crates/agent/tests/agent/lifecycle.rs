@@ -12,13 +12,17 @@ use std::{
 
 use nix::{sys::signal::Signal, unistd::Pid};
 use sandpipe_protocol::ExecStatus;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Agent, lives, message_of, stat_of, state_of, until};
 
 /// Starts a script that writes process ids, and waits for them.
 async fn pids(agent: &Agent, script: &str, count: usize) -> (String, Vec<u32>) {
-    let exec = agent.sh(script).await;
+    pids_of(agent, json!({ "command": "sh", "args": ["-c", script] }), count).await
+}
+
+async fn pids_of(agent: &Agent, request: Value, count: usize) -> (String, Vec<u32>) {
+    let exec = agent.create(request).await;
     let mut stream = agent.stream(&exec.id, "").await;
     let mut output = String::new();
     while output.lines().filter(|line| !line.is_empty()).count() < count || !output.ends_with('\n')
@@ -110,7 +114,8 @@ async fn deleting_does_not_touch_a_stranger_that_got_the_number_of_the_group() {
     // nothing.
     let script =
         "(sleep 60 & echo $!; exec env --ignore-signal=CHLD setsid sleep 60) & read x; exit 0";
-    let (id, members) = pids(&agent, script, 1).await;
+    let request = json!({ "command": "sh", "args": ["-c", script], "contain": false });
+    let (id, members) = pids_of(&agent, request, 1).await;
     let member = members[0];
     let exec = agent.get(&id).await;
     let parent = stat_of(member, 1).unwrap();

@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod console;
+mod contain;
 mod crash;
 mod create_stream;
 mod descriptors;

@@ -2,7 +2,7 @@
 
 use std::{fs, os::fd::AsRawFd, sync::Arc, time::Duration};
 
-use nix::{libc, sys::signal::Signal};
+use nix::{libc, sys::signal::Signal, unistd::geteuid};
 use reqwest::Method;
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
@@ -84,13 +84,12 @@ async fn a_program_that_is_slow_to_be_executed_holds_up_no_other() {
 async fn a_program_that_is_slow_to_be_executed_holds_up_no_end_and_does_not_outlive_it() {
     let mut agent = Agent::start();
     let leased = Leased::program();
-    let guardian = children_of(agent.pid());
+    let process_box = agent.box_pid();
     let body = json!({ "command": &*leased.path, "args": ["300"] });
     let create = agent.request(Method::POST, "/api/v1/execs").json(&body).send();
     let create = tokio::spawn(create);
     until("it is being executed", async || leased.is_wanted()).await;
-    let children = children_of(agent.pid());
-    let slow = *children.iter().find(|child| !guardian.contains(child)).unwrap();
+    let slow = children_of(process_box)[0];
     agent.signal(Signal::SIGTERM);
     // The second one hurries it; it takes no notice of one that comes with the first.
     until("it takes no more connections", async || {
@@ -99,9 +98,7 @@ async fn a_program_that_is_slow_to_be_executed_holds_up_no_end_and_does_not_outl
     .await;
     agent.signal(Signal::SIGTERM);
     agent.ended().await;
-    assert!(leased.is_wanted() && lives(slow));
-    leased.give_back();
-    until("it has been killed", async || !lives(slow)).await;
+    assert!(!lives(slow) && !lives(process_box));
     create.abort();
 }
 
@@ -157,4 +154,33 @@ async fn many_programs_that_are_slow_to_be_executed_hold_up_nothing_but_each_oth
     // One was deleted before its turn.
     assert_eq!(answers.pop(), Some(404));
     assert_eq!(answers, [201; COUNT - 1]);
+}
+
+#[tokio::test]
+async fn a_user_who_stops_whatever_may_be_stopped_freezes_nobody_elses_commands() {
+    // Only root can run commands as others.
+    if !geteuid().is_root() {
+        return;
+    }
+    let agent = Arc::new(Agent::start());
+    // Nobody else's.
+    let user = format!("{0}:{0}", 200_000 + std::process::id());
+    let script = "trap '' STOP; echo ready; while :; do kill -STOP -1; done 2>/dev/null";
+    let request =
+        |script: &str| json!({ "command": "sh", "args": ["-c", script], "user": user, "cwd": "/" });
+    let stopper = agent.create(request(script)).await;
+    agent.stream(&stopper.id, "").await.until_output("ready").await;
+    let mut theirs = JoinSet::new();
+    for _ in 0..20 {
+        let (agent, request) = (Arc::clone(&agent), request("sleep 300"));
+        theirs.spawn(async move { agent.try_create(request).await.status() });
+    }
+    for _ in 0..20 {
+        assert_eq!(agent.run("exit 3").await.exit_code(), 3);
+    }
+    assert_eq!(agent.delete(&stopper.id).await.status(), 200);
+    // Its own are there as soon as they may go on.
+    let going_on = agent.create(request("kill -CONT -1; exit 3")).await;
+    assert_eq!(agent.finish(&going_on.id).await.exit_code(), 3);
+    assert_eq!(within(theirs.join_all()).await, [201; 20]);
 }

@@ -133,7 +133,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "attach",
         "create-stream",
         "list-changes",
-        "frames"
+        "frames",
+        "contain"
     ]);
     assert_eq!(health["features"], left);
     assert!(

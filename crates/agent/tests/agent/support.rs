@@ -86,6 +86,15 @@ impl Agent {
         self.process.id()
     }
 
+    /// The process that has its commands.
+    pub(crate) fn box_pid(&self) -> u32 {
+        let is_box = |pid: &u32| {
+            std::fs::read(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|line| line.ends_with(b"\0box\0"))
+        };
+        children_of(self.pid()).into_iter().find(is_box).expect("the agent has a box")
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.pid().cast_signed()), signal).unwrap();
     }

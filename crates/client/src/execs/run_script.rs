@@ -44,6 +44,8 @@ fn arguments(script: String, signal: Option<AbortSignal>) -> ExecArguments {
         args,
         autostart: Some(true),
         interactive: Some(input.is_some()),
+        // A script may start what is to outlive it: a background process.
+        contain: Some(false),
         ..CreateExecRequest::default()
     };
     let options = WaitOptions { signal, ..WaitOptions::default() };

@@ -46,6 +46,8 @@ impl SessionOptions {
             cwd: self.cwd,
             env: Some(self.env),
             user: self.user,
+            // As of any shell, what leaves its group may outlive it: a background process.
+            contain: Some(false),
             ..CreateExecRequest::default()
         }
     }

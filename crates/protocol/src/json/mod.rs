@@ -170,6 +170,7 @@ mod tests {
                 cwd: optional.clone(),
                 env,
                 user: None,
+                contain: flag,
             });
             for kind in [OutputType::Stdout, OutputType::Stderr] {
                 is_written_alike(&ExecStdout {

@@ -68,8 +68,11 @@ pub(crate) async fn create_exec(
     State(app): State<App>,
     KeyHeader(key): KeyHeader,
     headers: HeaderMap,
-    JsonBody(request): JsonBody<CreateExecRequest>,
+    JsonBody(mut request): JsonBody<CreateExecRequest>,
 ) -> Result<Response, ApiError> {
+    if !app.features.has(Feature::Contain) {
+        request.contain = Some(false);
+    }
     let registry = Arc::clone(&app.registry);
     // A client that goes away drops this future: half a create would be a process that nobody knows.
     let create = tokio::spawn(async move { registry.create(request, key).await });

@@ -1,0 +1,143 @@
+use std::{
+    ffi::OsString,
+    io::{self, Read},
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use nix::{
+    errno::Errno,
+    libc,
+    unistd::{Pid, setsid},
+};
+
+use super::children;
+use crate::sandbox::{
+    protocol::{Containment, Decoder, Report},
+    server::ROLE,
+};
+
+/// How long a box may take until it takes requests.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How a box is started: this program in another role, by itself or by a program that builds walls around it.
+#[derive(Clone, Debug)]
+pub(crate) struct BoxCommand {
+    pub(crate) program: OsString,
+    /// With the role at their end.
+    pub(crate) args: Vec<OsString>,
+    pub(crate) walls: Walls,
+}
+
+/// What is around a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walls {
+    /// Nothing: its commands have the agent's rights.
+    None,
+    /// A PID namespace of which it is process 1: whatever is in it ends with it.
+    #[expect(dead_code, reason = "no policy starts a box yet")]
+    PidNamespace,
+}
+
+impl BoxCommand {
+    /// Without walls, by the program that runs: also where its file has been replaced or removed.
+    pub(crate) fn open() -> Self {
+        Self::of_program("/proc/self/exe".into())
+    }
+
+    /// Without walls, by that program.
+    pub(crate) fn of_program(program: OsString) -> Self {
+        Self { program, args: vec![ROLE.into()], walls: Walls::None }
+    }
+}
+
+/// A box that takes requests.
+#[derive(Debug)]
+pub(super) struct Launched {
+    pub(super) pid: Pid,
+    pub(super) socket: UnixStream,
+    pub(super) containment: Containment,
+    /// What it said after it was ready.
+    pub(super) reports: Decoder,
+}
+
+/// Starts a box, and waits until it takes requests.
+pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
+    let (socket, theirs) = UnixStream::pair()?;
+    let mut command = Command::new(&how.program);
+    command
+        .arg0("sandpipe-agent")
+        .args(&how.args)
+        // A token in it would be there for others to read.
+        .env_clear()
+        .current_dir("/")
+        .stdin(OwnedFd::from(theirs))
+        // Whoever reads the agent's output is not to wait for the box.
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // SAFETY: only system calls that are async-signal-safe, and no memory is allocated.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(|| {
+            // What the agent itself was started with is not for it. Where the system does not know the call, the box closes it.
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC);
+            // What a terminal or a shell sends to the agent's group is not for it.
+            setsid()?;
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+                // An ignored signal stays so over exec (POSIX, `exec`): there is no moment at
+                // which it could be ended by one.
+                libc::signal(signal, libc::SIG_IGN);
+            }
+            Ok(())
+        });
+    }
+    // Nobody else reaps it before it runs.
+    let not_reaped = children::hold_reaping();
+    let mut child = command.spawn()?;
+    // The command has the box's end of the socket.
+    drop(command);
+    match wait_until_ready(socket) {
+        Ok((socket, containment, reports)) => {
+            let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+            Ok(Launched { pid: Pid::from_raw(pid), socket, containment, reports })
+        }
+        Err(error) => {
+            let _killed = child.kill();
+            let status = child.wait();
+            drop(not_reaped);
+            let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+            Err(io::Error::other(format!("it does not say that it is ready: {error} ({status})")))
+        }
+    }
+}
+
+/// Of `linux/close_range.h`.
+const CLOSE_RANGE_CLOEXEC: libc::c_uint = 1 << 2;
+
+fn wait_until_ready(mut socket: UnixStream) -> io::Result<(UnixStream, Containment, Decoder)> {
+    socket.set_read_timeout(Some(START_TIMEOUT))?;
+    let mut reports = Decoder::default();
+    let mut buffer = [0; 512];
+    loop {
+        match reports.next().map_err(io::Error::other)? {
+            Some(Report::Ready(containment)) => return Ok((socket, containment, reports)),
+            Some(report) => return Err(io::Error::other(format!("it says {report:?}"))),
+            None => {}
+        }
+        let count = match socket.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if error.raw_os_error() == Some(Errno::EAGAIN as i32) => {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            count => count?,
+        };
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        reports.feed(buffer.get(..count).unwrap_or_default());
+    }
+}

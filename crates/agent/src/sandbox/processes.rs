@@ -1,0 +1,107 @@
+//! The processes that there are, as /proc tells them (proc(5)).
+
+use std::fs;
+
+use nix::{sys::signal::Signal, unistd::Pid};
+use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+
+/// A process that lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Process {
+    pub(super) pid: Pid,
+    pub(super) parent: Pid,
+    pub(super) group: Pid,
+    pub(super) session: Pid,
+    /// When it was started: with its number that stands for it alone.
+    pub(super) started: u64,
+}
+
+impl Process {
+    /// Whether it is the same process, whatever has become of it.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
+}
+
+/// All processes that live. The system has no call for them.
+pub(super) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| process(Pid::from_raw(pid)))
+        .collect()
+}
+
+/// The process of that number, if there is one that lives.
+pub(super) fn process(pid: Pid) -> Option<Process> {
+    read_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Sends a signal to a process, if it still is one of those that are meant. One that ended meanwhile, and whose number a stranger may
+/// have now, takes it without an effect.
+pub(super) fn signal(pid: Pid, signal: Signal, is_meant: impl Fn(&Process) -> bool) {
+    let number = rustix::process::Pid::from_raw(pid.as_raw());
+    let named = rustix::process::Signal::from_named_raw(signal as i32);
+    let (Some(number), Some(named)) = (number, named) else {
+        return;
+    };
+    let Ok(descriptor) = pidfd_open(number, PidfdFlags::empty()) else {
+        return;
+    };
+    // The descriptor stands for one process for ever, so this is about that one or a later one.
+    if process(pid).is_some_and(|process| is_meant(&process)) {
+        // It has ended, or runs as a user whom this process may not signal.
+        let _refused = pidfd_send_signal(descriptor, named);
+    }
+}
+
+/// Reads a `/proc/PID/stat`; `None` where that is not of a living process. After the name in parentheses, which may hold anything,
+/// come the state, the parent, the group and the session; the start is the 22nd of all fields.
+fn read_stat(stat: &str) -> Option<Process> {
+    let (pid, rest) = stat.split_once(' ')?;
+    let mut fields = rest.rsplit_once(')')?.1.split_whitespace();
+    let is_living = !matches!(fields.next()?, "Z" | "X");
+    let number = |text: Option<&str>| Some(Pid::from_raw(text?.parse().ok()?));
+    let process = Process {
+        pid: number(Some(pid))?,
+        parent: number(fields.next())?,
+        group: number(fields.next())?,
+        session: number(fields.next())?,
+        started: fields.nth(15)?.parse().ok()?,
+    };
+    is_living.then_some(process)
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::unistd::{getpgrp, getppid, getsid};
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_process_does_not_confuse() {
+        let rest = "34816 77 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10 11";
+        let process = read_stat(&format!("77 (a) Z 1 (b)) S 1 70 66 {rest}")).unwrap();
+        let pid = Pid::from_raw;
+        let expected = Process {
+            pid: pid(77),
+            parent: pid(1),
+            group: pid(70),
+            session: pid(66),
+            started: 987_654,
+        };
+        assert_eq!(process, expected);
+        assert_eq!(read_stat(&format!("77 (a) S 1 (b)) Z 1 70 66 {rest}")), None);
+        assert_eq!(read_stat(""), None);
+    }
+
+    #[test]
+    fn finds_this_process() {
+        let own = process(Pid::this()).unwrap();
+        assert_eq!((own.pid, own.parent, own.group), (Pid::this(), getppid(), getpgrp()));
+        assert_eq!(own.session, getsid(None).unwrap());
+        assert!(all().contains(&own));
+    }
+}

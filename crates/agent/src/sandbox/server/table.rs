@@ -1,0 +1,234 @@
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    os::fd::OwnedFd,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use nix::{errno::Errno, sys::signal::Signal, unistd::Pid};
+
+use super::{
+    group::{Group, Scope},
+    leaves::{Leaf, Leaves},
+    outbox::Outbox,
+    start::start,
+    survey::{Survey, has_orphans},
+    wait::{Ended, reap_next},
+};
+use crate::sandbox::{
+    mark::Mark,
+    protocol::{Containment, ExecKey, Reached, Report, StartRequest},
+};
+
+/// How soon and how seldom the groups that have lost their leader are looked at: each should be seen empty before its number goes to
+/// another. The end of a last member tells of that only where the box is its parent.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+const LAST_LOOK: Duration = Duration::from_millis(500);
+
+/// All commands of which a process may be left.
+#[derive(Debug)]
+pub(super) struct Table {
+    contained: Contained,
+    groups: BTreeMap<ExecKey, Group>,
+    /// Those that have their leader, by its process id.
+    leaders: HashMap<Pid, ExecKey>,
+    look: Option<Look>,
+}
+
+/// How what is contained is found.
+#[derive(Debug)]
+enum Contained {
+    Leaves(Leaves),
+    /// By marks of this beginning.
+    Marks(String),
+}
+
+/// When groups without a leader are to be looked at.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Instant,
+    pause: Duration,
+}
+
+impl Table {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// There is no randomness.
+    pub(super) fn new() -> io::Result<Self> {
+        let contained = match Leaves::make() {
+            Some(leaves) => Contained::Leaves(leaves),
+            None => Contained::Marks(format!("{:016x}", random()?)),
+        };
+        Ok(Self { contained, groups: BTreeMap::new(), leaders: HashMap::new(), look: None })
+    }
+
+    /// How the box contains its commands.
+    pub(super) fn containment(&self) -> Containment {
+        match &self.contained {
+            Contained::Leaves(leaves) => Containment::Cgroups(leaves.base().to_path_buf()),
+            Contained::Marks(beginning) => Containment::Marks(beginning.clone()),
+        }
+    }
+
+    /// Starts a process, as the leader of a group of its own.
+    pub(super) fn start(
+        &mut self,
+        request: &StartRequest,
+        descriptors: Vec<OwnedFd>,
+        outbox: &mut Outbox,
+    ) -> io::Result<()> {
+        let scope = self.scope(request);
+        let pid = start(request, descriptors, scope.as_ref().map_err(|errno| *errno));
+        let (pid, scope) = match (pid, scope) {
+            (Some(pid), Ok(scope)) => (pid, scope),
+            (_, scope) => {
+                self.give_back(scope.ok().and_then(Scope::into_leaf), false);
+                return Ok(());
+            }
+        };
+        // The number is new: an old group that had it can't have a member any more.
+        self.forget(outbox, |group| group.is_orphaned() && group.id() == pid)?;
+        self.leaders.insert(pid, request.key);
+        self.groups.insert(request.key, Group::led_by(pid, request.key, scope));
+        Ok(())
+    }
+
+    /// What belongs to a command that is to be started.
+    fn scope(&mut self, request: &StartRequest) -> Result<Scope, Errno> {
+        if !request.contain {
+            return Ok(Scope::open(request.stdio));
+        }
+        match &mut self.contained {
+            Contained::Leaves(leaves) => {
+                let leaf = leaves
+                    .take()
+                    .map_err(|error| error.raw_os_error().map_or(Errno::EPROTO, Errno::from_raw))?;
+                Ok(Scope::Leaf(leaf))
+            }
+            Contained::Marks(beginning) => Ok(Scope::Mark(Mark::of(beginning, request.key))),
+        }
+    }
+
+    /// A cgroup in which nobody is any more.
+    fn give_back(&mut self, leaf: Option<Leaf>, was_killed: bool) {
+        if let (Contained::Leaves(leaves), Some(leaf)) = (&mut self.contained, leaf) {
+            leaves.give_back(leaf, was_killed);
+        }
+    }
+
+    /// Sends signals to a command, one after the other; returns whom the first one reached, or the `errno` of one that was refused.
+    pub(super) fn signal(
+        &mut self,
+        key: ExecKey,
+        signals: &[i32],
+        outbox: &mut Outbox,
+    ) -> io::Result<Result<Reached, i32>> {
+        let Some(group) = self.groups.get_mut(&key) else {
+            return Ok(Ok(Reached::Nobody));
+        };
+        // Each of them, also after one that was refused.
+        let outcomes: Vec<_> = signals.iter().map(|signal| group.signal(named(*signal)?)).collect();
+        let refused = outcomes.iter().find_map(|outcome| outcome.err());
+        let first = outcomes.first().copied().unwrap_or(Ok(Reached::Nobody));
+        let outcome = refused.map_or(first, Err);
+        if group.is_orphaned() {
+            self.look_soon();
+            if outcome == Ok(Reached::Nobody) {
+                self.forget(outbox, |group| group.key == key)?;
+            }
+        }
+        Ok(outcome.map_err(|errno| errno as i32))
+    }
+
+    /// Reaps all that have ended. What is left of their groups is to be looked at then.
+    pub(super) fn reap(&mut self, outbox: &mut Outbox) -> io::Result<()> {
+        while let Some(Ended { pid, code }) = reap_next() {
+            let key = self.leaders.remove(&pid);
+            if let Some(group) = key.and_then(|key| self.groups.get_mut(&key)) {
+                group.set_orphaned();
+                let (key, stopped) = (group.key, group.stopped);
+                outbox.push(&Report::Exited { key, code, stopped })?;
+            }
+        }
+        self.look_soon();
+        Ok(())
+    }
+
+    /// When groups are to be looked at without being told.
+    pub(super) fn next_look(&self) -> Option<Instant> {
+        self.look.map(|look| look.at)
+    }
+
+    /// Looks at the groups if it is time.
+    pub(super) fn look_if_due(&mut self, now: Instant, outbox: &mut Outbox) -> io::Result<()> {
+        if self.next_look().is_some_and(|at| at <= now) { self.look(outbox) } else { Ok(()) }
+    }
+
+    /// Something is about to change.
+    fn look_soon(&mut self) {
+        self.look = Some(Look { at: Instant::now(), pause: FIRST_LOOK });
+    }
+
+    /// Forgets the groups without a leader of which no process is left. While some remain it is done again, after a while.
+    fn look(&mut self, outbox: &mut Outbox) -> io::Result<()> {
+        let has_orphans = has_orphans(|pid| self.leaders.contains_key(&pid));
+        let survey = if has_orphans { Survey::default() } else { Survey::without_orphans() };
+        self.forget(outbox, |group| group.is_empty(&survey))?;
+        let pause = self.look.map_or(FIRST_LOOK, |look| look.pause);
+        self.look = self
+            .groups
+            .values()
+            .any(Group::is_orphaned)
+            .then(|| Look { at: Instant::now() + pause, pause: (pause * 2).min(LAST_LOOK) });
+        Ok(())
+    }
+
+    /// Forgets the groups of which that is true: nobody is left of them.
+    fn forget(
+        &mut self,
+        outbox: &mut Outbox,
+        mut is_gone: impl FnMut(&mut Group) -> bool,
+    ) -> io::Result<()> {
+        let gone: Vec<_> = self.groups.extract_if(.., |_, group| is_gone(group)).collect();
+        for (key, group) in gone {
+            self.give_back(group.scope.into_leaf(), group.is_killed);
+            outbox.push(&Report::Gone { key })?;
+        }
+        Ok(())
+    }
+
+    /// Kills all that it has, and waits until nothing is left, or that moment has come.
+    pub(super) fn kill_all(&mut self, deadline: Instant) {
+        // There is nobody to tell.
+        let mut outbox = Outbox::default();
+        let mut pause = FIRST_LOOK;
+        loop {
+            for group in self.groups.values_mut() {
+                let _refused: Result<Reached, Errno> = group.signal(Some(Signal::SIGKILL));
+            }
+            let _unheard = self.reap(&mut outbox).and_then(|()| self.look(&mut outbox));
+            if self.groups.is_empty() || Instant::now() >= deadline {
+                break;
+            }
+            sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(25));
+        }
+        if let Contained::Leaves(leaves) = &mut self.contained {
+            leaves.remove();
+        }
+    }
+}
+
+/// What no other box has.
+fn random() -> io::Result<u64> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(u64::from_ne_bytes(random))
+}
+
+/// The signal of a number; none for 0.
+fn named(number: i32) -> Result<Option<Signal>, Errno> {
+    if number == 0 { Ok(None) } else { Signal::try_from(number).map(Some) }
+}

@@ -1,0 +1,220 @@
+//! What a command has started is stopped with it, wherever it went; unless it was created to be outlived.
+//!
+//! An agent of root's has cgroups for that, where there are any; one of another user has marks.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::{fs::chown, process::CommandExt},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::{Pid, geteuid},
+};
+use sandpipe_protocol::{ExecItem, ExecStatus};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::{Agent, lives, marked, marked_script, none_is_left, stat_of, until};
+
+const NOBODY: u32 = 65534;
+
+/// Leaves its group and session, and its parent.
+const ESCAPE: &str = "setsid sh -c 'setsid sleep 300 & setsid setsid sleep 300 &' & \
+    (setsid setsid sh -c 'trap \"\" TERM HUP; sleep 300; :' &); setsid env -i sleep 301 & sleep 0.2; ";
+
+/// An agent of this user, and one that can have no cgroups.
+fn agents() -> Vec<(Agent, Option<TempDir>)> {
+    let mut agents = vec![(Agent::start(), None)];
+    if geteuid().is_root() {
+        let directory = TempDir::new().unwrap();
+        chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        let agent = Agent::with(|command| {
+            command.args(["--workspace", "/", "--state-dir"]).arg(directory.path());
+            command.uid(NOBODY).gid(NOBODY);
+        });
+        agents.push((agent, Some(directory)));
+    }
+    agents
+}
+
+/// Starts a script that lets descendants escape, and waits until they have.
+async fn escaping(agent: &Agent, rest: &str, marker: &str, pty: bool, contain: bool) -> ExecItem {
+    let mut body = marked_script(&format!("{ESCAPE} echo ready; {rest}"), marker, pty);
+    body["contain"] = json!(contain);
+    let exec = agent.create(body).await;
+    agent.stream(&exec.id, "").await.until_output("ready").await;
+    until("they are all there", async || {
+        marked(marker).iter().filter(|pid| stat_of(**pid, 3) != Some(exec.pid)).count() >= 3
+    })
+    .await;
+    exec
+}
+
+/// The processes that descend from another.
+fn descendants_of(pid: u32) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    let mut next = vec![pid];
+    while let Some(parent) = next.pop() {
+        next.extend(
+            crate::support::children_of(parent).into_iter().filter(|pid| found.insert(*pid)),
+        );
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_stop_reaches_what_has_left_the_group_the_session_and_its_parent() {
+    for (agent, _directory) in agents() {
+        for pty in [false, true] {
+            let marker = format!("stop {pty}");
+            let exec = escaping(&agent, "wait; sleep 300", &marker, pty, true).await;
+            assert_eq!(agent.signal_exec(&exec.id, "SIGTERM").await.status(), 200);
+            agent.finish(&exec.id).await;
+            assert_eq!(agent.get(&exec.id).await.status, ExecStatus::Stopped);
+            // Those that refuse are left, and count.
+            assert_eq!(agent.signal_exec(&exec.id, "0").await.status(), 200);
+            assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
+            none_is_left(&marker).await;
+            until("nothing is left", async || descendants_of(agent.box_pid()).is_empty()).await;
+            until("it is gone", async || agent.signal_exec(&exec.id, "0").await.status() == 409)
+                .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_delete_reaches_what_its_command_left_behind() {
+    for (agent, _directory) in agents() {
+        for pty in [false, true] {
+            let exec = escaping(&agent, "exit 3", "deleted", pty, true).await;
+            // The command's own end stops nothing.
+            assert_eq!(agent.finish(&exec.id).await.exit_code(), 3);
+            assert!(marked("deleted").len() >= 3);
+            assert_eq!(agent.delete(&exec.id).await.status(), 200);
+            // It was gone before the answer.
+            assert_eq!(marked("deleted"), [] as [u32; 0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_ends_of_agent_and_box_reach_it_too() {
+    for end in ["stop", "kill", "box"] {
+        for (mut agent, _directory) in agents() {
+            let marker = format!("end {end}");
+            escaping(&agent, "exit 3", &marker, false, true).await;
+            escaping(&agent, "wait", &marker, true, true).await;
+            let process_box = agent.box_pid();
+            match end {
+                "stop" => {
+                    agent.signal(Signal::SIGTERM);
+                    agent.signal(Signal::SIGTERM);
+                    assert!(agent.ended().await.success());
+                    assert_eq!(marked(&marker), [] as [u32; 0]);
+                }
+                "kill" => agent.kill(),
+                _ => kill(Pid::from_raw(process_box.cast_signed()), Signal::SIGKILL).unwrap(),
+            }
+            none_is_left(&marker).await;
+            until("the box is dead", async || !lives(process_box)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_contained_may_leave_and_live_on() {
+    for end in ["kill", "delete", "stop", "box"] {
+        for (mut agent, _directory) in agents() {
+            let marker = format!("open {end}");
+            let exec = escaping(&agent, "wait; sleep 300", &marker, end == "stop", false).await;
+            let own = |pid: &u32| stat_of(*pid, 3) == Some(exec.pid);
+            let left: Vec<_> = marked(&marker).into_iter().filter(|pid| !own(pid)).collect();
+            match end {
+                "kill" => {
+                    assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
+                    assert_eq!(agent.finish(&exec.id).await.exit_code(), 137);
+                }
+                "delete" => assert_eq!(agent.delete(&exec.id).await.status(), 200),
+                "stop" => {
+                    agent.signal(Signal::SIGTERM);
+                    assert!(agent.ended().await.success());
+                }
+                _ => {
+                    let process_box = Pid::from_raw(agent.box_pid().cast_signed());
+                    kill(process_box, Signal::SIGKILL).unwrap();
+                    agent.finish(&exec.id).await;
+                }
+            }
+            until("its group is gone", async || !marked(&marker).iter().any(own)).await;
+            assert!(left.iter().all(|pid| lives(*pid)));
+            for pid in left {
+                kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+            }
+            none_is_left(&marker).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_that_fork_meanwhile_are_reached() {
+    // Each leaves the group and session, and its parent; they go on as long as they live.
+    let script = "perl -MPOSIX -e '$SIG{CHLD} = \"IGNORE\"; $| = 1; print \"ready\n\"; for (1..10000) { \
+                  next if fork; setsid; exit if fork; sleep 300; exit } sleep 300'";
+    for (agent, _directory) in agents() {
+        let exec = agent.create(marked_script(script, "many", false)).await;
+        agent.stream(&exec.id, "").await.until_output("ready").await;
+        until("some are there", async || marked("many").len() >= 1000).await;
+        assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
+        assert_eq!(agent.finish(&exec.id).await.exit_code(), 137);
+        none_is_left("many").await;
+        assert_eq!(agent.delete(&exec.id).await.status(), 200);
+        assert_eq!(agent.run("exit 3").await.exit_code(), 3);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_without_the_extension_stops_groups_alone() {
+    let agent = Agent::with_args(&["--without", "contain"]);
+    let exec = escaping(&agent, "wait; sleep 300", "without", false, true).await;
+    assert_eq!(agent.delete(&exec.id).await.status(), 200);
+    let left = marked("without");
+    assert!(left.len() >= 3);
+    for pid in left {
+        kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_agent_leaves_no_cgroup() {
+    let cgroups = || -> BTreeSet<_> {
+        let own = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+        let entries = own.into_iter().filter_map(|path| fs::read_dir(path).ok()).flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("sandpipe-"))
+            .collect()
+    };
+    for end in ["stop", "kill", "box"] {
+        let before = cgroups();
+        let mut agent = Agent::start();
+        let own: BTreeSet<_> = cgroups().difference(&before).cloned().collect();
+        let exec = agent
+            .sh("mkdir \"$(find /sys/fs/cgroup -name 'sandpipe-*' | head -1)\"/x; sleep 300")
+            .await;
+        let process_box = agent.box_pid();
+        match end {
+            "stop" => {
+                agent.signal(Signal::SIGTERM);
+                assert!(agent.ended().await.success());
+            }
+            "kill" => agent.kill(),
+            _ => {
+                kill(Pid::from_raw(process_box.cast_signed()), Signal::SIGKILL).unwrap();
+                agent.finish(&exec.id).await;
+            }
+        }
+        until("they are gone", async || cgroups().intersection(&own).count() == 0).await;
+    }
+}

@@ -1,0 +1,240 @@
+//! What each preset says.
+
+use super::Preset;
+use crate::{
+    document::Network,
+    env::NamePattern,
+    files::{Access, FileRule, IfMissing, Kind, Origin},
+};
+
+impl Preset {
+    /// What it extends.
+    pub(super) fn extends(self) -> &'static [Self] {
+        match self {
+            Self::Workspace => &[Self::System, Self::Secrets, Self::Git, Self::Caches],
+            Self::Offline => &[Self::Workspace],
+            Self::Strict => &[Self::System, Self::Secrets],
+            Self::Open | Self::System | Self::Secrets | Self::Git | Self::Caches => &[],
+        }
+    }
+
+    /// The rules for files that it adds.
+    pub(super) fn files(self) -> Vec<FileRule> {
+        let rules = |access, if_missing, paths: &[&str]| {
+            let rule = |path: &&str| {
+                let path = path.parse().ok()?;
+                Some(FileRule { access, path, origin: Origin::Preset(self), if_missing })
+            };
+            paths.iter().filter_map(rule).collect::<Vec<_>>()
+        };
+        match self {
+            Self::Open => rules(Access::Write, IfMissing::Fail, &["/"]),
+            Self::Workspace => rules(Access::Write, IfMissing::Fail, &["./"]),
+            Self::Offline => Vec::new(),
+            Self::Strict => rules(Access::Read, IfMissing::Fail, &["./"]),
+            Self::System => [
+                rules(Access::Read, IfMissing::Skip, &["/"]),
+                rules(Access::Private, IfMissing::Skip, &["/tmp", "/var/tmp"]),
+                rules(Access::Hide, IfMissing::Skip, SOCKETS),
+                rules(Access::Read, IfMissing::Skip, READ_IN_RUN),
+            ]
+            .concat(),
+            Self::Secrets => rules(Access::Hide, IfMissing::Skip, SECRETS),
+            Self::Git => [
+                rules(Access::Read, IfMissing::Guard(Kind::Directory), &["./.git/hooks"]),
+                rules(Access::Read, IfMissing::Guard(Kind::File), &["./.git/config"]),
+                rules(Access::Read, IfMissing::Skip, GIT_MODULES),
+            ]
+            .concat(),
+            Self::Caches => rules(Access::Write, IfMissing::Skip, CACHES),
+        }
+    }
+
+    /// What it says of the network.
+    pub(super) fn network(self) -> Option<Network> {
+        match self {
+            Self::Open | Self::Workspace => Some(Network::Host),
+            Self::Offline | Self::Strict => Some(Network::None),
+            Self::System | Self::Secrets | Self::Git | Self::Caches => None,
+        }
+    }
+
+    /// The variables that it passes.
+    pub(super) fn env(self) -> Option<Vec<NamePattern>> {
+        match self {
+            Self::Open | Self::Workspace => Some(vec![NamePattern::any()]),
+            Self::Strict => Some(STRICT_ENV.iter().filter_map(|name| name.parse().ok()).collect()),
+            _ => None,
+        }
+    }
+}
+
+/// Directories of sockets: the buses, the service manager, container engines, keyrings, displays. A socket is connected to also where
+/// the file system is read-only.
+const SOCKETS: &[&str] = &[
+    "/run",
+    "/var/run",
+    "/mnt/wslg",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/kubelet",
+    "~/.docker",
+    "~/.colima",
+    "~/.lima",
+    "~/.rd",
+    "~/.orbstack",
+    "~/.local/share/containers",
+    "~/.local/share/docker",
+];
+
+/// What programs need of /run, which may be where these lead to: name servers, and the system itself on NixOS.
+const READ_IN_RUN: &[&str] = &["/etc/resolv.conf", "/run/current-system"];
+
+/// The modules of a repository have hooks and configurations of their own.
+const GIT_MODULES: &[&str] =
+    &["./.git/config.worktree", "./.git/modules/*/hooks", "./.git/modules/*/config"];
+
+const SECRETS: &[&str] = &[
+    // Keys, and credentials of clouds and of services.
+    "~/.ssh",
+    "~/.gnupg",
+    "~/.aws",
+    "~/.azure",
+    "~/.boto",
+    "~/.config/gcloud",
+    "~/.config/gh",
+    "~/.config/glab-cli",
+    "~/.config/hub",
+    "~/.config/doctl",
+    "~/.config/heroku",
+    "~/.config/hcloud",
+    "~/.config/netlify",
+    "~/.config/op",
+    "~/.config/rclone",
+    "~/.config/sops",
+    "~/.config/.wrangler",
+    "~/.config/containers/auth.json",
+    "~/.config/github-copilot",
+    "~/.fly",
+    "~/.kube",
+    "~/.minikube",
+    "~/.oci",
+    "~/.s3cfg",
+    "~/.terraform.d",
+    "~/.terraformrc",
+    "~/.vault-token",
+    "~/.wrangler",
+    "~/.local/share/com.vercel.cli",
+    "~/.claude",
+    "~/.claude.json",
+    "~/.codex",
+    "~/.gemini",
+    "~/.cache/huggingface/token",
+    // Passwords.
+    "~/.netrc",
+    "~/.git-credentials",
+    "~/.config/git/credentials",
+    "~/.my.cnf",
+    "~/.pgpass",
+    "~/.password-store",
+    "~/.1password",
+    "~/.local/share/keyrings",
+    "~/.local/share/kwalletd",
+    "~/.config/keepassxc",
+    // Tokens of package managers.
+    "~/.npmrc",
+    "~/.yarnrc",
+    "~/.yarnrc.yml",
+    "~/.config/pnpm/rc",
+    "~/.bunfig.toml",
+    "~/.pypirc",
+    "~/.pip",
+    "~/.config/pip",
+    "~/.config/pypoetry/auth.toml",
+    "~/.cargo/credentials",
+    "~/.cargo/credentials.toml",
+    "~/.gem/credentials",
+    "~/.bundle/config",
+    "~/.m2/settings.xml",
+    "~/.m2/settings-security.xml",
+    "~/.gradle/gradle.properties",
+    "~/.nuget/NuGet",
+    "~/.composer/auth.json",
+    "~/.config/composer/auth.json",
+    // What was typed.
+    "~/.*_history",
+    "~/.history",
+    "~/.zhistory",
+    "~/.zsh_sessions",
+    "~/.local/share/fish/fish_history",
+    "~/.lesshst",
+    "~/.viminfo",
+    // Browsers and mail.
+    "~/.mozilla",
+    "~/.thunderbird",
+    "~/.config/google-chrome*",
+    "~/.config/chromium",
+    "~/.config/microsoft-edge*",
+    "~/.config/BraveSoftware",
+    "~/.config/vivaldi*",
+    "~/.config/opera*",
+    "~/.cache/mozilla",
+    "~/.cache/google-chrome*",
+    "~/.cache/chromium",
+    "~/snap/firefox",
+    "~/snap/chromium",
+    "~/.var/app",
+    // Other agents' tokens and output.
+    "~/.local/state/sandpipe-agent",
+    // Commands of an agent that runs as root own these.
+    "/etc/shadow*",
+    "/etc/gshadow*",
+    "/etc/ssh/ssh_host_*_key",
+];
+
+const CACHES: &[&str] = &[
+    "~/.npm",
+    "~/.yarn/berry/cache",
+    "~/.bun/install/cache",
+    "~/.local/share/pnpm/store",
+    "~/.cache/bazel",
+    "~/.cache/ccache",
+    "~/.cache/composer",
+    "~/.cache/deno",
+    "~/.cache/go-build",
+    "~/.cache/node",
+    "~/.cache/node-gyp",
+    "~/.cache/pip",
+    "~/.cache/pnpm",
+    "~/.cache/pypoetry",
+    "~/.cache/sccache",
+    "~/.cache/turbo",
+    "~/.cache/typescript",
+    "~/.cache/uv",
+    "~/.cache/yarn",
+    "~/.cargo/git",
+    "~/.cargo/registry",
+    "~/.gradle/caches",
+    "~/.m2/repository",
+    "~/.nuget/packages",
+    "~/go/pkg/mod",
+];
+
+const STRICT_ENV: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "CI"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::PathPattern;
+
+    #[test]
+    fn every_path_and_name_of_a_preset_is_one() {
+        let paths = [SOCKETS, READ_IN_RUN, GIT_MODULES, SECRETS, CACHES].concat();
+        for path in paths {
+            assert!(path.parse::<PathPattern>().is_ok(), "{path}");
+        }
+        assert_eq!(Preset::Strict.env().unwrap().len(), STRICT_ENV.len());
+    }
+}

@@ -1,0 +1,91 @@
+use std::{fmt, str::FromStr};
+
+/// A policy that has a name, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// No walls: commands have the agent's rights.
+    Open,
+    /// The workspace and caches of builds may be written, the rest of the machine read, without secrets; the network is the machine's.
+    Workspace,
+    /// `workspace` without network.
+    Offline,
+    /// The workspace may be read only; no network, and few variables in the environment.
+    Strict,
+    /// A part: the machine may be read; directories for what is temporary are the commands' own; what other programs are reached by
+    /// is not there.
+    System,
+    /// A part: secrets in the home are not there.
+    Secrets,
+    /// A part: what git runs by itself can't be written.
+    Git,
+    /// A part: the caches of builds may be written.
+    Caches,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Open,
+        Self::Workspace,
+        Self::Offline,
+        Self::Strict,
+        Self::System,
+        Self::Secrets,
+        Self::Git,
+        Self::Caches,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Workspace => "workspace",
+            Self::Offline => "offline",
+            Self::Strict => "strict",
+            Self::System => "system",
+            Self::Secrets => "secrets",
+            Self::Git => "git",
+            Self::Caches => "caches",
+        }
+    }
+
+    /// All names, for messages.
+    pub(crate) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+/// There is no such preset.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no preset {0:?}: the presets are {names}", names = Preset::names())]
+pub struct UnknownPreset(pub String);
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPreset> {
+        let preset = Self::ALL.into_iter().find(|preset| preset.name() == text);
+        preset.ok_or_else(|| UnknownPreset(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_read_by_its_name() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse(), Ok(preset));
+        }
+        let error = "opne".parse::<Preset>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no preset \"opne\": the presets are open, workspace,"));
+    }
+}

@@ -1,0 +1,165 @@
+//! What this machine has to build walls with.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// bubblewrap, as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bubblewrap {
+    /// Its executable.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: Version,
+}
+
+/// A version: major, minor, patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+/// The first that has `--perms`.
+const OLDEST: Version = Version(0, 5, 0);
+
+/// Why no walls can be built here, and what mends it.
+#[derive(Debug, thiserror::Error)]
+pub enum NoWalls {
+    /// It is not installed.
+    #[error(
+        "a policy needs bubblewrap, and there is no bwrap in PATH: `apt-get install bubblewrap`, `dnf install bubblewrap`, or as your system has it"
+    )]
+    NotInstalled,
+    /// It is there and does not say its version.
+    #[error("{path} does not tell its version: {1}", path = .0.display())]
+    Broken(PathBuf, String),
+    /// It is too old.
+    #[error("{} is version {}, and a policy needs {OLDEST} or later: install a newer bubblewrap", .0.path.display(), .0.version)]
+    TooOld(Bubblewrap),
+    /// It may not make namespaces.
+    #[error("bubblewrap can't make namespaces here ({message}): {mend}")]
+    Refused {
+        /// What it said.
+        message: String,
+        /// What mends it.
+        mend: &'static str,
+    },
+}
+
+/// Finds bubblewrap in `PATH`, and has it build the smallest of boxes, since whether it may only shows when it does.
+///
+/// # Errors
+///
+/// It is not there, too old, or may not.
+pub fn bubblewrap() -> Result<Bubblewrap, NoWalls> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|directory| directory.join("bwrap"));
+    let path = found.into_iter().find(|path| is_executable(path)).ok_or(NoWalls::NotInstalled)?;
+    let version = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
+    let version = version.map_err(|error| NoWalls::Broken(path.clone(), error.to_string()))?;
+    let text = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+    let version = parse_version(&text).ok_or_else(|| NoWalls::Broken(path.clone(), text))?;
+    let bubblewrap = Bubblewrap { path, version };
+    if bubblewrap.version < OLDEST {
+        return Err(NoWalls::TooOld(bubblewrap));
+    }
+    let trial = Command::new(&bubblewrap.path)
+        .args(if is_root() { &[][..] } else { &["--unshare-user"] })
+        .args(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--as-pid-1"])
+        .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--"])
+        .arg(&bubblewrap.path)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let (succeeded, message) = match trial {
+        Ok(output) => {
+            (output.status.success(), String::from_utf8_lossy(&output.stderr).trim().to_owned())
+        }
+        Err(error) => (false, error.to_string()),
+    };
+    if succeeded {
+        return Ok(bubblewrap);
+    }
+    let setting =
+        |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default();
+    Err(NoWalls::Refused { message, mend: mend(setting) })
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// `bubblewrap 0.8.0`
+fn parse_version(text: &str) -> Option<Version> {
+    let mut numbers = text.strip_prefix("bubblewrap ")?.split('.').map(str::parse::<u32>);
+    let mut next = || numbers.next().unwrap_or(Ok(0)).ok();
+    Some(Version(next()?, next()?, next()?))
+}
+
+/// What keeps a user from making namespaces, as the settings below `/proc/sys` tell.
+fn mend(setting: impl Fn(&str) -> String) -> &'static str {
+    if setting("kernel/apparmor_restrict_unprivileged_userns").trim() == "1" {
+        "AppArmor forbids it: `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`, or give bwrap a profile with `userns`"
+    } else if setting("kernel/unprivileged_userns_clone").trim() == "0" {
+        "`sudo sysctl -w kernel.unprivileged_userns_clone=1`"
+    } else if setting("user/max_user_namespaces").trim() == "0" {
+        "`sudo sysctl -w user.max_user_namespaces=15000`"
+    } else {
+        "in a container, start that with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, or give it to the agent as its image"
+    }
+}
+
+/// Whether this process is root's.
+#[must_use]
+pub fn is_root() -> bool {
+    user() == 0
+}
+
+pub(crate) fn user() -> u32 {
+    // SAFETY: geteuid(2) always succeeds and touches no memory.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::geteuid()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert_eq!(parse_version("bubblewrap 0.8.0"), Some(Version(0, 8, 0)));
+        assert_eq!(parse_version("bubblewrap 0.11"), Some(Version(0, 11, 0)));
+        assert!(parse_version("bubblewrap 0.11").unwrap() > OLDEST);
+        assert!(parse_version("bubblewrap 0.4.1").unwrap() < OLDEST);
+        for wrong in ["", "bubblewrap", "bubblewrap x", "0.8.0", "bubblewrap 0.8.x"] {
+            assert_eq!(parse_version(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_mends_it_is_what_forbids_it() {
+        for (name, value, command) in [
+            (
+                "kernel/apparmor_restrict_unprivileged_userns",
+                "1\n",
+                "kernel.apparmor_restrict_unprivileged_userns=0",
+            ),
+            ("kernel/unprivileged_userns_clone", "0\n", "kernel.unprivileged_userns_clone=1"),
+            ("user/max_user_namespaces", "0\n", "user.max_user_namespaces=15000"),
+            ("other", "0", "--security-opt seccomp=unconfined"),
+        ] {
+            let mend = mend(|asked| if asked == name { value.to_owned() } else { String::new() });
+            assert!(mend.contains(command), "{mend}");
+        }
+    }
+}

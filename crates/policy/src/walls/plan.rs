@@ -1,0 +1,176 @@
+use std::{
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+};
+
+use super::{Mount, SeccompError, mounts, seccomp_program};
+use crate::{
+    document::Network,
+    effective::Effective,
+    files::{Access, Places},
+};
+
+/// The port on loopback, inside the box, of the proxy that leads out where hosts are named.
+pub const PROXY_PORT: u16 = 57_469;
+
+/// What in `/proc` is settings of the machine.
+const SETTINGS_IN_PROC: [&str; 10] =
+    ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "driver", "asound"];
+
+/// The program that is walled in: one that starts commands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Box {
+    /// Its executable, an absolute path.
+    pub program: PathBuf,
+    /// What it is started with.
+    pub args: Vec<OsString>,
+    /// Its working directory, without symbolic links.
+    pub workspace: PathBuf,
+    /// Whether it starts commands of several users, which root alone can.
+    pub is_root: bool,
+}
+
+/// How the walls are built: what is started in place of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    args: Vec<Arg>,
+    /// The descriptors that bubblewrap has to inherit besides standard streams.
+    pub inherited: Vec<Content>,
+    /// What bubblewrap has to make to mount on, and is to be removed when the box is gone, if it is empty still.
+    pub placeholders: Vec<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Arg {
+    Text(OsString),
+    /// The number of the descriptor with this index.
+    Descriptor(usize),
+}
+
+/// What can be read from a descriptor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing.
+    Empty,
+    /// The program of seccomp.
+    Seccomp(Vec<u8>),
+}
+
+/// Why no walls can be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Commands could not even begin where they are to run.
+    #[error("the policy gives commands nothing of the workspace {}: name it, or a directory above it, in files.read or files.write", .0.display())]
+    NoWorkspace(PathBuf),
+    /// There is no filter of system calls.
+    #[error(transparent)]
+    Seccomp(#[from] SeccompError),
+}
+
+/// Plans the walls around a box.
+///
+/// # Errors
+///
+/// The workspace is not there for commands, or there is no filter of system calls for this architecture.
+pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, PlanError> {
+    if places.access(&inside.workspace) < Access::Private {
+        return Err(PlanError::NoWorkspace(inside.workspace.clone()));
+    }
+    let mut plan = Plan::default();
+    // In namespaces of users the kernel lets nobody but their root have rights, and root needs none to have some.
+    if !inside.is_root {
+        plan.push(["--unshare-user"]);
+    }
+    plan.push(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
+    if policy.network != Network::Host {
+        plan.push(["--unshare-net"]);
+    }
+    plan.push(["--as-pid-1", "--die-with-parent", "--new-session", "--clearenv"]);
+    plan.push(["--cap-drop", "ALL"]);
+    if inside.is_root {
+        // To start commands of other users and to end them. They themselves get none.
+        for capability in ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_KILL"] {
+            plan.push(["--cap-add", capability]);
+        }
+    }
+    let mut empty_directories = Vec::new();
+    for mount in mounts(places) {
+        match &mount {
+            Mount::Proc => {
+                plan.push(["--proc", "/proc"]);
+                // Root owns what is in it. bubblewrap covers it only from those who could make files there.
+                for name in SETTINGS_IN_PROC {
+                    let path = format!("/proc/{name}");
+                    plan.push(["--ro-bind-try", &path, &path]);
+                }
+            }
+            Mount::Dev => plan.push(["--dev", "/dev"]),
+            Mount::Read(path) => plan.bind("--ro-bind", path),
+            Mount::Write(path) => plan.bind("--bind", path),
+            Mount::Device(path) => plan.bind("--dev-bind", path),
+            Mount::Private(path) => {
+                plan.push(["--perms", "1777", "--tmpfs"]);
+                plan.push([path]);
+            }
+            Mount::EmptyDirectory(path) => {
+                plan.push(["--tmpfs"]);
+                plan.push([path]);
+                empty_directories.push(path.clone());
+            }
+            Mount::NoFile(path) => {
+                // A device on a mount without devices: open(2) gives EACCES.
+                plan.push(["--ro-bind", "/dev/null"]);
+                plan.push([path]);
+            }
+            Mount::EmptyFile(path) => {
+                plan.push(["--ro-bind-data"]);
+                plan.inherit(Content::Empty);
+                plan.push([path]);
+            }
+        }
+    }
+    if places.access(&inside.program) < Access::Read {
+        plan.bind("--ro-bind", &inside.program);
+    }
+    for path in empty_directories {
+        plan.push(["--remount-ro"]);
+        plan.push([path]);
+    }
+    if places.deciding(Path::new("/")).is_none() {
+        // Of bubblewrap's own making.
+        plan.push(["--remount-ro", "/"]);
+    }
+    plan.placeholders
+        .extend(places.iter().filter(|place| !place.exists).map(|place| place.path.clone()));
+    plan.push(["--seccomp"]);
+    plan.inherit(Content::Seccomp(seccomp_program()?));
+    plan.push(["--chdir".as_ref(), inside.workspace.as_os_str()]);
+    plan.push(["--".as_ref(), inside.program.as_os_str()]);
+    plan.push(&inside.args);
+    Ok(plan)
+}
+
+impl Plan {
+    /// What bubblewrap is started with, where the descriptors that it inherits have these numbers. It has to be started by a thread that
+    /// stays, since the kernel ends the box with that thread (`PR_SET_PDEATHSIG`).
+    pub fn args(&self, descriptor: impl Fn(usize) -> i32) -> Vec<OsString> {
+        let text = |arg: &Arg| match arg {
+            Arg::Text(text) => text.clone(),
+            Arg::Descriptor(index) => descriptor(*index).to_string().into(),
+        };
+        self.args.iter().map(text).collect()
+    }
+
+    fn push<T: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = T>) {
+        self.args.extend(args.into_iter().map(|arg| Arg::Text(arg.as_ref().to_owned())));
+    }
+
+    fn inherit(&mut self, content: Content) {
+        self.args.push(Arg::Descriptor(self.inherited.len()));
+        self.inherited.push(content);
+    }
+
+    fn bind(&mut self, how: &str, path: &Path) {
+        self.push([how.as_ref(), path.as_os_str(), path.as_os_str()]);
+    }
+}

@@ -1,0 +1,152 @@
+use std::{collections::BTreeMap, env::consts::ARCH};
+
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
+};
+
+/// There is no filter of system calls for this machine.
+#[derive(Debug, thiserror::Error)]
+#[error("no filter of system calls can be made for {ARCH}: {0}")]
+pub struct SeccompError(BackendError);
+
+/// What gives a process more than its files and its network, or is as a rule how walls are broken.
+const REFUSED: &[i64] = &[
+    // What is done in its queues no filter sees.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // The memory and the descriptors of other processes.
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Mounts.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    // Namespaces of others.
+    libc::SYS_setns,
+    // Keyrings have no namespace.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Large parts of the kernel, which few programs need.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_quotactl,
+    libc::SYS_acct,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+];
+
+const NEW_NAMESPACES: [i32; 8] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+    // Only of unshare(2): for clone(2) it is part of the signal at the end.
+    libc::CLONE_NEWTIME,
+];
+
+const CLONE_NEWTIME_INDEX: usize = 7;
+
+/// Of TIOCSTI and TIOCLINUX each lets a process type into its terminal (CVE-2017-5226).
+const REFUSED_IOCTLS: [u64; 2] = [0x5412, 0x541C];
+
+/// All others reach beyond the machine's own network, as `AF_VSOCK` to its hypervisor.
+const SOCKET_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+
+/// `PTRACE_ATTACH` and `PTRACE_SEIZE`: a process may trace those of its children that ask for it.
+const REFUSED_PTRACE: [u64; 2] = [16, 0x4206];
+
+/// The program that `seccomp(2)` takes, in the form of bubblewrap's `--seccomp`: what is refused fails with EPERM; clone3, whose flags
+/// no filter can see, with ENOSYS, upon which clone is called. It ends a program of another architecture.
+///
+/// # Errors
+///
+/// There is none for this architecture.
+pub fn seccomp_program() -> Result<Vec<u8>, SeccompError> {
+    let filter = filter().map_err(SeccompError)?;
+    Ok(not_implemented().iter().chain(&filter).flat_map(bytes).collect())
+}
+
+fn filter() -> Result<BpfProgram, BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let bits = |argument, flag: i32| {
+        let flag = u64::from(flag.cast_unsigned());
+        rule(&[(argument, SeccompCmpOp::MaskedEq(flag), flag)])
+    };
+    let unshare = NEW_NAMESPACES.iter().map(|flag| bits(0, *flag)).collect::<Result<_, _>>()?;
+    let clone = NEW_NAMESPACES.iter().take(CLONE_NEWTIME_INDEX).map(|flag| bits(0, *flag));
+    rules.insert(libc::SYS_unshare, unshare);
+    rules.insert(libc::SYS_clone, clone.collect::<Result<_, _>>()?);
+    let equal = |argument, value| rule(&[(argument, SeccompCmpOp::Eq, value)]);
+    let ptrace = REFUSED_PTRACE.map(|request| equal(0, request));
+    rules.insert(libc::SYS_ptrace, ptrace.into_iter().collect::<Result<_, _>>()?);
+    let ioctl = REFUSED_IOCTLS.map(|request| equal(1, request));
+    rules.insert(libc::SYS_ioctl, ioctl.into_iter().collect::<Result<_, _>>()?);
+    let other_families =
+        SOCKET_FAMILIES.map(|family| (0, SeccompCmpOp::Ne, u64::from(family.cast_unsigned())));
+    for call in [libc::SYS_socket, libc::SYS_socketpair] {
+        rules.insert(call, vec![rule(&other_families)?]);
+    }
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(libc::EPERM.cast_unsigned()),
+        TargetArch::try_from(ARCH)?,
+    )?;
+    filter.try_into()
+}
+
+fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, BackendError> {
+    // The kernel takes no more than 32 bits of each of these.
+    let condition = |(argument, operator, value): &(u8, SeccompCmpOp, u64)| {
+        SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
+    };
+    SeccompRule::new(conditions.iter().map(condition).collect::<Result<_, _>>()?)
+}
+
+/// Instructions that go before a filter: clone3, and all calls of the x32 interface, which have numbers of their own, don't exist.
+fn not_implemented() -> [sock_filter; 4] {
+    const LOAD_NUMBER: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const JUMP_IF_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const X32: u32 = 0x4000_0000;
+    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
+    let not_implemented = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    [
+        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
+        sock_filter { code: JUMP_IF_EQUAL, jt: 1, jf: 0, k: clone3 },
+        sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: X32 },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: not_implemented },
+    ]
+}
+
+fn bytes(instruction: &sock_filter) -> [u8; 8] {
+    let [code_low, code_high] = instruction.code.to_ne_bytes();
+    let [k0, k1, k2, k3] = instruction.k.to_ne_bytes();
+    [code_low, code_high, instruction.jt, instruction.jf, k0, k1, k2, k3]
+}

@@ -1,0 +1,273 @@
+//! Which places rules mean, what is told about them, and the command line of bubblewrap: as the file system is, without walls.
+
+// A test fails by panicking.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use std::{fs, os::unix::fs::symlink, path::PathBuf};
+
+use sandpipe_policy::{
+    document::parse,
+    effective::{Effective, effective},
+    explain::{explain_destination, explain_path},
+    files::{Access, InvalidPlaces, Places, Roots, expand},
+    network::Destination,
+    walls::{Box, Content, plan},
+};
+use tempfile::TempDir;
+
+struct Machine {
+    root: PathBuf,
+    _directory: TempDir,
+}
+
+impl Machine {
+    fn new(files: &[&str]) -> Self {
+        // What is in /tmp is not there behind walls.
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for file in ["home/", "workspace/"].iter().chain(files) {
+            let path = root.join(file);
+            if file.ends_with('/') {
+                fs::create_dir_all(path).unwrap();
+            } else {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
+            }
+        }
+        Self { root, _directory: directory }
+    }
+
+    fn link(self, link: &str, target: &str) -> Self {
+        symlink(self.root.join(target), self.root.join(link)).unwrap();
+        self
+    }
+
+    fn roots(&self) -> Roots {
+        Roots {
+            workspace: self.root.join("workspace"),
+            homes: vec![self.root.join("home")],
+            protected: vec![self.root.join("state")],
+        }
+    }
+
+    fn expand(&self, policy: &str) -> Result<(Effective, Places), InvalidPlaces> {
+        let policy = effective(&parse(policy).unwrap()).unwrap();
+        let places = expand(&policy.files, &self.roots())?;
+        Ok((policy, places))
+    }
+
+    fn access(&self, policy: &str, path: &str) -> Access {
+        self.expand(policy).unwrap().1.access(&self.root.join(path))
+    }
+
+    /// The message of an error, with the root as `~~`.
+    fn error(&self, policy: &str) -> String {
+        self.shown(&self.expand(policy).unwrap_err().to_string())
+    }
+
+    fn shown(&self, text: &str) -> String {
+        text.replace(self.root.to_str().unwrap(), "~~")
+    }
+}
+
+#[test]
+fn wildcards_mean_what_is_there() {
+    let machine = Machine::new(&[
+        "workspace/.env",
+        "workspace/a/b/.env",
+        "workspace/a/x.pem",
+        "workspace/x.pem",
+    ]);
+    let policy = r#"{ "files": { "hide": ["**/.env", "./*.pem", "none/*/x"], "read": ["a/*"] } }"#;
+    for (path, access) in [
+        ("workspace/.env", Access::Hide),
+        ("workspace/a/b/.env", Access::Hide),
+        ("workspace/a/b/other", Access::Read),
+        ("workspace/a/x.pem", Access::Read),
+        ("workspace/x.pem", Access::Hide),
+        ("workspace/new/.env", Access::Write),
+    ] {
+        assert_eq!(machine.access(policy, path), access, "{path}");
+    }
+}
+
+#[test]
+fn a_path_that_does_not_exist_is_an_error_that_names_it() {
+    let machine = Machine::new(&["workspace/file"]);
+    assert_eq!(
+        machine.error(r#"{ "files": { "write": ["./dist"] } }"#),
+        "write ./dist (policy): there is no ~~/workspace/dist: make it, or take the rule out"
+    );
+    assert!(
+        machine
+            .error(r#"{ "files": { "hide": ["file/x"] } }"#)
+            .contains("there is no ~~/workspace/file/x")
+    );
+    assert!(machine.error(r#"{ "files": { "read": ["/proc/cpuinfo"] } }"#).contains("made anew"));
+    assert!(machine.error(r#"{ "files": { "read": ["/dev/null"] } }"#).contains("made anew"));
+    assert!(machine.expand(r#"{ "files": { "write": ["/dev/null"] } }"#).is_ok());
+}
+
+#[test]
+fn a_link_that_commands_could_make_leads_nowhere_else() {
+    let machine =
+        Machine::new(&["home/.ssh/id", "outside/", "workspace/real/", "workspace/other/"])
+            .link("workspace/dist", "home/.ssh")
+            .link("workspace/inner", "workspace/real")
+            .link("home/shared", "outside")
+            .link("home/through", "workspace/dist");
+    let error =
+        "the symbolic link ~~/workspace/dist, which a command could change, leads to ~~/home/.ssh";
+    for policy in [
+        r#"{ "files": { "write": ["./dist"] } }"#,
+        r#"{ "files": { "read": ["./dist"] } }"#,
+        r#"{ "files": { "write": ["./d*"] } }"#,
+        r#"{ "files": { "write": ["~/through"] } }"#,
+        r#"{ "extends": ["strict"], "files": { "write": ["./dist"] } }"#,
+    ] {
+        assert!(machine.error(policy).contains(error), "{policy}: {}", machine.error(policy));
+    }
+    assert!(
+        machine.error(r#"{ "files": { "read": ["./inner"] } }"#).contains("~~/workspace/inner")
+    );
+    assert_eq!(
+        machine.access(r#"{ "files": { "write": ["./inner"] } }"#, "workspace/real"),
+        Access::Write
+    );
+    assert_eq!(
+        machine.access(r#"{ "files": { "write": ["~/shared"] } }"#, "outside/x"),
+        Access::Write
+    );
+    assert_eq!(
+        machine.access(r#"{ "files": { "hide": ["./dist", "~/shared"] } }"#, "outside/x"),
+        Access::Hide
+    );
+    assert_eq!(machine.access("{}", "home/.ssh/id"), Access::Hide);
+}
+
+#[test]
+fn git_that_is_led_to_by_a_link_is_an_error() {
+    let machine = Machine::new(&["repository/config", "repository/hooks/"])
+        .link("workspace/.git", "repository");
+    assert!(
+        machine
+            .error("{}")
+            .starts_with("read ./.git/hooks (preset git): the symbolic link ~~/workspace/.git")
+    );
+    assert!(machine.expand(r#"{ "extends": ["workspace", "!git"] }"#).is_ok());
+    let machine = Machine::new(&[]).link("workspace/.git", "nowhere");
+    assert!(machine.error("{}").contains("the symbolic link ~~/workspace/.git"));
+}
+
+#[test]
+fn a_workspace_that_holds_the_home_is_refused() {
+    let machine = Machine::new(&[]);
+    let refused = |policy: &str, workspace: &str| {
+        let roots = Roots { workspace: machine.root.join(workspace), ..machine.roots() };
+        let policy = effective(&parse(policy).unwrap()).unwrap();
+        expand(&policy.files, &roots).err().map(|error| machine.shown(&error.to_string()))
+    };
+    for workspace in ["home", "", "/"] {
+        assert!(
+            refused("{}", workspace).unwrap().contains("choose a directory in it"),
+            "{workspace}"
+        );
+    }
+    assert_eq!(refused(r#"{ "extends": ["strict"] }"#, "home"), None);
+    assert!(refused("{}", "state/x").is_some());
+}
+
+#[test]
+fn what_the_agent_keeps_to_itself_no_rule_opens() {
+    let machine = Machine::new(&["state/execs/1", "workspace/a"]);
+    assert_eq!(machine.access("{}", "state/execs/1"), Access::Hide);
+    assert_eq!(machine.access(r#"{ "extends": ["open"] }"#, "state/execs/1"), Access::Hide);
+    for policy in [
+        r#"{ "files": { "write": ["../state/execs"] } }"#,
+        r#"{ "files": { "read": ["../state/execs/1"] } }"#,
+    ] {
+        assert!(machine.error(policy).contains("is in what the agent keeps to itself"));
+    }
+}
+
+#[test]
+fn the_rule_that_decides_is_told() {
+    let machine = Machine::new(&["workspace/.env", "home/.ssh/id"]);
+    let (policy, places) = machine
+        .expand(r#"{ "files": { "hide": ["**/.env"] }, "network": { "allow": ["*.example.org:443", "::1"] } }"#)
+        .unwrap();
+    let path =
+        |path: &str| machine.shown(&explain_path(&places, &machine.root.join(path)).unwrap());
+    assert_eq!(
+        path("workspace/new/file"),
+        "~~/workspace/new/file: write, by the rule: write ./ (preset workspace)"
+    );
+    assert_eq!(
+        path("workspace/.env"),
+        "~~/workspace/.env: hide, by the rule: hide **/.env (policy)"
+    );
+    assert_eq!(
+        path("home/.ssh/id"),
+        "~~/home/.ssh/id: hide, by the rule: hide ~/.ssh (preset secrets)"
+    );
+    assert_eq!(path("/etc/passwd"), "/etc/passwd: read, by the rule: read / (preset system)");
+    assert_eq!(
+        path("/tmp/x"),
+        "/tmp/x: private (a directory of the commands' own), by the rule: private /tmp (preset system)"
+    );
+    assert!(path("/proc/1/environ").contains("made anew"));
+    let host = |text: &str| explain_destination(&policy, &Destination::parse(text).unwrap());
+    assert_eq!(
+        host("a.example.org:443"),
+        "a.example.org:443: reached, by the rule: network.allow *.example.org:443"
+    );
+    assert_eq!(
+        host("a.example.org:80"),
+        "a.example.org:80: refused: no rule of the policy's network.allow names a.example.org:80"
+    );
+    assert_eq!(host("[::1]:1"), "[::1]:1: reached, by the rule: network.allow [::1]");
+}
+
+#[test]
+fn bubblewrap_gets_what_the_rules_say() {
+    let machine = Machine::new(&[
+        "workspace/a/b/keep",
+        "workspace/.env",
+        "workspace/hidden/open/",
+        "shared/",
+    ]);
+    let (policy, places) = machine
+        .expand(r#"{ "extends": [], "files": { "read": ["../shared", "./a/b/keep"], "write": ["./", "./hidden/open"], "hide": ["./.env", "./hidden"] } }"#)
+        .unwrap();
+    let inside = |is_root| Box {
+        program: "/opt/sandpipe-agent".into(),
+        args: vec!["box".into()],
+        workspace: machine.root.join("workspace"),
+        is_root,
+    };
+    let planned = plan(&policy, &places, &inside(false)).unwrap();
+    let args = planned.args(|index| 7 + i32::try_from(index).unwrap());
+    let args: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
+    let proc = "sys sysrq-trigger irq bus fs acpi scsi mtrr driver asound".split(' ');
+    let proc: Vec<_> =
+        proc.map(|name| format!("--ro-bind-try /proc/{name} /proc/{name}")).collect();
+    let expected = format!(
+        "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net \
+         --as-pid-1 --die-with-parent --new-session --clearenv --cap-drop ALL --dev /dev --proc /proc {} \
+         --ro-bind ~~/shared ~~/shared --bind ~~/workspace ~~/workspace --ro-bind /dev/null ~~/workspace/.env \
+         --bind ~~/workspace/a ~~/workspace/a --bind ~~/workspace/a/b ~~/workspace/a/b \
+         --ro-bind ~~/workspace/a/b/keep ~~/workspace/a/b/keep \
+         --tmpfs ~~/workspace/hidden --bind ~~/workspace/hidden/open ~~/workspace/hidden/open \
+         --ro-bind /opt/sandpipe-agent /opt/sandpipe-agent --remount-ro ~~/workspace/hidden --remount-ro / \
+         --seccomp 7 --chdir ~~/workspace -- /opt/sandpipe-agent box",
+        proc.join(" ")
+    );
+    assert_eq!(machine.shown(&args.join(" ")), expected);
+    assert_eq!(planned.inherited.len(), 1);
+    assert!(matches!(&planned.inherited[0], Content::Seccomp(program) if program.len() % 8 == 0));
+    let root = plan(&policy, &places, &inside(true)).unwrap().args(|_| 7);
+    assert!(!root.contains(&"--unshare-user".into()) && root.contains(&"CAP_SETUID".into()));
+    let (policy, places) = machine.expand(r#"{ "extends": [] }"#).unwrap();
+    let error = plan(&policy, &places, &inside(false)).unwrap_err().to_string();
+    assert!(error.starts_with("the policy gives commands nothing of the workspace"), "{error}");
+}
