@@ -15,7 +15,7 @@ import {
 } from "sandpipe";
 import { localRuntime, startAgent } from "sandpipe/node";
 
-import { marked, marker, until } from "../support/processes.mjs";
+import { idsOfAgent, marked, marker, until } from "../support/processes.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 
 /** @import { Runtime, Sandbox } from "sandpipe" */
@@ -112,7 +112,7 @@ describe("sandbox.run", () => {
     for (const signal of ["SIGTERM", "SIGKILL"]) {
       const agent = await startAgent();
       const sandbox = await connect({ ...agent, retry: { baseDelayMs: 1 } });
-      const agentPid = Number((await sandbox.run("echo $PPID")).output);
+      const ids = await idsOfAgent((script) => sandbox.run(script));
       const running = background(sandbox, { baseDir }).run("sleep 600");
       const lost = assert.rejects(running, (error) => {
         assert.ok(error instanceof BackgroundError, String(error));
@@ -125,7 +125,7 @@ describe("sandbox.run", () => {
       /** @type {string | undefined} */
       let id;
       await until(async () => (await here.list()).length === 1);
-      process.kill(agentPid, signal);
+      process.kill(Number(ids.agent), signal);
       await lost;
       await agent.stop();
       assert.equal((await here.get(id ?? "")).status, "running");

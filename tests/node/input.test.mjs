@@ -1,13 +1,15 @@
 // The option `input` of exec().
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { connect, ExitCodeMissingError, InvalidArgumentError, UnsupportedError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+
+import { idsOfAgent } from "../support/processes.mjs";
 
 const MIB = 1 << 20;
 
@@ -18,10 +20,13 @@ describe("input", () => {
   let execs;
   /** @type {string} */
   let directory;
+  /** @type {string} of the agent */
+  let pid;
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), "sandpipe-input-"));
     agent = await startAgent();
     ({ execs } = await connect(agent));
+    ({ agent: pid } = await idsOfAgent((script) => execs.exec("sh", ["-c", script])));
   });
   after(async () => {
     await agent.stop();
@@ -29,12 +34,12 @@ describe("input", () => {
   });
 
   /**
-   * The agent's memory in bytes: it is the parent of what it runs.
+   * The agent's memory in bytes.
    * @param {"VmRSS" | "VmHWM"} figure what it has now, or the most that it has had
    */
-  const memory = async (figure) => {
-    const script = `grep ^${figure}: /proc/$PPID/status`;
-    return Number(/\d+/.exec((await execs.exec("sh", ["-c", script])).output)) * 1024;
+  const memory = (figure) => {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
   };
 
   it("is read byte for byte, from a string, bytes, an iterable or a stream", async () => {
@@ -61,7 +66,7 @@ describe("input", () => {
     const script = `(head -c 1048576; until [ -e ${go} ]; do sleep 0.01; done; cat) | sha256sum`;
     const piece = randomBytes(MIB);
     const hash = createHash("sha256");
-    const agentBefore = await memory("VmRSS");
+    const agentBefore = memory("VmRSS");
     const before = process.memoryUsage();
     const peak = { rss: 0, arrayBuffers: 0 };
     let given = 0;
@@ -82,7 +87,7 @@ describe("input", () => {
     assert.ok(given <= 2, `${given} MiB were taken`);
     writeFileSync(go, "");
     assert.equal((await ended).output, `${hash.digest("hex")}  -\n`);
-    const agentPeak = (await memory("VmHWM")) - agentBefore;
+    const agentPeak = memory("VmHWM") - agentBefore;
     assert.ok(agentPeak < 16 * MIB, `the agent took ${agentPeak / MIB} MiB`);
     assert.ok(peak.rss < 200 * MIB, `this process took ${peak.rss / MIB} MiB`);
     assert.ok(peak.arrayBuffers < 100 * MIB, `arrays took ${peak.arrayBuffers / MIB} MiB`);

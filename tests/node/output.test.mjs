@@ -11,6 +11,8 @@ import { setTimeout } from "node:timers/promises";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { idsOfAgent } from "../support/processes.mjs";
+
 const HUNDRED_MEGABYTES = "seq 1 12400000";
 
 /** @param {string | Buffer} text */
@@ -50,7 +52,7 @@ describe("output", () => {
   before(async () => {
     agent = await startAgent();
     ({ execs } = await connect(agent));
-    agentPid = (await sh("echo $PPID")).output.trim();
+    ({ agent: agentPid } = await idsOfAgent(sh));
   });
   after(() => agent.stop());
 

@@ -12,7 +12,7 @@ import { tools } from "sandpipe/tools";
 
 // No part of the package's interface.
 import { openInBrowser } from "../../dist/cli/open-in-browser.js";
-import { until } from "../support/processes.mjs";
+import { idsOfAgent, until } from "../support/processes.mjs";
 import { startSshd } from "../support/sshd.mjs";
 
 describe("the environment of what is run", () => {
@@ -99,10 +99,11 @@ describe("the environment of what is run", () => {
     t.after(() => agent.stop());
     const sandbox = await connect(agent);
     t.after(() => sandbox.close());
-    const { output } = await sandbox.run("env; echo PPID=$PPID");
-    assertClean(output);
-    const [, pid = ""] = /^PPID=(\d+)$/m.exec(output) ?? [];
-    const itsOwn = readFileSync(`/proc/${pid}/environ`, "utf8").replace(
+    assertClean((await sandbox.run("env")).output);
+    const ids = await idsOfAgent((script) => sandbox.run(script));
+    // The process that starts commands had none to begin with.
+    assert.equal(readFileSync(`/proc/${ids.box}/environ`, "utf8"), "");
+    const itsOwn = readFileSync(`/proc/${ids.agent}/environ`, "utf8").replace(
       /SANDPIPE_ADMIN_TOKEN=[^\0]*/,
       "",
     );

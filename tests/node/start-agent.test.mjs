@@ -97,10 +97,11 @@ describe("startAgent", () => {
     const script = `
       import { connect } from "sandpipe";
       import { startAgent } from "sandpipe/node";
+      import { idsOfAgent } from "../support/processes.mjs";
       const { execs } = await connect(await startAgent());
-      const { output } = await execs.exec("sh", ["-c", "echo $PPID"]);
+      const ids = await idsOfAgent((script) => execs.exec("sh", ["-c", script]));
       const { pid } = await execs.create({ command: "sleep", args: ["1000"] });
-      console.log(JSON.stringify([Number(output), pid]));
+      console.log(JSON.stringify([ids.agent, ids.box, pid]));
       setInterval(() => {}, 1000);`;
     const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
       cwd: import.meta.dirname,
@@ -111,7 +112,7 @@ describe("startAgent", () => {
     const pids = JSON.parse(String(line));
     assert.deepEqual(
       pids.map((/** @type {number} */ pid) => existsSync(`/proc/${pid}`)),
-      [true, true],
+      [true, true, true],
     );
     parent.kill("SIGKILL");
     await until(() => pids.every((/** @type {number} */ pid) => !existsSync(`/proc/${pid}`)));

@@ -19,7 +19,7 @@ import {
 } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { marked, marker, until, zombies } from "../support/processes.mjs";
+import { idsOfAgent, marked, marker, until, zombies } from "../support/processes.mjs";
 
 /** @typedef {import("sandpipe").ExecOptions} ExecOptions */
 
@@ -35,13 +35,13 @@ for (const [kind, args] of /** @type {const} */ ([
     let agent;
     /** @type {import("sandpipe").Execs} */
     let execs;
-    /** @type {string} */
-    let agentPid;
+    /** @type {Awaited<ReturnType<typeof idsOfAgent>>} */
+    let ids;
 
     before(async () => {
       agent = await startAgent({ args });
       ({ execs } = await connect(agent));
-      agentPid = (await execs.exec("sh", ["-c", "echo $PPID"])).output.trim();
+      ids = await idsOfAgent((script) => execs.exec("sh", ["-c", script]));
     });
     after(() => agent.stop());
 
@@ -73,7 +73,7 @@ for (const [kind, args] of /** @type {const} */ ([
         (error) => error,
       );
       assert.deepEqual(marked(mark), [], "no process is left");
-      assert.deepEqual(zombies(agentPid), [], "nor a zombie");
+      assert.deepEqual([...zombies(ids.box), ...zombies(ids.agent)], [], "nor a zombie");
       return error;
     };
 

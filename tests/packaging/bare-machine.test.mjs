@@ -36,7 +36,7 @@ for (const { os, cpu } of AGENT_TARGETS) {
         import { startAgent } from "sandpipe/node";
         const agent = await startAgent();
         const { execs } = await connect(agent);
-        const { output } = await execs.exec("sh", ["-c", "read -r line </proc/$PPID/cmdline; echo $line"]);
+        const { output } = await execs.exec("sh", ["-c", "while read -r name value; do [ $name != PPid: ] || read -r line </proc/$value/cmdline; done </proc/$PPID/status; echo $line"]);
         await agent.stop();
         console.log(output);`);
       assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });

@@ -35,6 +35,17 @@ export function statOf(pid) {
 }
 
 /**
+ * The id of the process that started an agent's commands, and of the agent itself.
+ *
+ * @param {(script: string) => Promise<{ output: string }>} run a script at the agent
+ */
+export async function idsOfAgent(run) {
+  const box = (await run("echo $PPID")).output.trim();
+  const [, agent = ""] = statOf(box);
+  return { box, agent };
+}
+
+/**
  * The environment of a process: its lines.
  *
  * @param {string} pid

@@ -1,4 +1,4 @@
-use super::{Next, Outcome, Protocol, Request};
+use super::request::{Next, Outcome, Protocol, Request};
 use crate::network::Destination;
 
 /// Headers that are for the proxy (RFC 9110, 7.6.1), and `Host`, which is made anew (RFC 9112, 3.2.2).

@@ -2,9 +2,12 @@
 //! SOCKS 5 (RFC 1928). Pure: bytes go in, and what is to be done comes out.
 
 mod http;
+mod request;
 mod socks;
 
-use super::Destination;
+pub use request::{Next, Outcome, Request};
+
+use request::Protocol;
 
 /// The most bytes before a connection.
 const MAX_LEN: usize = 32 * 1024;
@@ -15,49 +18,6 @@ pub struct Handshake {
     buffer: Vec<u8>,
     /// The program has been told that it needs no name and no password (RFC 1928, 3).
     is_greeted: bool,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Read more.
-    Read,
-    /// Send this, and ask again.
-    Reply(Vec<u8>),
-    /// Connect it, if it may be.
-    Connect(Request),
-    /// Send this, and close.
-    Close(Vec<u8>),
-}
-
-/// What a program asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// What it wants to reach.
-    pub destination: Destination,
-    /// What is to be sent there first.
-    pub first: Vec<u8>,
-    protocol: Protocol,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    Socks,
-    /// HTTP's CONNECT.
-    Tunnel,
-    /// A request of HTTP, which is passed on.
-    Http,
-}
-
-/// What came of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
-    /// It is connected.
-    Connected,
-    /// It may not be, for this reason.
-    Refused(&'a str),
-    /// It could not be, for this reason.
-    Failed(&'a str),
 }
 
 impl Handshake {

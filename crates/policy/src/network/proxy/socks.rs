@@ -1,6 +1,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Next, Outcome, Protocol, Request};
+use super::request::{Next, Outcome, Protocol, Request};
 use crate::network::{Destination, Host};
 
 pub(super) const VERSION: u8 = 5;
