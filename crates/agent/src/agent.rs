@@ -26,6 +26,7 @@ use crate::{
     shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
     token::{self, LoadedTokens, TokenError, Tokens},
+    walls::{AgentPolicy, PolicyError, Setting},
 };
 
 /// Which part of the agent's descriptors may be connections. A reader of output takes one more, and a
@@ -44,6 +45,7 @@ const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Agent {
     registry: Arc<Registry>,
     process_box: Arc<BoxClient>,
+    policy: Arc<AgentPolicy>,
     features: Arc<Features>,
     tokens: Arc<Tokens>,
     admin_token_file: Option<PathBuf>,
@@ -76,6 +78,9 @@ pub enum AgentError {
     /// The tokens can't be used.
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// The policy can't be held here.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// The address can't be listened on.
     #[error("can't listen on {address}: {error}")]
     Listen { address: SocketAddr, error: io::Error },
@@ -156,19 +161,32 @@ impl Agent {
             options.readonly_token_file.as_deref(),
             &state_dir.admin_token(),
         )?;
+        let tokens_of_others = [&options.admin_token_file, &options.readonly_token_file];
+        let own_files = tokens_of_others.into_iter().flatten().chain(&admin_file).cloned();
+        let setting = Setting {
+            workspace: workspace.clone(),
+            own_files: own_files.chain([state_dir.path().to_owned()]).collect(),
+            box_program: options.box_program.clone(),
+        };
+        // It tries bubblewrap, whose end nobody else is to hear of yet.
+        let policy = AgentPolicy::new(&options.policy, &setting)?;
+        let command = BoxCommand::new(
+            options.box_program.clone(),
+            policy.box_arguments(),
+            policy.walls(&setting)?,
+        );
         let file_limit = FileLimit::raise()
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
         open_statm();
         reap_children().map_err(|error| refused("adopt orphaned processes", error))?;
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
 
-        let command = options.box_program.clone().map(BoxCommand::of_program);
-        let process_box = Arc::new(BoxClient::new(command.unwrap_or_else(BoxCommand::open)));
+        let process_box = Arc::new(BoxClient::new(command));
         let spawn_defaults = SpawnDefaults {
             workspace,
             default_user: options.default_user.clone(),
-            env: environment_of_commands(env::vars_os()),
-            file_limit,
+            env: policy.environment(environment_of_commands(env::vars_os())),
+            file_limit: file_limit.of_commands_at_most(policy.open_files()),
             process_box: Arc::clone(&process_box),
         };
         let registry = Registry::new(spawn_defaults, state_dir.spools(), options.spool_limit, keep)
@@ -179,6 +197,7 @@ impl Agent {
         Ok(Self {
             registry: Arc::new(registry),
             process_box,
+            policy: Arc::new(policy),
             features: Arc::new(Features::without(&options.without)),
             tokens: Arc::new(tokens),
             admin_token_file: admin_file,
@@ -194,6 +213,7 @@ impl Agent {
     pub fn app(&self, console: Console) -> Router {
         let app = http::App {
             registry: Arc::clone(&self.registry),
+            policy: Arc::clone(&self.policy),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),
             hosts: Arc::clone(&self.hosts),

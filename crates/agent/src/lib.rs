@@ -8,6 +8,7 @@
 //! - `execs/` has an `Exec` for each command that was asked for, and the `Registry` of all of them, which outlives the agent on
 //!   disk.
 //! - `process/` says what a process is started with, and reads its pipes.
+//! - `walls/` holds what a policy says: it has the box walled in, and connects it to the hosts that it may reach.
 //! - `sandbox/` is the box: a process of its own that starts all others, signals their groups and reaps them.
 //! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
 //!
@@ -33,6 +34,7 @@ mod server;
 mod shutdown;
 mod state_dir;
 mod token;
+mod walls;
 
 /// What reads bytes that came from elsewhere, for the fuzz targets.
 #[cfg(feature = "fuzz")]
@@ -50,3 +52,4 @@ pub use http::Console;
 pub use options::Options;
 pub use output::SpoolLimit;
 pub use sandbox::{is_box, run_box};
+pub use walls::{PolicyError, PolicyOptions, is_policy_command, run_policy_command};

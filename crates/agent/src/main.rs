@@ -28,6 +28,13 @@ fn main() -> ExitCode {
         give_back_large_blocks();
         return exit_code(&sandpipe_agent::run_box());
     }
+    if sandpipe_agent::is_policy_command() {
+        return match sandpipe_agent::run_policy_command() {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => exit_code::<_>(&Err(error)),
+        };
+    }
     // A parent may have blocked signals, which exec hands on: the agent would see neither the end of
     // a process nor a request to stop. Before there is a thread, since each takes over the mask.
     if let Err(errno) = SigSet::empty().thread_set_mask() {

@@ -3,7 +3,7 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 use axum::http::HeaderValue;
 use clap::Parser;
 
-use crate::{execs::RetentionLimits, features::Without, output::SpoolLimit};
+use crate::{execs::RetentionLimits, features::Without, output::SpoolLimit, walls::PolicyOptions};
 
 /// Runs commands beside an HTTP interface.
 ///
@@ -81,6 +81,10 @@ pub struct Options {
     /// for every one. Repeatable.
     #[arg(long, value_name = "FEATURE")]
     pub without: Vec<Without>,
+
+    /// What commands may touch.
+    #[command(flatten)]
+    pub policy: PolicyOptions,
 
     /// What to log on standard error: a level, or a filter like `sandpipe_agent=debug`.
     #[arg(long, value_name = "FILTER", default_value = "warn")]

@@ -77,6 +77,11 @@ impl StateDir {
         Ok(state_dir)
     }
 
+    /// Without symbolic links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Where each exec has its spool.
     pub(crate) fn spools(&self) -> PathBuf {
         match self.keep {

@@ -28,14 +28,18 @@ pub fn explain_path(places: &Places, path: &Path) -> io::Result<String> {
             "{shown}: made anew for commands, with their own processes and the usual devices alone"
         ));
     }
+    let absent = places.absent().find(|(absent, _)| real.starts_with(absent));
+    let later = absent.map_or_else(String::new, |(_, rule)| {
+        format!("; where it is there when a box starts, by the rule: {rule}")
+    });
     let Some(place) = places.deciding(&real) else {
-        return Ok(format!("{shown}: hide, since no rule names it or a directory above it"));
+        return Ok(format!("{shown}: hide, since no rule names it or a directory above it{later}"));
     };
     let what = match place.rule.access {
         Access::Private => "private (a directory of the commands' own)".to_owned(),
         access => access.to_string(),
     };
-    Ok(format!("{shown}: {what}, by the rule: {}", place.rule))
+    Ok(format!("{shown}: {what}, by the rule: {}{later}", place.rule))
 }
 
 /// A path without symbolic links, of which the last names need not exist.

@@ -117,6 +117,17 @@ fn mend(setting: impl Fn(&str) -> String) -> &'static str {
     }
 }
 
+/// Whether the kernel can keep commands from abstract sockets that others listen on (Landlock's ABI 6, since Linux 6.12).
+#[must_use]
+pub fn scopes_abstract_sockets() -> bool {
+    const VERSION: libc::c_long = 1;
+    let none = std::ptr::null::<libc::c_void>();
+    // SAFETY: with this flag it reads no memory (landlock_create_ruleset(2)).
+    #[allow(unsafe_code)]
+    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, VERSION) };
+    abi >= 6
+}
+
 /// Whether this process is root's.
 #[must_use]
 pub fn is_root() -> bool {

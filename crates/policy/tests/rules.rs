@@ -216,6 +216,10 @@ fn the_rule_that_decides_is_told() {
         "/tmp/x: private (a directory of the commands' own), by the rule: private /tmp (preset system)"
     );
     assert!(path("/proc/1/environ").contains("made anew"));
+    assert_eq!(
+        path("home/.aws/x"),
+        "~~/home/.aws/x: read, by the rule: read / (preset system); where it is there when a box starts, by the rule: hide ~/.aws (preset secrets)"
+    );
     let host = |text: &str| explain_destination(&policy, &Destination::parse(text).unwrap());
     assert_eq!(
         host("a.example.org:443"),

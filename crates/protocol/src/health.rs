@@ -10,6 +10,9 @@ pub struct Health {
     pub agent: String,
     /// The agent's version.
     pub version: String,
+    /// What commands may touch: the name of a preset (`open`: everything that the agent may), or `custom`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// The extensions that it offers. A client uses none that is not named here.
     #[serde(default)]
     pub features: Vec<String>,
@@ -21,6 +24,7 @@ impl FromJson for Health {
         Ok(Self {
             agent: value.field("agent")?,
             version: value.field("version")?,
+            policy: value.field("policy")?,
             features: if names_features { value.field("features")? } else { Vec::new() },
         })
     }

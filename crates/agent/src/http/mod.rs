@@ -18,6 +18,7 @@ mod health;
 mod host;
 mod openapi;
 mod output_format;
+mod policy;
 mod router;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use tokio::sync::watch;
 
-use crate::{execs::Registry, features::Features, token::Tokens};
+use crate::{execs::Registry, features::Features, token::Tokens, walls::AgentPolicy};
 
 pub use console::Console;
 pub(crate) use host::HostPolicy;
@@ -35,6 +36,7 @@ pub(crate) use router::router;
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
+    pub(crate) policy: Arc<AgentPolicy>,
     pub(crate) features: Arc<Features>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) hosts: Arc<HostPolicy>,

@@ -9,7 +9,9 @@ use axum::{
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{App, Console, auth, cors, error::ApiError, execs, health, host, openapi::Document};
+use super::{
+    App, Console, auth, cors, error::ApiError, execs, health, host, openapi::Document, policy,
+};
 use crate::features::Feature;
 
 /// The whole interface, with this console. A request passes the host check, then CORS,
@@ -21,7 +23,8 @@ pub(crate) fn router(app: App, console: Console) -> Router {
         .routes(routes!(execs::start::start_exec))
         .routes(routes!(execs::output::get_exec_output, execs::stdin::exec_exec_stdin))
         .routes(routes!(execs::stream_output::stream_exec_output))
-        .routes(routes!(execs::stream_list::stream_execs_list));
+        .routes(routes!(execs::stream_list::stream_execs_list))
+        .routes(routes!(policy::policy));
     if app.features.has(Feature::Signal) {
         api = api.routes(routes!(execs::signal::signal_exec));
     }

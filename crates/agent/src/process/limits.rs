@@ -20,6 +20,8 @@ const PROCESSES_SHARE: usize = 2;
 pub(crate) struct FileLimit {
     soft: rlim_t,
     hard: rlim_t,
+    /// The hard limit of commands.
+    of_commands: rlim_t,
 }
 
 impl FileLimit {
@@ -28,7 +30,17 @@ impl FileLimit {
     pub(crate) fn raise() -> nix::Result<Self> {
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
-        Ok(Self { soft, hard })
+        Ok(Self { soft, hard, of_commands: hard })
+    }
+
+    /// The same, where commands may have no more than so many.
+    pub(crate) fn of_commands_at_most(self, max: Option<u64>) -> Self {
+        match max {
+            Some(max) => {
+                Self { soft: self.soft.min(max), of_commands: self.of_commands.min(max), ..self }
+            }
+            None => self,
+        }
     }
 
     /// A fraction of all descriptors that the agent may have.
@@ -38,7 +50,7 @@ impl FileLimit {
 
     /// The limits that it was started with.
     pub(super) fn of_commands(self) -> FileLimits {
-        FileLimits { soft: self.soft, hard: self.hard }
+        FileLimits { soft: self.soft, hard: self.of_commands }
     }
 
     /// How many descriptors processes may take together: at least those of one.
@@ -99,11 +111,11 @@ mod tests {
 
     #[test]
     fn processes_leave_connections_and_what_they_read_their_descriptors() {
-        let max = |hard| FileLimit { soft: 0, hard }.of_processes();
+        let max = |hard| FileLimit { soft: 0, hard, of_commands: hard }.of_processes();
         assert_eq!((max(1024), max(4096)), (480, 2016));
         assert_eq!(max(1024) / (PER_PROCESS + INPUT), 96);
         for hard in 128..10_000 {
-            let connections = FileLimit { soft: 0, hard }.share(4);
+            let connections = FileLimit { soft: 0, hard, of_commands: hard }.share(4);
             let all = 2 * connections + OWN + max(hard);
             assert!(all <= usize::try_from(hard).unwrap(), "{all} of {hard}");
         }

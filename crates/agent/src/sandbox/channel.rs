@@ -71,3 +71,28 @@ pub(super) fn receive(
     }
     Ok(received.bytes)
 }
+
+/// Sends one descriptor, and a byte with it.
+///
+/// # Errors
+/// Nobody takes it.
+pub(crate) fn send_descriptor(
+    socket: BorrowedFd<'_>,
+    descriptor: BorrowedFd<'_>,
+) -> io::Result<()> {
+    match send(socket, &[0], &[descriptor]) {
+        Ok(1) => Ok(()),
+        Ok(_) => Err(io::ErrorKind::WriteZero.into()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Receives what [`send_descriptor`] sends.
+///
+/// # Errors
+/// Nothing comes.
+pub(crate) fn receive_descriptor(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut descriptors = VecDeque::new();
+    receive(socket, &mut [0], &mut descriptors, RecvFlags::empty())?;
+    descriptors.pop_front().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}

@@ -41,8 +41,10 @@ mod processes;
 mod protocol;
 mod server;
 
+pub(crate) use channel::{receive_descriptor, send_descriptor};
 pub(crate) use client::{BoxClient, BoxCommand, Group, NotStarted, Started, reap_children};
 pub(crate) use protocol::{
     Credentials, ExecKey, Failure, FileLimits, Reached, StartRequest, Stdio, Step, stops,
 };
+pub(crate) use server::ROLE;
 pub use server::{is_box, run_box};

@@ -261,6 +261,7 @@ async fn health_says_who_answers() {
         json!({
             "agent": "sandpipe-agent",
             "version": version,
+            "policy": "open",
             "features":
                 ["idempotency-key", "signal", "stdin-eof", "stdin-bytes", "gap", "attach", "create-stream", "list-changes", "frames", "contain"],
         })

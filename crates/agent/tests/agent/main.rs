@@ -34,4 +34,5 @@ mod startup;
 mod support;
 mod terminal;
 mod token_files;
+mod walls;
 mod websocket;

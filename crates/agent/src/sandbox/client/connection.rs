@@ -19,7 +19,7 @@ use rustix::{
 use super::{
     children::{LeftGroup, is_gone_within, kill_left},
     group::Group,
-    launch::{Launched, Walls},
+    launch::Launched,
     link::Link,
     started::{NotStarted, OnExit, Started},
 };
@@ -42,7 +42,7 @@ pub(super) struct Connection {
     pid: Pid,
     /// Stands for its process, where the system has such descriptors.
     process: Option<OwnedFd>,
-    walls: Walls,
+    has_walls: bool,
     containment: Containment,
     link: Arc<Link>,
     /// The commands that the box was asked for, until nobody is left of them; none when it is dead and nothing of it is left.
@@ -67,13 +67,13 @@ pub(super) struct Refused {
 
 impl Connection {
     /// Begins to hear what a box says. It needs a runtime.
-    pub(super) fn open(launched: Launched, walls: Walls) -> io::Result<Arc<Self>> {
+    pub(super) fn open(launched: Launched, has_walls: bool) -> io::Result<Arc<Self>> {
         let Launched { pid, socket, containment, reports } = launched;
         let process = rustix::process::Pid::from_raw(pid.as_raw());
         let connection = Arc::new(Self {
             pid,
             process: process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
-            walls,
+            has_walls,
             containment,
             link: Arc::new(Link::open(socket)?),
             commands: Mutex::new(Some(HashMap::new())),
@@ -256,7 +256,7 @@ impl Connection {
 
     /// Kills what a box without walls has left; what is behind walls has ended with it.
     fn kill_left(&self) {
-        if self.walls != Walls::None {
+        if self.has_walls {
             return;
         }
         let left_groups = |commands: &HashMap<ExecKey, Command>| -> HashSet<LeftGroup> {

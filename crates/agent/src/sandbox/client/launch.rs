@@ -6,6 +6,7 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Command, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,9 +17,12 @@ use nix::{
 };
 
 use super::children;
-use crate::sandbox::{
-    protocol::{Containment, Decoder, Report},
-    server::ROLE,
+use crate::{
+    sandbox::{
+        protocol::{Containment, Decoder, Report},
+        server::ROLE,
+    },
+    walls::{self, Walls},
 };
 
 /// How long a box may take until it takes requests.
@@ -28,30 +32,22 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct BoxCommand {
     pub(crate) program: OsString,
-    /// With the role at their end.
+    /// With the role, and what it is told.
     pub(crate) args: Vec<OsString>,
-    pub(crate) walls: Walls,
-}
-
-/// What is around a box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Walls {
-    /// Nothing: its commands have the agent's rights.
-    None,
-    /// A PID namespace of which it is process 1: whatever is in it ends with it.
-    #[expect(dead_code, reason = "no policy starts a box yet")]
-    PidNamespace,
+    /// What is around it: a PID namespace of which it is process 1, so that whatever is in it ends with it. With none its commands
+    /// have the agent's rights.
+    pub(crate) walls: Option<Arc<Walls>>,
 }
 
 impl BoxCommand {
-    /// Without walls, by the program that runs: also where its file has been replaced or removed.
-    pub(crate) fn open() -> Self {
-        Self::of_program("/proc/self/exe".into())
-    }
-
-    /// Without walls, by that program.
-    pub(crate) fn of_program(program: OsString) -> Self {
-        Self { program, args: vec![ROLE.into()], walls: Walls::None }
+    /// By the program that runs, also where its file has been replaced or removed, or by another.
+    pub(crate) fn new(
+        program: Option<OsString>,
+        told: Vec<OsString>,
+        walls: Option<Arc<Walls>>,
+    ) -> Self {
+        let args = [ROLE.into()].into_iter().chain(told).collect();
+        Self { program: program.unwrap_or_else(|| "/proc/self/exe".into()), args, walls }
     }
 }
 
@@ -68,10 +64,17 @@ pub(super) struct Launched {
 /// Starts a box, and waits until it takes requests.
 pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
     let (socket, theirs) = UnixStream::pair()?;
-    let mut command = Command::new(&how.program);
+    let mut built = how.walls.as_ref().map(|walls| walls.build()).transpose()?;
+    let mut command = if let Some(built) = &built {
+        let mut command = Command::new(&built.program);
+        command.args(&built.args);
+        command
+    } else {
+        let mut command = Command::new(&how.program);
+        command.arg0("sandpipe-agent").args(&how.args);
+        command
+    };
     command
-        .arg0("sandpipe-agent")
-        .args(&how.args)
         // A token in it would be there for others to read.
         .env_clear()
         .current_dir("/")
@@ -95,12 +98,20 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
             Ok(())
         });
     }
+    if let (Some(walls), Some(built)) = (&how.walls, &mut built) {
+        walls.prepare(built, &mut command)?;
+    }
     // Nobody else reaps it before it runs.
     let not_reaped = children::hold_reaping();
-    let mut child = command.spawn()?;
-    // The command has the box's end of the socket.
-    drop(command);
-    match wait_until_ready(socket) {
+    let mut running = walls::start(command, built.as_mut())?;
+    let begun = wait_until_ready(socket).and_then(|ready| {
+        if let Some(built) = &mut built {
+            built.begin(&mut running)?;
+        }
+        Ok(ready)
+    });
+    let mut child = running.child;
+    match begun {
         Ok((socket, containment, reports)) => {
             let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
             Ok(Launched { pid: Pid::from_raw(pid), socket, containment, reports })
@@ -110,7 +121,12 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
             let status = child.wait();
             drop(not_reaped);
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-            Err(io::Error::other(format!("it does not say that it is ready: {error} ({status})")))
+            match built.map(|built| built.message()).filter(|message| !message.is_empty()) {
+                Some(message) => Err(io::Error::other(message)),
+                None => Err(io::Error::other(format!(
+                    "it does not say that it is ready: {error} ({status})"
+                ))),
+            }
         }
     }
 }

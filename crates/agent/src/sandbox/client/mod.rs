@@ -97,7 +97,8 @@ impl BoxClient {
         match &*current {
             Current::Running(connection) if !connection.is_buried() => Ok(Arc::clone(connection)),
             Current::Running(_) | Current::None => {
-                let connection = Connection::open(launch(&self.command)?, self.command.walls)?;
+                let connection =
+                    Connection::open(launch(&self.command)?, self.command.walls.is_some())?;
                 *current = Current::Running(Arc::clone(&connection));
                 Ok(connection)
             }
@@ -117,6 +118,6 @@ impl BoxClient {
         let test = "sandbox::server::tests::the_box_of_other_tests";
         let args = [test, "--exact", "--ignored", "--test-threads=1"];
         let args = args.map(Into::into).into();
-        Self::new(BoxCommand { program: "/proc/self/exe".into(), args, walls: launch::Walls::None })
+        Self::new(BoxCommand { program: "/proc/self/exe".into(), args, walls: None })
     }
 }

@@ -22,9 +22,12 @@ use rustix::{
 };
 
 use super::{group::Scope, program};
-use crate::sandbox::{
-    channel,
-    protocol::{Credentials, Failure, Reply, StartRequest, Stdio, Step},
+use crate::{
+    sandbox::{
+        channel,
+        protocol::{Credentials, Failure, Reply, StartRequest, Stdio, Step},
+    },
+    walls,
 };
 
 /// The signals that the box ignores: what a terminal or a shell sends to groups is not for it, and nobody but its agent ends it.
@@ -74,6 +77,7 @@ impl Child<'_> {
         if let Some(credentials) = &request.credentials {
             take_on(credentials)?;
         }
+        walls::confine_command()?;
         // After the change of the user, which takes it back (prctl(2), PR_SET_PDEATHSIG). Where box and agent die at once nobody else
         // kills it. An emulated system may not know it.
         let _unknown = set_pdeathsig(Signal::SIGKILL);

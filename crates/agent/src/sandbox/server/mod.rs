@@ -38,11 +38,12 @@ use super::{
     channel,
     protocol::{Decoder, Report, Request},
 };
+use crate::walls;
 
 /// What the box is called in the list of processes.
 const NAME: &std::ffi::CStr = c"sandpipe-box";
 /// The argument that makes the program a box.
-pub(super) const ROLE: &str = "box";
+pub(crate) const ROLE: &str = "box";
 /// How much is read of requests at once.
 const BUFFER: usize = 64 * 1024;
 /// How long what is left may take to end when the agent is gone. Only the system itself can hold it up.
@@ -76,6 +77,9 @@ pub fn run_box() -> io::Result<()> {
 /// Makes this process one that has nothing but its socket, is told of its children, and does not end with those that it starts.
 fn prepare() -> io::Result<SignalFd> {
     close_inherited()?;
+    if is_box() {
+        walls::prepare_box()?;
+    }
     // Nobody may look into it or at what it was started with (prctl(2), PR_SET_DUMPABLE). Only an emulated system can refuse that.
     let _unknown = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _unnamed = nix::sys::prctl::set_name(NAME);

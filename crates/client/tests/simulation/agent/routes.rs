@@ -73,6 +73,7 @@ impl SimAgent {
             &Health {
                 agent: "sandpipe-agent".to_owned(),
                 version: "0.0.0".to_owned(),
+                policy: None,
                 features: self.setup.features.iter().copied().map(str::to_owned).collect(),
             },
         )

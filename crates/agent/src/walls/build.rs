@@ -1,0 +1,199 @@
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, PipeReader, Read, Seek, Write},
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    path::PathBuf,
+    process::{Child, Command},
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
+
+use nix::{errno::Errno, libc};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    fs::{MemfdFlags, memfd_create},
+    process::{Pid, PidfdFlags, pidfd_open},
+};
+use sandpipe_policy::{
+    document::Network, effective::Effective, files::Roots, network::HostRule, walls as plans,
+};
+use tokio::sync::oneshot;
+
+use super::relay;
+use crate::sandbox::receive_descriptor;
+
+/// The walls around a box: how they are built each time that one starts.
+#[derive(Debug)]
+pub(crate) struct Walls {
+    pub(super) policy: Arc<Effective>,
+    pub(super) roots: Roots,
+    pub(super) bubblewrap: PathBuf,
+    pub(super) inside: plans::Box,
+}
+
+/// What is started to build them, and what belongs to it.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    inherited: Vec<OwnedFd>,
+    placeholders: Vec<PathBuf>,
+    /// The hosts that may be reached, and the socket on which the box hands over what it listens with.
+    relay: Option<(Arc<[HostRule]>, UnixStream)>,
+    /// What bubblewrap says.
+    messages: Option<PipeReader>,
+}
+
+/// How long a box that is ready may take to hand over what it listens with.
+const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most of a message that is read.
+const MAX_MESSAGE: usize = 4096;
+/// A thread that waits for a box calls nothing deep.
+const STACK: usize = 128 * 1024;
+
+impl Walls {
+    /// Plans them as the file system is now.
+    ///
+    /// # Errors
+    /// A rule can't be held, or the system refuses a descriptor.
+    pub(crate) fn build(&self) -> io::Result<Built> {
+        let plan = self.plan().map_err(io::Error::other)?;
+        let inherited: Vec<OwnedFd> = plan.inherited.iter().map(open).collect::<io::Result<_>>()?;
+        let number = |index: usize| inherited.get(index).map_or(-1, AsRawFd::as_raw_fd);
+        Ok(Built {
+            program: self.bubblewrap.clone(),
+            args: plan.args(number),
+            inherited,
+            placeholders: plan.placeholders,
+            relay: None,
+            messages: None,
+        })
+    }
+
+    /// Lets a command be started that builds them.
+    ///
+    /// # Errors
+    /// The system refuses a descriptor.
+    pub(crate) fn prepare(&self, built: &mut Built, command: &mut Command) -> io::Result<()> {
+        let (messages, theirs) = io::pipe()?;
+        built.messages = Some(messages);
+        command.stderr(theirs);
+        if let Network::Allow(hosts) = &self.policy.network {
+            let (socket, theirs) = UnixStream::pair()?;
+            command.stdout(OwnedFd::from(theirs));
+            built.relay = Some((hosts.clone().into(), socket));
+        }
+        let inherited: Vec<RawFd> = built.inherited.iter().map(AsRawFd::as_raw_fd).collect();
+        // SAFETY: fcntl(2) is async-signal-safe, and no memory is allocated.
+        #[allow(unsafe_code)]
+        unsafe {
+            command.pre_exec(move || {
+                for descriptor in &inherited {
+                    Errno::result(libc::fcntl(*descriptor, libc::F_SETFD, 0))?;
+                }
+                Ok(())
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A descriptor with what bubblewrap is to read from it.
+fn open(content: &plans::Content) -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("sandpipe", MemfdFlags::CLOEXEC)?);
+    if let plans::Content::Seccomp(program) = content {
+        file.write_all(program)?;
+        file.rewind()?;
+    }
+    Ok(file.into())
+}
+
+/// Starts a command from a thread that stays until it has ended: with the thread that has started it the kernel would end it (prctl(2),
+/// `PR_SET_PDEATHSIG`). What was only there to be mounted on is removed then. Where there are no walls it is just started.
+///
+/// # Errors
+/// It can't be started.
+pub(crate) fn start(mut command: Command, built: Option<&mut Built>) -> io::Result<Running> {
+    let Some(built) = built else {
+        return Ok(Running { child: command.spawn()?, ended: None });
+    };
+    let placeholders = std::mem::take(&mut built.placeholders);
+    let (started, starts) = mpsc::channel();
+    let (end, ended) = oneshot::channel();
+    let wait = move || {
+        let spawned = command.spawn();
+        // It has the box's end of the socket.
+        drop(command);
+        let pid = spawned.as_ref().ok().and_then(|child| Pid::from_raw(child.id().cast_signed()));
+        let process = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+        if started.send(spawned).is_err() {
+            return;
+        }
+        match process {
+            Some(Ok(process)) => {
+                while poll(&mut [PollFd::new(&process, PollFlags::IN)], None).is_err() {}
+            }
+            // Before Linux 5.3 nobody tells it of the end.
+            Some(Err(_)) => loop {
+                thread::park();
+            },
+            None => {}
+        }
+        for path in placeholders {
+            // Others may have put something there.
+            let _removed = fs::remove_dir(&path).or_else(|_| remove_empty(&path));
+        }
+        drop(end);
+    };
+    thread::Builder::new().name("walls".into()).stack_size(STACK).spawn(wait)?;
+    let child = starts.recv().map_err(io::Error::other)??;
+    Ok(Running { child, ended: Some(ended) })
+}
+
+/// What was started, and whether it is there.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    ended: Option<oneshot::Receiver<()>>,
+}
+
+fn remove_empty(path: &std::path::Path) -> io::Result<()> {
+    let metadata = path.symlink_metadata()?;
+    if metadata.is_file() && metadata.len() == 0 { fs::remove_file(path) } else { Ok(()) }
+}
+
+impl Built {
+    /// Begins to relay, when the box is ready. It needs a runtime.
+    ///
+    /// # Errors
+    /// The box does not hand over what it listens with.
+    pub(crate) fn begin(&mut self, running: &mut Running) -> io::Result<()> {
+        let (Some((hosts, socket)), Some(ended)) = (self.relay.take(), running.ended.take()) else {
+            return Ok(());
+        };
+        socket.set_read_timeout(Some(HAND_OVER_TIMEOUT))?;
+        let listener = std::net::TcpListener::from(receive_descriptor(socket.as_fd())?);
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        tokio::spawn(relay::serve(listener, hosts, ended));
+        Ok(())
+    }
+
+    /// What bubblewrap has said of why it ended, or the box.
+    pub(crate) fn message(&self) -> String {
+        let Some(mut messages) = self.messages.as_ref() else {
+            return String::new();
+        };
+        let mut message = vec![0; MAX_MESSAGE];
+        // Somebody may still have the other end.
+        let is_nonblocking = rustix::io::ioctl_fionbio(messages, true).is_ok();
+        let count = if is_nonblocking { messages.read(&mut message).unwrap_or(0) } else { 0 };
+        message.truncate(count);
+        String::from_utf8_lossy(&message).trim().to_owned()
+    }
+}

@@ -1,0 +1,210 @@
+//! `sandpipe-agent policy`: what a policy means on this machine, without an agent.
+
+use std::{
+    env,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Parser, Subcommand};
+use sandpipe_policy::{
+    document::Network,
+    explain::{explain_destination, explain_path},
+    machine,
+    network::Destination,
+    walls::{Mechanism, RLimit},
+};
+
+use super::{AgentPolicy, PolicyError, PolicyOptions, Setting};
+use crate::state_dir::default_path;
+
+/// Says what a policy lets commands touch on this machine.
+#[derive(Debug, Parser)]
+#[command(name = "sandpipe-agent policy")]
+struct PolicyCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Prints the rules that hold, what holds them here, and what is missing; ends with 1 where something is.
+    Check {
+        /// A preset, or the path of a file; instead of --policy.
+        #[arg(value_name = "NAME|FILE")]
+        name: Option<String>,
+        /// Prints bubblewrap's command line instead.
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Says which rule decides about a path, or about HOST:PORT.
+    Explain {
+        #[arg(value_name = "PATH|HOST:PORT", required = true)]
+        targets: Vec<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Place {
+    /// The workspace [default: the current directory].
+    #[arg(long, value_name = "DIRECTORY")]
+    workspace: Option<PathBuf>,
+    /// The agent's state directory.
+    #[arg(long, value_name = "DIRECTORY")]
+    state_dir: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyOptions,
+}
+
+/// Whether this process was started for that.
+#[must_use]
+pub fn is_policy_command() -> bool {
+    env::args_os().nth(1).is_some_and(|role| role == "policy")
+}
+
+/// Runs it; returns whether nothing is missing.
+///
+/// # Errors
+/// The policy can't be held, or nothing can be written.
+pub fn run_policy_command() -> Result<bool, PolicyError> {
+    let command = PolicyCommand::parse_from(env::args_os().skip(1));
+    let (text, is_complete) = match command.action {
+        Action::Check { name, dry_run: prints, mut place } => {
+            place.policy.policy = name.or(place.policy.policy);
+            if prints { (dry_run(&place)?, true) } else { check(&place)? }
+        }
+        Action::Explain { targets, place } => (explain(&place, &targets)?, true),
+    };
+    io::stdout().lock().write_all(text.as_bytes()).map_err(other)?;
+    Ok(is_complete)
+}
+
+fn other(error: io::Error) -> PolicyError {
+    PolicyError::Invalid(error.into())
+}
+
+impl Place {
+    fn open(&self) -> Result<(AgentPolicy, Setting), PolicyError> {
+        let workspace = match &self.workspace {
+            Some(workspace) => workspace.clone(),
+            None => env::current_dir().map_err(other)?,
+        };
+        let workspace = workspace.canonicalize().map_err(other)?;
+        let state_dir = self.state_dir.clone().or_else(|| default_path().ok());
+        let own_files = state_dir.into_iter().collect();
+        let setting = Setting { workspace, own_files, box_program: None };
+        Ok((AgentPolicy::new(&self.policy, &setting)?, setting))
+    }
+}
+
+fn check(place: &Place) -> Result<(String, bool), PolicyError> {
+    let (policy, _) = place.open()?;
+    let places = policy.places()?;
+    let effective = &policy.effective;
+    let mut lines = vec![format!("policy: {}", effective.name())];
+    lines.push(format!("workspace: {}", policy.roots.workspace.display()));
+    lines.push("files:".to_owned());
+    for place in places.iter() {
+        let missing = if place.exists { "" } else { ", which is not there and can't be made" };
+        let path = place.path.display();
+        lines.push(format!(
+            "  {:7} {path}{missing}  ({})",
+            place.rule.access.to_string(),
+            place.rule.origin
+        ));
+    }
+    let network = match &effective.network {
+        Network::None => "none".to_owned(),
+        Network::Host => "host".to_owned(),
+        Network::Allow(hosts) => {
+            let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
+            format!("by a proxy, to {}", hosts.join(", "))
+        }
+    };
+    lines.push(format!("network: {network}"));
+    let pass: Vec<_> = effective.pass.iter().map(ToString::to_string).collect();
+    let set: Vec<_> = effective.set.keys().cloned().collect();
+    lines.push(format!("environment: passed {}; set {}", listed(&pass), listed(&set)));
+    for held in policy.held() {
+        let by = match held.mechanism {
+            Mechanism::Cgroup => "a control group",
+            Mechanism::Process(RLimit::Data) => {
+                "a limit on the memory of each process, not of all together"
+            }
+            Mechanism::Process(_) => "a limit of each process",
+            Mechanism::Agent => "the agent",
+        };
+        lines.push(format!("{}: held by {by}", held.field));
+    }
+    let is_complete = if effective.has_walls() {
+        let (found, is_complete) = match machine::bubblewrap() {
+            Ok(found) => (format!("bubblewrap {} ({})", found.version, found.path.display()), true),
+            Err(missing) => (format!("missing: {missing}"), false),
+        };
+        lines.push(format!("walls: {found}"));
+        if effective.network == Network::Host && !machine::scopes_abstract_sockets() {
+            lines.push("abstract sockets: those of the machine can be connected to, as the rest of its network: this needs Linux 6.12 with Landlock".to_owned());
+        }
+        is_complete
+    } else {
+        lines.push("walls: none, commands have the agent's rights".to_owned());
+        true
+    };
+    Ok((lines.join("\n") + "\n", is_complete))
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+}
+
+fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
+    let (policy, _) = place.open()?;
+    let places = policy.places()?;
+    let mut text = String::new();
+    for target in targets {
+        let is_path =
+            target.starts_with(['/', '.', '~']) || policy.roots.workspace.join(target).exists();
+        let destination = Destination::parse(target).filter(|_| !is_path);
+        let line = if let Some(destination) = destination {
+            explain_destination(&policy.effective, &destination)
+        } else {
+            let home = policy.roots.homes.first().map_or(Path::new("~"), PathBuf::as_path);
+            let path = match target.strip_prefix("~/") {
+                Some(rest) => home.join(rest),
+                None => policy.roots.workspace.join(target),
+            };
+            explain_path(&places, &path).map_err(other)?
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn dry_run(place: &Place) -> Result<String, PolicyError> {
+    let (policy, setting) = place.open()?;
+    if !policy.effective.has_walls() {
+        return Ok("# no walls: commands have the agent's rights\n".to_owned());
+    }
+    let bubblewrap = machine::bubblewrap()?;
+    let path = bubblewrap.path.display().to_string();
+    let plan = policy.walls_by(bubblewrap, &setting)?.plan()?;
+    // Behind the standard streams.
+    let args = plan.args(|index| i32::try_from(index + 3).unwrap_or(i32::MAX));
+    let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
+    Ok(std::iter::once(path).chain(words).collect::<Vec<_>>().join(" ") + "\n")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,76 @@
+use std::{collections::BTreeMap, ffi::OsString, os::unix::ffi::OsStrExt};
+
+use sandpipe_policy::{document::Network, effective::Effective, walls::PROXY_PORT};
+
+/// What leads to sockets and directories that are not there behind walls.
+const OF_THE_MACHINE: [&str; 14] = [
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "WAYLAND_DISPLAY",
+    "PULSE_SERVER",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "WSL_INTEROP",
+    "NOTIFY_SOCKET",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+];
+
+/// The environment of commands under a policy, of the agent's own.
+pub(super) fn environment(
+    policy: &Effective,
+    own: BTreeMap<OsString, OsString>,
+) -> BTreeMap<OsString, OsString> {
+    let has_walls = policy.has_walls();
+    let is_passed = |name: &OsString| {
+        let is_led_away = has_walls && OF_THE_MACHINE.iter().any(|known| name == known);
+        !is_led_away && policy.pass.iter().any(|pattern| pattern.matches(name.as_bytes()))
+    };
+    let mut env: BTreeMap<_, _> = own.into_iter().filter(|(name, _)| is_passed(name)).collect();
+    if let Network::Allow(_) = policy.network {
+        let http = format!("http://127.0.0.1:{PROXY_PORT}");
+        let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");
+        for (name, value) in [
+            ("HTTP_PROXY", http.as_str()),
+            ("HTTPS_PROXY", &http),
+            ("ALL_PROXY", &socks),
+            ("NO_PROXY", "localhost,127.0.0.1,::1"),
+        ] {
+            env.insert(name.into(), value.into());
+            env.insert(name.to_ascii_lowercase().into(), value.into());
+        }
+        // Node's own fetch looks at them where this is set.
+        env.insert("NODE_USE_ENV_PROXY".into(), "1".into());
+    }
+    env.extend(policy.set.iter().map(|(name, value)| (name.into(), value.into())));
+    env
+}
+
+#[cfg(test)]
+mod tests {
+    use sandpipe_policy::{document::parse, effective::effective};
+
+    use super::*;
+
+    fn names(policy: &str) -> Vec<String> {
+        let policy = effective(&parse(policy).unwrap()).unwrap();
+        let own = ["PATH", "SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "LC_ALL", "TMPDIR"];
+        let own = own.map(|name| (name.into(), "x".into())).into();
+        environment(&policy, own).into_keys().map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_policy_passes_what_it_names_and_sets_the_rest() {
+        assert_eq!(names(r#"{ "extends": ["open"] }"#).len(), 5);
+        assert_eq!(names("{}"), ["AWS_SECRET_ACCESS_KEY", "LC_ALL", "PATH"]);
+        assert_eq!(names(r#"{ "extends": ["strict"] }"#), ["LC_ALL", "PATH"]);
+        assert_eq!(names(r#"{ "env": { "pass": [], "set": { "TMPDIR": "/tmp" } } }"#), ["TMPDIR"]);
+        let proxied = names(r#"{ "env": { "pass": [] }, "network": { "allow": ["a.example"] } }"#);
+        assert_eq!(proxied.len(), 9);
+        assert!(proxied.contains(&"https_proxy".to_owned()));
+    }
+}

@@ -1,0 +1,159 @@
+//! What a box does about its walls from within: it learns of them by its arguments.
+
+use std::{
+    env, io,
+    net::{Ipv4Addr, TcpListener},
+    os::fd::AsFd,
+    sync::OnceLock,
+};
+
+use nix::{
+    errno::Errno,
+    sys::resource::{Resource, setrlimit},
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use sandpipe_policy::walls::{Held, Mechanism, PROXY_PORT, RLimit, keep_from_abstract_sockets};
+
+use crate::sandbox::send_descriptor;
+
+/// What a box is told of its walls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Inside {
+    /// There are some.
+    pub(super) has_walls: bool,
+    /// It is to listen for what is to be relayed.
+    pub(super) relays: bool,
+    /// What each process of a command may use.
+    pub(super) limits: Vec<(Limit, u64)>,
+}
+
+/// A limit of each process that a box sets. That on open files is part of each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    CpuTime,
+    FileSize,
+    Processes,
+    Data,
+}
+
+const LIMITS: [(&str, Limit, Resource); 4] = [
+    ("cpu-time", Limit::CpuTime, Resource::RLIMIT_CPU),
+    ("file-size", Limit::FileSize, Resource::RLIMIT_FSIZE),
+    ("processes", Limit::Processes, Resource::RLIMIT_NPROC),
+    ("data", Limit::Data, Resource::RLIMIT_DATA),
+];
+
+/// That of this process, if it is a box. The child that becomes a command has a copy.
+static INSIDE: OnceLock<Inside> = OnceLock::new();
+
+impl Inside {
+    pub(super) fn new(has_walls: bool, relays: bool, held: &[Held]) -> Self {
+        let limit = |held: &Held| {
+            let limit = match held.mechanism {
+                Mechanism::Process(RLimit::CpuTime) => Limit::CpuTime,
+                Mechanism::Process(RLimit::FileSize) => Limit::FileSize,
+                // The box is one of those that are counted.
+                Mechanism::Process(RLimit::Processes) => {
+                    return Some((Limit::Processes, held.value.saturating_add(1)));
+                }
+                Mechanism::Process(RLimit::Data) => Limit::Data,
+                Mechanism::Process(RLimit::OpenFiles) | Mechanism::Cgroup | Mechanism::Agent => {
+                    return None;
+                }
+            };
+            Some((limit, held.value))
+        };
+        Self { has_walls, relays, limits: held.iter().filter_map(limit).collect() }
+    }
+
+    /// What a box is started with behind its role.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let flags = [(self.has_walls, "--walls"), (self.relays, "--relay")];
+        let flags =
+            flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_owned());
+        let limits = self.limits.iter().filter_map(|(limit, value)| {
+            let (name, ..) = LIMITS.iter().find(|(_, known, _)| known == limit)?;
+            Some(format!("--limit={name}={value}"))
+        });
+        flags.chain(limits).collect()
+    }
+
+    fn parse(arguments: impl Iterator<Item = String>) -> Option<Self> {
+        let mut inside = Self::default();
+        for argument in arguments {
+            match argument.as_str() {
+                "--walls" => inside.has_walls = true,
+                "--relay" => inside.relays = true,
+                limit => {
+                    let (name, value) = limit.strip_prefix("--limit=")?.split_once('=')?;
+                    let (_, limit, _) = LIMITS.iter().find(|(known, ..)| *known == name)?;
+                    inside.limits.push((*limit, value.parse().ok()?));
+                }
+            }
+        }
+        Some(inside)
+    }
+}
+
+/// Prepares a box before its first command: its standard output is the socket to which it hands what it listens with.
+///
+/// # Errors
+/// It was told something that it does not know, or the system refuses what is asked for.
+pub(crate) fn prepare_box() -> io::Result<()> {
+    let arguments = env::args_os().skip(2).map(|argument| argument.to_string_lossy().into_owned());
+    let inside = Inside::parse(arguments)
+        .ok_or_else(|| io::Error::other("a box was started with what it does not know"))?;
+    if inside.has_walls {
+        keep_from_abstract_sockets().map_err(io::Error::other)?;
+    }
+    if inside.relays {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
+        send_descriptor(rustix::stdio::stdout(), listener.as_fd())?;
+        let null = std::fs::File::options().write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdout(null)?;
+    }
+    // There is one box a process.
+    let _set = INSIDE.set(inside);
+    Ok(())
+}
+
+/// Takes from the child that is to become a command what the box alone needs, and sets its limits. Called after the change of the user.
+///
+/// # Errors
+/// The system refuses.
+pub(crate) fn confine_command() -> Result<(), Errno> {
+    let Some(inside) = INSIDE.get() else {
+        return Ok(());
+    };
+    for (limit, value) in &inside.limits {
+        for (_, _, resource) in LIMITS.iter().filter(|(_, known, _)| known == limit) {
+            setrlimit(*resource, *value, *value)?;
+        }
+    }
+    if inside.has_walls {
+        // The box of root may become other users. With `no_new_privs`, which bubblewrap has set, execve gives nothing back.
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+        set_capabilities(None, sets).map_err(|error| Errno::from_raw(error.raw_os_error()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_is_told_what_it_was_to_be_told() {
+        let inside = Inside {
+            has_walls: true,
+            relays: true,
+            limits: vec![(Limit::CpuTime, 2), (Limit::Processes, 513), (Limit::FileSize, 1 << 40)],
+        };
+        assert_eq!(Inside::parse(inside.arguments().into_iter()), Some(inside));
+        assert_eq!(Inside::parse([].into_iter()), Some(Inside::default()));
+        for wrong in ["", "--wall", "--limit=cpu-time", "--limit=cpu-time=", "--limit=x=1"] {
+            assert_eq!(Inside::parse([wrong.to_owned()].into_iter()), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use nix::unistd::{User, geteuid};
+use sandpipe_policy::{
+    document::Network,
+    effective::Effective,
+    files::{InvalidPlaces, Places, Roots, expand},
+    machine::{self, Bubblewrap, NoWalls},
+    walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
+};
+
+use super::{
+    PolicyOptions, Walls, environment::environment, inside::Inside, options::InvalidOptions,
+};
+
+/// The policy of an agent, and what follows from it on this machine.
+#[derive(Debug)]
+pub(crate) struct AgentPolicy {
+    pub(crate) effective: Arc<Effective>,
+    pub(super) roots: Roots,
+    held: Vec<Held>,
+}
+
+/// Where an agent is, and what is its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// Without symbolic links.
+    pub(crate) workspace: PathBuf,
+    /// Its state directory and the files with its tokens.
+    pub(crate) own_files: Vec<PathBuf>,
+    /// The program that becomes the box.
+    pub(crate) box_program: Option<OsString>,
+}
+
+/// Why the agent's policy can't be held. Nothing is run then.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// There is none.
+    #[error(transparent)]
+    Invalid(Box<dyn std::error::Error + Send + Sync>),
+    /// A rule can't be held.
+    #[error(transparent)]
+    Places(#[from] InvalidPlaces),
+    /// No walls can be built here.
+    #[error(transparent)]
+    NoWalls(#[from] NoWalls),
+    /// They can't be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A limit can't be held.
+    #[error(transparent)]
+    Unheld(#[from] Unheld),
+    /// A limit that this agent does not hold.
+    #[error(
+        "{0} can't be held by this agent: give it with each command (timeoutMs, maxOutputBytes), or let the policy say \"bestEffort\": true"
+    )]
+    NotHeldByAgent(&'static str),
+    /// The agent's own program is not known.
+    #[error("the agent's own program can't be found: {0}")]
+    Program(io::Error),
+}
+
+impl From<InvalidOptions> for PolicyError {
+    fn from(error: InvalidOptions) -> Self {
+        Self::Invalid(error.into())
+    }
+}
+
+impl AgentPolicy {
+    /// Reads the policy of an agent, and finds what holds its limits. It may block.
+    ///
+    /// # Errors
+    /// There is none, or a limit can't be held.
+    pub(crate) fn new(options: &PolicyOptions, setting: &Setting) -> Result<Self, PolicyError> {
+        let effective = options.effective()?;
+        let own_users = effective.has_walls() && !machine::is_root();
+        let holders = Holders { controllers: Vec::new(), own_users };
+        let held = hold(&effective.limits, &holders, effective.best_effort)?;
+        // Nothing in the agent ends a command by these.
+        let unheld = held.iter().find(|held| held.mechanism == Mechanism::Agent);
+        if let Some(held) = unheld.filter(|_| !effective.best_effort) {
+            return Err(PolicyError::NotHeldByAgent(held.field));
+        }
+        let roots = Roots {
+            workspace: setting.workspace.clone(),
+            homes: homes(),
+            protected: protected(&setting.own_files),
+        };
+        Ok(Self { effective: Arc::new(effective), roots, held })
+    }
+
+    /// The places that its rules mean, as the file system is now.
+    ///
+    /// # Errors
+    /// A rule can't be held.
+    pub(super) fn places(&self) -> Result<Places, PolicyError> {
+        Ok(expand(&self.effective.files, &self.roots)?)
+    }
+
+    /// What holds the limits.
+    pub(super) fn held(&self) -> &[Held] {
+        &self.held
+    }
+
+    /// What a box is started with behind its role.
+    pub(crate) fn box_arguments(&self) -> Vec<OsString> {
+        self.inside().arguments().into_iter().map(Into::into).collect()
+    }
+
+    fn inside(&self) -> Inside {
+        let relays = matches!(self.effective.network, Network::Allow(_));
+        Inside::new(self.effective.has_walls(), relays, &self.held)
+    }
+
+    /// The walls around its box; none where it is open.
+    ///
+    /// # Errors
+    /// They can't be built on this machine.
+    pub(crate) fn walls(&self, setting: &Setting) -> Result<Option<Arc<Walls>>, PolicyError> {
+        if !self.effective.has_walls() {
+            return Ok(None);
+        }
+        let bubblewrap = machine::bubblewrap()?;
+        let walls = self.walls_by(bubblewrap, setting)?;
+        // Now rather than with the first command.
+        walls.plan()?;
+        Ok(Some(Arc::new(walls)))
+    }
+
+    pub(super) fn walls_by(
+        &self,
+        bubblewrap: Bubblewrap,
+        setting: &Setting,
+    ) -> Result<Walls, PolicyError> {
+        let program = match &setting.box_program {
+            Some(program) => PathBuf::from(program),
+            None => env::current_exe().map_err(PolicyError::Program)?,
+        };
+        let program = program.canonicalize().map_err(PolicyError::Program)?;
+        let args = [crate::sandbox::ROLE.into()].into_iter().chain(self.box_arguments()).collect();
+        let inside = plans::Box {
+            program,
+            args,
+            workspace: self.roots.workspace.clone(),
+            is_root: machine::is_root(),
+        };
+        let (policy, roots) = (Arc::clone(&self.effective), self.roots.clone());
+        Ok(Walls { policy, roots, bubblewrap: bubblewrap.path, inside })
+    }
+
+    /// The environment of commands.
+    pub(crate) fn environment(
+        &self,
+        own: BTreeMap<OsString, OsString>,
+    ) -> BTreeMap<OsString, OsString> {
+        environment(&self.effective, own)
+    }
+
+    /// How many files each process of a command may have open.
+    pub(crate) fn open_files(&self) -> Option<u64> {
+        let is_open_files = |held: &&Held| held.mechanism == Mechanism::Process(RLimit::OpenFiles);
+        self.held.iter().find(is_open_files).map(|held| held.value)
+    }
+}
+
+impl Walls {
+    /// How they are built, as the file system is now.
+    ///
+    /// # Errors
+    /// A rule can't be held.
+    pub(super) fn plan(&self) -> Result<Plan, PolicyError> {
+        let places = expand(&self.policy.files, &self.roots)?;
+        Ok(plans::plan(&self.policy, &places, &self.inside)?)
+    }
+}
+
+/// The home in the environment, and the one in the user database.
+fn homes() -> Vec<PathBuf> {
+    let of_environment = env::var_os("HOME").map(PathBuf::from);
+    let of_user = User::from_uid(geteuid()).ok().flatten().map(|user| user.dir);
+    let mut homes: Vec<PathBuf> = Vec::new();
+    for home in of_environment.into_iter().chain(of_user) {
+        let home = home.canonicalize().unwrap_or(home);
+        if home.is_absolute() && home != Path::new("/") && !homes.contains(&home) {
+            homes.push(home);
+        }
+    }
+    homes
+}
+
+/// The agent's own files, and sockets that the environment names, wherever they are.
+fn protected(own_files: &[PathBuf]) -> Vec<PathBuf> {
+    let sockets =
+        ["DOCKER_HOST", "CONTAINER_HOST", "SSH_AUTH_SOCK"].into_iter().filter_map(|name| {
+            let value = env::var(name).ok()?;
+            Some(PathBuf::from(value.strip_prefix("unix://").unwrap_or(&value)))
+        });
+    let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let all = own_files.iter().cloned().chain(sockets).chain(runtime);
+    // Those that are made anew are not the machine's.
+    let is_place = |path: &PathBuf| {
+        path.is_absolute()
+            && !path.starts_with("/proc")
+            && !path.starts_with("/dev")
+            && path != Path::new("/")
+    };
+    all.filter(is_place).collect()
+}
