@@ -74,26 +74,30 @@ describe("a script over SSH that leaves its stdout non-blocking and full", () =>
       },
     );
 
-    it(`says it on stderr with ${shell} where stdout stays full`, { timeout: 120_000 }, async () => {
-      // Without the pauses, which take a minute. Some builds of busybox know no sleep but their own.
-      const path = directoryWith(shell, { sleep: "/bin/true" });
-      const pipe = join(folder, `${shell}-pipe`);
-      execFileSync("mkfifo", [pipe]);
-      const stdout = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-      const child = spawn(join(path, "sh"), {
-        env: { ...process.env, PATH: `${path}:${process.env["PATH"]}` },
-        stdio: ["pipe", stdout, "pipe"],
-      });
-      const file = join(folder, `${shell}-full`);
-      child.stdin?.write(greeting("nonce"));
-      await until(() => isGreeted(stdout));
-      child.stdin?.end(wrapped(`${filling(0, file)}; exit 7`));
-      let said = "";
-      child.stderr?.setEncoding("utf8").on("data", (text) => (said += text));
-      await once(child, "close");
-      closeSync(stdout);
-      assert.equal(new RemoteOutput("nonce").exitCodeIn(said), 7, said);
-    });
+    it(
+      `says it on stderr with ${shell} where stdout stays full`,
+      { timeout: 120_000 },
+      async () => {
+        // Without the pauses, which take a minute. Some builds of busybox know no sleep but their own.
+        const path = directoryWith(shell, { sleep: "/bin/true" });
+        const pipe = join(folder, `${shell}-pipe`);
+        execFileSync("mkfifo", [pipe]);
+        const stdout = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+        const child = spawn(join(path, "sh"), {
+          env: { ...process.env, PATH: `${path}:${process.env["PATH"]}` },
+          stdio: ["pipe", stdout, "pipe"],
+        });
+        const file = join(folder, `${shell}-full`);
+        child.stdin?.write(greeting("nonce"));
+        await until(() => isGreeted(stdout));
+        child.stdin?.end(wrapped(`${filling(0, file)}; exit 7`));
+        let said = "";
+        child.stderr?.setEncoding("utf8").on("data", (text) => (said += text));
+        await once(child, "close");
+        closeSync(stdout);
+        assert.equal(new RemoteOutput("nonce").exitCodeIn(said), 7, said);
+      },
+    );
   }
 });
 
