@@ -9,6 +9,9 @@ import { marked, marker, until } from "../../support/processes.mjs";
 import { failure } from "../../support/script.mjs";
 import { testSessions } from "./place.mjs";
 
+/** Waits, and says so. The program that waits prints: bash loses a SIGINT that comes while it starts a program. */
+const WAITING = "sh -c 'echo begun; exec sleep 1000'";
+
 testSessions("stopping runs of sessions", (place) => {
   it("interrupts a run whose time is over, and goes on", () =>
     place.inSession(async (session) => {
@@ -45,7 +48,7 @@ testSessions("stopping runs of sessions", (place) => {
     place.inSession(async (session) => {
       const stop = new AbortController();
       const reason = new Error("enough");
-      const running = session.run("echo begun; sleep 1000", {
+      const running = session.run(WAITING, {
         signal: stop.signal,
         onOutput: () => stop.abort(reason),
       });
@@ -142,7 +145,7 @@ testSessions("stopping runs of sessions", (place) => {
       assert.ok(error instanceof OutputLimitError);
       assert.equal(error.output, "y\ny\ny");
       const thrown = new Error("mine");
-      const running = session.run("echo a; sleep 1000", {
+      const running = session.run(WAITING, {
         onOutput() {
           throw thrown;
         },
