@@ -38,6 +38,7 @@ impl Options for CreateExecRequest {
             pty: fields.optional("pty", boolean),
             user: fields.optional("user", shell_text),
             contain: fields.optional("contain", boolean),
+            policy: fields.optional("policy", shell_text),
             ..Self::default()
         }
     }

@@ -20,13 +20,13 @@ use crate::{
     features::Features,
     http::{self, Console, HostPolicy},
     options::Options,
-    process::{FileLimit, Identity, SpawnDefaults, open_statm},
-    sandbox::{BoxClient, BoxCommand, reap_children},
+    process::{FileLimit, Identity, open_statm},
+    sandbox::{BoxClient, reap_children},
     server::{self, Connections},
     shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
     token::{self, LoadedTokens, TokenError, Tokens},
-    walls::{AgentPolicy, PolicyError, Setting},
+    walls::{CommandSetting, Policies, PolicyError, Setting},
 };
 
 /// Which part of the agent's descriptors may be connections. A reader of output takes one more, and a
@@ -45,7 +45,7 @@ const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Agent {
     registry: Arc<Registry>,
     process_box: Arc<BoxClient>,
-    policy: Arc<AgentPolicy>,
+    policies: Arc<Policies>,
     features: Arc<Features>,
     tokens: Arc<Tokens>,
     admin_token_file: Option<PathBuf>,
@@ -122,7 +122,7 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     let listener = server::listen(options.listen).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     // Before the first command, and after what can fail.
-    let process_box = Arc::clone(&agent.process_box);
+    let (process_box, policies) = (Arc::clone(&agent.process_box), Arc::clone(&agent.policies));
     process_box
         .run()
         .map_err(|error| refused("start the process that runs the commands", error))?;
@@ -130,6 +130,7 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     let outcome = agent.serve(listener, console, &mut shutdown).await;
     // It sleeps only if something holds that process up.
     process_box.end();
+    policies.end();
     outcome
 }
 
@@ -161,43 +162,36 @@ impl Agent {
             options.readonly_token_file.as_deref(),
             &state_dir.admin_token(),
         )?;
+        let file_limit = FileLimit::raise()
+            .map_err(|error| refused("raise the limit on open files", error.into()))?;
         let tokens_of_others = [&options.admin_token_file, &options.readonly_token_file];
         let own_files = tokens_of_others.into_iter().flatten().chain(&admin_file).cloned();
         let setting = Setting {
-            workspace: workspace.clone(),
+            workspace,
             own_files: own_files.chain([state_dir.path().to_owned()]).collect(),
             box_program: options.box_program.clone(),
         };
-        // It tries bubblewrap, whose end nobody else is to hear of yet.
-        let policy = AgentPolicy::new(&options.policy, &setting)?;
-        let command = BoxCommand::new(
-            options.box_program.clone(),
-            policy.box_arguments(),
-            policy.walls(&setting)?,
-        );
-        let file_limit = FileLimit::raise()
-            .map_err(|error| refused("raise the limit on open files", error.into()))?;
+        let commands = CommandSetting {
+            default_user: options.default_user.clone(),
+            env: environment_of_commands(env::vars_os()),
+            file_limit,
+        };
+        let (policies, spawn_defaults) = Policies::new(&options.policy, setting, commands)?;
+        let process_box = Arc::clone(&spawn_defaults.process_box);
         open_statm();
         reap_children().map_err(|error| refused("adopt orphaned processes", error))?;
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
 
-        let process_box = Arc::new(BoxClient::new(command));
-        let spawn_defaults = SpawnDefaults {
-            workspace,
-            default_user: options.default_user.clone(),
-            env: policy.environment(environment_of_commands(env::vars_os())),
-            file_limit: file_limit.of_commands_at_most(policy.open_files()),
-            process_box: Arc::clone(&process_box),
-        };
         let registry = Registry::new(spawn_defaults, state_dir.spools(), options.spool_limit, keep)
-            .keeping(options.limits());
+            .keeping(options.limits())
+            .with_policies(Arc::clone(&policies));
         if let Some(index) = state_dir.index() {
             registry.recover(index).map_err(|error| refused("read the execs of before", error))?;
         }
         Ok(Self {
             registry: Arc::new(registry),
             process_box,
-            policy: Arc::new(policy),
+            policies,
             features: Arc::new(Features::without(&options.without)),
             tokens: Arc::new(tokens),
             admin_token_file: admin_file,
@@ -213,7 +207,7 @@ impl Agent {
     pub fn app(&self, console: Console) -> Router {
         let app = http::App {
             registry: Arc::clone(&self.registry),
-            policy: Arc::clone(&self.policy),
+            policies: Arc::clone(&self.policies),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),
             hosts: Arc::clone(&self.hosts),

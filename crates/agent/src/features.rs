@@ -23,10 +23,12 @@ pub enum Feature {
     Frames,
     /// A stop reaches all that a command has started, unless its create says otherwise.
     Contain,
+    /// A create may name a policy that is narrower than the agent's.
+    Policy,
 }
 
 impl Feature {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -37,6 +39,7 @@ impl Feature {
         Self::ListChanges,
         Self::Frames,
         Self::Contain,
+        Self::Policy,
     ];
 
     /// Its name in `/health`.
@@ -52,6 +55,7 @@ impl Feature {
             Self::ListChanges => "list-changes",
             Self::Frames => "frames",
             Self::Contain => "contain",
+            Self::Policy => "policy",
         }
     }
 }
@@ -122,7 +126,8 @@ mod tests {
                 "create-stream",
                 "list-changes",
                 "frames",
-                "contain"
+                "contain",
+                "policy"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

@@ -28,6 +28,8 @@ pub(crate) enum Feature {
     Frames,
     /// A stream of the list with what has changed in place of all of it.
     ListChanges,
+    /// A create may name a policy.
+    Policy,
 }
 
 impl Feature {
@@ -42,6 +44,7 @@ impl Feature {
             Self::CreateStream => "create-stream",
             Self::Frames => "frames",
             Self::ListChanges => "list-changes",
+            Self::Policy => "policy",
         }
     }
 }

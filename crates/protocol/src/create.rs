@@ -48,6 +48,12 @@ pub struct CreateExecRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub contain: Option<bool>,
+    /// What the command may touch: the name of a preset (`workspace`, `offline`, `strict`), or a policy as JSON. It gives nothing that the agent's
+    /// own does not: such a one is refused with 403.
+    /// An extension, `policy`. Default: the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub policy: Option<String>,
 }
 
 json_object!(ToJson for CreateExecRequest {
@@ -60,4 +66,5 @@ json_object!(ToJson for CreateExecRequest {
     env: "env",
     user: "user",
     contain: "contain",
+    policy: "policy",
 });

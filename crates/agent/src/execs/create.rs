@@ -14,6 +14,7 @@ use crate::{
     blocking::{self, NotRun},
     process::{InvalidLaunch, Launch},
     state_dir::Keep,
+    walls::NarrowerError,
 };
 
 /// The most bytes that wait for a start: an exec takes at most 1 MiB of memory.
@@ -24,6 +25,10 @@ const MAX_UNSTARTED_BYTES: usize = 768 * 1024;
 pub(crate) enum CreateError {
     #[error(transparent)]
     Invalid(#[from] InvalidLaunch),
+    #[error(transparent)]
+    Policy(#[from] NarrowerError),
+    #[error("\"policy\": this agent takes none")]
+    NoPolicies,
     #[error(
         "the arguments and the environment take {0} bytes, and an exec that is to wait for its start \
          may take {MAX_UNSTARTED_BYTES}: leave \"autostart\" out, or hand the data over by standard input"
@@ -132,7 +137,12 @@ impl Registry {
         creation: Option<Creation>,
     ) -> Result<Arc<Exec>, CreateError> {
         let autostart = request.autostart.unwrap_or(true);
-        let launch = Launch::prepare(request, self.spawn_defaults())?;
+        let narrower = match request.policy.as_deref() {
+            Some(policy) => Some(self.policies().ok_or(CreateError::NoPolicies)?.narrower(policy)?),
+            None => None,
+        };
+        let spawn_defaults = narrower.as_deref().unwrap_or_else(|| self.spawn_defaults());
+        let launch = Launch::prepare(request, spawn_defaults)?;
         if !autostart && launch.size() > MAX_UNSTARTED_BYTES {
             return Err(CreateError::TooLargeToWait(launch.size()));
         }

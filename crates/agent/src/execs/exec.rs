@@ -24,7 +24,7 @@ use super::{
 use crate::{
     blocking,
     output::Spool,
-    process::{Launch, PtyMaster, Waker},
+    process::{Launch, PtyMaster, ReachedLimit, Waker},
     sandbox::Group,
 };
 
@@ -81,6 +81,8 @@ pub(super) struct State {
     end: EndDelivery,
     /// The process group, once there was one. It stays after the exit: members may live on.
     pub(super) group: Option<Arc<Group>>,
+    /// By what it was ended, if that was a limit.
+    pub(super) reached: Option<ReachedLimit>,
     /// What wakes the thread that observes the process.
     pub(super) waker: Weak<Waker>,
     /// Standard input, while it is open.
@@ -227,6 +229,17 @@ impl Exec {
         }
     }
 
+    /// It has used more than it may: it is killed with all that it has started.
+    pub(super) fn end_by(&self, limit: ReachedLimit) {
+        let group = {
+            let mut state = self.state();
+            state.reached.get_or_insert(limit);
+            state.group.clone()
+        };
+        // Nobody waits for that: its end is heard of like any other.
+        drop(group.map(|group| group.signal(&[Signal::SIGKILL])));
+    }
+
     /// Its process, if it had one, has ended: the exit code is known, and the output complete. It
     /// writes to disk, so it may block.
     ///
@@ -342,6 +355,7 @@ impl State {
             pid,
             end: EndDelivery::Deliver,
             group: None,
+            reached: None,
             waker: Weak::new(),
             input: None,
             terminal: None,

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::exec::Exec;
 use crate::{
     output::Collector,
-    process::{DescriptorPermit, OutputPipes, PipeChunk},
+    process::{CommandLimits, DescriptorPermit, OutputPipes, PipeChunk, ReachedLimit},
 };
 
 /// How long an exec may be silent before the memory goes that its output took on its way.
@@ -30,12 +30,17 @@ pub(super) fn observe(
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
     mut descriptors: DescriptorPermit,
+    limits: CommandLimits,
 ) {
-    let mut pump = OutputPump { output, exit, collector };
+    let mut pump = OutputPump { output, exit, collector, limit: limits.output, taken: 0 };
     let seen = catch_unwind(AssertUnwindSafe(|| {
         let exit_code = pump.collect(exec)?;
         drop(ended);
         pump.finish(exec);
+        let reached = exec.state().reached.or_else(|| limits.told_by(exit_code));
+        if let Some(reached) = reached {
+            pump.collector.tell(&reached.to_string());
+        }
         exec.end(exit_code);
         Ok(())
     }));
@@ -62,6 +67,9 @@ pub(super) trait Collect {
 
     /// No more bytes come. It may block.
     fn finish(&mut self);
+
+    /// Says something on standard error. It may block.
+    fn tell(&mut self, _text: &str) {}
 }
 
 impl Collect for Collector {
@@ -80,6 +88,10 @@ impl Collect for Collector {
     fn finish(&mut self) {
         self.finish();
     }
+
+    fn tell(&mut self, text: &str) {
+        self.push_bytes(OutputType::Stderr, text.as_bytes());
+    }
 }
 
 /// The way from the pipes to the spool.
@@ -87,6 +99,9 @@ struct OutputPump<C> {
     output: OutputPipes,
     exit: oneshot::Receiver<i32>,
     collector: C,
+    /// The most bytes that are taken.
+    limit: Option<u64>,
+    taken: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +124,7 @@ impl<C: Collect> OutputPump<C> {
                 Err(oneshot::error::TryRecvError::Closed) => return Err(ObserverError::Exit),
                 Err(oneshot::error::TryRecvError::Empty) => {}
             }
-            let taken = if readable { self.take() } else { self.output.wait() };
+            let taken = if readable { self.take(exec) } else { self.output.wait() };
             match taken {
                 Err(error) if !readable => return Err(ObserverError::Wait(error)),
                 taken => readable &= note(exec, taken),
@@ -119,9 +134,9 @@ impl<C: Collect> OutputPump<C> {
 
     /// Takes a chunk, or waits until there may be one. Where it closed its output and lives on, its end
     /// ends the wait.
-    fn take(&mut self) -> io::Result<()> {
+    fn take(&mut self, exec: &Exec) -> io::Result<()> {
         match self.output.read_now(&mut self.collector.room())? {
-            Some(PipeChunk { kind, len }) => self.collector.push(kind, len),
+            Some(chunk) => self.push(exec, chunk),
             None if self.output.wait_for(PAUSE)? => {}
             None => {
                 self.collector.rest();
@@ -133,18 +148,31 @@ impl<C: Collect> OutputPump<C> {
 
     /// Takes what it had written when it ended.
     fn finish(&mut self, exec: &Exec) {
-        note(exec, self.take_backlog());
+        note(exec, self.take_backlog(exec));
         self.collector.finish();
     }
 
-    fn take_backlog(&mut self) -> io::Result<()> {
+    fn take_backlog(&mut self, exec: &Exec) -> io::Result<()> {
         let mut backlog = self.output.backlog()?;
-        while let Some(PipeChunk { kind, len }) =
+        while let Some(chunk) =
             self.output.read_backlog(&mut backlog, &mut self.collector.room())?
         {
-            self.collector.push(kind, len);
+            self.push(exec, chunk);
         }
         Ok(())
+    }
+
+    /// Keeps what was read, up to the limit: whoever writes more is ended.
+    fn push(&mut self, exec: &Exec, PipeChunk { kind, len }: PipeChunk) {
+        let room = self.limit.map_or(u64::MAX, |limit| limit - self.taken);
+        let kept = usize::try_from(room).map_or(len, |room| len.min(room));
+        self.taken += kept as u64;
+        if kept > 0 {
+            self.collector.push(kind, kept);
+        }
+        if let Some(limit) = self.limit.filter(|_| kept < len) {
+            exec.end_by(ReachedLimit::Output(limit));
+        }
     }
 }
 
@@ -240,7 +268,15 @@ pub(super) mod tests {
         let (gone, exit) = oneshot::channel();
         drop(gone);
         let collector = Collector::new(Arc::clone(exec.spool()));
-        observe(&exec, collector, process.output, exit, stdin_ended, process.descriptors);
+        observe(
+            &exec,
+            collector,
+            process.output,
+            exit,
+            stdin_ended,
+            process.descriptors,
+            CommandLimits::default(),
+        );
         is_lost(&registry, &exec, reader, &directory).await;
     }
 
@@ -283,7 +319,15 @@ pub(super) mod tests {
         let input = process.input.take().unwrap();
         let (output, descriptors) = (process.output, process.descriptors);
         let thread = thread::spawn(move || {
-            observe(&observed, collector, output, exit, stdin_ended, descriptors);
+            observe(
+                &observed,
+                collector,
+                output,
+                exit,
+                stdin_ended,
+                descriptors,
+                CommandLimits::default(),
+            );
         });
         assert!(is_first(following.next().await.unwrap()));
         write(&input, b"\n").unwrap();
@@ -337,6 +381,7 @@ pub(super) mod tests {
                     exit,
                     ends_stdin,
                     process.descriptors,
+                    CommandLimits::default(),
                 );
             });
             // The group was killed: nothing else ends it.

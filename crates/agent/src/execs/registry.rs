@@ -8,12 +8,14 @@ use super::{
     bookkeeping::Bookkeeping, context::ExecContext, directory::Directory, ended::RetentionLimits,
     exec::Exec, idempotency::Keys,
 };
-use crate::{output::SpoolLimit, process::SpawnDefaults, state_dir::Keep};
+use crate::{output::SpoolLimit, process::SpawnDefaults, state_dir::Keep, walls::Policies};
 
 /// All execs of the agent.
 #[derive(Debug)]
 pub(crate) struct Registry {
     spawn_defaults: SpawnDefaults,
+    /// Where a create finds the one that it names.
+    policies: Option<Arc<Policies>>,
     context: ExecContext,
     keep: Keep,
     execs: Mutex<Execs>,
@@ -43,6 +45,7 @@ impl Registry {
         let bookkeeping = Arc::new(Bookkeeping::new(RetentionLimits::NONE));
         Self {
             spawn_defaults,
+            policies: None,
             context: ExecContext { spools, spool_limit, bookkeeping },
             keep,
             execs: Mutex::default(),
@@ -54,6 +57,11 @@ impl Registry {
     pub(crate) fn keeping(self, limits: RetentionLimits) -> Self {
         let bookkeeping = Arc::new(Bookkeeping::new(limits));
         Self { context: ExecContext { bookkeeping, ..self.context }, ..self }
+    }
+
+    /// The same, where creates may name policies.
+    pub(crate) fn with_policies(self, policies: Arc<Policies>) -> Self {
+        Self { policies: Some(policies), ..self }
     }
 
     /// The exec of that id.
@@ -130,6 +138,10 @@ impl Registry {
 
     pub(super) fn spawn_defaults(&self) -> &SpawnDefaults {
         &self.spawn_defaults
+    }
+
+    pub(super) fn policies(&self) -> Option<&Policies> {
+        self.policies.as_deref()
     }
 
     pub(super) fn keys(&self) -> &Keys {

@@ -1,8 +1,9 @@
 use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
+    sync::{Arc, Weak},
     thread,
+    time::Duration,
 };
 
 use sandpipe_protocol::{ExecStatus, OutputType, TerminalSize};
@@ -19,7 +20,11 @@ use super::{
 };
 use crate::{
     output::Collector,
-    process::{DescriptorPermit, Launch, Memory, OutputPipes, Process, SpawnError, Spawned, spawn},
+    process::{
+        CommandLimits, DescriptorPermit, Launch, Memory, OutputPipes, Process, ReachedLimit,
+        SpawnError, Spawned, spawn,
+    },
+    sandbox::Group,
 };
 
 /// The size of a terminal that nobody has resized yet.
@@ -145,13 +150,15 @@ pub(super) struct Observer {
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
     descriptors: DescriptorPermit,
+    limits: CommandLimits,
 }
 
 impl Observer {
     /// Observes it on this thread. It blocks until it is over.
     pub(super) fn observe(self, exec: &Arc<Exec>) {
-        let Self { output, exit, ended, descriptors } = self;
-        observe(exec, Collector::new(Arc::clone(&exec.spool)), output, exit, ended, descriptors);
+        let Self { output, exit, ended, descriptors, limits } = self;
+        let collector = Collector::new(Arc::clone(&exec.spool));
+        observe(exec, collector, output, exit, ended, descriptors, limits);
     }
 }
 
@@ -171,7 +178,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
     match spawn(launch, size, descriptors).inspect_err(|_| exec.unreserve_end())? {
         Spawned::Running(process) => {
-            let observer = set_running(exec, process);
+            let observer = set_running(exec, process, launch.limits);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
             exec.write_record();
@@ -192,11 +199,14 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
 }
 
 /// Returns what it takes to observe the process.
-fn set_running(exec: &Arc<Exec>, process: Process) -> Observer {
+fn set_running(exec: &Arc<Exec>, process: Process, limits: CommandLimits) -> Observer {
     let Process { group, exit, output, input, terminal, descriptors } = process;
     let pid = group.id().as_raw().unsigned_abs();
     // First of all: with it, what fails from here on ends the process.
-    exec.state().group = Some(group);
+    exec.state().group = Some(Arc::clone(&group));
+    if let Some(limit) = limits.wall_time {
+        tokio::spawn(end_after(limit, group, Arc::downgrade(exec)));
+    }
     let (ended, watch_end) = oneshot::channel::<()>();
     let input = input.and_then(|fd| {
         Input::open(fd, watch_end, Arc::clone(&exec.input_ended))
@@ -219,5 +229,14 @@ fn set_running(exec: &Arc<Exec>, process: Process) -> Observer {
     state.terminal = terminal;
     drop(state);
     exec.changed();
-    Observer { output, exit, ended, descriptors }
+    Observer { output, exit, ended, descriptors, limits }
+}
+
+/// Ends an exec of which somebody is left after so long.
+async fn end_after(limit: Duration, group: Arc<Group>, exec: Weak<Exec>) {
+    if !group.gone_within(limit).await
+        && let Some(exec) = exec.upgrade()
+    {
+        exec.end_by(ReachedLimit::WallTime(limit));
+    }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     execs::{CreateError, DeleteError, InputError, SignalError, StartError},
     process::SpawnError,
+    walls::NarrowerError,
 };
 
 /// An error answer: a status, and a message that says what was wrong and with which value.
@@ -116,7 +117,13 @@ impl From<CreateError> for ApiError {
     fn from(error: CreateError) -> Self {
         let status = match error {
             CreateError::Start(error) => return error.into(),
-            CreateError::Invalid(_) => StatusCode::BAD_REQUEST,
+            CreateError::Invalid(_) | CreateError::NoPolicies => StatusCode::BAD_REQUEST,
+            CreateError::Policy(ref error) => match error {
+                NarrowerError::Wider(_) => StatusCode::FORBIDDEN,
+                NarrowerError::TooMany => StatusCode::SERVICE_UNAVAILABLE,
+                error if error.is_lack() => StatusCode::INTERNAL_SERVER_ERROR,
+                NarrowerError::Invalid(_) | NarrowerError::Unheld(_) => StatusCode::BAD_REQUEST,
+            },
             CreateError::TooLargeToWait(_) => StatusCode::PAYLOAD_TOO_LARGE,
             CreateError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             CreateError::KeyReused(_) => StatusCode::UNPROCESSABLE_ENTITY,

@@ -16,7 +16,7 @@ pub(super) async fn health(State(app): State<App>) -> Json<Health> {
     Json(Health {
         agent: "sandpipe-agent".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        policy: Some(app.policy.effective.name().into()),
+        policy: Some(app.policies.own().name().into()),
         features: app.features.names(),
     })
 }

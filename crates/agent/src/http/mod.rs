@@ -26,7 +26,7 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use tokio::sync::watch;
 
-use crate::{execs::Registry, features::Features, token::Tokens, walls::AgentPolicy};
+use crate::{execs::Registry, features::Features, token::Tokens, walls::Policies};
 
 pub use console::Console;
 pub(crate) use host::HostPolicy;
@@ -36,7 +36,7 @@ pub(crate) use router::router;
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) policy: Arc<AgentPolicy>,
+    pub(crate) policies: Arc<Policies>,
     pub(crate) features: Arc<Features>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) hosts: Arc<HostPolicy>,

@@ -17,5 +17,5 @@ use super::App;
 )]
 pub(super) async fn policy(State(app): State<App>) -> Json<Value> {
     // Its keys are texts, and its values no floating-point numbers that JSON lacks.
-    Json(serde_json::to_value(&*app.policy.effective).unwrap_or_default())
+    Json(serde_json::to_value(app.policies.own()).unwrap_or_default())
 }

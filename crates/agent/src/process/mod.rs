@@ -3,6 +3,7 @@
 //! A [`Launch`] is a request that was checked, with what it leaves open taken from the [`SpawnDefaults`]. [`spawn`] has the box
 //! (`sandbox/`) make a [`Process`] of it. [`OutputPipes`] reads what it writes, in the order in which it arrives.
 
+mod command_limits;
 mod end_of_input;
 mod exit;
 mod gathering;
@@ -16,6 +17,7 @@ mod stdio;
 mod user;
 mod waker;
 
+pub(crate) use command_limits::{CommandLimits, ReachedLimit};
 pub(crate) use end_of_input::EndOfInput;
 pub(crate) use launch::{InvalidLaunch, Launch, SpawnDefaults};
 pub(crate) use limits::{DescriptorPermit, FileLimit};

@@ -42,7 +42,9 @@ mod protocol;
 mod server;
 
 pub(crate) use channel::{receive_descriptor, send_descriptor};
-pub(crate) use client::{BoxClient, BoxCommand, Group, NotStarted, Started, reap_children};
+pub(crate) use client::{
+    BoxClient, BoxCommand, Group, NotStarted, Started, hold_reaping, reap_children,
+};
 pub(crate) use protocol::{
     Credentials, ExecKey, Failure, FileLimits, Reached, StartRequest, Stdio, Step, stops,
 };

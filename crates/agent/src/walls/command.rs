@@ -20,7 +20,7 @@ use crate::state_dir::default_path;
 
 /// Says what a policy lets commands touch on this machine.
 #[derive(Debug, Parser)]
-#[command(name = "sandpipe-agent policy")]
+#[command(name = "sandpipe-agent policy", bin_name = "sandpipe-agent policy")]
 struct PolicyCommand {
     #[command(subcommand)]
     action: Action,
@@ -97,7 +97,7 @@ impl Place {
         let state_dir = self.state_dir.clone().or_else(|| default_path().ok());
         let own_files = state_dir.into_iter().collect();
         let setting = Setting { workspace, own_files, box_program: None };
-        Ok((AgentPolicy::new(&self.policy, &setting)?, setting))
+        Ok((AgentPolicy::new(self.policy.effective()?, &setting)?, setting))
     }
 }
 

@@ -127,7 +127,9 @@ pub(crate) fn confine_command() -> Result<(), Errno> {
     };
     for (limit, value) in &inside.limits {
         for (_, _, resource) in LIMITS.iter().filter(|(_, known, _)| known == limit) {
-            setrlimit(*resource, *value, *value)?;
+            // At the soft one a process is told which limit it was, a second later it is killed.
+            let hard = if *limit == Limit::CpuTime { value.saturating_add(1) } else { *value };
+            setrlimit(*resource, *value, hard)?;
         }
     }
     if inside.has_walls {

@@ -1,6 +1,7 @@
 //! Policies, as the agent holds them: what it is started with, the walls around its box, and the way out of them.
 //!
-//! `options.rs` makes a policy of flags and files, `policy.rs` what follows from it on this machine, and `build.rs` has bubblewrap started
+//! `options.rs` makes a policy of flags and files, `policy.rs` what follows from it on this machine, `policies.rs` has the agent's and those that
+//! creates name, and `build.rs` has bubblewrap started
 //! around a box. Where only some hosts may be reached, `relay.rs` connects commands to them: the box listens on the loopback
 //! of its own network (`inside.rs`), and hands the agent what it listens with. `command.rs` is `sandpipe-agent policy`. The rules themselves are in
 //! the crate `sandpipe-policy`.
@@ -11,6 +12,7 @@ mod environment;
 mod inside;
 mod lookup;
 mod options;
+mod policies;
 mod policy;
 mod relay;
 
@@ -18,5 +20,6 @@ pub(crate) use build::{Walls, start};
 pub use command::{is_policy_command, run_policy_command};
 pub(crate) use inside::{confine_command, prepare_box};
 pub use options::PolicyOptions;
+pub(crate) use policies::{CommandSetting, NarrowerError, Policies};
 pub use policy::PolicyError;
 pub(crate) use policy::{AgentPolicy, Setting};

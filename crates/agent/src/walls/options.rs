@@ -13,9 +13,9 @@ use sandpipe_policy::{
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What commands may touch")]
 pub struct PolicyOptions {
-    /// The policy: a preset (open, workspace, offline, strict), the path of a file, or `-` for standard input. With the flags below alone it
+    /// The policy: a preset (open, workspace, offline, strict), the path of a file, or the JSON itself. With the flags below alone it
     /// is `workspace` [default: open, commands have the agent's rights].
-    #[arg(long, value_name = "NAME|FILE|-")]
+    #[arg(long, value_name = "NAME|FILE|JSON")]
     pub policy: Option<String>,
 
     /// A path that commands may read and write. Repeatable.
@@ -95,7 +95,7 @@ pub(crate) enum InvalidOptions {
 }
 
 impl PolicyOptions {
-    /// The policy that is asked for. It may block: it reads a file, or standard input.
+    /// The policy that is asked for. It may block: it reads a file.
     pub(crate) fn effective(&self) -> Result<Effective, InvalidOptions> {
         let name = self.policy.as_deref();
         let mut policy = match name {
@@ -149,10 +149,18 @@ impl PolicyOptions {
     }
 }
 
-/// That of a preset, or of a file.
+/// That of a preset, or one as JSON.
+///
+/// # Errors
+/// It is neither.
+pub(super) fn written(text: &str) -> Result<Policy, InvalidPolicy> {
+    text.parse().map_or_else(|_| parse(text), |known| Ok(preset(known)))
+}
+
+/// That of a preset, one as JSON, or that of a file.
 fn named(name: &str) -> Result<Policy, InvalidOptions> {
-    if let Ok(known) = name.parse() {
-        return Ok(preset(known));
+    if name.parse::<Preset>().is_ok() || name.trim_start().starts_with('{') {
+        return written(name).map_err(|error| InvalidOptions::Invalid("--policy".into(), error));
     }
     let text = read(name).map_err(|error| InvalidOptions::Unreadable(name.to_owned(), error))?;
     parse(&text).map_err(|error| InvalidOptions::Invalid(name.to_owned(), error))
@@ -167,11 +175,7 @@ const MAX_LEN: u64 = 1024 * 1024;
 
 fn read(name: &str) -> io::Result<String> {
     let mut text = String::new();
-    if name == "-" {
-        io::stdin().lock().take(MAX_LEN).read_to_string(&mut text)?;
-    } else {
-        fs::File::open(name)?.take(MAX_LEN).read_to_string(&mut text)?;
-    }
+    fs::File::open(name)?.take(MAX_LEN).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -254,5 +258,8 @@ mod tests {
         let path = file.path().to_str().unwrap();
         let error = policy(&["--policy", path]).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{path}: flies: unknown field")), "{error}");
+        let error = policy(&["--policy", r#"{ "flies": {} }"#]).unwrap_err().to_string();
+        assert!(error.starts_with("--policy: flies: unknown field"), "{error}");
+        assert_eq!(policy(&["--policy", r#"{ "extends": ["strict"] }"#]).unwrap().name(), "strict");
     }
 }

@@ -9,16 +9,15 @@ use std::{
 
 use nix::unistd::{User, geteuid};
 use sandpipe_policy::{
-    document::Network,
+    document::{Network, Size, Span},
     effective::Effective,
     files::{InvalidPlaces, Places, Roots, expand},
     machine::{self, Bubblewrap, NoWalls},
     walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
 };
 
-use super::{
-    PolicyOptions, Walls, environment::environment, inside::Inside, options::InvalidOptions,
-};
+use super::{Walls, environment::environment, inside::Inside, options::InvalidOptions};
+use crate::process::CommandLimits;
 
 /// The policy of an agent, and what follows from it on this machine.
 #[derive(Debug)]
@@ -57,11 +56,6 @@ pub enum PolicyError {
     /// A limit can't be held.
     #[error(transparent)]
     Unheld(#[from] Unheld),
-    /// A limit that this agent does not hold.
-    #[error(
-        "{0} can't be held by this agent: give it with each command (timeoutMs, maxOutputBytes), or let the policy say \"bestEffort\": true"
-    )]
-    NotHeldByAgent(&'static str),
     /// The agent's own program is not known.
     #[error("the agent's own program can't be found: {0}")]
     Program(io::Error),
@@ -74,20 +68,14 @@ impl From<InvalidOptions> for PolicyError {
 }
 
 impl AgentPolicy {
-    /// Reads the policy of an agent, and finds what holds its limits. It may block.
+    /// Finds what holds the limits of a policy. It may block.
     ///
     /// # Errors
-    /// There is none, or a limit can't be held.
-    pub(crate) fn new(options: &PolicyOptions, setting: &Setting) -> Result<Self, PolicyError> {
-        let effective = options.effective()?;
+    /// Something can't be held.
+    pub(crate) fn new(effective: Effective, setting: &Setting) -> Result<Self, PolicyError> {
         let own_users = effective.has_walls() && !machine::is_root();
         let holders = Holders { controllers: Vec::new(), own_users };
         let held = hold(&effective.limits, &holders, effective.best_effort)?;
-        // Nothing in the agent ends a command by these.
-        let unheld = held.iter().find(|held| held.mechanism == Mechanism::Agent);
-        if let Some(held) = unheld.filter(|_| !effective.best_effort) {
-            return Err(PolicyError::NotHeldByAgent(held.field));
-        }
         let roots = Roots {
             workspace: setting.workspace.clone(),
             homes: homes(),
@@ -119,19 +107,19 @@ impl AgentPolicy {
         Inside::new(self.effective.has_walls(), relays, &self.held)
     }
 
-    /// The walls around its box; none where it is open.
+    /// The walls around its box.
     ///
     /// # Errors
-    /// They can't be built on this machine.
-    pub(crate) fn walls(&self, setting: &Setting) -> Result<Option<Arc<Walls>>, PolicyError> {
-        if !self.effective.has_walls() {
-            return Ok(None);
-        }
-        let bubblewrap = machine::bubblewrap()?;
+    /// They can't be built as the file system is now.
+    pub(crate) fn walls(
+        &self,
+        bubblewrap: Bubblewrap,
+        setting: &Setting,
+    ) -> Result<Arc<Walls>, PolicyError> {
         let walls = self.walls_by(bubblewrap, setting)?;
         // Now rather than with the first command.
         walls.plan()?;
-        Ok(Some(Arc::new(walls)))
+        Ok(Arc::new(walls))
     }
 
     pub(super) fn walls_by(
@@ -161,6 +149,17 @@ impl AgentPolicy {
         own: BTreeMap<OsString, OsString>,
     ) -> BTreeMap<OsString, OsString> {
         environment(&self.effective, own)
+    }
+
+    /// What each command may use, as far as it is the agent that ends one, or says what has.
+    pub(crate) fn command_limits(&self) -> CommandLimits {
+        let limits = &self.effective.limits;
+        CommandLimits {
+            wall_time: limits.wall_time.map(Span::duration),
+            output: limits.output.map(Size::bytes),
+            cpu_time: limits.cpu_time.map(Span::duration),
+            file_size: limits.file_size.map(Size::bytes),
+        }
     }
 
     /// How many files each process of a command may have open.

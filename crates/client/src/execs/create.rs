@@ -55,6 +55,11 @@ impl Creation {
         let offered = agent.offers(Feature::IdempotencyKey).await;
         // To the caller it is the create that failed.
         let is_idempotent = offered.map_err(Error::of_refused_create)?;
+        // Another agent would run it with all of its rights.
+        if exec.policy.is_some() && !agent.offers(Feature::Policy).await? {
+            let feature = Feature::Policy.name();
+            return Err(Error::Unsupported { feature, what: "`options.policy`" }.into());
+        }
         if is_idempotent {
             request.idempotency_key = Some(key(agent));
         }

@@ -171,6 +171,7 @@ mod tests {
                 env,
                 user: None,
                 contain: flag,
+                policy: optional.clone(),
             });
             for kind in [OutputType::Stdout, OutputType::Stderr] {
                 is_written_alike(&ExecStdout {

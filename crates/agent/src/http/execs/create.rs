@@ -14,7 +14,7 @@ use super::{
     stream_output::OutputStream,
 };
 use crate::{
-    execs::Created,
+    execs::{CreateError, Created},
     features::Feature,
     http::{App, body::JsonBody, error::ApiError, event_stream, output_format::OutputFormat},
     output::StartAfter,
@@ -72,6 +72,10 @@ pub(crate) async fn create_exec(
 ) -> Result<Response, ApiError> {
     if !app.features.has(Feature::Contain) {
         request.contain = Some(false);
+    }
+    // What asks for walls is not to run without them.
+    if request.policy.is_some() && !app.features.has(Feature::Policy) {
+        return Err(CreateError::NoPolicies.into());
     }
     let registry = Arc::clone(&app.registry);
     // A client that goes away drops this future: half a create would be a process that nobody knows.

@@ -36,7 +36,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 static REAPING: Mutex<()> = Mutex::new(());
 
 /// Keeps children from being reaped by others.
-pub(super) fn hold_reaping() -> MutexGuard<'static, ()> {
+pub(crate) fn hold_reaping() -> MutexGuard<'static, ()> {
     REAPING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -165,6 +165,11 @@ impl Connection {
         self.commands().is_none()
     }
 
+    /// Whether nothing is left of whatever it was asked for.
+    pub(super) fn is_idle(&self) -> bool {
+        self.commands().as_ref().is_none_or(HashMap::is_empty)
+    }
+
     /// Waits until nothing is left of a box that is dying.
     pub(super) fn wait_until_buried(&self) {
         let mut commands = self.commands();

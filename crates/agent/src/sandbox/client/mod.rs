@@ -18,7 +18,7 @@ use std::{
 };
 
 pub(crate) use self::{
-    children::reap_children,
+    children::{hold_reaping, reap_children},
     group::Group,
     launch::BoxCommand,
     started::{NotStarted, Started},
@@ -80,6 +80,19 @@ impl BoxClient {
                 Err(refused) => Refused { pipes, on_exit } = refused,
             }
             connection.wait_until_buried();
+        }
+    }
+
+    /// Whether commands are behind walls, and see other files than the agent.
+    pub(crate) fn has_walls(&self) -> bool {
+        self.command.walls.is_some()
+    }
+
+    /// Whether it has no command, and nothing of one is left.
+    pub(crate) fn is_idle(&self) -> bool {
+        match &*self.current() {
+            Current::Running(connection) => connection.is_idle(),
+            Current::None | Current::Ended => true,
         }
     }
 

@@ -1,0 +1,156 @@
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use sandpipe_policy::{
+    document::Policy,
+    effective::{Effective, Narrowable, Wider, effective},
+    machine,
+};
+
+use super::{AgentPolicy, PolicyError, PolicyOptions, Setting, options::written};
+use crate::{
+    process::{FileLimit, SpawnDefaults},
+    sandbox::{BoxClient, BoxCommand, hold_reaping},
+};
+
+/// How many narrower policies have a box at once.
+const MAX_NARROWER: usize = 16;
+
+/// The policy of an agent, and the narrower ones that creates have named: each has a box of its own.
+#[derive(Debug)]
+pub(crate) struct Policies {
+    own: AgentPolicy,
+    setting: Setting,
+    commands: CommandSetting,
+    /// Those that were used last come last.
+    narrower: Mutex<Vec<Narrower>>,
+}
+
+/// What commands get whatever the policy says, or have taken from them by it.
+#[derive(Clone, Debug)]
+pub(crate) struct CommandSetting {
+    pub(crate) default_user: Option<String>,
+    /// The environment.
+    pub(crate) env: BTreeMap<OsString, OsString>,
+    pub(crate) file_limit: FileLimit,
+}
+
+#[derive(Debug)]
+struct Narrower {
+    policy: Policy,
+    defaults: Arc<SpawnDefaults>,
+}
+
+/// Why a create can't have the policy that it names. Nothing is run then.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NarrowerError {
+    #[error("\"policy\": {0}")]
+    Invalid(String),
+    #[error("\"policy\": {0}")]
+    Wider(#[from] Wider),
+    #[error("\"policy\": {0}")]
+    Unheld(#[from] PolicyError),
+    #[error(
+        "\"policy\": commands run under {MAX_NARROWER} policies besides the agent's own already, and each takes a process: name one of those, or wait"
+    )]
+    TooMany,
+}
+
+impl NarrowerError {
+    /// Whether it is the machine that lacks something, rather than the request that is wrong.
+    pub(crate) fn is_lack(&self) -> bool {
+        matches!(self, Self::Unheld(PolicyError::NoWalls(_) | PolicyError::Program(_)))
+    }
+}
+
+impl Policies {
+    /// Reads the policy of an agent. It may block.
+    ///
+    /// # Errors
+    /// There is none, or it can't be held on this machine.
+    pub(crate) fn new(
+        options: &PolicyOptions,
+        setting: Setting,
+        commands: CommandSetting,
+    ) -> Result<(Arc<Self>, SpawnDefaults), PolicyError> {
+        let own = AgentPolicy::new(options.effective()?, &setting)?;
+        let policies = Self { own, setting, commands, narrower: Mutex::default() };
+        let defaults = policies.spawn_defaults(&policies.own)?;
+        Ok((Arc::new(policies), defaults))
+    }
+
+    /// The agent's own.
+    pub(crate) fn own(&self) -> &Effective {
+        &self.own.effective
+    }
+
+    /// What a command gets whose create names a policy. It may block.
+    ///
+    /// # Errors
+    /// It is none, wider than the agent's own, or can't be held.
+    pub(crate) fn narrower(&self, text: &str) -> Result<Arc<SpawnDefaults>, NarrowerError> {
+        let policy = written(text).map_err(|error| NarrowerError::Invalid(error.to_string()))?;
+        // While one is made others wait: they may ask for the same.
+        let mut known = self.narrower.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = known.iter().position(|known| known.policy == policy) {
+            let narrower = known.remove(index);
+            let defaults = Arc::clone(&narrower.defaults);
+            known.push(narrower);
+            return Ok(defaults);
+        }
+        let effective =
+            effective(&policy).map_err(|error| NarrowerError::Invalid(error.to_string()))?;
+        let inner = AgentPolicy::new(effective, &self.setting)?;
+        let (places, own_places) = (inner.places()?, self.own.places()?);
+        Narrowable { policy: &inner.effective, places: &places }
+            .check_within(&Narrowable { policy: &self.own.effective, places: &own_places })?;
+        if known.len() >= MAX_NARROWER {
+            let idle = known.iter().position(|known| is_idle(&known.defaults));
+            known.remove(idle.ok_or(NarrowerError::TooMany)?).defaults.process_box.end();
+        }
+        let defaults = Arc::new(self.spawn_defaults(&inner)?);
+        known.push(Narrower { policy, defaults: Arc::clone(&defaults) });
+        Ok(defaults)
+    }
+
+    /// Ends the boxes of the narrower ones, with what they still have.
+    pub(crate) fn end(&self) {
+        let known =
+            std::mem::take(&mut *self.narrower.lock().unwrap_or_else(PoisonError::into_inner));
+        for narrower in known {
+            narrower.defaults.process_box.end();
+        }
+    }
+
+    fn spawn_defaults(&self, policy: &AgentPolicy) -> Result<SpawnDefaults, PolicyError> {
+        let walls = if policy.effective.has_walls() {
+            // What is tried is a child of this process, whose end nobody else is to hear of.
+            let not_reaped = hold_reaping();
+            let bubblewrap = machine::bubblewrap()?;
+            drop(not_reaped);
+            Some(policy.walls(bubblewrap, &self.setting)?)
+        } else {
+            None
+        };
+        let told = policy.box_arguments();
+        let command = BoxCommand::new(self.setting.box_program.clone(), told, walls);
+        let CommandSetting { default_user, env, file_limit } = self.commands.clone();
+        Ok(SpawnDefaults {
+            workspace: self.setting.workspace.clone(),
+            default_user,
+            env: policy.environment(env),
+            file_limit: file_limit.of_commands_at_most(policy.open_files()),
+            limits: policy.command_limits(),
+            process_box: Arc::new(BoxClient::new(command)),
+        })
+    }
+}
+
+/// Whether nothing runs in a box, and nothing is about to.
+fn is_idle(defaults: &Arc<SpawnDefaults>) -> bool {
+    let is_unused = Arc::strong_count(defaults) == 1;
+    is_unused && Arc::strong_count(&defaults.process_box) == 1 && defaults.process_box.is_idle()
+}

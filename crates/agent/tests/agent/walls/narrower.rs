@@ -1,0 +1,99 @@
+use serde_json::json;
+
+use super::{Walled, users, walls};
+use crate::support::{Agent, message_of};
+
+fn create(policy: &str, script: &str) -> serde_json::Value {
+    json!({ "command": "sh", "args": ["-c", script], "policy": policy })
+}
+
+async fn run(agent: &Agent, policy: &str, script: &str) -> (i32, String) {
+    let exec = agent.create(create(policy, script)).await;
+    let run = agent.finish(&exec.id).await;
+    (run.exit_code(), run.output())
+}
+
+#[tokio::test]
+async fn a_create_names_a_narrower_policy() {
+    if !walls() {
+        return;
+    }
+    for user in users() {
+        for outer in ["open", "workspace"] {
+            let walled = Walled::start_as(*user, &["--policy", outer]);
+            let agent = &walled.agent;
+            let is_written = "touch file 2>/dev/null && echo written; exit 3";
+            assert_eq!(run(agent, "strict", is_written).await, (3, String::new()));
+            assert_eq!(run(agent, "workspace", is_written).await, (3, "written\n".into()));
+            let own = r#"{ "limits": { "openFiles": 32, "output": 100 }, "env": { "set": { "A": "b" } } }"#;
+            assert_eq!(run(agent, own, "ulimit -n; echo $A").await, (0, "32\nb\n".into()));
+            let (code, output) = run(agent, own, "yes").await;
+            assert_eq!(
+                (code, output.len() > 100, output.contains("limits.output")),
+                (137, true, true)
+            );
+            // Each is a box of its own, also where it is named again.
+            let left =
+                run(agent, "strict", "setsid -f sleep 600; ls -d /proc/[0-9]* | wc -l").await;
+            let again = run(agent, "strict", "ls -d /proc/[0-9]* | wc -l").await;
+            assert_eq!((left.0, again.0), (0, 0));
+            assert_eq!(run(agent, outer, "exit 4").await, (4, String::new()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_is_wider_or_none_is_refused_and_nothing_runs() {
+    if !walls() {
+        return;
+    }
+    let walled = Walled::start(&["--policy", "offline", "--max-open-files", "64"]);
+    for (policy, status, message) in [
+        ("open", 403, "\"policy\": files: / is \"write\""),
+        ("workspace", 403, "\"policy\": network is wider than in the agent's policy"),
+        ("offline", 403, "\"policy\": limits.openFiles is wider than in the agent's policy"),
+        (r#"{ "network": { "allow": ["a.example"] } }"#, 403, "\"policy\": network is wider"),
+        (r#"{ "flies": {} }"#, 400, "\"policy\": flies: unknown field"),
+        ("/etc/passwd", 400, "\"policy\": "),
+        (
+            r#"{ "extends": ["strict"], "files": { "read": ["./nowhere"] }, "limits": { "openFiles": 1 } }"#,
+            400,
+            "there is no ",
+        ),
+        (
+            r#"{ "limits": { "cpu": 1, "openFiles": 1 }, "network": "none" }"#,
+            400,
+            "limits.cpu can't be held",
+        ),
+    ] {
+        let answer = walled.agent.try_create(create(policy, "touch ran")).await;
+        assert_eq!(answer.status(), status, "{policy}");
+        let told = message_of(answer).await;
+        assert!(told.contains(message), "{policy}: {told}");
+    }
+    assert!(!walled.workspace.join("ran").exists());
+    assert_eq!(walled.agent.list().await.len(), 0);
+    let without = Agent::with_args(&["--without", "policy"]);
+    assert_eq!(without.try_create(create("strict", "true")).await.status(), 400);
+}
+
+#[tokio::test]
+async fn narrower_policies_take_turns_for_a_few_boxes() {
+    if !walls() {
+        return;
+    }
+    let walled = Walled::start(&["--policy", "open"]);
+    let agent = &walled.agent;
+    let policy = |count: u32| format!(r#"{{ "env": {{ "set": {{ "COUNT": "{count}" }} }} }}"#);
+    let mut held = Vec::new();
+    for count in 0..16 {
+        held.push(agent.create(create(&policy(count), "sleep 600")).await.id);
+    }
+    let answer = agent.try_create(create(&policy(16), "true")).await;
+    assert_eq!(answer.status(), 503);
+    assert!(message_of(answer).await.contains("16 policies"));
+    assert_eq!(run(agent, &policy(3), "exit 5").await, (5, String::new()));
+    agent.delete(&held[0]).await;
+    assert_eq!(run(agent, &policy(16), "echo $COUNT").await, (0, "16\n".into()));
+    assert_eq!(run(agent, &policy(16), "echo $COUNT").await, (0, "16\n".into()));
+}

@@ -1,0 +1,134 @@
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    thread,
+};
+
+use serde_json::json;
+
+use super::{Walled, users, walls};
+
+#[tokio::test]
+async fn hosts_that_are_named_are_reached_and_no_others() {
+    if !walls() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = Vec::new();
+            // It may come in parts.
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut some = [0; 4096];
+                let count = stream.read(&mut some).unwrap();
+                assert!(count > 0, "{request:?}");
+                request.extend_from_slice(&some[..count]);
+            }
+            let request = String::from_utf8_lossy(&request).replace("\r\n", "|");
+            let _gone = stream.write_all(
+                format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{request}").as_bytes(),
+            );
+        }
+    });
+    let allowed = format!("localhost:{port}");
+    let walled = Walled::start(&[
+        "--policy",
+        "workspace",
+        "--allow-net",
+        &allowed,
+        "--allow-net",
+        "*.invalid",
+    ]);
+    let via = |request: &str| {
+        format!("exec 3<>/dev/tcp/127.0.0.1/57469 && printf '{request}' >&3 && timeout 20 cat <&3")
+    };
+    let bash = async |script: &str| {
+        let exec = walled.agent.create(json!({ "command": "bash", "args": ["-c", script] })).await;
+        walled.agent.finish(&exec.id).await.output()
+    };
+    let tunnel =
+        bash(&via(&format!("CONNECT {allowed} HTTP/1.1\\r\\n\\r\\nGET /x HTTP/1.0\\r\\n\\r\\n")))
+            .await;
+    assert!(
+        tunnel.contains("200 Connection established") && tunnel.contains("GET /x HTTP/1.0||"),
+        "{tunnel}"
+    );
+    let passed = bash(&via(&format!(
+        "GET http://{allowed}/y HTTP/1.1\\r\\nProxy-Connection: x\\r\\n\\r\\n"
+    )))
+    .await;
+    assert!(
+        passed.ends_with(&format!("GET /y HTTP/1.1|Host: {allowed}|Connection: close||")),
+        "{passed}"
+    );
+    let socks = format!(
+        "\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\x09localhost\\x{:02x}\\x{:02x}GET /z HTTP/1.0\\r\\n\\r\\n",
+        port >> 8,
+        port & 0xff
+    );
+    assert!(bash(&via(&socks)).await.contains("GET /z HTTP/1.0||"));
+    for other in [
+        format!("127.0.0.1:{port}"),
+        "localhost:1".into(),
+        "example.com:443".into(),
+        "169.254.169.254:80".into(),
+        format!("[::1]:{port}"),
+    ] {
+        let answer = bash(&via(&format!("CONNECT {other} HTTP/1.1\\r\\n\\r\\n"))).await;
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{other}: {answer}");
+        assert!(
+            answer.contains(&format!("no rule of the policy's network.allow names {other}")),
+            "{answer}"
+        );
+    }
+    let unknown = bash(&via("CONNECT no-such-name.invalid:80 HTTP/1.1\\r\\n\\r\\n")).await;
+    assert!(unknown.starts_with("HTTP/1.1 502 "), "{unknown}");
+    let direct = bash(&format!("echo > /dev/tcp/127.0.0.1/{port} && echo DONE")).await;
+    assert!(!direct.contains("DONE"), "{direct}");
+    let ipv6 = bash(&format!("echo > /dev/tcp/::1/{port} && echo DONE")).await;
+    assert!(!ipv6.contains("DONE"), "{ipv6}");
+    let name = bash("getent hosts example.com && echo DONE").await;
+    assert!(!name.contains("DONE"), "{name}");
+    let udp = bash("echo x > /dev/udp/192.0.2.1/53 && echo DONE").await;
+    assert!(!udp.contains("DONE"), "{udp}");
+    assert!(bash("echo $https_proxy").await.contains("http://127.0.0.1:57469"));
+}
+
+#[tokio::test]
+async fn a_rule_for_all_names_leads_neither_to_the_machine_nor_to_its_metadata() {
+    if !walls() {
+        return;
+    }
+    for user in users() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let walled = Walled::start_as(*user, &["--allow-net", "*"]);
+        for destination in [
+            format!("localhost:{port}"),
+            format!("127.0.0.1:{port}"),
+            format!("127.1:{port}"),
+            format!("2130706433:{port}"),
+            format!("[::1]:{port}"),
+            format!("[::ffff:127.0.0.1]:{port}"),
+            "169.254.169.254:80".into(),
+        ] {
+            let script = format!(
+                "exec 3<>/dev/tcp/127.0.0.1/57469 && printf 'CONNECT {destination} HTTP/1.1\\r\\n\\r\\n' >&3 && timeout 20 cat <&3"
+            );
+            let exec =
+                walled.agent.create(json!({ "command": "bash", "args": ["-c", script] })).await;
+            let answer = walled.agent.finish(&exec.id).await.output();
+            let is_refused = ["HTTP/1.1 403 ", "HTTP/1.1 400 ", "HTTP/1.1 502 "]
+                .iter()
+                .any(|status| answer.starts_with(status));
+            assert!(is_refused, "{user:?} {destination}: {answer}");
+            if destination.starts_with("localhost") {
+                assert!(answer.contains("is 127.0.0.1, this machine"), "{user:?}: {answer}");
+            }
+        }
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "somebody has got through");
+    }
+}

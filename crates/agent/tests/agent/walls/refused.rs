@@ -1,0 +1,53 @@
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use tempfile::TempDir;
+
+use crate::support::{agent_command, refused};
+
+#[test]
+fn an_agent_that_can_not_hold_its_policy_does_not_start() {
+    let directory = TempDir::new().unwrap();
+    let workspace = directory.path().join("workspace");
+    fs::create_dir(&workspace).unwrap();
+    let with = |args: &[&str], path: Option<&Path>| {
+        let mut command = agent_command(&directory.path().join("state"));
+        command.arg("--workspace").arg(&workspace).args(args);
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        refused(&mut command)
+    };
+    let programs = directory.path().join("programs");
+    fs::create_dir(&programs).unwrap();
+    let error = with(&["--policy", "workspace"], Some(&programs));
+    assert!(error.contains("apt-get install bubblewrap"), "{error}");
+    let fake = |script: &str| {
+        let path = programs.join("bwrap");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    fake("echo bubblewrap 0.4.1");
+    let error = with(&["--policy", "workspace"], Some(&programs));
+    assert!(error.contains("is version 0.4.1, and a policy needs 0.5.0 or later"), "{error}");
+    fake(
+        "test \"$1\" = --version && echo bubblewrap 0.8.0 || { echo bwrap: No permissions to create new namespace >&2; exit 1; }",
+    );
+    let error = with(&["--policy", "workspace"], Some(&programs));
+    assert!(
+        error
+            .contains("can't make namespaces here (bwrap: No permissions to create new namespace)"),
+        "{error}"
+    );
+    for (args, message) in [
+        (&["--policy", "workspaec"][..], "it is neither a preset nor a file"),
+        (&["--policy", "workspace", "--allow-write", "./dist"], "there is no "),
+        (&["--max-memory", "1GiB"], "limits.memory can't be held"),
+    ] {
+        let error = with(args, None);
+        assert!(error.contains(message), "{args:?}: {error}");
+    }
+    let policy = directory.path().join("policy.json");
+    fs::write(&policy, r#"{ "limits": { "memroy": "1 GiB" } }"#).unwrap();
+    let error = with(&["--policy", policy.to_str().unwrap()], None);
+    assert!(error.contains("limits.memroy: unknown field `memroy`"), "{error}");
+}

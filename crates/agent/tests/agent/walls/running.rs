@@ -1,0 +1,124 @@
+use std::{fs, process::Command};
+
+use reqwest::Method;
+use serde_json::Value;
+
+use super::{User, Walled, users, walls};
+use crate::support::{children_of, until, within};
+
+/// Every preset with walls, for every user.
+fn each_policy() -> impl Iterator<Item = (User, &'static str)> {
+    let policies = ["workspace", "offline", "strict"];
+    users().iter().flat_map(move |user| policies.map(|policy| (*user, policy)))
+}
+
+#[tokio::test]
+async fn a_command_runs_behind_walls_as_without() {
+    if !walls() {
+        return;
+    }
+    for (user, policy) in each_policy() {
+        let walled = Walled::start_as(user, &["--policy", policy]);
+        let agent = &walled.agent;
+        let run = agent.run("echo out; echo err >&2; exit 7").await;
+        assert_eq!(
+            (run.exit_code(), run.stdout(), run.stderr()),
+            (7, "out\n".into(), "err\n".into())
+        );
+        let exec = agent.sh_in_terminal("tty && stty size && read line && echo got $line").await;
+        agent.write(&exec.id, "it\n").await;
+        let run = agent.finish(&exec.id).await;
+        assert!(
+            run.output().contains("/dev/pts/") && run.output().contains("got it"),
+            "{}",
+            run.output()
+        );
+        let exec = agent
+            .sh("trap 'echo cleaned up; exit 3' TERM; echo ready; while :; do sleep 0.05; done")
+            .await;
+        until("it is ready", async || !agent.output_now(&exec.id, "").await.is_empty()).await;
+        agent.signal_exec(&exec.id, "SIGTERM").await;
+        let run = agent.finish(&exec.id).await;
+        assert_eq!((run.exit_code(), run.stdout()), (3, "ready\ncleaned up\n".into()));
+        let health = agent.anonymous(Method::GET, "/health").send();
+        let health: Value = within(health).await.unwrap().json().await.unwrap();
+        assert_eq!(health["policy"], policy);
+        let policy_now = agent.request(Method::GET, "/api/v1/policy").send();
+        let policy_now: Value = within(policy_now).await.unwrap().json().await.unwrap();
+        assert_eq!(policy_now["presets"].as_array().unwrap().last().unwrap(), policy);
+    }
+}
+
+#[tokio::test]
+async fn what_is_the_agents_is_out_of_reach() {
+    if !walls() {
+        return;
+    }
+    for user in users() {
+        is_out_of_reach(*user).await;
+    }
+}
+
+async fn is_out_of_reach(user: User) {
+    let walled = Walled::start_as(user, &["--policy", "workspace"]);
+    let state = walled.agent.state.display();
+    walled
+        .refuses(&[
+            &format!("ls {state}/execs"),
+            &format!("cat {state}/admin-token"),
+            &format!("echo evil > {state}/evil"),
+            "grep -az SANDPIPE_ADMIN_TOKEN /proc/*/environ",
+            "cat /proc/1/environ",
+            "cat /proc/1/mem",
+            "ls /proc/1/root/",
+            "readlink /proc/1/fd/0",
+            &format!("kill -0 {}", walled.agent.pid()),
+            "touch /etc/evil",
+            "unshare -U true",
+            "mkdir .git",
+            "test -n \"$(grep CapEff:.*[1-9a-f] /proc/self/status)\"",
+        ])
+        .await;
+    let run = walled
+        .agent
+        .run("echo $$ $PPID; kill -9 1; kill -STOP -1; echo made > made; cat made")
+        .await;
+    assert!(run.output().contains("made"), "{}", run.output());
+    assert_eq!(fs::read_to_string(walled.workspace.join("made")).unwrap(), "made\n");
+    assert_eq!(walled.agent.run("exit 4").await.exit_code(), 4);
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_box_behind_walls() {
+    if !walls() {
+        return;
+    }
+    let mark = format!("{}.25", 100_000 + std::process::id());
+    let left = || {
+        let found = Command::new("pgrep").args(["-f", &format!("sleep {mark}")]).output().unwrap();
+        !found.stdout.is_empty()
+    };
+    let mut walled = Walled::start(&["--policy", "offline"]);
+    walled.agent.run(&format!("setsid -f sleep {mark}; (setsid sleep {mark} &) ")).await;
+    let placeholder = walled.workspace.join(".git");
+    assert!(placeholder.exists());
+    walled.agent.sh(&format!("sleep {mark}")).await;
+    until("it runs", async || left()).await;
+    walled.agent.kill();
+    until("nothing is left", async || !left()).await;
+    // What was only mounted on stays where nobody is left to remove it: it is empty.
+    assert_eq!(fs::read_dir(&placeholder).unwrap().count(), 0);
+    let walled = Walled::start(&["--policy", "offline"]);
+    walled.agent.run("true").await;
+    let placeholder = walled.workspace.join(".git");
+    assert!(placeholder.exists());
+    let bubblewrap =
+        Command::new("pgrep").args(["-P", &walled.agent.pid().to_string()]).output().unwrap();
+    let pid = String::from_utf8(bubblewrap.stdout).unwrap();
+    assert!(Command::new("kill").args(["-9", pid.trim()]).status().unwrap().success());
+    // What is asked of a box that is dying may have been begun.
+    until("the box is gone", async || children_of(walled.agent.pid()).is_empty()).await;
+    assert_eq!(walled.agent.run("exit 5").await.exit_code(), 5);
+    drop(walled.agent);
+    until("it is removed", async || !placeholder.exists()).await;
+}
