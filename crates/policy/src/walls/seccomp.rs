@@ -50,11 +50,17 @@ const REFUSED: &[i64] = &[
     libc::SYS_swapon,
     libc::SYS_swapoff,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
 ];
+
+#[cfg(not(target_arch = "aarch64"))]
+const KEXEC_FILE_LOAD: libc::c_long = libc::SYS_kexec_file_load;
+/// `libc` lacks it with musl (`asm-generic/unistd.h` of Linux).
+#[cfg(target_arch = "aarch64")]
+const KEXEC_FILE_LOAD: libc::c_long = 294;
 
 const NEW_NAMESPACES: [i32; 8] = [
     libc::CLONE_NEWUSER,
