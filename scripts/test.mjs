@@ -6,7 +6,12 @@ import { mustRun } from "./child-process.mjs";
 import { command, explanation } from "./command.mjs";
 import { seconds } from "./progress.mjs";
 import { testedTarballs } from "./project.mjs";
-import { prepareChromium, prepareEmulator, prepareTargets } from "./setup/debian-packages.mjs";
+import {
+  prepareBubblewrap,
+  prepareChromium,
+  prepareEmulator,
+  prepareTargets,
+} from "./setup/debian-packages.mjs";
 import { prepareGeckodriver } from "./setup/geckodriver.mjs";
 import { cargoTests } from "./suites/cargo.mjs";
 import { lint } from "./suites/lint.mjs";
@@ -26,7 +31,7 @@ import { wasmTests } from "./suites/wasm.mjs";
 /** @type {Suite[]} */
 const SUITES = [
   { name: "lint", needs: [], run: lint },
-  { name: "cargo", needs: [], run: cargoTests },
+  { name: "cargo", needs: [prepareBubblewrap], run: cargoTests },
   { name: "wasm-node", needs: [], run: () => wasmTests("node") },
   { name: "wasm-chrome", needs: [prepareChromium], run: () => wasmTests("chrome") },
   {
@@ -35,10 +40,10 @@ const SUITES = [
     needs: [prepareGeckodriver],
     run: () => wasmTests("firefox"),
   },
-  { name: "node", needs: [prepareTargets], run: () => nodeTests("node") },
+  { name: "node", needs: [prepareTargets, prepareBubblewrap], run: () => nodeTests("node") },
   { name: "background", needs: [prepareTargets], run: () => nodeTests("background") },
   { name: "tools", needs: [prepareTargets], run: () => nodeTests("tools") },
-  { name: "cli", needs: [prepareTargets], run: () => nodeTests("cli") },
+  { name: "cli", needs: [prepareTargets, prepareBubblewrap], run: () => nodeTests("cli") },
   { name: "faults", needs: [], run: () => nodeTests("faults") },
   {
     name: "packaging",

@@ -30,6 +30,16 @@ export const prepareCLinker = () => prepare({ cc: ["gcc", "libc6-dev"] });
 export const prepareEmulator = () =>
   prepare(process.arch === "arm64" ? {} : { "/usr/bin/qemu-aarch64": ["qemu-user"] });
 
+/** What builds walls around commands. A user who may not install it goes without: the tests that need it are skipped then. */
+export async function prepareBubblewrap() {
+  try {
+    await prepare({ bwrap: ["bubblewrap"] });
+  } catch (error) {
+    if (!(error instanceof RequirementMissing)) throw error;
+    console.error(error.message);
+  }
+}
+
 /** What builds and runs containers, and the certificates that go into the image. */
 export const preparePodman = () =>
   prepare({

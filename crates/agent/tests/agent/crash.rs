@@ -1,6 +1,6 @@
 //! An agent that is killed takes its commands with it, and so does its box.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -81,7 +81,7 @@ async fn an_agent_that_stops_leaves_no_box() {
     agent.signal(Signal::SIGTERM);
     assert!(agent.ended().await.success());
     // Not even a zombie: the agent has reaped it before it ended itself.
-    assert!(!std::path::Path::new(&format!("/proc/{process_box}")).exists());
+    assert!(!Path::new(&format!("/proc/{process_box}")).exists());
 }
 
 #[tokio::test]
@@ -124,8 +124,12 @@ async fn what_runs_in_a_box_that_dies_is_killed_without_an_exit_code_and_another
 
 #[tokio::test]
 async fn a_box_may_die_at_any_moment_and_no_result_is_invented() {
-    let agent = Arc::new(Agent::start());
-    let directory = tempfile::tempdir().unwrap();
+    box_dies_at_any_moment(Agent::start(), tempfile::tempdir().unwrap().path()).await;
+}
+
+/// Its commands write to that directory.
+pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
+    let agent = Arc::new(agent);
     let mut known = 0;
     for round in 0..50_u64 {
         let marker = format!("round {round}");
@@ -133,7 +137,7 @@ async fn a_box_may_die_at_any_moment_and_no_result_is_invented() {
         let runs: Vec<_> = (0..20)
             .map(|number| {
                 let agent = Arc::clone(&agent);
-                let file = directory.path().join(format!("{round}-{number}"));
+                let file = directory.join(format!("{round}-{number}"));
                 // What it ends with is written down where it is true, and what ran twice, too.
                 let script = format!(
                     "echo begun >> {0}; sleep 0.0{number:02}; echo 7 >> {0}; exit 7",
@@ -220,14 +224,17 @@ async fn commands_inherit_nothing_that_the_agent_was_started_with() {
 
 #[tokio::test]
 async fn an_agent_may_die_at_any_moment_and_the_next_one_invents_no_result() {
-    let mut agent = Agent::start();
-    let directory = tempfile::tempdir().unwrap();
+    agent_dies_at_any_moment(Agent::start(), tempfile::tempdir().unwrap().path(), &[]).await;
+}
+
+/// Its commands write to that directory; it is started again with these flags.
+pub(crate) async fn agent_dies_at_any_moment(mut agent: Agent, directory: &Path, args: &[&str]) {
     let (mut known, mut unknown) = (0, 0);
     for round in 0..50_u64 {
         let marker = format!("agent {round}");
         let creates: Vec<_> = (0..20)
             .map(|number| {
-                let file = directory.path().join(format!("{round}-{number}"));
+                let file = directory.join(format!("{round}-{number}"));
                 let script = format!(
                     "echo begun >> {0}; sleep 0.0{number:02}; echo 7 >> {0}; exit 7",
                     file.display()
@@ -243,7 +250,7 @@ async fn an_agent_may_die_at_any_moment_and_the_next_one_invents_no_result() {
         tokio::time::sleep(Duration::from_millis(2 * (round * 7919 % 40))).await;
         agent.kill();
         none_is_left(&marker).await;
-        agent.restart();
+        agent.restart_with(args);
         for create in creates {
             let Some((id, file)) = create.await.unwrap() else {
                 continue;

@@ -192,7 +192,7 @@ pub(crate) fn walls() -> bool {
         Ok(_) => true,
         Err(error) => {
             let _told = std::io::Write::write_fmt(
-                &mut std::io::stderr(),
+                &mut std::io::stdout(),
                 format_args!("skipped: {error}\n"),
             );
             false

@@ -11,9 +11,10 @@ use std::{
 
 use nix::unistd::Pid;
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
     net::{AddressFamily, RecvFlags, SocketFlags, SocketType, socketpair},
-    process::{PidfdFlags, pidfd_open, pidfd_send_signal},
+    process::pidfd_send_signal,
 };
 
 use super::{
@@ -40,7 +41,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Connection {
     pid: Pid,
-    /// Stands for its process, where the system has such descriptors.
+    /// Stands for the box itself, where the system has such descriptors.
     process: Option<OwnedFd>,
     has_walls: bool,
     containment: Containment,
@@ -68,11 +69,10 @@ pub(super) struct Refused {
 impl Connection {
     /// Begins to hear what a box says. It needs a runtime.
     pub(super) fn open(launched: Launched, has_walls: bool) -> io::Result<Arc<Self>> {
-        let Launched { pid, socket, containment, reports } = launched;
-        let process = rustix::process::Pid::from_raw(pid.as_raw());
+        let Launched { pid, process, socket, containment, reports } = launched;
         let connection = Arc::new(Self {
             pid,
-            process: process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
+            process,
             has_walls,
             containment,
             link: Arc::new(Link::open(socket)?),
@@ -259,10 +259,10 @@ impl Connection {
         self.buried.notify_all();
     }
 
-    /// Kills what a box without walls has left; what is behind walls has ended with it.
+    /// Kills what a box has left. What is behind walls ends with it, and is gone when the box is.
     fn kill_left(&self) {
         if self.has_walls {
-            return;
+            return self.wait_until_dead();
         }
         let left_groups = |commands: &HashMap<ExecKey, Command>| -> HashSet<LeftGroup> {
             let commands = commands.values();
@@ -276,6 +276,13 @@ impl Connection {
         kill_left(&groups, &self.containment);
     }
 
+    fn wait_until_dead(&self) {
+        let (Some(process), Ok(limit)) = (&self.process, Timespec::try_from(END_TIMEOUT)) else {
+            return;
+        };
+        while poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&limit)) == Err(Errno::INTR) {}
+    }
+
     fn commands(&self) -> MutexGuard<'_, Option<HashMap<ExecKey, Command>>> {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -286,7 +293,7 @@ fn wait_for_end(reply: &OwnedFd) -> io::Result<()> {
     loop {
         match poll(&mut [PollFd::new(reply, PollFlags::empty())], None) {
             Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -1,5 +1,6 @@
 use std::{
     ffi::OsString,
+    fs,
     io::{self, Read},
     os::{
         fd::OwnedFd,
@@ -15,6 +16,8 @@ use nix::{
     libc,
     unistd::{Pid, setsid},
 };
+
+use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::children;
 use crate::{
@@ -55,6 +58,8 @@ impl BoxCommand {
 #[derive(Debug)]
 pub(super) struct Launched {
     pub(super) pid: Pid,
+    /// Stands for the box itself, which may be in what builds walls around it; none where the system has no such descriptors.
+    pub(super) process: Option<OwnedFd>,
     pub(super) socket: UnixStream,
     pub(super) containment: Containment,
     /// What it said after it was ready.
@@ -114,7 +119,10 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
     match begun {
         Ok((socket, containment, reports)) => {
             let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-            Ok(Launched { pid: Pid::from_raw(pid), socket, containment, reports })
+            let inner = if how.walls.is_some() { only_child(pid) } else { Some(pid) };
+            let process = rustix::process::Pid::from_raw(inner.unwrap_or(pid));
+            let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+            Ok(Launched { pid: Pid::from_raw(pid), process, socket, containment, reports })
         }
         Err(error) => {
             let _killed = child.kill();
@@ -129,6 +137,12 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
             }
         }
     }
+}
+
+/// The process that another one has as its only child (proc(5), /proc/pid/task/tid/children).
+fn only_child(pid: i32) -> Option<i32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    children.trim().parse().ok()
 }
 
 /// Of `linux/close_range.h`.

@@ -27,7 +27,7 @@ pub(super) fn walls() -> bool {
         .status();
     let can = tried.is_ok_and(|status| status.success());
     if !can {
-        let _told = writeln!(std::io::stderr(), "skipped: bubblewrap builds no walls here");
+        let _told = writeln!(std::io::stdout(), "skipped: bubblewrap builds no walls here");
     }
     can
 }

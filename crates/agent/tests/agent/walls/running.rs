@@ -1,10 +1,14 @@
-use std::{fs, process::Command};
+use std::{fs, process::Command, sync::Arc};
 
+use nix::sys::signal::Signal;
 use reqwest::Method;
 use serde_json::Value;
 
 use super::{User, Walled, users, walls};
-use crate::support::{children_of, until, within};
+use crate::{
+    crash::{agent_dies_at_any_moment, box_dies_at_any_moment},
+    support::{children_of, marked, marked_script, none_is_left, until, within},
+};
 
 /// Every preset with walls, for every user.
 fn each_policy() -> impl Iterator<Item = (User, &'static str)> {
@@ -121,4 +125,82 @@ async fn nothing_is_left_of_a_box_behind_walls() {
     assert_eq!(walled.agent.run("exit 5").await.exit_code(), 5);
     drop(walled.agent);
     until("it is removed", async || !placeholder.exists()).await;
+}
+
+#[tokio::test]
+async fn a_box_behind_walls_may_die_at_any_moment() {
+    if !walls() {
+        return;
+    }
+    let walled = Walled::start(&["--policy", "workspace"]);
+    box_dies_at_any_moment(walled.agent, &walled.workspace).await;
+}
+
+#[tokio::test]
+async fn an_agent_with_walls_may_die_at_any_moment() {
+    if !walls() {
+        return;
+    }
+    let walled = Walled::start(&["--policy", "workspace"]);
+    let args = ["--policy", "workspace", "--workspace", walled.workspace.to_str().unwrap()];
+    agent_dies_at_any_moment(walled.agent, &walled.workspace, &args).await;
+}
+
+#[tokio::test]
+async fn many_commands_at_once_much_output_and_input_are_as_without_walls() {
+    for (user, policy) in each_policy().chain(users().iter().map(|user| (*user, "open"))) {
+        if policy != "open" && !walls() {
+            continue;
+        }
+        let walled = Walled::start_as(user, &["--policy", policy, "--spool-limit", "256MiB"]);
+        let agent = Arc::new(walled.agent);
+        let runs = (0..200).map(|number| {
+            let agent = Arc::clone(&agent);
+            tokio::spawn(async move {
+                let run = agent.run(&format!("echo {number}; exit {}", number % 100)).await;
+                (number, run.exit_code(), run.stdout())
+            })
+        });
+        for run in runs.collect::<Vec<_>>() {
+            let (number, code, output) = run.await.unwrap();
+            assert_eq!((code, output), (number % 100, format!("{number}\n")), "{policy}");
+        }
+        let exec = agent.sh("cat; exit 6").await;
+        agent.write(&exec.id, "from elsewhere\n").await;
+        agent.send(&exec.id, "eof", "").await;
+        let run = agent.finish(&exec.id).await;
+        assert_eq!((run.exit_code(), run.stdout()), (6, "from elsewhere\n".into()), "{policy}");
+        let megabytes = if user == users()[0] { 100 } else { 4 };
+        let script = format!("yes 0123456789abcde | head -c {}; exit 8", megabytes << 20);
+        let exec = agent.sh(&script).await;
+        let mut stream = agent.stream(&exec.id, "").await;
+        let (mut length, mut code) = (0, None);
+        while let Some(event) = stream.next_output().await {
+            let mut expected = b"0123456789abcde\n".iter().cycle().skip(length % 16);
+            assert!(event.output.bytes().all(|byte| expected.next() == Some(&byte)), "{policy}");
+            length += event.output.len();
+            code = event.exit_code;
+        }
+        assert_eq!((length, code), (megabytes << 20, Some(8)), "{policy}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_to_outlive_its_command_does_so_until_the_agent_ends() {
+    if !walls() {
+        return;
+    }
+    for (user, policy) in each_policy() {
+        let mut walled = Walled::start_as(user, &["--policy", policy]);
+        let marker = format!("outlives {user:?} {policy} {}", std::process::id());
+        let mut body = marked_script("setsid -f sleep 600; exit 2", &marker, false);
+        body["contain"] = false.into();
+        let exec = walled.agent.create(body).await;
+        assert_eq!(walled.agent.finish(&exec.id).await.exit_code(), 2);
+        assert_eq!(walled.agent.delete(&exec.id).await.status(), 200);
+        assert_eq!(marked(&marker).len(), 1, "{user:?} {policy}");
+        walled.agent.signal(Signal::SIGTERM);
+        walled.agent.ended().await;
+        none_is_left(&marker).await;
+    }
 }
