@@ -48,7 +48,11 @@ pub struct Holders {
 
 /// Limits that can't be held.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} can't be held: this needs a control group of version 2 with {} that is the agent's, as by `systemd-run --user --scope -p Delegate=yes sandpipe-agent …`; or let the policy say \"bestEffort\": true", fields.join(" and "), controllers.join(", "))]
+#[error(
+    "{} can't be held here, where no control group of version 2 has {}: leave it out, run commands in an image, whose engine holds it (`sandpipe agent --image`), or let the policy say \"bestEffort\": true",
+    fields.join(" and "),
+    controllers.join(", ")
+)]
 pub struct Unheld {
     /// Their fields.
     pub fields: Vec<&'static str>,
@@ -157,7 +161,7 @@ mod tests {
     fn what_can_not_be_held_is_refused_with_what_would_hold_it() {
         let error = hold(&all(), &Holders::default(), false).unwrap_err();
         assert_eq!(error.fields, ["limits.memory", "limits.cpu", "limits.processes"]);
-        assert!(error.to_string().starts_with("limits.memory and limits.cpu and limits.processes can't be held: this needs a control group of version 2 with memory, cpu, pids"));
+        assert!(error.to_string().starts_with("limits.memory and limits.cpu and limits.processes can't be held here, where no control group of version 2 has memory, cpu, pids: "));
         let counted = Holders { controllers: vec!["memory".into()], own_users: true };
         assert_eq!(hold(&all(), &counted, false).unwrap_err().fields, ["limits.cpu"]);
     }
