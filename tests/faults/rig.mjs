@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 import { temporaryFolder } from "../support/installed-package.mjs";
-import { writeText } from "./texts.mjs";
+import { writeBytes, writeText } from "./texts.mjs";
 
 /**
  * @typedef {"full" | "sse" | "plain"} AgentKind with its extensions, without binary frames, or without any
@@ -27,7 +27,7 @@ const AGENT_ARGS = {
 };
 
 export class Rig {
-  /** @type {Map<import("./texts.mjs").Size, Promise<import("./texts.mjs").Text>>} */
+  /** @type {Map<string, Promise<import("./texts.mjs").Text>>} */
   #texts = new Map();
 
   /**
@@ -61,10 +61,14 @@ export class Rig {
     return (await answer.json()).features;
   }
 
-  /** @param {import("./texts.mjs").Size} size */
-  text(size) {
-    const text = this.#texts.get(size) ?? writeText(this.folder, size);
-    this.#texts.set(size, text);
+  /**
+   * @param {import("./texts.mjs").Size} size
+   * @param {boolean} inBytes it is no text
+   */
+  text(size, inBytes) {
+    const key = `${size} ${inBytes}`;
+    const text = this.#texts.get(key) ?? (inBytes ? writeBytes : writeText)(this.folder, size);
+    this.#texts.set(key, text);
     return text;
   }
 

@@ -62,9 +62,10 @@ export class RunFailed extends Error {
 export async function run(rig, seed, size, tally) {
   const random = new Random(seed);
   const way = random.pick(WAYS);
+  const inBytes = rig.kind === "full" && random.chance(0.5);
   const exitCode = random.chance(0.2) ? 0 : random.between(1, 255);
   const seconds = random.pick(["0", "0", "0.02", "0.1"]);
-  const text = await rig.text(size);
+  const text = await rig.text(size, inBytes);
   const command = {
     command: "sh",
     args: ["-c", SCRIPT, seed, rig.countFile(seed), String(exitCode), seconds, ...text.files],
@@ -91,18 +92,19 @@ export async function run(rig, seed, size, tally) {
   });
   let survived = false;
   try {
-    const outcome = await inTime(attempt(way, sandbox.execs, command));
+    const outcome = await inTime(attempt(way, sandbox.execs, command, inBytes));
     await proxy.close();
     assert.deepEqual(proxy.errors, [], "the proxy had no faults of its own");
     if ("thrown" in outcome) {
       await checkFailure(rig, seed, proxy.struck, outcome.thrown);
     } else {
-      checkResult(outcome, exitCode, text);
+      checkResult(outcome, exitCode, text, inBytes);
       await checkRanOnce(rig, seed);
     }
     survived = true;
   } catch (error) {
-    throw new RunFailed(seed, `${way}, exit code ${exitCode}`, proxy.struck, error);
+    const what = `${way}${inBytes ? " in bytes" : ""}, exit code ${exitCode}`;
+    throw new RunFailed(seed, what, proxy.struck, error);
   } finally {
     tally.count(proxy.struck, survived);
     sandbox.close();
@@ -114,35 +116,60 @@ export async function run(rig, seed, size, tally) {
 }
 
 /**
+ * @typedef {object} Piece
+ * @property {"stdout" | "stderr"} type
+ * @property {Buffer} output
+ * @property {number} sequence
+ * @property {number} [exitCode]
+ *
  * @typedef {object} Result
  * @property {number | undefined} exitCode
- * @property {string} output
- * @property {import("sandpipe").ExecStdout[]} [events]
+ * @property {Buffer} output
+ * @property {Record<"stdout" | "stderr", Buffer>} streams
+ * @property {Piece[]} [events]
  */
 
 /**
  * @param {Way} way
  * @param {import("sandpipe").Execs} execs
  * @param {{ command: string, args: string[] }} command
+ * @param {boolean} inBytes
  * @returns {Promise<Result | { thrown: unknown }>}
  */
-async function attempt(way, execs, { command, args }) {
-  /** @type {import("sandpipe").ExecStdout[]} */
+async function attempt(way, execs, { command, args }, inBytes) {
+  // Text becomes a buffer, too: what is checked is the same.
+  const options = /** @type {{ encoding: "bytes" }} */ (inBytes ? { encoding: "bytes" } : {});
+  /** @type {Piece[]} */
   const events = [];
+  const onOutput = (/** @type {import("sandpipe").OutputEvent<Uint8Array>} */ event) => {
+    events.push({ ...event, output: Buffer.from(event.output) });
+  };
   try {
-    if (way === "exec") return await execs.exec(command, args);
+    if (way === "exec") return resultOf(await execs.exec(command, args, options));
     if (way === "exec with onOutput") {
-      const result = await execs.exec(command, args, { onOutput: (event) => events.push(event) });
-      return { ...result, events };
+      const result = await execs.exec(command, args, { ...options, onOutput });
+      return { ...resultOf(result), events };
     }
     const { id } = await execs.create({ command, args });
-    if (way === "create and wait") return await execs.wait(id);
-    for await (const event of execs.streamOutput(id)) events.push(event);
+    if (way === "create and wait") return resultOf(await execs.wait(id, options));
+    for await (const event of execs.streamOutput(id, 0, options)) onOutput(event);
   } catch (thrown) {
     return { thrown };
   }
-  const output = events.map((event) => event.output).join("");
-  return { exitCode: events.at(-1)?.exitCode, output, events };
+  const streams = { stdout: joined(events, "stdout"), stderr: joined(events, "stderr") };
+  return { exitCode: events.at(-1)?.exitCode, output: joined(events), streams, events };
+}
+
+/** @param {import("sandpipe").ExecResult<Uint8Array>} result @returns {Result} */
+function resultOf({ exitCode, output, stdout, stderr }) {
+  const streams = { stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
+  return { exitCode, output: Buffer.from(output), streams };
+}
+
+/** @param {Piece[]} events @param {"stdout" | "stderr"} [type] */
+function joined(events, type) {
+  const own = events.filter((event) => type === undefined || event.type === type);
+  return Buffer.concat(own.map(({ output }) => output));
 }
 
 /**
@@ -167,24 +194,25 @@ async function inTime(work) {
  * @param {Result} result
  * @param {number} exitCode
  * @param {import("./texts.mjs").Text} text
+ * @param {boolean} inBytes
  */
-function checkResult(result, exitCode, text) {
+function checkResult({ output, streams, events, ...result }, exitCode, text, inBytes) {
   assert.equal(result.exitCode, exitCode, "the exit code is the command's own");
-  assert.deepEqual(hashesOf(result.output), text.hashes, "the output is the command's");
-  if (result.events === undefined) return;
+  const hashes = { stdout: sha256(streams.stdout), stderr: sha256(streams.stderr) };
+  assert.deepEqual(hashes, text.hashes, "the output is the command's, each stream by itself");
+  assert.equal(output.length, streams.stdout.length + streams.stderr.length, "it is both streams");
+  // The characters of a text say which stream they are of.
+  if (!inBytes) assert.deepEqual(hashesOf(output.toString()), text.hashes);
+  if (events === undefined) return;
 
-  const { events } = result;
   events.forEach(({ sequence }, index) => {
     assert.equal(sequence, index + 1, "the events come in order, each once");
   });
   const ends = events.filter((event) => event.exitCode !== undefined);
   assert.deepEqual(ends, events.slice(-1), "the last event has the exit code");
-  const joined = events.map((event) => event.output).join("");
-  assert.equal(sha256(joined), sha256(result.output), "the events are the output");
-  for (const type of /** @type {const} */ (["stdout", "stderr"])) {
-    const own = events.filter((event) => event.type === type).map((event) => event.output);
-    assert.equal(sha256(own.join("")), text.hashes[type], `${type} is told from the other`);
-  }
+  assert.equal(sha256(joined(events)), sha256(output), "the events are the output");
+  for (const type of /** @type {const} */ (["stdout", "stderr"]))
+    assert.equal(sha256(joined(events, type)), hashes[type], `${type} is told from the other`);
 }
 
 /**

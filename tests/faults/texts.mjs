@@ -1,10 +1,10 @@
 // @ts-check
 /**
- * What the commands write: every line has a number, so that no part looks like another. Characters
+ * What the commands write: bytes of any kind, or text. Of a text every line has a number, so that no part looks like another. Characters
  * below U+2000 go to stdout, the others to stderr: in the joined output, too, they can be told apart.
  */
 
-import { createHash } from "node:crypto";
+import { createCipheriv, createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -36,19 +36,47 @@ export async function writeText(folder, size) {
   const part = bytes / 4;
   const stdout = [lines(part, 0, stdoutLine), lines(part, 1e6, stdoutLine)];
   const stderr = [lines(part, 0, stderrLine), lines(part, 1e6, stderrLine)];
-  await mkdir(join(folder, size));
+  return write(
+    join(folder, size),
+    bytes,
+    stdout.map((text) => Buffer.from(text)),
+    stderr.map((text) => Buffer.from(text)),
+  );
+}
+
+/**
+ * The same in bytes of any kind, without a part that looks like another.
+ *
+ * @param {string} folder
+ * @param {Size} size
+ * @returns {Promise<Text>}
+ */
+export async function writeBytes(folder, size) {
+  const bytes = BYTES[size];
+  const part = bytes / 4;
+  const cipher = createCipheriv("aes-128-ctr", Buffer.alloc(16), Buffer.alloc(16));
+  const parts = [0, 1, 2, 3].map(() => cipher.update(Buffer.alloc(part)));
+  return write(join(folder, `${size} in bytes`), bytes, parts.slice(0, 2), parts.slice(2));
+}
+
+/**
+ * @param {string} folder
+ * @param {number} bytes
+ * @param {Buffer[]} stdout
+ * @param {Buffer[]} stderr
+ * @returns {Promise<Text>}
+ */
+async function write(folder, bytes, stdout, stderr) {
+  await mkdir(folder);
   const files = await Promise.all(
-    [...stdout, ...stderr].map(async (text, index) => {
-      const path = join(folder, size, String(index));
-      await writeFile(path, text);
+    [...stdout, ...stderr].map(async (part, index) => {
+      const path = join(folder, String(index));
+      await writeFile(path, part);
       return path;
     }),
   );
-  return {
-    bytes,
-    files,
-    hashes: { stdout: sha256(stdout.join("")), stderr: sha256(stderr.join("")) },
-  };
+  const hashes = { stdout: sha256(Buffer.concat(stdout)), stderr: sha256(Buffer.concat(stderr)) };
+  return { bytes, files, hashes };
 }
 
 /**
@@ -63,7 +91,7 @@ export function hashesOf(joined) {
   };
 }
 
-/** @param {string} text */
+/** @param {string | Buffer} text */
 export function sha256(text) {
   return createHash("sha256").update(text).digest("hex");
 }

@@ -52,13 +52,20 @@ const SEQUENCES = [
 const TEXT = Buffer.concat(
   SEQUENCES.map((hex) => Buffer.from(`${hex.replaceAll(" ", "")}7C`, "hex")),
 );
-const DECODED = new TextDecoder("utf-8", { ignoreBOM: true }).decode(TEXT);
 
-/** Writes each byte of a file by itself. */
-const BYTE_BY_BYTE = `
-  const { readFileSync, writeSync } = require("node:fs");
-  for (const byte of readFileSync(process.argv[1])) writeSync(1, Uint8Array.of(byte));
-`;
+/** @param {Uint8Array} bytes */
+const decoded = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+
+/** Commands that write a sequence each, slower than an agent keeps the beginning of a character back. */
+const SLOW = SEQUENCES.map((hex) => {
+  const bytes = Buffer.from(`${hex.replaceAll(" ", "")}7C`, "hex");
+  const script = Array.from(bytes, (byte) => `printf '\\${byte.toString(8)}'`).join(
+    "; sleep 0.07; ",
+  );
+  return { text: decoded(bytes), bytes, command: "sh", args: ["-c", script] };
+});
+
+const IN_BYTES = /** @type {const} */ ({ encoding: "bytes" });
 
 describe("bytes", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -82,18 +89,22 @@ describe("bytes", () => {
     return execs;
   };
 
-  /** What an agent has of the text is that, whoever asks and wherever they begin. @param {import("sandpipe").Execs} client @param {string} id */
-  const checkText = async (client, id) => {
-    assert.equal((await client.wait(id)).output, DECODED);
-    assert.equal((await client.getOutput(id)).output, DECODED);
+  /**
+   * What an agent has of a text is that, whoever asks and wherever they begin; resolves of how many events it is.
+   * @param {import("sandpipe").Execs} client @param {string} id @param {string} text
+   */
+  const checkText = async (client, id, text) => {
+    assert.equal((await client.wait(id)).output, text);
+    assert.equal((await client.getOutput(id)).output, text);
     const events = [];
     for await (const { output } of client.streamOutput(id)) events.push(output);
-    assert.equal(events.join(""), DECODED);
-    for (let last = 1; last < events.length; last += 7) {
+    assert.equal(events.join(""), text);
+    for (let last = 1; last < events.length; last += 1) {
       let rest = "";
       for await (const { output } of client.streamOutput(id, last)) rest += output;
       assert.equal(rest, events.slice(last).join(""));
     }
+    return events.length;
   };
 
   before(async () => {
@@ -126,16 +137,20 @@ describe("bytes", () => {
   });
 
   it("text that is cut at every byte is what TextDecoder makes of the whole, over frames and over SSE", async () => {
-    const file = join(folder, "text");
-    await writeFile(file, TEXT);
-    const args = ["-e", BYTE_BY_BYTE, file];
-    for (const client of [execs, await withoutFrames()]) {
-      assert.equal((await client.exec(process.execPath, args)).output, DECODED);
-      const { id } = await client.create({ command: process.execPath, args });
-      await checkText(client, id);
-    }
-    const { output } = await execs.exec(process.execPath, args, { encoding: "bytes" });
-    assert.deepEqual(Buffer.from(output), TEXT);
+    const clients = [execs, await withoutFrames()];
+    const all = clients.flatMap((client) => SLOW.map((sequence) => ({ client, ...sequence })));
+    const counts = await Promise.all(
+      all.map(async ({ client, text, bytes, ...command }) => {
+        const { id } = await client.create(command);
+        let live = "";
+        for await (const { output } of client.streamOutput(id)) live += output;
+        assert.equal(live, text);
+        assert.deepEqual(Buffer.from((await execs.wait(id, IN_BYTES)).output), bytes);
+        return await checkText(client, id, text);
+      }),
+    );
+    const events = counts.reduce((sum, count) => sum + count, 0);
+    assert.ok(events > 2 * TEXT.length, `${events} events are not one for each byte`);
   });
 
   it("50 MB of any bytes are whole through connections that are cut, live and from the spool", async () => {
@@ -146,11 +161,10 @@ describe("bytes", () => {
       const { execs } = await connect({ ...agent, url, retry: { baseDelayMs: 1, maxDelayMs: 10 } });
       const file = join(folder, "cut");
       const script = `head -c 50000000 /dev/urandom | tee ${file}; sha256sum ${file} >&2`;
-      const bytes = /** @type {const} */ ({ encoding: "bytes" });
-      const live = await execs.exec("sh", ["-c", script], bytes);
+      const live = await execs.exec("sh", ["-c", script], IN_BYTES);
       const cuts = relay.broken;
       const [exec] = await execs.list();
-      const kept = await execs.wait(exec?.id ?? "", bytes);
+      const kept = await execs.wait(exec?.id ?? "", IN_BYTES);
       for (const { exitCode, stdout, stderr } of [live, kept]) {
         const expected = Buffer.from(stderr).toString().slice(0, 64);
         assert.deepEqual([exitCode, stdout.length, sha256(stdout)], [0, 50_000_000, expected]);
@@ -162,27 +176,31 @@ describe("bytes", () => {
   });
 
   it("text and bytes are the same after a restart of the agent", async () => {
-    const file = join(folder, "text");
-    await writeFile(file, TEXT);
     const random = randomBytes(3_000_000);
     await writeFile(join(folder, "bytes"), random);
+    await writeFile(join(folder, "text"), TEXT);
     const own = new RestartableAgent(folder);
     await own.start();
     try {
       const address = { url: own.url, token: own.token };
       const { execs: before } = await connect(address);
-      const byByte = { command: process.execPath, args: ["-e", BYTE_BY_BYTE, file] };
-      const script = `cat ${folder}/bytes; cat ${file} >&2`;
-      const text = await before.create(byByte);
+      const slow = await Promise.all(
+        SLOW.map(async ({ text, bytes, ...command }) => {
+          return { text, bytes, id: (await before.create(command)).id };
+        }),
+      );
+      const script = `cat ${folder}/bytes; cat ${folder}/text >&2`;
       const both = await before.create({ command: "sh", args: ["-c", script] });
-      await Promise.all([text, both].map(({ id }) => before.wait(id)));
+      await Promise.all([both, ...slow].map(({ id }) => before.wait(id)));
       await own.stop();
       await own.start();
       const { execs: after } = await connect(address);
-      for (const client of [after, await withoutFrames(address)]) await checkText(client, text.id);
-      const bytes = /** @type {const} */ ({ encoding: "bytes" });
-      assert.deepEqual(Buffer.from((await after.wait(text.id, bytes)).output), TEXT);
-      const { stdout, stderr } = await after.wait(both.id, bytes);
+      for (const client of [after, await withoutFrames(address)]) {
+        for (const { id, text } of slow) await checkText(client, id, text);
+      }
+      for (const { id, bytes } of slow)
+        assert.deepEqual(Buffer.from((await after.wait(id, IN_BYTES)).output), bytes);
+      const { stdout, stderr } = await after.wait(both.id, IN_BYTES);
       assert.deepEqual([sha256(stdout), sha256(stderr)], [sha256(random), sha256(TEXT)]);
     } finally {
       await own.stop();
