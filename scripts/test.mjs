@@ -10,6 +10,7 @@ import {
   prepareBubblewrap,
   prepareChromium,
   prepareEmulator,
+  prepareImages,
   prepareTargets,
 } from "./setup/debian-packages.mjs";
 import { prepareGeckodriver } from "./setup/geckodriver.mjs";
@@ -44,6 +45,7 @@ const SUITES = [
   { name: "background", needs: [prepareTargets], run: () => nodeTests("background") },
   { name: "tools", needs: [prepareTargets], run: () => nodeTests("tools") },
   { name: "cli", needs: [prepareTargets, prepareBubblewrap], run: () => nodeTests("cli") },
+  { name: "images", needs: [prepareImages], run: () => nodeTests("images") },
   { name: "faults", needs: [], run: () => nodeTests("faults") },
   {
     name: "packaging",

@@ -1,14 +1,19 @@
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import type { Execs } from "../execs.js";
 import { connect } from "../node.js";
+import type { AgentAddress } from "../node/agent-address.js";
 import {
-  type AgentAddress,
+  type AgentProcess,
   endUnready,
   printFromAgent,
   spawnAgent,
 } from "../node/agent-process.js";
-import { startAgent } from "../node/start-agent.js";
+import type { ContainerOptions } from "../node/container/options.js";
+import { startContainer } from "../node/container/start.js";
+import { newToken, startAgent } from "../node/start-agent.js";
 import type { Sandbox } from "../sandbox.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
@@ -99,10 +104,17 @@ export interface Agent {
   close(forced: AbortSignal): Promise<void>;
 }
 
-/** Connects to the agent that the options or the environment name, else to one that it starts. */
-export async function reachAgent(values: Values<typeof CONNECTION>): Promise<Agent> {
-  const sandbox = await connectIfNamed(values);
-  if (sandbox === undefined) return startOwnAgent();
+/**
+ * Connects to the agent that the options or the environment name, else to one that it starts.
+ *
+ * @param container It is to be one in this container.
+ */
+export async function reachAgent(
+  values: Values<typeof CONNECTION>,
+  container?: ContainerOptions,
+): Promise<Agent> {
+  const sandbox = container === undefined ? await connectIfNamed(values) : undefined;
+  if (sandbox === undefined) return startOwnAgent(container);
   return {
     execs: sandbox.execs,
     own: false,
@@ -118,8 +130,8 @@ export async function reachAgent(values: Values<typeof CONNECTION>): Promise<Age
  */
 const SPOOL_LIMIT = "4GiB";
 
-async function startOwnAgent(): Promise<Agent> {
-  const agent = await startAgent({ args: ["--spool-limit", SPOOL_LIMIT] });
+async function startOwnAgent(container: ContainerOptions | undefined): Promise<Agent> {
+  const agent = await startAgent({ ...container, args: ["--spool-limit", SPOOL_LIMIT] });
   const sandbox = await connect({ url: agent.url, token: agent.token });
   const end = async (forceSignal: AbortSignal): Promise<void> => {
     sandbox.close();
@@ -141,10 +153,12 @@ const ONE_SHOT_FLAGS = new Set(["--help", "-h", "--version", "-V", "--health-che
  *
  * @param args Flags for `sandpipe-agent`.
  * @param announce Called when it listens.
+ * @param container It is to run in this one.
  */
 export async function serveAgent(
   args: readonly string[],
   announce: (address: AgentAddress, output: StandardOutput) => Promise<void>,
+  container?: ContainerOptions,
 ): Promise<Outcome> {
   if (args.some((arg) => ONE_SHOT_FLAGS.has(arg))) {
     const exitCode = printFromAgent(args);
@@ -153,7 +167,7 @@ export async function serveAgent(
   }
   const exit = new ExitDecision();
   exit.stopAtSignals();
-  const agent = spawnAgent(args);
+  const agent = container === undefined ? spawnAgent(args) : await spawnIn(container, args);
   const { child, listening, ended } = agent;
   const stopRequested = aborted(exit.decided).then(() => undefined);
   let address: AgentAddress | undefined;
@@ -189,6 +203,27 @@ export async function serveAgent(
     void aborted(exit.forced).then(() => child.kill("SIGINT"));
     await ended;
   }
+}
+
+/** Starts an agent in a container. Its token is in the environment, else in a file that is removed when it has ended. */
+async function spawnIn(
+  container: ContainerOptions,
+  args: readonly string[],
+): Promise<AgentProcess> {
+  const given = process.env["SANDPIPE_ADMIN_TOKEN"];
+  if (given !== undefined) return await startContainer(container, given, args);
+  const token = newToken();
+  const { child, listening, ended } = await startContainer(container, token, args);
+  // Only this user may enter it.
+  const folder = mkdtemp(join(tmpdir(), "sandpipe-token-"));
+  const write = async (): Promise<AgentAddress> => {
+    const [address, path] = await Promise.all([listening, folder]);
+    const adminTokenFile = join(path, "admin-token");
+    await writeFile(adminTokenFile, `${token}\n`, { mode: 0o600 });
+    return { ...address, adminTokenFile };
+  };
+  const remove = async (): Promise<void> => rm(await folder, { recursive: true, force: true });
+  return { child, listening: write(), ended: ended.then(remove) };
 }
 
 /** The token of an agent, for who may read it. */

@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 
 import type { Background } from "../background.js";
-import { background } from "../node.js";
+import { background, connect } from "../node.js";
+import type { ContainerOptions } from "../node/container/options.js";
 import { localRuntime } from "../node/local-runtime.js";
 import { sshRuntime } from "../node/ssh-runtime.js";
+import { startAgent } from "../node/start-agent.js";
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
 import { connectIfNamed, CONNECTION } from "./agent.js";
 import { type Options, UsageError, type Values } from "./command.js";
@@ -47,6 +49,16 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
   });
 }
 
+/** A container of its own as a runtime. It ends when it is closed. */
+export async function reachContainer(container: ContainerOptions): Promise<ReachedRuntime> {
+  const agent = await startAgent(container);
+  const sandbox = await connect({ url: agent.url, token: agent.token });
+  return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, async () => {
+    sandbox.close();
+    await agent.stop();
+  });
+}
+
 /**
  * The options that were given, as another command line is to have them, from whatever directory.
  *
@@ -76,7 +88,10 @@ function requireOneMachine(values: Values<typeof RUNTIME>): void {
 }
 
 /** A runtime whose scripts that are under way are stopped when it is closed. */
-function closable(runtime: Runtime, close: () => void = () => undefined): ReachedRuntime {
+function closable(
+  runtime: Runtime,
+  close: () => void | Promise<void> = () => undefined,
+): ReachedRuntime {
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   return {
@@ -89,7 +104,7 @@ function closable(runtime: Runtime, close: () => void = () => undefined): Reache
     async close() {
       closing.abort();
       await Promise.allSettled(underWay);
-      close();
+      await close();
     },
   };
 }

@@ -7,4 +7,5 @@ export {
   type StartAgentOptions,
   type StopAgentOptions,
 } from "./start-agent.js";
+export type { ContainerOptions } from "./container/options.js";
 export { toGitBashPath, toWindowsPath } from "./windows.js";

@@ -9,13 +9,18 @@ import { join } from "node:path";
 import { checkText } from "../arguments.js";
 import { AgentError, InvalidArgumentError } from "../core/errors.js";
 import type { AbortSignal } from "../platform.js";
-import { endUnready, spawnAgent } from "./agent-process.js";
+import { type AgentProcess, endUnready, spawnAgent } from "./agent-process.js";
+import { type ContainerOptions, containerOptions } from "./container/options.js";
+import { startContainer } from "./container/start.js";
 import { environmentOfCommands } from "./process.js";
 
-/** How to run the embedded agent. */
-export interface StartAgentOptions {
-  /** The directory that commands run in by default. Default: the current one. */
-  workspace?: string;
+/** How to run the embedded agent: on this machine, or with `image` in a container. */
+export interface StartAgentOptions extends Partial<ContainerOptions> {
+  /**
+   * The directory that commands run in by default. Default: the current one; in a container, where it is mounted for reading and
+   * writing, none: commands run in the directory that the image has for them.
+   */
+  workspace?: string | undefined;
   /** More flags for `sandpipe-agent`, such as `["--allow-origin", "http://localhost:5173"]`. */
   args?: readonly string[];
 }
@@ -75,16 +80,40 @@ export class EmbeddedAgent implements AsyncDisposable {
  *
  * The agent ends with this process, however that ends, and does not keep it alive.
  *
+ * With `image` it runs in a container of that image, by podman or docker (on Linux; the image has to be there). The container ends with
+ * the agent, and is removed.
+ *
  * @throws {InvalidArgumentError} An option is wrong.
- * @throws {AgentError} There is no such program, or it did not start; the message says why, and what to do.
+ * @throws {AgentError} There is no such program, engine or image, or it did not start; the message says why, and what to do.
  */
 export async function startAgent(options: StartAgentOptions = {}): Promise<EmbeddedAgent> {
   checkText("options.workspace", options.workspace ?? "");
   checkArguments(options.args ?? []);
-  const token = randomBytes(32).toString("base64url");
+  const container = containerOptions(options);
+  const token = newToken();
+  const agent =
+    container === undefined
+      ? spawnOnThisMachine(options, token)
+      : await startContainer(container, token, options.args ?? []);
+  try {
+    const { url } = await agent.listening;
+    release(agent.child);
+    return new EmbeddedAgent(url, token, agent.child, agent.ended);
+  } catch (error) {
+    await endUnready(agent);
+    throw error;
+  }
+}
+
+/** A token that nobody can guess. */
+export function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+function spawnOnThisMachine(options: StartAgentOptions, token: string): AgentProcess {
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
-  const agent = spawnAgent(
+  return spawnAgent(
     [
       ...["--listen", "127.0.0.1:0"],
       ...["--state-dir", stateDir],
@@ -94,14 +123,6 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     ],
     { ...environmentOfCommands(), SANDPIPE_ADMIN_TOKEN: token },
   );
-  try {
-    const { url } = await agent.listening;
-    release(agent.child);
-    return new EmbeddedAgent(url, token, agent.child, agent.ended);
-  } catch (error) {
-    await endUnready(agent);
-    throw error;
-  }
 }
 
 /** @throws {AgentError} There is none any more. */

@@ -3,6 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { ask, mustRun } from "../child-process.mjs";
+import { explanation } from "../command.mjs";
 import { step } from "../progress.mjs";
 import { RequirementMissing } from "./requirement.mjs";
 
@@ -40,12 +41,20 @@ export async function prepareBubblewrap() {
   }
 }
 
+const PODMAN = { podman: ["podman", "runc"] };
+
 /** What builds and runs containers, and the certificates that go into the image. */
 export const preparePodman = () =>
-  prepare({
-    "/etc/ssl/certs/ca-certificates.crt": ["ca-certificates"],
-    podman: ["podman", "runc"],
-  });
+  prepare({ "/etc/ssl/certs/ca-certificates.crt": ["ca-certificates"], ...PODMAN });
+
+/** What the tests of images need. Where it can't be had they are skipped. */
+export async function prepareImages() {
+  try {
+    await prepare({ ...PODMAN, "/usr/bin/busybox": ["busybox"] });
+  } catch (error) {
+    console.error(`Tests with containers are skipped. ${explanation(error)}`);
+  }
+}
 
 /** What the tests of other machines, shells and terminals need. */
 export const prepareTargets = () =>

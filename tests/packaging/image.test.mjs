@@ -1,9 +1,8 @@
 // @ts-check
 // The container image of the agent, built and run by podman where there is one.
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { execFile } from "node:child_process";
+import { rm } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 
@@ -11,6 +10,7 @@ import { connect } from "sandpipe";
 
 import { root } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../support/installed-package.mjs";
+import { noPodman, podmanSettings } from "../support/podman.mjs";
 
 const execute = promisify(execFile);
 
@@ -18,10 +18,7 @@ const MB = 1_000_000;
 const IMAGE = "localhost/sandpipe-agent-test";
 const TOKEN = "a-token-of-the-tests-1234567890";
 
-const skip =
-  spawnSync("podman", ["--version"]).status === 0 ? false : "there is no podman on this machine";
-
-describe("the container image", { skip }, () => {
+describe("the container image", { skip: noPodman }, () => {
   /** @type {string} */
   let folder;
   /** @type {NodeJS.ProcessEnv} */
@@ -31,27 +28,7 @@ describe("the container image", { skip }, () => {
 
   before(async () => {
     folder = await temporaryFolder();
-    // Settings of their own: they work without systemd and in a container, and nothing is left behind.
-    const [engine, storage] = [join(folder, "containers.conf"), join(folder, "storage.conf")];
-    await writeFile(
-      engine,
-      `[containers]
-default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
-[engine]
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-runtime = "runc"
-`,
-    );
-    const [graph, run] = [join(folder, "graph"), join(folder, "run")];
-    await writeFile(
-      storage,
-      `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${run}"\n`,
-    );
-    env = { ...process.env, CONTAINERS_CONF: engine, CONTAINERS_STORAGE_CONF: storage };
-    // Another machine's podman has storage of its own.
-    delete env["CONTAINER_HOST"];
-    delete env["CONTAINER_CONNECTION"];
+    env = { ...process.env, ...(await podmanSettings(folder)) };
     await execute("npm", ["run", "image", "--", IMAGE], { cwd: root, env, maxBuffer: Infinity });
   });
 

@@ -12,7 +12,7 @@ use std::{
 
 use axum::{Router, http::HeaderValue};
 use serde::Serialize;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::sync::watch;
 
 use crate::{
     blocking,
@@ -22,10 +22,10 @@ use crate::{
     options::Options,
     process::{FileLimit, Identity, open_statm},
     sandbox::{BoxClient, reap_children},
-    server::{self, Connections},
+    server::{self, Connections, Listener},
     shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
-    token::{self, LoadedTokens, TokenError, Tokens},
+    token::{self, LoadedTokens, TokenError, TokenSources, Tokens},
     walls::{CommandSetting, Policies, PolicyError, Setting},
 };
 
@@ -84,6 +84,9 @@ pub enum AgentError {
     /// The address can't be listened on.
     #[error("can't listen on {address}: {error}")]
     Listen { address: SocketAddr, error: io::Error },
+    /// The socket can't be made and listened on.
+    #[error("can't listen on a socket at {}: {error}", path.display())]
+    ListenSocket { path: PathBuf, error: io::Error },
     /// The system refuses something that the agent can't do without.
     #[error("can't {what}: {error}")]
     System { what: &'static str, error: io::Error },
@@ -112,21 +115,33 @@ struct Ready<'a> {
 /// # Errors
 /// Why it does not run, or did not end as it should.
 pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> {
-    let mut shutdown = ShutdownRequests::listen(options.until_stdin_closes)
-        .map_err(|error| refused("listen to signals", error))?;
-    if !options.listen.ip().is_loopback() && !token::is_given(options.admin_token_file.as_deref()) {
+    let mut shutdown =
+        ShutdownRequests::listen().map_err(|error| refused("listen to signals", error))?;
+    let sources = token_sources(options);
+    if options.listen_socket.is_none()
+        && !options.listen.ip().is_loopback()
+        && !token::is_given(sources)
+    {
         return Err(AgentError::NoTokenOfYours(options.listen));
     }
     let agent = Agent::open(options)?;
-    let listen_error = |error| AgentError::Listen { address: options.listen, error };
-    let listener = server::listen(options.listen).map_err(listen_error)?;
-    let address = listener.local_addr().map_err(listen_error)?;
+    // After the token, which may be the beginning of it.
+    if options.until_stdin_closes {
+        shutdown.listen_to_stdin().map_err(|error| refused("watch standard input", error))?;
+    }
+    let listener = match &options.listen_socket {
+        Some(path) => server::listen_at_path(path)
+            .map_err(|error| AgentError::ListenSocket { path: path.clone(), error })?,
+        None => server::listen(options.listen)
+            .map_err(|error| AgentError::Listen { address: options.listen, error })?,
+    };
+    let url = url_of(&listener).map_err(|error| refused("find its own address", error))?;
     // Before the first command, and after what can fail.
     let (process_box, policies) = (Arc::clone(&agent.process_box), Arc::clone(&agent.policies));
     process_box
         .run()
         .map_err(|error| refused("start the process that runs the commands", error))?;
-    agent.announce(address)?;
+    agent.announce(url)?;
     let outcome = agent.serve(listener, console, &mut shutdown).await;
     // It sleeps only if something holds that process up.
     process_box.end();
@@ -157,11 +172,8 @@ impl Agent {
             None => default_path()?,
         };
         let state_dir = StateDir::take(&state_dir, keep)?;
-        let LoadedTokens { tokens, admin_file } = token::load(
-            options.admin_token_file.as_deref(),
-            options.readonly_token_file.as_deref(),
-            &state_dir.admin_token(),
-        )?;
+        let LoadedTokens { tokens, admin_file } =
+            token::load(token_sources(options), &state_dir.admin_token())?;
         let file_limit = FileLimit::raise()
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
         let tokens_of_others = [&options.admin_token_file, &options.readonly_token_file];
@@ -218,11 +230,8 @@ impl Agent {
     }
 
     /// Says on standard output that the agent is ready, and where.
-    fn announce(&self, address: SocketAddr) -> Result<(), AgentError> {
-        let ready = Ready {
-            url: format!("http://{}", reachable(address)),
-            admin_token_file: self.admin_token_file.as_deref(),
-        };
+    fn announce(&self, url: String) -> Result<(), AgentError> {
+        let ready = Ready { url, admin_token_file: self.admin_token_file.as_deref() };
         let print = || {
             let line = serde_json::to_string(&ready)?;
             let mut stdout = io::stdout().lock();
@@ -235,7 +244,7 @@ impl Agent {
     /// Serves until it is told to stop; then stops every exec and ends.
     async fn serve(
         self,
-        listener: TcpListener,
+        listener: Listener,
         console: Console,
         shutdown: &mut ShutdownRequests,
     ) -> Result<(), AgentError> {
@@ -268,6 +277,25 @@ fn environment_of_commands(
 ) -> BTreeMap<OsString, OsString> {
     let is_own = |name: &OsStr| name.as_bytes().starts_with(b"SANDPIPE_");
     own.filter(|(name, _)| !is_own(name)).collect()
+}
+
+fn token_sources(options: &Options) -> TokenSources<'_> {
+    TokenSources {
+        admin_file: options.admin_token_file.as_deref(),
+        admin_stdin: options.admin_token_stdin,
+        readonly_file: options.readonly_token_file.as_deref(),
+    }
+}
+
+/// Where a client on this machine finds the agent.
+fn url_of(listener: &Listener) -> io::Result<String> {
+    Ok(match listener {
+        Listener::Tcp(listener) => format!("http://{}", reachable(listener.local_addr()?)),
+        Listener::Unix(listener) => {
+            let address = listener.local_addr()?;
+            format!("unix:{}", address.as_pathname().unwrap_or(Path::new("")).display())
+        }
+    })
 }
 
 /// An address that a client on this machine can connect to: a wildcard is none.

@@ -13,10 +13,17 @@ use crate::{execs::RetentionLimits, features::Without, output::SpoolLimit, walls
 #[derive(Clone, Debug, Parser)]
 // As with most commands, of an option that is given twice the last one counts.
 #[command(name = "sandpipe-agent", version, args_override_self = true)]
+// Each is a flag of the command line.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Options {
     /// The address to listen on. Port 0 takes a free one.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:57468")]
     pub listen: SocketAddr,
+
+    /// Listen on a Unix domain socket instead, which is made at this path. Whoever can reach it may connect, as with
+    /// a port of the loopback address.
+    #[arg(long, value_name = "PATH", conflicts_with = "listen")]
+    pub listen_socket: Option<PathBuf>,
 
     /// The working directory of commands that ask for none [default: the current directory].
     #[arg(long, value_name = "DIRECTORY")]
@@ -37,6 +44,12 @@ pub struct Options {
     /// it, or root's.
     #[arg(long, value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
+
+    /// The token that may do everything is the first line of standard input. No command can find it there: it is
+    /// neither in a file nor in the environment, and nobody without root's rights over the machine may look into
+    /// the agent's memory.
+    #[arg(long, conflicts_with = "admin_token_file")]
+    pub admin_token_stdin: bool,
 
     /// The file with the token that may list execs and read their output.
     #[arg(long, value_name = "FILE")]

@@ -11,6 +11,7 @@ use tokio::{
 #[derive(Debug)]
 pub(crate) struct ShutdownRequests {
     requests: mpsc::Receiver<ShutdownRequest>,
+    sender: mpsc::Sender<ShutdownRequest>,
     /// How many of them were signals.
     signals: u32,
 }
@@ -22,10 +23,9 @@ enum ShutdownRequest {
 }
 
 impl ShutdownRequests {
-    /// Listens to SIGTERM, SIGINT and SIGHUP, and with `until_stdin_closes` to the end of standard
-    /// input.
-    pub(crate) fn listen(until_stdin_closes: bool) -> io::Result<Self> {
-        let (requests, receiver) = mpsc::channel(2);
+    /// Listens to SIGTERM, SIGINT and SIGHUP.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let (sender, requests) = mpsc::channel(2);
         let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
         // `nohup` ignores it, so that what it runs outlives the terminal.
         if !ignores_hangup() {
@@ -33,7 +33,7 @@ impl ShutdownRequests {
         }
         for kind in kinds {
             let mut signals = signal(kind)?;
-            let requests = requests.clone();
+            let requests = sender.clone();
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
                     if requests.send(ShutdownRequest::Signal).await.is_err() {
@@ -42,16 +42,20 @@ impl ShutdownRequests {
                 }
             });
         }
-        if until_stdin_closes {
-            // A thread of its own: a read of standard input can't be taken back, and would hold up
-            // the end of the runtime.
-            thread::Builder::new().name("stdin".into()).spawn(move || {
-                wait_for_end(io::stdin().lock());
-                // Nobody listens where the agent stops already.
-                let _stopping = requests.blocking_send(ShutdownRequest::StdinClosed);
-            })?;
-        }
-        Ok(Self { requests: receiver, signals: 0 })
+        Ok(Self { requests, sender, signals: 0 })
+    }
+
+    /// Listens to the end of standard input, too. Whatever else is read of it has been read before.
+    pub(crate) fn listen_to_stdin(&self) -> io::Result<()> {
+        let requests = self.sender.clone();
+        // A thread of its own: a read of standard input can't be taken back, and would hold up
+        // the end of the runtime.
+        thread::Builder::new().name("stdin".into()).spawn(move || {
+            wait_for_end(io::stdin().lock());
+            // Nobody listens where the agent stops already.
+            let _stopping = requests.blocking_send(ShutdownRequest::StdinClosed);
+        })?;
+        Ok(())
     }
 
     /// Waits for one that asks to stop gracefully.

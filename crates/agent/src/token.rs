@@ -2,13 +2,14 @@ use std::{
     env,
     fmt::Write as _,
     fs::{self, File, OpenOptions},
-    io::{self, Read as _, Write as _},
+    io::{self, BufRead as _, Read as _, Write as _},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use nix::{
     fcntl::OFlag,
+    sys::prctl::set_dumpable,
     unistd::{Gid, getegid, geteuid, getgroups},
 };
 use subtle::ConstantTimeEq;
@@ -50,6 +51,9 @@ pub enum TokenError {
     /// A token file can't be read.
     #[error("the token file {} can't be read: {error}", path.display())]
     Read { path: PathBuf, error: io::Error },
+    /// Standard input can't be read, or what is read from it can't be kept from others.
+    #[error("the token can't be taken from standard input: {0}")]
+    Stdin(io::Error),
     /// A token file is a directory, a pipe or a device.
     #[error(
         "the token file {} is no regular file: where the token comes from a pipe, give it in the \
@@ -106,16 +110,23 @@ impl Tokens {
     }
 }
 
-/// Takes the tokens from their files, else from the environment; where there is neither, takes the one
-/// that an earlier agent made in `own_file`, or makes it.
-pub(crate) fn load(
-    admin_file: Option<&Path>,
-    readonly_file: Option<&Path>,
-    own_file: &Path,
-) -> Result<LoadedTokens, TokenError> {
-    let readonly = given(readonly_file, READONLY_VARIABLE)?;
-    let (admin, admin_file) = if let Some(admin) = given(admin_file, ADMIN_VARIABLE)? {
-        (admin, admin_file.map(Path::to_path_buf))
+/// Where the user gives the tokens; where it is in none of them, in the environment.
+#[derive(Clone, Copy)]
+pub(crate) struct TokenSources<'a> {
+    pub(crate) admin_file: Option<&'a Path>,
+    /// The admin token is the first line of standard input.
+    pub(crate) admin_stdin: bool,
+    pub(crate) readonly_file: Option<&'a Path>,
+}
+
+/// Takes the tokens from where the user gives them; where there is no admin token, takes the one that an
+/// earlier agent made in `own_file`, or makes it.
+pub(crate) fn load(sources: TokenSources<'_>, own_file: &Path) -> Result<LoadedTokens, TokenError> {
+    let readonly = given(sources.readonly_file, READONLY_VARIABLE)?;
+    let (admin, admin_file) = if sources.admin_stdin {
+        (read_from_stdin()?, None)
+    } else if let Some(admin) = given(sources.admin_file, ADMIN_VARIABLE)? {
+        (admin, sources.admin_file.map(Path::to_path_buf))
     } else {
         let token = match read_own(own_file) {
             Some(token) => token,
@@ -130,8 +141,8 @@ pub(crate) fn load(
 }
 
 /// Whether the user gives an admin token.
-pub(crate) fn is_given(admin_file: Option<&Path>) -> bool {
-    admin_file.is_some() || env::var_os(ADMIN_VARIABLE).is_some()
+pub(crate) fn is_given(sources: TokenSources<'_>) -> bool {
+    sources.admin_stdin || sources.admin_file.is_some() || env::var_os(ADMIN_VARIABLE).is_some()
 }
 
 fn given(file: Option<&Path>, variable: &str) -> Result<Option<String>, TokenError> {
@@ -143,6 +154,15 @@ fn given(file: Option<&Path>, variable: &str) -> Result<Option<String>, TokenErr
         Err(env::VarError::NotPresent) => Ok(None),
         Err(env::VarError::NotUnicode(_)) => Err(TokenError::Unusable(variable.into())),
     }
+}
+
+/// The first line of standard input. What comes after it stays there to be read.
+fn read_from_stdin() -> Result<String, TokenError> {
+    // A command of the same user could read it from the agent's memory (ptrace(2), "Ptrace access mode checking").
+    set_dumpable(false).map_err(|errno| TokenError::Stdin(errno.into()))?;
+    let mut line = String::new();
+    io::stdin().lock().take(MAX_TOKEN_FILE).read_line(&mut line).map_err(TokenError::Stdin)?;
+    check(&line, "standard input")
 }
 
 fn read(path: &Path) -> Result<String, TokenError> {

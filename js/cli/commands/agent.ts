@@ -1,7 +1,9 @@
-import type { AgentAddress } from "../../node/agent-process.js";
+import type { AgentAddress } from "../../node/agent-address.js";
 import { serveAgent } from "../agent.js";
 import { command } from "../command.js";
+import type { StandardOutput } from "../exit-decision.js";
 import { jsonLine, shellQuote } from "../format.js";
+import { containerNamed, IMAGE } from "../image.js";
 
 export const agent = command({
   name: "agent",
@@ -10,7 +12,7 @@ export const agent = command({
   about:
     "Runs an agent until Ctrl+C, and prints its address, the file with its token, and how to use it from " +
     "another terminal. FLAGS are those of sandpipe-agent; `sandpipe agent -- --help` lists them.",
-  options: { json: { help: "one line of JSON instead: url, adminTokenFile" } },
+  options: { json: { help: "one line of JSON instead: url, adminTokenFile" }, ...IMAGE },
   operands: "[FLAGS...]",
   endsAtOperand: true,
   notes: `
@@ -27,12 +29,17 @@ Exit codes:
   141  stdout or stderr was closed
   another one is the agent's own
 `,
-  examples: ["sandpipe agent", "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app"],
+  examples: [
+    "sandpipe agent",
+    "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app",
+    "sandpipe agent --image node:22 --workspace . --memory 2g --network none",
+  ],
 
   async run(values, flags) {
-    return await serveAgent(flags, async (address, { stdout }) => {
+    const announce = async (address: AgentAddress, { stdout }: StandardOutput): Promise<void> => {
       await stdout.write(values.json ? jsonLine(address) : directions(address));
-    });
+    };
+    return await serveAgent(flags, announce, containerNamed(values));
   },
 });
 

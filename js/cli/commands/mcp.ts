@@ -6,7 +6,8 @@ import { toolsWith } from "../../tools/tools.js";
 import { command, UsageError } from "../command.js";
 import { aborted, ExitDecision } from "../exit-decision.js";
 import type { Outcome } from "../outcome.js";
-import { reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
+import { containerNamed, IMAGE, imageArguments } from "../image.js";
+import { reachContainer, reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
 import { OutputWriter } from "../output-writer.js";
 import { version } from "../version.js";
 
@@ -23,12 +24,15 @@ export const mcp = command({
     "processes outlive it, and the next server finds them.",
   options: {
     ...RUNTIME,
+    ...IMAGE,
     "print-config": {
       value: "CLIENT",
       help: `print what to paste into a client's configuration, with the other options: ${CLIENT_NAMES.join(", ")}`,
     },
   },
   notes: `
+With --image all runs in a container of its own, background processes too: it ends with the server.
+
 It ends, with exit code 0, when stdin ends or on SIGTERM, SIGHUP or SIGQUIT; after Ctrl+C it dies of
 SIGINT. What runs in the foreground is stopped first: SIGTERM to its process group, SIGKILL after 10
 seconds. A second signal has it die of the first within a second: what it could not stop goes on up to
@@ -36,14 +40,24 @@ its timeout.
 `,
   examples: [
     "sandpipe mcp --print-config claude",
+    "sandpipe mcp --image node:22 --workspace . --print-config claude",
     "sandpipe mcp --ssh build.example.com --print-config codex >> ~/.codex/config.toml",
   ],
 
   async run({ "print-config": client, ...values }) {
-    if (client !== undefined) return printConfig(client, runtimeArguments(values));
+    const container = containerNamed(values);
+    const machine = runtimeArguments(values);
+    if (container !== undefined && machine.length > 0) {
+      throw new UsageError(`--image and ${machine[0]} name different machines: give one of them`);
+    }
+    if (client !== undefined) {
+      return printConfig(client, [...machine, ...imageArguments(values)]);
+    }
     const exit = new ExitDecision();
     exit.listenToSignals();
-    const runtime = await reachRuntime(values);
+    const runtime = await (container === undefined
+      ? reachRuntime(values)
+      : reachContainer(container));
     // It is large, and no other command needs it.
     const { serve } = await import("../../mcp/serve.js");
     const log = new OutputWriter(process.stderr);

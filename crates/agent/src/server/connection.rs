@@ -8,7 +8,6 @@ use std::{
 use rustix::io::ioctl_fionread;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     time::{Instant, Sleep, sleep},
 };
 
@@ -16,13 +15,14 @@ use super::{
     peer::Peer,
     progress::{HEAD_TIMEOUT, Stay},
     queued::queued,
+    stream::Stream,
 };
 
 /// A connection that is counted as long as it is open, and that ends when its client keeps it waiting for
 /// too long or its place is wanted. What becomes a WebSocket is one too.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     peer: Arc<Peer>,
     /// Wakes it when it is to be asked how long it may stay.
     timer: Pin<Box<Sleep>>,
@@ -33,7 +33,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, peer: Arc<Peer>) -> Self {
+    pub(super) fn new(stream: Stream, peer: Arc<Peer>) -> Self {
         let timer = Box::pin(sleep(HEAD_TIMEOUT));
         Self { stream, peer, timer, closing: false, over: false }
     }

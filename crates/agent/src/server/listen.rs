@@ -1,11 +1,45 @@
 use std::{
+    fs::{self, Permissions},
     io,
     net::SocketAddr,
-    os::fd::{AsFd, AsRawFd},
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd},
+        unix::fs::PermissionsExt,
+    },
+    path::Path,
 };
 
 use nix::{errno::Errno, libc};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
+
+use super::stream::Stream;
+
+/// A socket that clients connect to.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// The next connection. It waits a second where there is no descriptor left for one more.
+    pub(super) async fn accept(&mut self) -> Stream {
+        // Their own `accept` would return the error.
+        match self {
+            Self::Tcp(listener) => Stream::Tcp(axum::serve::Listener::accept(listener).await.0),
+            Self::Unix(listener) => Stream::Unix(axum::serve::Listener::accept(listener).await.0),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(listener) => listener.as_fd(),
+            Self::Unix(listener) => listener.as_fd(),
+        }
+    }
+}
 
 /// How many connections the system keeps until they are accepted; it may keep fewer (`somaxconn`). One that finds
 /// no room is tried again by its client's system after seconds, and refused after some tries.
@@ -19,7 +53,7 @@ const DEFER: libc::c_int = 1;
 ///
 /// # Errors
 /// Where the address can't be listened on.
-pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr) -> io::Result<Listener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // So that an agent may be started again where connections of the one before are still closing.
     socket.set_reuseaddr(true)?;
@@ -29,7 +63,18 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         // It is the same, but for a client that sends late.
         tracing::debug!(%errno, "connections are handed over at once");
     }
-    Ok(listener)
+    Ok(Listener::Tcp(listener))
+}
+
+/// Listens on a Unix domain socket, which is made at this path.
+///
+/// # Errors
+/// Where there is something already, or nothing can be made.
+pub(crate) fn listen_at_path(path: &Path) -> io::Result<Listener> {
+    let listener = UnixListener::bind(path)?;
+    // To connect is to write (unix(7)): who may do so is for the folder to say, and then for the token.
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    Ok(Listener::Unix(listener))
 }
 
 /// Sets `TCP_DEFER_ACCEPT` (tcp(7)), which nix has not.

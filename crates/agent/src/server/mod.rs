@@ -1,6 +1,6 @@
 //! Connections: how they are accepted and counted, and how they end.
 //!
-//! [`serve`] takes connections from the socket that [`listen`] opens, and has hyper speak HTTP over each. A
+//! [`serve`] takes connections from the socket that [`listen`] or [`listen_at_path`] opens, and has hyper speak HTTP over each. A
 //! [`Connection`](connection::Connection) is the stream of bytes beneath that: it notes in its
 //! [`ConnectionState`](state::ConnectionState) how far it is, and ends where its client keeps it waiting for too long.
 //! [`Progress`](progress::Progress) decides how long that is, [`ConnectionLimits`](places::ConnectionLimits) which connection has to
@@ -16,8 +16,9 @@ mod progress;
 mod queued;
 mod serve;
 mod state;
+mod stream;
 
 pub(crate) use connections::Connections;
-pub(crate) use listen::listen;
+pub(crate) use listen::{Listener, listen, listen_at_path};
 pub(crate) use peer::Peer;
 pub(crate) use serve::serve;

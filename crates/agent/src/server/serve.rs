@@ -1,28 +1,24 @@
-use std::{io, os::fd::AsRawFd, pin::pin, sync::Arc};
-
-use axum::{Router, extract::Request, serve::Listener};
-use hyper::{body::Incoming, server::conn::http1, service::Service};
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use nix::sys::socket::{Shutdown, setsockopt, shutdown, sockopt};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
+use std::{
+    os::fd::{AsFd, AsRawFd},
+    pin::pin,
+    sync::Arc,
 };
 
-use super::{connection::Connection, connections::Connections, peer::Peer};
+use axum::{Router, extract::Request};
+use hyper::{body::Incoming, server::conn::http1, service::Service};
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
+use nix::sys::socket::{Shutdown, shutdown};
+use tokio::sync::watch;
+
+use super::{connection::Connection, connections::Connections, listen::Listener, peer::Peer};
 
 /// How many bytes the head of a request may have. As much is read of a request's body at a time.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long a connection may be idle before the system asks the client's whether it is still there; how long
-/// between two times that it asks, in seconds; and how often. A client that went away without a word would
-/// keep its place for ever.
-const KEEPALIVE: (u32, u32, u32) = (60, 30, 10);
-
 /// Serves as many connections at a time as there may be; the others wait for the system to hand them over. When `closing` comes true it takes no more, and ends
 /// each connection after the answer it is at.
 pub(crate) async fn serve(
-    mut listener: TcpListener,
+    mut listener: Listener,
     app: Router,
     connections: Connections,
     closing: watch::Receiver<bool>,
@@ -31,8 +27,7 @@ pub(crate) async fn serve(
     let mut closed = pin!(is_true(&mut closed));
     loop {
         let accept = async {
-            // It waits a second where there is no descriptor left for one more.
-            let (stream, _) = Listener::accept(&mut listener).await;
+            let stream = listener.accept().await;
             connections.room().await;
             stream
         };
@@ -40,14 +35,14 @@ pub(crate) async fn serve(
             () = &mut closed => {
                 // A child whose program is still being executed has the socket too: it would go on
                 // taking connections that nobody serves.
-                if let Err(error) = shutdown(listener.as_raw_fd(), Shutdown::Both) {
+                if let Err(error) = shutdown(listener.as_fd().as_raw_fd(), Shutdown::Both) {
                     tracing::debug!(%error, "the end of listening");
                 }
                 return;
             }
             stream = accept => stream,
         };
-        if let Err(error) = set_options(&stream) {
+        if let Err(error) = stream.set_options() {
             tracing::debug!(%error, "the options of a connection");
         }
         let (state, connections) = (connections.open(), connections.clone());
@@ -55,17 +50,6 @@ pub(crate) async fn serve(
         let connection = Connection::new(stream, Arc::clone(&peer));
         tokio::spawn(serve_connection(connection, peer, app.clone(), closing.clone()));
     }
-}
-
-fn set_options(stream: &TcpStream) -> io::Result<()> {
-    // Small pieces of output are to go out at once.
-    stream.set_nodelay(true)?;
-    let (idle, interval, count) = KEEPALIVE;
-    setsockopt(stream, sockopt::TcpKeepIdle, &idle)?;
-    setsockopt(stream, sockopt::TcpKeepInterval, &interval)?;
-    setsockopt(stream, sockopt::TcpKeepCount, &count)?;
-    setsockopt(stream, sockopt::KeepAlive, &true)?;
-    Ok(())
 }
 
 /// Serves one connection.
@@ -120,6 +104,7 @@ mod tests {
     use futures_util::StreamExt;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, TcpStream},
         time::{Instant, sleep, timeout},
     };
 
@@ -135,7 +120,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let (closing, closed) = watch::channel(false);
         tokio::spawn(async move {
-            serve(listener, app, Connections::new(max), closed).await;
+            serve(Listener::Tcp(listener), app, Connections::new(max), closed).await;
             drop(closing);
         });
         address
@@ -220,7 +205,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let app = Router::new().route("/", post(async |body: String| body));
         let (_closing, closed) = watch::channel(false);
-        tokio::spawn(serve(listener, app, Connections::new(1), closed));
+        tokio::spawn(serve(Listener::Tcp(listener), app, Connections::new(1), closed));
         let mut client = TcpStream::connect(address).await.unwrap();
         // It is in the midst of a body.
         let head =

@@ -30,6 +30,7 @@ mod shutdown;
 mod signals;
 mod slow_clients;
 mod slow_start;
+mod socket;
 mod startup;
 mod support;
 mod terminal;
