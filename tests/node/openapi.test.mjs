@@ -148,6 +148,11 @@ describe("the OpenAPI document", () => {
     const other = { command: "false", args: [] };
     await check("POST", execs, { status: 422, headers: key, body: other });
 
+    const policy = "/api/v1/policy";
+    await check("GET", policy, { status: 200 });
+    await check("GET", policy, { status: 401, headers: wrong });
+    await check("POST", execs, { status: 400, body: { ...other, policy: "no-such-preset" } });
+
     const ended = await check("POST", execs, {
       status: 201,
       body: { command: "no-such-command", args: [] },

@@ -1,7 +1,7 @@
 use axum::{Json, extract::State};
 use serde_json::Value;
 
-use super::App;
+use super::{App, execs::responses::ApiErrors};
 
 /// Get the policy: what commands may touch.
 #[utoipa::path(
@@ -13,7 +13,7 @@ use super::App;
         status = 200,
         description = "The presets that it is made of, all rules for files with where they come from, the network, the environment, and the limits",
         body = Object
-    ))
+    ), ApiErrors)
 )]
 pub(super) async fn policy(State(app): State<App>) -> Json<Value> {
     // Its keys are texts, and its values no floating-point numbers that JSON lacks.

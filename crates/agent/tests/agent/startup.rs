@@ -134,7 +134,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "create-stream",
         "list-changes",
         "frames",
-        "contain"
+        "contain",
+        "policy"
     ]);
     assert_eq!(health["features"], left);
     assert!(

@@ -12,7 +12,7 @@ mod idempotency_key;
 pub(super) mod list;
 mod list_json;
 pub(super) mod output;
-mod responses;
+pub(super) mod responses;
 pub(super) mod signal;
 pub(super) mod start;
 pub(super) mod stdin;
