@@ -88,8 +88,16 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     plan.push(["--as-pid-1", "--die-with-parent", "--new-session", "--clearenv"]);
     plan.push(["--cap-drop", "ALL"]);
     if inside.is_root {
-        // To start commands of other users, with terminals of theirs, and to end them. They themselves get none.
-        for capability in ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_KILL"] {
+        // To start commands of other users in directories and with terminals of theirs, and to find (proc(5), /proc/pid/environ) and end
+        // what they have started. They themselves get none.
+        for capability in [
+            "CAP_SETUID",
+            "CAP_SETGID",
+            "CAP_CHOWN",
+            "CAP_DAC_READ_SEARCH",
+            "CAP_SYS_PTRACE",
+            "CAP_KILL",
+        ] {
             plan.push(["--cap-add", capability]);
         }
     }

@@ -211,11 +211,11 @@ async fn attempts(user: User, policy: &str) -> Vec<(&'static str, Outcome)> {
     if policy == "open" {
         outcomes.push((stops_all, Outcome::NotTried));
     } else {
-        let exec = agent.sh("kill -STOP -1").await;
+        // It does not stop itself.
+        agent.run("kill -STOP -1; true").await;
         let next = tokio::time::timeout(Duration::from_secs(20), agent.run("exit 4")).await;
         let is_held = next.is_ok_and(|next| next.exit_code() == 4);
         outcomes.push((stops_all, if is_held { Outcome::Held } else { Outcome::Reached }));
-        agent.delete(&exec.id).await;
     }
     let killed = run("kill -9 $PPID; exit 5", false).await;
     let has_end = killed.0.last().is_some_and(|last| last.exit_code == Some(5));

@@ -204,3 +204,25 @@ async fn what_is_to_outlive_its_command_does_so_until_the_agent_ends() {
         none_is_left(&marker).await;
     }
 }
+
+#[tokio::test]
+async fn commands_of_another_user_are_its_own_and_are_stopped_wherever_they_went() {
+    if !walls() || !users().contains(&User::Root) {
+        return;
+    }
+    let walled = Walled::start_as(User::Root, &["--policy", "workspace"]);
+    let agent = &walled.agent;
+    let marker = format!("another user {}", std::process::id());
+    for pty in [false, true] {
+        let script = "setsid sh -c 'setsid sleep 600 &'; id -u; \
+            grep -c 'Cap[EPIA]..:.*[1-9a-f]' /proc/self/status; echo ready; sleep 600";
+        let mut body = marked_script(script, &marker, pty);
+        body["user"] = "nobody".into();
+        let exec = agent.create(body).await;
+        let output = agent.stream(&exec.id, "").await.until_output("ready").await;
+        assert_eq!(output.replace('\r', ""), "65534\n0\nready\n");
+        until("all of it runs", async || marked(&marker).len() >= 2).await;
+        assert_eq!(agent.delete(&exec.id).await.status(), 200);
+        none_is_left(&marker).await;
+    }
+}
