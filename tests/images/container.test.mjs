@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -186,6 +186,10 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
     withAgent({ memory: "64m", pids: 40, cpus: 1 }, async ({ execs }) => {
       const eaten = await execs.exec("dd", ["if=/dev/zero", "of=/dev/null", "bs=200M", "count=1"]);
       assert.equal(eaten.exitCode, 137);
+      assert.ok(
+        !existsSync("oom"),
+        "the engine's monitor leaves nothing in the caller's directory",
+      );
       const script = "for i in $(seq 60); do sleep 2 & done; echo all";
       const forked = await execs.exec("sh", ["-c", script]);
       assert.match(forked.output, /can't fork/);

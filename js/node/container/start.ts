@@ -27,6 +27,11 @@ import type { ContainerOptions } from "./options.js";
 import { type Relay, relayTo } from "./relay.js";
 import { makeSocketFolder, type SocketFolder, type TakenSocket } from "./socket-folder.js";
 
+/**
+ * Where the engine runs: podman's monitor leaves a file `oom` in its working directory where a command meets the limit of
+ * memory, and nothing can be made here.
+ */
+const WORKING_DIRECTORY = "/proc";
 /** How long an engine may take to remove a container, in milliseconds. */
 const REMOVE_TIMEOUT = 30_000;
 
@@ -56,6 +61,7 @@ export async function startContainer(
     // A group of its own: Ctrl+C in a terminal is for this process to act upon, not for both.
     detached: true,
     env: environmentOfCommands(),
+    cwd: WORKING_DIRECTORY,
     stdio: ["pipe", "pipe", "pipe"],
   });
   return supervise(child, { ...options, found, program, name, token, folder });
