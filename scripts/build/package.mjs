@@ -9,16 +9,19 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { LICENSES, bindings, dist, root } from "../project.mjs";
 import { bundlePackages } from "./bundle.mjs";
+import { withShortImports } from "./short-imports.mjs";
 import { mcpName, workspace } from "./workspace.mjs";
 
 await bundlePackages(dist);
 mkdirSync(join(dist, "core"), { recursive: true });
-const code = readFileSync(join(bindings, "sandpipe.js"), "utf8");
+const { module, code } = withShortImports(
+  readFileSync(join(bindings, "sandpipe_bg.wasm")),
+  readFileSync(join(bindings, "sandpipe.js"), "utf8"),
+);
 writeFileSync(join(dist, "core", "sandpipe.js"), withoutComments(withoutFree(code)));
 writeFileSync(join(dist, "core", "sandpipe.d.ts"), publicTypes());
-const module = join(bindings, "sandpipe_bg.wasm");
-copyFileSync(module, join(dist, "sandpipe.wasm"));
-writeFileSync(join(dist, "inline-wasm.js"), inlined(readFileSync(module)));
+writeFileSync(join(dist, "sandpipe.wasm"), module);
+writeFileSync(join(dist, "inline-wasm.js"), inlined(module));
 copyFileSync(join(root, "js", "sandpipe.d.wasm.ts"), join(dist, "sandpipe.wasm.d.ts"));
 cpSync(join(root, "pkg-template"), dist, { recursive: true });
 for (const name of LICENSES) copyFileSync(join(root, name), join(dist, name));
