@@ -11,9 +11,9 @@ import {
   printFromAgent,
   spawnAgent,
 } from "../node/agent-process.js";
-import type { ContainerOptions } from "../node/container/options.js";
+import { type ContainerOptions, containerOptions } from "../node/container/options.js";
 import { startContainer } from "../node/container/start.js";
-import { newToken, startAgent } from "../node/start-agent.js";
+import { newToken, startAgent, type StartAgentOptions } from "../node/start-agent.js";
 import type { Sandbox } from "../sandbox.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
@@ -107,14 +107,14 @@ export interface Agent {
 /**
  * Connects to the agent that the options or the environment name, else to one that it starts.
  *
- * @param container It is to be one in this container.
+ * @param own It is to be one of its own, like this.
  */
 export async function reachAgent(
   values: Values<typeof CONNECTION>,
-  container?: ContainerOptions,
+  own?: StartAgentOptions,
 ): Promise<Agent> {
-  const sandbox = container === undefined ? await connectIfNamed(values) : undefined;
-  if (sandbox === undefined) return startOwnAgent(container);
+  const sandbox = own === undefined ? await connectIfNamed(values) : undefined;
+  if (sandbox === undefined) return startOwnAgent(own);
   return {
     execs: sandbox.execs,
     own: false,
@@ -130,8 +130,9 @@ export async function reachAgent(
  */
 const SPOOL_LIMIT = "4GiB";
 
-async function startOwnAgent(container: ContainerOptions | undefined): Promise<Agent> {
-  const agent = await startAgent({ ...container, args: ["--spool-limit", SPOOL_LIMIT] });
+async function startOwnAgent(options: StartAgentOptions = {}): Promise<Agent> {
+  const args = [...(options.args ?? []), "--spool-limit", SPOOL_LIMIT];
+  const agent = await startAgent({ ...options, args });
   const sandbox = await connect({ url: agent.url, token: agent.token });
   const end = async (forceSignal: AbortSignal): Promise<void> => {
     sandbox.close();
@@ -153,12 +154,12 @@ const ONE_SHOT_FLAGS = new Set(["--help", "-h", "--version", "-V", "--health-che
  *
  * @param args Flags for `sandpipe-agent`.
  * @param announce Called when it listens.
- * @param container It is to run in this one.
+ * @param walls What is to be around what it runs.
  */
 export async function serveAgent(
   args: readonly string[],
   announce: (address: AgentAddress, output: StandardOutput) => Promise<void>,
-  container?: ContainerOptions,
+  walls: StartAgentOptions = {},
 ): Promise<Outcome> {
   if (args.some((arg) => ONE_SHOT_FLAGS.has(arg))) {
     const exitCode = printFromAgent(args);
@@ -167,7 +168,11 @@ export async function serveAgent(
   }
   const exit = new ExitDecision();
   exit.stopAtSignals();
-  const agent = container === undefined ? spawnAgent(args) : await spawnIn(container, args);
+  const container = containerOptions(walls);
+  const agent =
+    container === undefined
+      ? spawnAgent([...(walls.args ?? []), ...args])
+      : await spawnIn(container, args);
   const { child, listening, ended } = agent;
   const stopRequested = aborted(exit.decided).then(() => undefined);
   let address: AgentAddress | undefined;

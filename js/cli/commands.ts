@@ -8,6 +8,7 @@ import { help } from "./commands/help.js";
 import { kill } from "./commands/kill.js";
 import { logs } from "./commands/logs.js";
 import { mcp } from "./commands/mcp.js";
+import { policy } from "./commands/policy.js";
 import { ps } from "./commands/ps.js";
 import { rm } from "./commands/rm.js";
 import { run } from "./commands/run.js";
@@ -26,7 +27,7 @@ export const PROGRAM: CommandGroup = {
   options: { version: { short: "v", help: "show the version" } },
   commands: [
     ...[run, ps, logs, attach, kill, stop, rm],
-    ...[bg, agent, browserConsole, mcp],
+    ...[bg, agent, policy, browserConsole, mcp],
     completion(() => PROGRAM),
     help(() => PROGRAM),
   ],

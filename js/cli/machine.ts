@@ -2,10 +2,9 @@ import { resolve } from "node:path";
 
 import type { Background } from "../background.js";
 import { background, connect } from "../node.js";
-import type { ContainerOptions } from "../node/container/options.js";
 import { localRuntime } from "../node/local-runtime.js";
 import { sshRuntime } from "../node/ssh-runtime.js";
-import { startAgent } from "../node/start-agent.js";
+import { startAgent, type StartAgentOptions } from "../node/start-agent.js";
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
 import { connectIfNamed, CONNECTION } from "./agent.js";
 import { type Options, UsageError, type Values } from "./command.js";
@@ -49,9 +48,9 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
   });
 }
 
-/** A container of its own as a runtime. It ends when it is closed. */
-export async function reachContainer(container: ContainerOptions): Promise<ReachedRuntime> {
-  const agent = await startAgent(container);
+/** An agent of its own as a runtime. It ends when it is closed, with all that it runs. */
+export async function reachOwnAgent(options: StartAgentOptions): Promise<ReachedRuntime> {
+  const agent = await startAgent(options);
   const sandbox = await connect({ url: agent.url, token: agent.token });
   return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, async () => {
     sandbox.close();

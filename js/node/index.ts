@@ -8,4 +8,5 @@ export {
   type StopAgentOptions,
 } from "./start-agent.js";
 export type { ContainerOptions } from "./container/options.js";
+export type { Policy, PolicyName, PolicyPart } from "./policy.js";
 export { toGitBashPath, toWindowsPath } from "./windows.js";

@@ -12,6 +12,7 @@ import type { AbortSignal } from "../platform.js";
 import { type AgentProcess, endUnready, spawnAgent } from "./agent-process.js";
 import { type ContainerOptions, containerOptions } from "./container/options.js";
 import { startContainer } from "./container/start.js";
+import { type Policy, policyFlags, type PolicyName } from "./policy.js";
 import { environmentOfCommands } from "./process.js";
 
 /** How to run the embedded agent: on this machine, or with `image` in a container. */
@@ -21,6 +22,11 @@ export interface StartAgentOptions extends Partial<ContainerOptions> {
    * writing, none: commands run in the directory that the image has for them.
    */
   workspace?: string | undefined;
+  /**
+   * What commands may touch: a preset's name, the path of a file, or a policy. It is held by bubblewrap, on Linux; an image has walls of
+   * its own. Default: `open`, commands have this process's rights.
+   */
+  policy?: PolicyName | Policy | (string & {}) | undefined;
   /** More flags for `sandpipe-agent`, such as `["--allow-origin", "http://localhost:5173"]`. */
   args?: readonly string[];
 }
@@ -90,10 +96,16 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
   checkText("options.workspace", options.workspace ?? "");
   checkArguments(options.args ?? []);
   const container = containerOptions(options);
+  const policy = policyFlags(options.policy);
+  if (container !== undefined && policy.length > 0) {
+    throw new InvalidArgumentError(
+      "`options.policy` is for commands on this machine: leave it out where `options.image` is given",
+    );
+  }
   const token = newToken();
   const agent =
     container === undefined
-      ? spawnOnThisMachine(options, token)
+      ? spawnOnThisMachine(options, policy, token)
       : await startContainer(container, token, options.args ?? []);
   try {
     const { url } = await agent.listening;
@@ -110,7 +122,11 @@ export function newToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-function spawnOnThisMachine(options: StartAgentOptions, token: string): AgentProcess {
+function spawnOnThisMachine(
+  options: StartAgentOptions,
+  policy: readonly string[],
+  token: string,
+): AgentProcess {
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
   return spawnAgent(
@@ -119,6 +135,7 @@ function spawnOnThisMachine(options: StartAgentOptions, token: string): AgentPro
       ...["--state-dir", stateDir],
       ...["--workspace", options.workspace ?? currentDirectory()],
       "--ephemeral",
+      ...policy,
       ...(options.args ?? []),
     ],
     { ...environmentOfCommands(), SANDPIPE_ADMIN_TOKEN: token },

@@ -3,7 +3,7 @@ import { serveAgent } from "../agent.js";
 import { command } from "../command.js";
 import type { StandardOutput } from "../exit-decision.js";
 import { jsonLine, shellQuote } from "../format.js";
-import { containerNamed, IMAGE } from "../image.js";
+import { agentWithWalls, WALLS } from "../policy.js";
 
 export const agent = command({
   name: "agent",
@@ -12,7 +12,7 @@ export const agent = command({
   about:
     "Runs an agent until Ctrl+C, and prints its address, the file with its token, and how to use it from " +
     "another terminal. FLAGS are those of sandpipe-agent; `sandpipe agent -- --help` lists them.",
-  options: { json: { help: "one line of JSON instead: url, adminTokenFile" }, ...IMAGE },
+  options: { json: { help: "one line of JSON instead: url, adminTokenFile" }, ...WALLS },
   operands: "[FLAGS...]",
   endsAtOperand: true,
   notes: `
@@ -32,6 +32,7 @@ Exit codes:
   examples: [
     "sandpipe agent",
     "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app",
+    "sandpipe agent --policy workspace --hide '**/.env'",
     "sandpipe agent --image node:22 --workspace . --memory 2g --network none",
   ],
 
@@ -39,7 +40,7 @@ Exit codes:
     const announce = async (address: AgentAddress, { stdout }: StandardOutput): Promise<void> => {
       await stdout.write(values.json ? jsonLine(address) : directions(address));
     };
-    return await serveAgent(flags, announce, containerNamed(values));
+    return await serveAgent(flags, announce, agentWithWalls(values));
   },
 });
 

@@ -6,9 +6,9 @@ import { toolsWith } from "../../tools/tools.js";
 import { command, UsageError } from "../command.js";
 import { aborted, ExitDecision } from "../exit-decision.js";
 import type { Outcome } from "../outcome.js";
-import { containerNamed, IMAGE, imageArguments } from "../image.js";
-import { reachContainer, reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
+import { reachOwnAgent, reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
 import { OutputWriter } from "../output-writer.js";
+import { agentWithWalls, WALLS, wallsArguments } from "../policy.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */
@@ -24,14 +24,14 @@ export const mcp = command({
     "processes outlive it, and the next server finds them.",
   options: {
     ...RUNTIME,
-    ...IMAGE,
+    ...WALLS,
     "print-config": {
       value: "CLIENT",
       help: `print what to paste into a client's configuration, with the other options: ${CLIENT_NAMES.join(", ")}`,
     },
   },
   notes: `
-With --image all runs in a container of its own, background processes too: it ends with the server.
+With --policy or --image all runs behind walls of its own, background processes too: they end with the server.
 
 It ends, with exit code 0, when stdin ends or on SIGTERM, SIGHUP or SIGQUIT; after Ctrl+C it dies of
 SIGINT. What runs in the foreground is stopped first: SIGTERM to its process group, SIGKILL after 10
@@ -40,24 +40,25 @@ its timeout.
 `,
   examples: [
     "sandpipe mcp --print-config claude",
+    "sandpipe mcp --policy workspace --print-config claude",
     "sandpipe mcp --image node:22 --workspace . --print-config claude",
     "sandpipe mcp --ssh build.example.com --print-config codex >> ~/.codex/config.toml",
   ],
 
   async run({ "print-config": client, ...values }) {
-    const container = containerNamed(values);
+    const own = agentWithWalls(values);
     const machine = runtimeArguments(values);
-    if (container !== undefined && machine.length > 0) {
-      throw new UsageError(`--image and ${machine[0]} name different machines: give one of them`);
+    if (own !== undefined && machine.length > 0) {
+      const asking = values.image === undefined ? "a policy" : "--image";
+      const message = `${machine[0]} names a machine, and ${asking} asks for an agent of its own`;
+      throw new UsageError(`${message}: give one of them`);
     }
     if (client !== undefined) {
-      return printConfig(client, [...machine, ...imageArguments(values)]);
+      return printConfig(client, [...machine, ...wallsArguments(values)]);
     }
     const exit = new ExitDecision();
     exit.listenToSignals();
-    const runtime = await (container === undefined
-      ? reachRuntime(values)
-      : reachContainer(container));
+    const runtime = await (own === undefined ? reachRuntime(values) : reachOwnAgent(own));
     // It is large, and no other command needs it.
     const { serve } = await import("../../mcp/serve.js");
     const log = new OutputWriter(process.stderr);

@@ -6,7 +6,7 @@ import { Foreground, startCommand } from "../foreground.js";
 import { LocalTerminal } from "../local-terminal.js";
 import { milliseconds, path, timeLimit, variables } from "../option-values.js";
 import { shellQuote } from "../format.js";
-import { containerNamed, IMAGE } from "../image.js";
+import { agentWithWalls, WALLS } from "../policy.js";
 
 /** The exit code where there is no such program, as a shell has it. */
 const NO_PROGRAM = 127;
@@ -26,7 +26,7 @@ export const run = command({
         "in the current directory, that ends with it]",
     },
     "token-file": CONNECTION["token-file"],
-    ...IMAGE,
+    ...WALLS,
     cwd: { value: "DIR", help: "its working directory [default: the agent's workspace]" },
     env: {
       value: "NAME=VALUE",
@@ -65,6 +65,7 @@ Exit codes:
     "sandpipe run --timeout 60 -- sh -c 'make && ./check' > report.txt",
     "git diff | sandpipe run -i -- wc -l",
     "sandpipe run -it -- bash",
+    "sandpipe run --policy workspace -- npm test",
     "sandpipe run --image node:22 --workspace . -- npm test",
   ],
 
@@ -80,13 +81,16 @@ Exit codes:
     const timeoutMs = timeLimit("--timeout", values.timeout);
     const request = { command: program, args, cwd, user, env: variables(values.env), interactive };
     const terminal = tty ? new LocalTerminal() : undefined;
-    const container = containerNamed(values);
-    if (container !== undefined && values.url !== undefined) {
-      throw new UsageError("--url names an agent, and --image asks for another: give one of them");
+    const own = agentWithWalls(values);
+    if (own !== undefined && values.url !== undefined) {
+      const asking = values.image === undefined ? "a policy" : "--image";
+      throw new UsageError(
+        `--url names an agent, and ${asking} asks for another: give one of them`,
+      );
     }
     const exit = new ExitDecision();
     exit.stopAtSignals();
-    const agent = await Promise.race([reachAgent(values, container), aborted(exit.forced)]);
+    const agent = await Promise.race([reachAgent(values, own), aborted(exit.forced)]);
     // One of its own that is only starting ends with this process.
     if (agent === undefined) return await nothingRun(exit);
     try {

@@ -1,0 +1,55 @@
+import { resolve } from "node:path";
+
+import type { StartAgentOptions } from "../node/start-agent.js";
+import { type Options, UsageError, type Values } from "./command.js";
+import { containerNamed, IMAGE, imageArguments } from "./image.js";
+
+/** The options that say what commands may touch. They are the agent's flags of the same names. */
+const POLICY = {
+  policy: {
+    value: "NAME|FILE",
+    help: "what commands may touch: open, workspace, offline, strict, or a file [default: open]",
+  },
+  "allow-write": { value: "PATH", multiple: true, help: "what they may also write; repeatable" },
+  "allow-read": { value: "PATH", multiple: true, help: "what they may also read; repeatable" },
+  hide: { value: "PATH", multiple: true, help: "what is not there for them; repeatable" },
+  "allow-net": {
+    value: "HOST[:PORT]",
+    multiple: true,
+    help: "a host that they reach, and no other; repeatable",
+  },
+} as const satisfies Options;
+
+/** The options that ask for an agent of its own with walls around what it runs: a policy, or a container. */
+export const WALLS = { ...POLICY, ...IMAGE } as const satisfies Options;
+
+/**
+ * The agent of its own that the options ask for; undefined where they ask for none.
+ *
+ * @throws {UsageError} One is wrong, or they ask for walls of both kinds.
+ */
+export function agentWithWalls(values: Values<typeof WALLS>): StartAgentOptions | undefined {
+  const container = containerNamed(values);
+  const args = policyArguments(values);
+  if (container === undefined) return args.length === 0 ? undefined : { args };
+  if (args.length > 0) {
+    const [first = ""] = args[0]?.split("=") ?? [];
+    throw new UsageError(`${first} is for commands on this machine, --image for others: give one`);
+  }
+  return container;
+}
+
+/** The options that were given, as another command line is to have them, from whatever directory. */
+export function wallsArguments(values: Values<typeof WALLS>): string[] {
+  return [...policyArguments(values), ...imageArguments(values)];
+}
+
+function policyArguments(values: Values<typeof POLICY>): string[] {
+  return (Object.keys(POLICY) as (keyof typeof POLICY)[]).flatMap((name) =>
+    [values[name] ?? []].flat().map((value) => {
+      // The name of a preset has no slash.
+      const isFile = name === "policy" && /[./]/.test(value) && !value.trimStart().startsWith("{");
+      return `--${name}=${isFile ? resolve(value) : value}`;
+    }),
+  );
+}

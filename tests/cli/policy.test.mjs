@@ -1,0 +1,126 @@
+// @ts-check
+// What commands of the program may touch: --policy and `sandpipe policy`.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, describe, it } from "node:test";
+
+import { installSandpipe } from "../support/installed-cli.mjs";
+import { noBubblewrap } from "../support/bubblewrap.mjs";
+import { until } from "../support/processes.mjs";
+
+const sandpipe = await installSandpipe();
+after(() => sandpipe.remove());
+
+/** A server with a child, which cleans up for some time when it is told to stop. @param {number} ms */
+const server = (ms) => `
+  const { spawn } = require("node:child_process");
+  const child = spawn("sleep", ["1000"], { stdio: "ignore" });
+  process.on("SIGTERM", () => {
+    console.log("cleaning up");
+    setTimeout(() => { console.log("clean"); child.kill(); process.exit(0); }, ${ms});
+  });
+  require("node:http").createServer().listen(0, "127.0.0.1", () => console.log("ready"));`;
+
+describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
+  it("has the command's exit code and output, and keeps it from what it may not touch", async () => {
+    const script = "echo out; echo err >&2; echo x > refused; exit 42";
+    const end = await sandpipe.run(["run", "--policy", "strict", "--", "sh", "-c", script]);
+    assert.deepEqual([end.exitCode, end.stdout], [42, "out\n"]);
+    assert.match(end.stderr, /err\n.*refused.*Read-only file system/s);
+    const missing = await sandpipe.run(["run", "--policy=offline", "--", "no-such-program"]);
+    assert.equal(missing.exitCode, 127);
+    const args = ["--allow-write", ".", "--hide", "package.json", "--policy", "strict"];
+    const added = await sandpipe.run([
+      "run",
+      ...args,
+      "--",
+      "sh",
+      "-c",
+      "echo x > made; cat package.json",
+    ]);
+    assert.equal(added.exitCode, 1);
+    assert.match(added.stderr, /package\.json: No such file/);
+  });
+
+  it("lets a server clean up after Ctrl+C, for up to 10 s", async () => {
+    const mounts = () => readFileSync("/proc/mounts", "utf8");
+    const before = mounts();
+    const args = ["run", "--policy", "workspace", "--", process.execPath, "-e", server(300)];
+    const invocation = await sandpipe.start(args);
+    await invocation.says("ready\n");
+    invocation.child.kill("SIGINT");
+    const end = await invocation.end;
+    assert.equal(end.stdout, "ready\ncleaning up\nclean\n");
+    assert.deepEqual([end.exitCode ?? 130, end.signal ?? "SIGINT"], [130, "SIGINT"]);
+    await invocation.leavesNothing();
+    assert.equal(mounts(), before);
+  });
+
+  it("ends it at once at a second Ctrl+C", async () => {
+    const args = ["run", "--policy", "workspace", "--", process.execPath, "-e", server(60_000)];
+    const invocation = await sandpipe.start(args);
+    await invocation.says("ready\n");
+    invocation.child.kill("SIGINT");
+    await until(() => invocation.stdout.includes("cleaning up"));
+    invocation.child.kill("SIGINT");
+    const end = await invocation.end;
+    assert.deepEqual([end.exitCode ?? 130, end.signal ?? "SIGINT"], [130, "SIGINT"]);
+    assert.ok(!end.stdout.includes("clean\n"));
+    await invocation.leavesNothing();
+  });
+
+  it("runs nothing where the policy can't be held, and says what to do", async () => {
+    const marker = "echo it-ran";
+    const file = await sandpipe.run(["run", "--policy", "no-such", "--", "sh", "-c", marker]);
+    assert.equal(file.exitCode, 125);
+    assert.match(file.stderr, /no-such/);
+    // Without a PATH there is no bubblewrap.
+    const args = ["run", "--policy", "workspace", "--", "/bin/sh", "-c", marker];
+    const quoted = args.map((arg) => `'${arg}'`).join(" ");
+    const program = `'${process.execPath}' '${sandpipe.program}' ${quoted}`;
+    const alone = await sandpipe.startInShell(`PATH=/nowhere; exec ${program}`);
+    alone.stdin.end();
+    const end = await alone.end;
+    assert.deepEqual([end.exitCode, end.stdout], [125, ""]);
+    assert.match(end.stderr, /bubblewrap/);
+    await alone.leavesNothing();
+  });
+});
+
+describe("sandpipe policy", { skip: noBubblewrap }, () => {
+  it("says what holds, and which rule decides", async () => {
+    const check = await sandpipe.run(["policy", "check", "offline"]);
+    assert.equal(check.exitCode, 0, check.stdout + check.stderr);
+    assert.match(check.stdout, /network/i);
+    const explain = await sandpipe.run(["policy", "explain", "--policy", "workspace", "~/.ssh/id"]);
+    assert.equal(explain.exitCode, 0, explain.stderr);
+    assert.match(explain.stdout, /hid/);
+    const dry = await sandpipe.run(["policy", "check", "strict", "--dry-run"]);
+    assert.match(dry.stdout, /bwrap .*--unshare/s);
+  });
+});
+
+describe("walls on the command line", () => {
+  it("are of one kind, and around an agent of its own", async () => {
+    for (const [args, message] of /** @type {const} */ ([
+      [["run", "--policy", "strict", "--image", "x", "--", "true"], /--policy is for commands on/],
+      [
+        ["run", "--policy", "strict", "--url", "http://127.0.0.1:1", "--", "true"],
+        /--url names an agent/,
+      ],
+      [["mcp", "--hide", "x", "--ssh", "host"], /--ssh names a machine, and a policy asks/],
+      [["policy"], /check or explain/],
+    ])) {
+      const end = await sandpipe.run([...args]);
+      assert.equal(end.exitCode, 2, end.stderr);
+      assert.match(end.stderr, message);
+    }
+  });
+
+  it("are in what a client of MCP is configured with", async () => {
+    const args = ["mcp", "--policy", "workspace", "--allow-net", "example.com:443"];
+    const end = await sandpipe.run([...args, "--print-config", "claude"]);
+    assert.equal(end.exitCode, 0, end.stderr);
+    assert.match(end.stdout, /--policy=workspace.*--allow-net=example\.com:443/s);
+  });
+});

@@ -1,0 +1,106 @@
+// @ts-check
+// startAgent({ policy }): what commands may touch.
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { AgentError, connect, InvalidArgumentError } from "sandpipe";
+import { startAgent } from "sandpipe/node";
+
+import { noBubblewrap } from "../support/bubblewrap.mjs";
+
+/** @import { StartAgentOptions } from "sandpipe/node" */
+
+describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
+  /** @type {string} */
+  let workspace;
+  before(() => {
+    workspace = mkdtempSync(join(tmpdir(), "sandpipe-policy-"));
+    mkdirSync(join(workspace, "dist"));
+    writeFileSync(join(workspace, ".env"), "SECRET=1\n");
+  });
+  after(() => rmSync(workspace, { recursive: true }));
+
+  /**
+   * @param {StartAgentOptions["policy"]} policy
+   * @param {string} script
+   */
+  const runUnder = async (policy, script) => {
+    const agent = await startAgent({ policy, workspace });
+    try {
+      await using sandbox = await connect(agent);
+      const { exitCode, output } = await sandbox.execs.exec("sh", ["-c", script]);
+      return [exitCode, output];
+    } finally {
+      await agent.stop();
+    }
+  };
+
+  it("is a preset's name", async () => {
+    const write = "echo x > made && cat made; exit $?";
+    assert.deepEqual(await runUnder("workspace", write), [0, "x\n"]);
+    assert.equal(existsSync(join(workspace, "made")), true);
+    const [exitCode, output] = await runUnder("strict", "echo x > refused");
+    assert.notEqual(exitCode, 0);
+    assert.match(String(output), /Read-only file system/);
+    assert.equal(existsSync(join(workspace, "refused")), false);
+    const interfaces = "tail -n +3 /proc/net/dev | grep -v '^ *lo:' | wc -l";
+    assert.deepEqual(await runUnder("offline", interfaces), [0, "0\n"]);
+  });
+
+  it("is an object, of which nothing is left behind", async () => {
+    const before = readdirSync(tmpdir());
+    const policy = {
+      extends: /** @type {const} */ (["strict"]),
+      files: { write: ["./dist"], hide: ["**/.env"] },
+      network: /** @type {const} */ ("none"),
+      env: { set: { GREETING: "hello 'you'" } },
+      limits: { openFiles: 64 },
+    };
+    const script = 'cat .env 2>/dev/null; echo x > dist/made; echo "$GREETING"; ulimit -n';
+    assert.deepEqual(await runUnder(policy, script), [0, "hello 'you'\n64\n"]);
+    assert.equal(existsSync(join(workspace, "dist/made")), true);
+    assert.deepEqual(readdirSync(tmpdir()), before);
+  });
+
+  it("is the path of a file, with comments", async () => {
+    const file = join(workspace, "policy.json");
+    writeFileSync(file, '{ "extends": ["strict"], // and\n "files": { "write": ["dist"] } }');
+    const script = "echo x > dist/of-file; test -w dist && ! test -w .";
+    assert.deepEqual(await runUnder(file, script), [0, ""]);
+  });
+
+  it("is refused with what is wrong with it, and no agent runs", async () => {
+    for (const [policy, message] of /** @type {const} */ ([
+      ["no-such-preset", /no-such-preset/],
+      [{ files: { wirte: [] } }, /files\.wirte.*unknown field/],
+      [{ files: { write: ["./not-there"] } }, /not-there/],
+    ])) {
+      // @ts-expect-error one has a field that there is not
+      const starting = startAgent({ policy, workspace });
+      await assert.rejects(starting, (error) => {
+        assert.ok(error instanceof AgentError, String(error));
+        assert.match(error.message, message);
+        return true;
+      });
+    }
+  });
+});
+
+it("a policy that is none is refused before anything is started", async () => {
+  for (const [options, message] of /** @type {const} */ ([
+    [{ policy: 5 }, /`options\.policy` must be a preset's name.*but is number/],
+    [{ policy: null }, /but is null/],
+    [{ policy: "a\0b" }, /options\.policy/],
+    [{ policy: "strict", image: "node:22" }, /`options\.policy` is for commands on this machine/],
+  ])) {
+    // @ts-expect-error it is wrong
+    await assert.rejects(startAgent(options), (error) => {
+      assert.ok(error instanceof InvalidArgumentError, String(error));
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+});
