@@ -248,6 +248,10 @@ async fn what_walls_are_for_is_tried_by_programs() {
         table.push('\n');
     }
     writeln!(io::stderr(), "{table}").unwrap();
+    let documented = include_str!("../../../../../docs/isolation.md");
+    for (name, _) in first {
+        assert!(documented.contains(&format!("| {name} |")), "docs/isolation.md lacks: {name}");
+    }
     for (user, policy, outcomes) in &columns {
         for (name, outcome) in outcomes {
             let may_be_reached = *policy == "open"
