@@ -12,7 +12,7 @@ const POLICY = {
   },
   "allow-write": { value: "PATH", multiple: true, help: "what they may also write; repeatable" },
   "allow-read": { value: "PATH", multiple: true, help: "what they may also read; repeatable" },
-  hide: { value: "PATH", multiple: true, help: "what is not there for them; repeatable" },
+  hide: { value: "PATH", multiple: true, help: "what they can't even read; repeatable" },
   "allow-net": {
     value: "HOST[:PORT]",
     multiple: true,

@@ -29,11 +29,12 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
    */
   const runUnder = async (policy, script) => {
     const agent = await startAgent({ policy, workspace });
+    const sandbox = await connect(agent);
     try {
-      await using sandbox = await connect(agent);
       const { exitCode, output } = await sandbox.execs.exec("sh", ["-c", script]);
       return [exitCode, output];
     } finally {
+      sandbox.close();
       await agent.stop();
     }
   };
@@ -72,7 +73,8 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
     assert.deepEqual(await runUnder(file, script), [0, ""]);
   });
 
-  it("is refused with what is wrong with it, and no agent runs", async () => {
+  it("is refused with what is wrong with it, and nothing is left of the agent", async () => {
+    const before = readdirSync(tmpdir());
     for (const [policy, message] of /** @type {const} */ ([
       ["no-such-preset", /no-such-preset/],
       [{ files: { wirte: [] } }, /files\.wirte.*unknown field/],
@@ -86,6 +88,7 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
         return true;
       });
     }
+    assert.deepEqual(readdirSync(tmpdir()), before);
   });
 });
 

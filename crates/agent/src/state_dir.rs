@@ -3,6 +3,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use nix::{
@@ -19,6 +20,8 @@ pub(crate) struct StateDir {
     /// This agent made it.
     made: bool,
     keep: Keep,
+    /// What is not to be kept has been removed.
+    left: AtomicBool,
     /// Of the directory itself, so that no lock file is left behind. The system gives the lock back
     /// with the process, however that ends.
     _lock: Flock<File>,
@@ -71,7 +74,7 @@ impl StateDir {
                 }
             })?;
         let path = check_directory(path, &lock).map_err(unusable)??;
-        let state_dir = Self { path, made, keep, _lock: lock };
+        let state_dir = Self { path, made, keep, left: AtomicBool::new(false), _lock: lock };
         // What an agent left that was killed.
         remove_all(&state_dir.ephemeral()).map_err(unusable)?;
         Ok(state_dir)
@@ -98,7 +101,8 @@ impl StateDir {
     /// Removes what is not to be kept; also the directory, if this agent made it and nobody has put
     /// something else into it.
     pub(crate) fn leave(&self) -> io::Result<()> {
-        if self.keep == Keep::State {
+        // Then the place may be another agent's.
+        if self.keep == Keep::State || self.left.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
         remove_all(&self.ephemeral())?;
@@ -124,6 +128,15 @@ impl StateDir {
     /// its state are left alone.
     fn ephemeral(&self) -> PathBuf {
         self.path.join("ephemeral-execs")
+    }
+}
+
+/// An agent that could not start leaves it, too.
+impl Drop for StateDir {
+    fn drop(&mut self) {
+        if let Err(error) = self.leave() {
+            tracing::warn!(%error, directory = %self.path.display(), "the state directory is left behind");
+        }
     }
 }
 
