@@ -77,10 +77,10 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
     const before = readdirSync(tmpdir());
     for (const [policy, message] of /** @type {const} */ ([
       ["no-such-preset", /no-such-preset/],
+      // @ts-expect-error there is no such field
       [{ files: { wirte: [] } }, /files\.wirte.*unknown field/],
       [{ files: { write: ["./not-there"] } }, /not-there/],
     ])) {
-      // @ts-expect-error one has a field that there is not
       const starting = startAgent({ policy, workspace });
       await assert.rejects(starting, (error) => {
         assert.ok(error instanceof AgentError, String(error));
