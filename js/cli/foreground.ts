@@ -5,9 +5,9 @@ import type { Agent } from "./agent.js";
 import { type ExitDecision, killOverdue } from "./exit-decision.js";
 import { describeStop, type Outcome, OWN_FAILURE, TIMED_OUT } from "./outcome.js";
 import { failed } from "./failure.js";
-import { feedStdin } from "./feed-stdin.js";
 import type { LocalTerminal } from "./local-terminal.js";
 import { ShownOutput } from "./shown-output.js";
+import { readStdin } from "./stdin.js";
 
 /** How a command runs in the foreground. */
 export interface ForegroundOptions {
@@ -45,8 +45,7 @@ export class Foreground {
 
     terminal?.setRaw();
     try {
-      const keyboard = terminal !== undefined;
-      feedStdin(this.#agent.execs, this.#id, process.stdin, keyboard).catch(this.#fail);
+      this.#agent.execs.sendStdin(this.#id, readStdin()).catch(this.#fail);
       return await this.#stop(await this.#exit.wait());
     } finally {
       terminal?.restore();

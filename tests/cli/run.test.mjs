@@ -211,6 +211,15 @@ describe("sandpipe run, stdin", () => {
     assert.deepEqual({ exitCode, stdout }, { exitCode: 0, stdout: `${hash}  -\n` });
     await invocation.leavesNothing();
   });
+
+  it("is an error before anything is run where it can't be read", async () => {
+    const ran = join(sandpipe.path, "ran");
+    const script = `sandpipe run -i -- sh -c 'cat; echo > ${ran}' < /`;
+    const { exitCode, stdout, stderr } = await (await sandpipe.startInShell(script)).end;
+    assert.deepEqual([exitCode, stdout], [125, ""]);
+    assert.match(stderr, /^sandpipe: stdin can't be passed on: it is a directory \(EISDIR\)/);
+    await assert.rejects(readFile(ran), { code: "ENOENT" });
+  });
 });
 
 describe("sandpipe run, at another agent", () => {

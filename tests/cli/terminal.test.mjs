@@ -51,6 +51,17 @@ describe("sandpipe run -t", () => {
     await invocation.leavesNothing();
   });
 
+  it("hands bytes that are no text to the command with -it as they are", async () => {
+    const script = "stty raw -echo; echo ready; head -c 4 | od -An -tx1";
+    const invocation = await start(script, "-it");
+    await invocation.says("ready");
+    const keys = Buffer.from([0xff, 0xe2, 0x82, 0x7a]);
+    for (const key of keys) invocation.stdin.write(Buffer.of(key));
+    await invocation.says("ff e2 82 7a");
+    await invocation.end;
+    await invocation.leavesNothing();
+  });
+
   it("hands every key to the command with -it, once, also Ctrl+C", async () => {
     const script = `stty -icanon -echo; trap 'echo interrupted' INT; echo ready
       while :; do

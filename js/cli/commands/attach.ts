@@ -3,12 +3,12 @@ import { command, type Values } from "../command.js";
 import { ExitDecision } from "../exit-decision.js";
 import { DETACHED } from "../outcome.js";
 import { failed } from "../failure.js";
-import { feedStdin } from "../feed-stdin.js";
 import { execsByPrefix } from "../ids.js";
 import { Detached, LocalTerminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
 import { positiveNumber } from "../option-values.js";
 import { shellQuote } from "../format.js";
 import { ShownOutput, explainLostOutput } from "../shown-output.js";
+import { checkStdin, readStdin } from "../stdin.js";
 
 export const attach = command({
   name: "attach",
@@ -42,6 +42,7 @@ Exit codes:
 
   async run(values, [written = ""]) {
     const since = values.since === undefined ? 1 : positiveNumber("--since", values.since);
+    if (!values["no-stdin"]) checkStdin();
     const { execs } = await connectToNamed(values);
     const exit = new ExitDecision();
     exit.listenToSignals();
@@ -63,7 +64,9 @@ Exit codes:
         void terminal?.lendSize(execs, id);
         // One that is destroyed when it is read no more could not be restored.
         const input = stdin.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-        feedStdin(execs, id, keyboard ? upToDetachKeys(input) : input, stdin.isTTY)
+        const lines = stdin.isTTY ? input : readStdin();
+        execs
+          .sendStdin(id, keyboard ? upToDetachKeys(input) : lines)
           // It takes no keys: Ctrl+C is to leave it, then.
           .then(() => terminal?.restore())
           .catch(fail);

@@ -7,6 +7,7 @@ import { LocalTerminal } from "../local-terminal.js";
 import { milliseconds, path, timeLimit, variables } from "../option-values.js";
 import { shellQuote } from "../format.js";
 import { agentWithWalls, WALLS } from "../policy.js";
+import { checkStdin } from "../stdin.js";
 
 /** The exit code where there is no such program, as a shell has it. */
 const NO_PROGRAM = 127;
@@ -88,6 +89,7 @@ Exit codes:
         `--url names an agent, and ${asking} asks for another: give one of them`,
       );
     }
+    if (interactive) checkStdin();
     const exit = new ExitDecision();
     exit.stopAtSignals();
     const agent = await Promise.race([reachAgent(values, own), aborted(exit.forced)]);
