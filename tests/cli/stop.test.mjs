@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { installSandpipe } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
 const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
@@ -88,8 +89,11 @@ describe("sandpipe run, told to stop", () => {
   });
 
   it("gives the output up that nobody takes within the grace period, and says so", async () => {
-    const invocation = await start("echo ready; yes", "--grace", "0.5");
+    // More than the pipe to the test holds, whenever the signal comes.
+    const script = "echo ready; head -c 4000000 /dev/zero; exec tail -f /dev/null";
+    const invocation = await start(script, "--grace", "0.5");
     invocation.child.stdout.pause();
+    await until(async () => (await invocation.find("tail")) !== undefined);
     invocation.child.kill("SIGTERM");
     const [, signal] = await once(invocation.child, "exit");
     invocation.child.stdout.destroy();
