@@ -21,6 +21,17 @@ const server = (ms) => `
   });
   require("node:http").createServer().listen(0, "127.0.0.1", () => console.log("ready"));`;
 
+/** Runs the program where there is no bubblewrap: without a PATH. @param {string[]} args */
+async function withoutBubblewrap(...args) {
+  const quoted = args.map((arg) => `'${arg}'`).join(" ");
+  const program = `'${process.execPath}' '${sandpipe.program}' ${quoted}`;
+  const invocation = await sandpipe.startInShell(`PATH=/nowhere; exec ${program}`);
+  invocation.stdin.end();
+  const end = await invocation.end;
+  await invocation.leavesNothing();
+  return end;
+}
+
 describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
   it("has the command's exit code and output, and keeps it from what it may not touch", async () => {
     const script = "echo out; echo err >&2; echo x > refused; exit 42";
@@ -74,16 +85,23 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     const file = await sandpipe.run(["run", "--policy", "no-such", "--", "sh", "-c", marker]);
     assert.equal(file.exitCode, 125);
     assert.match(file.stderr, /no-such/);
-    // Without a PATH there is no bubblewrap.
-    const args = ["run", "--policy", "workspace", "--", "/bin/sh", "-c", marker];
-    const quoted = args.map((arg) => `'${arg}'`).join(" ");
-    const program = `'${process.execPath}' '${sandpipe.program}' ${quoted}`;
-    const alone = await sandpipe.startInShell(`PATH=/nowhere; exec ${program}`);
-    alone.stdin.end();
-    const end = await alone.end;
+    const end = await withoutBubblewrap(
+      "run",
+      "--policy",
+      "workspace",
+      "--",
+      "/bin/sh",
+      "-c",
+      marker,
+    );
     assert.deepEqual([end.exitCode, end.stdout], [125, ""]);
     assert.match(end.stderr, /bubblewrap/);
-    await alone.leavesNothing();
+  });
+
+  it("is what a model's commands have, or sandpipe mcp does not start", async () => {
+    const end = await withoutBubblewrap("mcp");
+    assert.deepEqual([end.exitCode, end.stdout], [125, ""]);
+    assert.match(end.stderr, /apt-get install bubblewrap[^]*--policy open/);
   });
 });
 

@@ -55,7 +55,9 @@ for (const { os, cpu } of AGENT_TARGETS) {
     });
 
     it("sandpipe mcp answers initialize", async () => {
-      const options = { command: [machine.program], cwd: machine.project };
+      // There is no bubblewrap.
+      const args = ["--policy", "open"];
+      const options = { args, command: [machine.program], cwd: machine.project };
       const server = await startServer(machine.env, options);
       assert.equal(server.client.getServerVersion()?.name, "sandpipe");
       assert.equal((await server.client.listTools()).tools.length, 4);

@@ -45,7 +45,10 @@ for (const [module, moduleResolution] of [
 
 test("serves its tools over MCP", async () => {
   const command = [join(project.path, "node_modules", ".bin", "sandpipe")];
-  const server = await startServer({ TMPDIR: project.path }, { command, cwd: project.path });
+  const server = await startServer(
+    { TMPDIR: project.path },
+    { args: ["--local"], command, cwd: project.path },
+  );
   const { tools } = await server.client.listTools();
   assert.equal(tools.length, 4);
   const result = await server.call("bash", { script: "echo hello; exit 3" });

@@ -9,6 +9,7 @@ import { after, describe, it } from "node:test";
 
 import { startAgent } from "sandpipe/node";
 
+import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 import { failure } from "../support/script.mjs";
 import { marked, marker, until } from "../support/processes.mjs";
@@ -32,11 +33,14 @@ const NAMES = [
   "bash_background_terminate",
 ];
 
+/** A server for this machine without walls. @param {Parameters<typeof startServer>[1]} [options] */
+const startLocal = (options) => startServer({ TMPDIR }, { args: ["--local"], ...options });
+
 const CLEAN_END = { exitCode: 0, signal: null, stderr: "", noise: [] };
 
 for (const mode of /** @type {const} */ (["legacy", "auto"])) {
   it(`lists every tool and runs each, with a client whose version is ${mode}`, async () => {
-    const server = await startServer({ TMPDIR }, { client: { versionNegotiation: { mode } } });
+    const server = await startLocal({ client: { versionNegotiation: { mode } } });
     const { tools } = await server.client.listTools();
     assert.deepEqual(
       tools.map(({ name }) => name),
@@ -76,7 +80,7 @@ for (const mode of /** @type {const} */ (["legacy", "auto"])) {
 
 describe("a call that fails", () => {
   it("has a result that a model can act on", async () => {
-    const server = await startServer({ TMPDIR });
+    const server = await startLocal();
     for (const [name, input, message] of /** @type {const} */ ([
       ["bash", { scrip: "true" }, /there is no `scrip`.*`script` is missing/],
       ["bash", undefined, /`script` is missing/],
@@ -110,7 +114,7 @@ describe("a call that fails", () => {
 });
 
 it("an expression that goes back and forth does not hold up the server", async () => {
-  const server = await startServer({ TMPDIR });
+  const server = await startLocal();
   const script = `printf '%s\\n' ${"a".repeat(60)}! aa`;
   const started = await server.call("bash", { script, run_in_background: true });
   const id = field(started, "process_id");
@@ -141,6 +145,39 @@ it("keeps its own settings and secrets from commands", async () => {
   assert.deepEqual(await server.close(), CLEAN_END);
 });
 
+describe("without a machine or a policy", { skip: noBubblewrap }, () => {
+  it("commands write the workspace and their own /tmp, and nothing else", async () => {
+    const [workspace, outside] = [newPath(), newPath()];
+    mkdirSync(workspace);
+    const server = await startServer({}, { cwd: workspace });
+    const script = `pwd; echo in > made; echo out > '${outside}'; echo tmp > /tmp/sandpipe-mcp-test; ls /tmp`;
+    const said = await server.call("bash", { script });
+    assert.match(said, /^exit code: 0\n/);
+    assert.ok(said.includes(workspace), said);
+    assert.match(said, /sandpipe-mcp-test/);
+    assert.equal(readFileSync(join(workspace, "made"), "utf8"), "in\n");
+    assert.ok(!existsSync(outside));
+    assert.ok(!existsSync("/tmp/sandpipe-mcp-test"));
+
+    // They end with the server.
+    const mark = marker();
+    const background = `export ${Object.keys(mark)}=1; sleep 600`;
+    await server.call("bash", { script: background, run_in_background: true });
+    await until(() => marked(mark).length > 0);
+    assert.deepEqual(await server.close(), CLEAN_END);
+    assert.deepEqual(marked(mark), []);
+  });
+
+  it("the policy open has none of that", async () => {
+    const outside = newPath();
+    const server = await startServer({}, { args: ["--policy", "open"] });
+    const said = await server.call("bash", { script: `echo out > '${outside}'` });
+    assert.match(said, /^exit code: 0\n/);
+    assert.equal(readFileSync(outside, "utf8"), "out\n");
+    assert.deepEqual(await server.close(), CLEAN_END);
+  });
+});
+
 it("works over an agent", async () => {
   const agent = await startAgent();
   const server = await startServer({ SANDPIPE_TOKEN: agent.token, SANDPIPE_URL: agent.url });
@@ -151,7 +188,7 @@ it("works over an agent", async () => {
 });
 
 it("progress has the newest output while a command runs", async () => {
-  const server = await startServer({ TMPDIR });
+  const server = await startLocal();
   const [one, two] = [newPath(), newPath()];
   const wait = (/** @type {string} */ path) => `until [ -e '${path}' ]; do sleep 0.05; done`;
   const script = `echo first; ${wait(one)}; echo second; ${wait(two)}; echo third`;
@@ -195,7 +232,7 @@ async function startCommand(server, { signal, ...input } = {}) {
 }
 
 it("a cancelled call stops the command with all that it started", async () => {
-  const server = await startServer({ TMPDIR });
+  const server = await startLocal();
   const stop = new AbortController();
   const { mark, settled } = await startCommand(server, { signal: stop.signal });
   stop.abort();
@@ -215,7 +252,7 @@ describe("a server that ends", () => {
     ["on SIGINT", "SIGINT"],
   ])) {
     it(`${how} stops what runs in the foreground, and leaves the background`, async () => {
-      const server = await startServer({ TMPDIR });
+      const server = await startLocal();
       const background = { script: "sleep 600", run_in_background: true };
       const id = field(await server.call("bash", background), "process_id");
       const { mark, settled } = await startCommand(server);
@@ -229,7 +266,7 @@ describe("a server that ends", () => {
       assert.ok((await settled) instanceof Error);
 
       // The next one finds it.
-      const next = await startServer({ TMPDIR });
+      const next = await startLocal();
       const list = await next.call("bash_background_list", {});
       const entry = list.split("\n\n").find((one) => one.includes(id)) ?? "";
       assert.match(entry, /^status: running$/m);
@@ -266,12 +303,12 @@ describe("a server that ends", () => {
   });
 
   it("before a client has said anything ends as well", async () => {
-    const server = await startServer({ TMPDIR });
+    const server = await startLocal();
     assert.deepEqual(await server.close(), CLEAN_END);
   });
 
   it("by SIGKILL leaves the command to its timeout, and to the next server", async () => {
-    const server = await startServer({ TMPDIR });
+    const server = await startLocal();
     const [short, long] = await Promise.all([
       startCommand(server, { timeout_secs: 3 }),
       startCommand(server),
@@ -281,7 +318,7 @@ describe("a server that ends", () => {
     await server.client.close();
     await Promise.all([short.settled, long.settled]);
 
-    const next = await startServer({ TMPDIR });
+    const next = await startLocal();
     await until(() => marked(short.mark).length === 0);
     const running = async () => {
       const entries = (await next.call("bash_background_list", {})).split("\n\n");
@@ -297,7 +334,7 @@ describe("a server that ends", () => {
 });
 
 it("what was told to stop is killed in time, also when the server has been killed", async () => {
-  const server = await startServer({ TMPDIR });
+  const server = await startLocal();
   const mark = marker();
   const script = `trap '' TERM; export ${Object.keys(mark)}=1; sleep 600`;
   const settled = server.client.callTool({ name: "bash", arguments: { script } }).catch(() => "");

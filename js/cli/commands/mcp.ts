@@ -1,12 +1,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { AgentError } from "../../core/errors.js";
 import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
 import { background } from "../../node.js";
 import { toolsWith } from "../../tools/tools.js";
-import { command, UsageError } from "../command.js";
+import { agentNamed } from "../agent.js";
+import { command, type Options, UsageError, type Values } from "../command.js";
 import { aborted, ExitDecision } from "../exit-decision.js";
 import type { Outcome } from "../outcome.js";
-import { reachOwnAgent, reachRuntime, RUNTIME, runtimeArguments } from "../machine.js";
+import {
+  type ReachedRuntime,
+  reachOwnAgent,
+  reachRuntime,
+  RUNTIME,
+  runtimeArguments,
+} from "../machine.js";
 import { OutputWriter } from "../output-writer.js";
 import { agentWithWalls, WALLS, wallsArguments } from "../policy.js";
 import { version } from "../version.js";
@@ -14,24 +22,35 @@ import { version } from "../version.js";
 /** How long a connection may take to close when the end is forced, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 1000;
 
+/** The options that say where the commands run, and what they may touch. */
+const PLACE = {
+  ...RUNTIME,
+  local: { help: "on this machine, without a policy" },
+  ...WALLS,
+  policy: {
+    ...WALLS.policy,
+    help: "what commands may touch: open, workspace, offline, strict, or a file [default: workspace]",
+  },
+} as const satisfies Options;
+
 export const mcp = command({
   name: "mcp",
   summary: "serve shell tools to an AI agent over the Model Context Protocol",
   usage: "[OPTIONS]",
   about:
     "Serves the tools bash, bash_background_list, bash_background_output and " +
-    "bash_background_terminate over stdin and stdout, to the client that starts it. Background " +
-    "processes outlive it, and the next server finds them.",
+    "bash_background_terminate over stdin and stdout, to the client that starts it. Commands run on " +
+    "this machine under the policy `workspace`, unless a machine, a policy or an image is named.",
   options: {
-    ...RUNTIME,
-    ...WALLS,
+    ...PLACE,
     "print-config": {
       value: "CLIENT",
       help: `print what to paste into a client's configuration, with the other options: ${CLIENT_NAMES.join(", ")}`,
     },
   },
   notes: `
-With --policy or --image all runs behind walls of its own, background processes too: they end with the server.
+Under a policy or in an image, background processes end with the server. With --local, --ssh or an agent they outlive it, and the
+next server finds them.
 
 It ends, with exit code 0, when stdin ends or on SIGTERM, SIGHUP or SIGQUIT; after Ctrl+C it dies of
 SIGINT. What runs in the foreground is stopped first: SIGTERM to its process group, SIGKILL after 10
@@ -40,7 +59,7 @@ its timeout.
 `,
   examples: [
     "sandpipe mcp --print-config claude",
-    "sandpipe mcp --policy workspace --print-config claude",
+    "sandpipe mcp --policy offline --print-config claude",
     "sandpipe mcp --image node:22 --workspace . --print-config claude",
     "sandpipe mcp --ssh build.example.com --print-config codex >> ~/.codex/config.toml",
   ],
@@ -58,7 +77,7 @@ its timeout.
     }
     const exit = new ExitDecision();
     exit.listenToSignals();
-    const runtime = await (own === undefined ? reachRuntime(values) : reachOwnAgent(own));
+    const runtime = await (own === undefined ? reachPlace(values) : reachOwnAgent(own));
     // It is large, and no other command needs it.
     const { serve } = await import("../../mcp/serve.js");
     const log = new OutputWriter(process.stderr);
@@ -81,6 +100,24 @@ its timeout.
     return exit.signal === "SIGINT" ? await exit.wait() : { exitCode: 0 };
   },
 });
+
+/**
+ * The machine that is named; where none is, this one under the policy `workspace`: the caller is a model.
+ *
+ * @throws {AgentError} The policy can't be held here.
+ */
+async function reachPlace(values: Values<typeof RUNTIME>): Promise<ReachedRuntime> {
+  const isNamed = runtimeArguments(values).length > 0 || (await agentNamed(values)) !== undefined;
+  if (isNamed) return await reachRuntime(values);
+  try {
+    return await reachOwnAgent({ policy: "workspace" });
+  } catch (cause) {
+    if (!(cause instanceof AgentError)) throw cause;
+    const choices =
+      "Without walls a model has all your rights here: --policy open. Other walls: --image.";
+    throw new AgentError(`${cause.message}\n${choices}`, { cause });
+  }
+}
 
 async function printConfig(client: string, options: readonly string[]): Promise<Outcome> {
   const config = clientConfig(client, options);
