@@ -52,4 +52,5 @@ pub use http::Console;
 pub use options::Options;
 pub use output::SpoolLimit;
 pub use sandbox::{is_box, run_box};
+pub use token::await_stdin;
 pub use walls::{PolicyError, PolicyOptions, is_policy_command, run_policy_command};

@@ -73,6 +73,13 @@ fn is_memory_limited() -> bool {
 }
 
 fn serve() -> ExitCode {
+    // Before all that can fail, also the flags.
+    if std::env::args_os().any(|arg| arg == "--admin-token-stdin")
+        && let Err(error) = sandpipe_agent::await_stdin()
+    {
+        report(&error);
+        return ExitCode::FAILURE;
+    }
     let options = Options::parse();
     if options.health_check {
         return exit_code(&sandpipe_agent::check_health(options.listen));

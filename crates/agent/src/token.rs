@@ -156,10 +156,22 @@ fn given(file: Option<&Path>, variable: &str) -> Result<Option<String>, TokenErr
     }
 }
 
+/// Waits until standard input has something to be read, or is at its end. What is there stays to be read.
+///
+/// podman loses what a program says that ends with its input unread: the monitor of the container closes a socket on which
+/// that input still is, and the end of such a connection discards what was sent the other way.
+///
+/// # Errors
+/// Standard input can't be read, or what is read from it can't be kept from others.
+pub fn await_stdin() -> io::Result<()> {
+    // A command of the same user could read it from the agent's memory (ptrace(2), "Ptrace access mode checking").
+    set_dumpable(false)?;
+    io::stdin().lock().fill_buf().map(drop)
+}
+
 /// The first line of standard input. What comes after it stays there to be read.
 fn read_from_stdin() -> Result<String, TokenError> {
-    // A command of the same user could read it from the agent's memory (ptrace(2), "Ptrace access mode checking").
-    set_dumpable(false).map_err(|errno| TokenError::Stdin(errno.into()))?;
+    await_stdin().map_err(TokenError::Stdin)?;
     let mut line = String::new();
     io::stdin().lock().take(MAX_TOKEN_FILE).read_line(&mut line).map_err(TokenError::Stdin)?;
     check(&line, "standard input")

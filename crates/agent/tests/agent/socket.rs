@@ -104,9 +104,24 @@ fn it_does_not_start_without_a_token_on_its_standard_input() {
 }
 
 #[test]
+fn it_has_read_its_standard_input_before_it_says_what_is_wrong() {
+    for flag in ["--no-such-flag", "--workspace=/no/such", "--default-user=nobody-such"] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut agent = spawn(directory.path(), &[flag]);
+        let mut stdin = agent.stdin.take().unwrap();
+        writeln!(stdin, "{TOKEN}").unwrap();
+        let output = agent.wait_with_output().unwrap();
+        assert!(!output.status.success());
+        assert_ne!(output.stderr, b"");
+        assert_eq!(rustix::io::ioctl_fionread(&stdin).unwrap(), 0, "{flag}");
+    }
+}
+
+#[test]
 fn it_takes_either_a_socket_or_an_address_and_no_path_where_something_is() {
     let directory = tempfile::tempdir().unwrap();
-    let agent = spawn(directory.path(), &["--listen", "127.0.0.1:0"]);
+    let mut agent = spawn(directory.path(), &["--listen", "127.0.0.1:0"]);
+    give_token(&mut agent);
     let said = agent.wait_with_output().unwrap().stderr;
     assert!(String::from_utf8(said).unwrap().contains("cannot be used with"));
 
