@@ -54,6 +54,16 @@ export class Sandbox implements Runtime {
   }
 
   /**
+   * What commands may touch: the name of a preset (`open`: all that the agent may), or `custom`. Undefined where the agent does
+   * not say it. Each call asks the agent.
+   *
+   * @throws {HttpError} Something else answers.
+   */
+  policy(): Promise<string | undefined> {
+    return this.#core.policy();
+  }
+
+  /**
    * Ends every request and stream that is under way (they reject with {@link ClosedError}) and
    * refuses new ones. Sessions end; running commands go on. What the package has begun to do for itself (a
    * signal, the deletion of what it has made) is carried out to its end.

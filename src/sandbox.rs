@@ -69,6 +69,14 @@ impl Sandbox {
         promise_of(ended, |(_, result)| run_result(result))
     }
 
+    /// What the agent's commands may touch.
+    #[wasm_bindgen(unchecked_return_type = "Promise<string | undefined>")]
+    pub fn policy(&self) -> Promise {
+        promise_of(Ok(self.agent.policy()), |policy| {
+            Ok(policy.map_or(JsValue::UNDEFINED, JsValue::from))
+        })
+    }
+
     /// Ends every request that is under way and refuses new ones. Sessions end; running commands go on.
     pub fn close(&self) {
         self.agent.close();

@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { KeyboardHelp } from "./keyboard-help.js";
 import { BackgroundPage } from "./background/page.js";
 import { useLiveList } from "./connection/live-list.js";
+import { PolicyBadge } from "./connection/policy.js";
 import { ConnectionStatus } from "./connection/status.js";
 import { ExecsPage } from "./execs/page.js";
 import { PAGES, pageOf, type Page } from "./route.js";
@@ -46,6 +47,7 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
           ))}
         </nav>
         <ConnectionStatus connection={connection} />
+        <PolicyBadge sandbox={sandbox} connection={connection} />
         <span class="agent">{new URL(agent.url).host}</span>
         <button onClick={onSignOut}>Sign out</button>
       </header>

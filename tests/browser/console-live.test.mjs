@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { Relay } from "../support/relay.mjs";
 import { until } from "../support/processes.mjs";
 import { connected, ConsoleRig, fillSignIn, panelOf, run, shown, shows } from "./console.mjs";
@@ -111,6 +112,21 @@ test("an output goes on after cuts of the connection and repeats nothing", async
   await panel.getByText("Copied.").waitFor();
   const expected = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join("");
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), expected);
+  await connected(page);
+  await page.context().close();
+});
+
+test("the policy of the agent that is there is shown", { skip: noBubblewrap }, async () => {
+  const page = await rig.signIn();
+  const badge = page.getByText(/^Policy:/);
+  assert.equal(await badge.innerText(), "Policy: open");
+  await rig.agent.stop();
+  await badge.waitFor({ state: "detached" });
+  await rig.agent.start(["--policy", "strict"]);
+  await connected(page);
+  assert.equal(await badge.innerText(), "Policy: strict");
+  await rig.agent.stop();
+  await rig.agent.start();
   await connected(page);
   await page.context().close();
 });

@@ -29,12 +29,15 @@ const ENDLESS = "echo ready; while :; do echo more; sleep 0.01; done";
 /** Does not end on SIGTERM. */
 const STUBBORN = "trap 'echo refused' TERM; echo ready; while :; do sleep 0.05; done";
 
+/** What ps says of an agent without walls. */
+const OPEN = "sandpipe: the agent's policy is open: commands have the agent's rights.\n";
+
 describe("sandpipe ps", () => {
   it("lists the commands, newest first, aligned, with nothing in them that a terminal acts upon", async () => {
     const older = await create("exit 3");
     const newer = await create("echo ready\n: '\x1b[2J\x9b\u202e\t'; sleep 1000", "ready");
     const { exitCode, stdout, stderr } = await run("ps");
-    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: "" });
+    assert.deepEqual({ exitCode, stderr }, { exitCode: 0, stderr: OPEN });
     const [title = "", first = "", second = ""] = stdout.split("\n");
     assert.match(title, /^ID +STATUS +EXIT +AGE +PID +TTY +COMMAND$/);
     const start = title.indexOf("COMMAND");
@@ -47,8 +50,8 @@ describe("sandpipe ps", () => {
 
   it("lists them as JSON, field by field as the agent does", async () => {
     await create("echo x", "x");
-    const { exitCode, stdout } = await run("ps", "--json");
-    assert.equal(exitCode, 0);
+    const { exitCode, stdout, stderr } = await run("ps", "--json");
+    assert.deepEqual([exitCode, stderr], [0, ""]);
     assert.deepEqual(JSON.parse(stdout), await execs.list());
   });
 

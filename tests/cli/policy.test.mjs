@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, it } from "node:test";
 
+import { startAgent } from "sandpipe/node";
+
 import { installSandpipe } from "../support/installed-cli.mjs";
 import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { until } from "../support/processes.mjs";
@@ -102,6 +104,16 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     const end = await withoutBubblewrap("mcp");
     assert.deepEqual([end.exitCode, end.stdout], [125, ""]);
     assert.match(end.stderr, /apt-get install bubblewrap[^]*--policy open/);
+  });
+});
+
+describe("sandpipe ps", { skip: noBubblewrap }, () => {
+  it("says which policy the agent has", async () => {
+    const agent = await startAgent({ policy: "offline" });
+    const env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
+    const { exitCode, stderr } = await sandpipe.run(["ps"], { env });
+    await agent.stop();
+    assert.deepEqual([exitCode, stderr], [0, "sandpipe: the agent's policy is offline.\n"]);
   });
 });
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { AgentError, connect, InvalidArgumentError } from "sandpipe";
+import { AgentError, connect, InvalidArgumentError, UnsupportedError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 import { noBubblewrap } from "../support/bubblewrap.mjs";
@@ -89,6 +89,50 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
       });
     }
     assert.deepEqual(readdirSync(tmpdir()), before);
+  });
+});
+
+describe("an agent", () => {
+  it("says its policy", { skip: noBubblewrap }, async () => {
+    for (const policy of ["open", "strict", { env: { set: { NAME: "value" } } }]) {
+      const agent = await startAgent({ policy });
+      const sandbox = await connect(agent);
+      assert.equal(await sandbox.policy(), typeof policy === "string" ? policy : "custom");
+      sandbox.close();
+      await assert.rejects(sandbox.policy(), { code: "closed" });
+      await agent.stop();
+    }
+  });
+
+  it("may be one that says none, or no agent", async () => {
+    const answer = { agent: "another", version: "1", features: [] };
+    const policyWhere = async (/** @type {Response} */ response) =>
+      (await connect({ url: "http://127.0.0.1:9", fetch: async () => response })).policy();
+    assert.equal(await policyWhere(Response.json(answer)), undefined);
+    const missing = Response.json({ code: 404, message: "no such page" }, { status: 404 });
+    assert.equal(await policyWhere(missing), undefined);
+    await assert.rejects(policyWhere(new Response("<h1>Hello</h1>")), { code: "protocol" });
+  });
+
+  it("that knows no policies of commands runs none that names one", async () => {
+    const agent = await startAgent({ args: ["--without", "policy"] });
+    const sandbox = await connect(agent);
+    const policy = "open";
+    const request = { command: "true", args: [], policy };
+    for (const create of [
+      () => sandbox.execs.exec("true", [], { policy }),
+      () => sandbox.execs.create(request),
+    ]) {
+      await assert.rejects(create(), (error) => {
+        assert.ok(error instanceof UnsupportedError, String(error));
+        assert.equal(error.feature, "policy");
+        assert.match(error.message, /options\.policy/);
+        return true;
+      });
+    }
+    assert.deepEqual(await sandbox.execs.list(), []);
+    sandbox.close();
+    await agent.stop();
   });
 });
 

@@ -21,12 +21,14 @@ export class RestartableAgent {
     this.folder = folder;
   }
 
-  async start() {
+  /** @param {readonly string[]} [flags] further ones */
+  async start(flags = []) {
     const child = spawn(
       process.env["SANDPIPE_AGENT"] ?? program,
       [
         ...["--listen", this.#listen, "--workspace", this.folder],
         ...["--state-dir", join(this.folder, "state"), "--until-stdin-closes"],
+        ...flags,
       ],
       {
         env: {

@@ -131,6 +131,7 @@ export async function processes(sandbox: Sandbox) {
   expectTypeOf(localRuntime({ shell: "bash" })).toEqualTypeOf<Runtime>();
   expectTypeOf(toGitBashPath("C:\\a")).toEqualTypeOf<string>();
   expectTypeOf(toWindowsPath("/c/a")).toEqualTypeOf<string>();
+  expectTypeOf(await sandbox.policy()).toEqualTypeOf<string | undefined>();
   const { exitCode, output } = await sandbox.run("true", { signal: AbortSignal.timeout(1) });
   expectTypeOf(exitCode).toEqualTypeOf<number>();
   expectTypeOf(output).toEqualTypeOf<string>();

@@ -128,23 +128,41 @@ impl Agent {
         })
     }
 
-    /// An agent that has no such page offers nothing. Where something else answers, this call goes on
-    /// without extensions: the base interface is all that is needed.
+    /// Where something else than an agent answers, this call goes on without extensions: the base interface is
+    /// all that is needed.
     async fn ask_features(&self) -> Result<Vec<String>> {
+        match self.health().await {
+            Ok(health) => {
+                let features = health.map(|health| health.features).unwrap_or_default();
+                Ok(self.features.answer.get_or_init(|| features).clone())
+            }
+            Err(error) => match *error {
+                Error::Http { .. } | Error::Protocol { .. } => Ok(Vec::new()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// What the agent's commands may touch: the name of a preset (`open`: all that the agent may), or `custom`. None where
+    /// the agent does not say it. Each call asks: another agent may be there by now.
+    ///
+    /// # Errors
+    /// It could not be asked.
+    pub fn policy(&self) -> Call<Option<String>> {
+        let agent = self.clone();
+        Box::pin(async move { Ok(agent.health().await?.and_then(|health| health.policy)) })
+    }
+
+    /// What the agent says of itself. One that has no such page says nothing.
+    async fn health(&self) -> Result<Option<Health>> {
         let request = Request::get(Operation::AskHealth, "/health".to_owned());
-        let features = match self.http.ask(request).await {
-            Ok(Health { features, .. }) => {
+        match self.http.ask(request).await {
+            Ok(health) => {
                 self.features.was_seen.set(true);
-                features
+                Ok(Some(health))
             }
-            Err(error) if error.status_of_agent() == Some(404) => Vec::new(),
-            Err(error) => {
-                return match *error {
-                    Error::Http { .. } | Error::Protocol { .. } => Ok(Vec::new()),
-                    _ => Err(error),
-                };
-            }
-        };
-        Ok(self.features.answer.get_or_init(|| features).clone())
+            Err(error) if error.status_of_agent() == Some(404) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }

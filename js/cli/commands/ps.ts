@@ -17,7 +17,7 @@ export const ps = command({
   about:
     "Lists the commands of an agent, newest first: all that have not ended, and of the others the newest. AGE " +
     "is since the creation. A terminal is shown the beginnings of the ids, which all commands take as " +
-    "well, in lines that fit.",
+    "well, in lines that fit. A line on stderr says which policy the agent has.",
   options: {
     all: { short: "a", help: "all of them" },
     limit: {
@@ -43,17 +43,27 @@ export const ps = command({
       throw new UsageError("--all and --limit exclude each other");
     const given = values.limit === undefined ? undefined : positiveNumber("--limit", values.limit);
     const limit = all ? Infinity : (given ?? (values.json ? Infinity : LIMIT));
-    const { execs } = await connectToNamed(values);
+    const sandbox = await connectToNamed(values);
     return await interruptible(async ({ stdout, stderr }) => {
-      const items = await execs.list();
+      const [items, policy] = await Promise.all([
+        sandbox.execs.list(),
+        // The list is worth more than what else is not to be had.
+        values.json ? undefined : sandbox.policy().catch(() => undefined),
+      ]);
       const shown = items.filter((item, index) => index < limit || !hasEnded(item));
       await stdout.write(values.json ? json(shown) : await listing(shown, items));
+      if (policy !== undefined) await stderr.write(errorLine(policyLine(policy)));
       const left = items.length - shown.length;
       if (left > 0) await stderr.write(errorLine(`${left} more have ended: --all shows them.`));
       return undefined;
     });
   },
 });
+
+function policyLine(policy: string): string {
+  const meaning = policy === "open" ? ": commands have the agent's rights" : "";
+  return `the agent's policy is ${policy}${meaning}.`;
+}
 
 function hasEnded({ status }: ExecItem): boolean {
   return status === "EXITED" || status === "STOPPED";
