@@ -27,9 +27,13 @@ async fn hosts_that_are_named_are_reached_and_no_others() {
                 request.extend_from_slice(&some[..count]);
             }
             let request = String::from_utf8_lossy(&request).replace("\r\n", "|");
-            let _gone = stream.write_all(
-                format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{request}").as_bytes(),
-            );
+            let status = if request.starts_with("GET /redirect ") {
+                "302 Found\r\nLocation: http://elsewhere.example/"
+            } else {
+                "200 OK"
+            };
+            let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\n\r\n{request}");
+            let _gone = stream.write_all(answer.as_bytes());
         }
     });
     let allowed = format!("localhost:{port}");
@@ -83,6 +87,12 @@ async fn hosts_that_are_named_are_reached_and_no_others() {
             "{answer}"
         );
     }
+    // A redirect leads nowhere else, either.
+    let redirect = bash(&via(&format!("GET http://{allowed}/redirect HTTP/1.1\\r\\n\\r\\n"))).await;
+    let (_, destination) = redirect.split_once("Location: ").unwrap();
+    let destination = destination.lines().next().unwrap();
+    let answer = bash(&via(&format!("GET {destination} HTTP/1.1\\r\\n\\r\\n"))).await;
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{destination}: {answer}");
     let unknown = bash(&via("CONNECT no-such-name.invalid:80 HTTP/1.1\\r\\n\\r\\n")).await;
     assert!(unknown.starts_with("HTTP/1.1 502 "), "{unknown}");
     let direct = bash(&format!("echo > /dev/tcp/127.0.0.1/{port} && echo DONE")).await;
