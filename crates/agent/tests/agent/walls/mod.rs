@@ -1,6 +1,7 @@
 //! Commands under a policy. Where no walls can be built these tests say so.
 
 mod attempts;
+mod exhaustion;
 mod limits;
 mod narrower;
 mod network;
@@ -71,7 +72,18 @@ impl Walled {
         fill: impl FnOnce(&Path, &Path),
         change: impl FnOnce(&mut Command, &Path),
     ) -> Self {
-        let directory = TempDir::new().unwrap();
+        Self::start_in(&std::env::temp_dir(), user, args, fill, change)
+    }
+
+    /// The same, with all its files in a directory.
+    pub(super) fn start_in(
+        parent: &Path,
+        user: User,
+        args: &[&str],
+        fill: impl FnOnce(&Path, &Path),
+        change: impl FnOnce(&mut Command, &Path),
+    ) -> Self {
+        let directory = TempDir::new_in(parent).unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::set_permissions(&root, Permissions::from_mode(0o755)).unwrap();
         let [workspace, home, state] = ["workspace", "home", "state"].map(|name| root.join(name));
