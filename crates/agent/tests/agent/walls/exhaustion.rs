@@ -109,9 +109,11 @@ async fn output_harms(walled: &Walled, marker: &str) -> bool {
     until("it has written much", async || {
         most = most.max(size(&agent.state));
         let path = format!("/api/v1/execs/{}/io?lastSequence=-1", exec.id);
-        let newest = agent.request(Method::GET, &path).send().await.unwrap();
-        // The answer breaks off where its event is dropped meanwhile.
-        let newest = newest.json::<Vec<ExecStdout>>().await.unwrap_or_default();
+        // The answer breaks off, maybe before it begins, where its event is dropped meanwhile.
+        let Ok(answer) = agent.request(Method::GET, &path).send().await else {
+            return false;
+        };
+        let newest = answer.json::<Vec<ExecStdout>>().await.unwrap_or_default();
         newest.last().is_some_and(|event| event.sequence >= 3000)
     })
     .await;
