@@ -9,6 +9,7 @@
 //!   disk.
 //! - `process/` says what a process is started with, and reads its pipes.
 //! - `walls/` holds what a policy says: it has the box walled in, and connects it to the hosts that it may reach.
+//! - `limits/` holds what all commands together may use, by cgroups.
 //! - `sandbox/` is the box: a process of its own that starts all others, signals their groups and reaps them.
 //! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
 //!
@@ -25,6 +26,7 @@ mod execs;
 mod features;
 mod health_check;
 mod http;
+mod limits;
 mod options;
 mod output;
 mod owned_path;

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use super::exec::Exec;
 use crate::{
     output::Collector,
-    process::{CommandLimits, DescriptorPermit, OutputPipes, PipeChunk, ReachedLimit},
+    process::{DescriptorPermit, ExecLimits, OutputPipes, PipeChunk, ReachedLimit},
 };
 
 /// How long an exec may be silent before the memory goes that its output took on its way.
@@ -30,9 +30,10 @@ pub(super) fn observe(
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
     mut descriptors: DescriptorPermit,
-    limits: CommandLimits,
+    limits: ExecLimits,
 ) {
-    let mut pump = OutputPump { output, exit, collector, limit: limits.output, taken: 0 };
+    let mut pump =
+        OutputPump { output, exit, collector, limit: limits.of_command.output, taken: 0 };
     let seen = catch_unwind(AssertUnwindSafe(|| {
         let exit_code = pump.collect(exec)?;
         drop(ended);
@@ -49,6 +50,8 @@ pub(super) fn observe(
         exec.set_outcome_unknown();
         return;
     }
+    // Its cgroup goes, unless something of it is left.
+    drop(limits);
     descriptors.shrink_to(pump.output.descriptors());
     // Closing the pipes of a deleted one ends what still writes to them; its group has been killed before.
     note(exec, pump.output.discard(|| exec.is_deleted()));
@@ -232,7 +235,7 @@ pub(super) mod tests {
         exec.write_record();
         exec.state().status = ExecStatus::Running;
         exec.state().group = Some(Arc::clone(&process.group));
-        (registry, exec, process)
+        (registry, exec, *process)
     }
 
     /// It is over for whoever looks at it or waits for that, and without an exit code.
@@ -275,7 +278,7 @@ pub(super) mod tests {
             exit,
             stdin_ended,
             process.descriptors,
-            CommandLimits::default(),
+            ExecLimits::default(),
         );
         is_lost(&registry, &exec, reader, &directory).await;
     }
@@ -326,7 +329,7 @@ pub(super) mod tests {
                 exit,
                 stdin_ended,
                 descriptors,
-                CommandLimits::default(),
+                ExecLimits::default(),
             );
         });
         assert!(is_first(following.next().await.unwrap()));
@@ -381,7 +384,7 @@ pub(super) mod tests {
                     exit,
                     ends_stdin,
                     process.descriptors,
-                    CommandLimits::default(),
+                    ExecLimits::default(),
                 );
             });
             // The group was killed: nothing else ends it.

@@ -21,8 +21,8 @@ use super::{
 use crate::{
     output::Collector,
     process::{
-        CommandLimits, DescriptorPermit, Launch, Memory, OutputPipes, Process, ReachedLimit,
-        SpawnError, Spawned, spawn,
+        CommandLimits, DescriptorPermit, ExecLimits, Launch, Memory, OutputPipes, Process,
+        ReachedLimit, SpawnError, Spawned, spawn,
     },
     sandbox::Group,
 };
@@ -150,7 +150,7 @@ pub(super) struct Observer {
     exit: oneshot::Receiver<i32>,
     ended: oneshot::Sender<()>,
     descriptors: DescriptorPermit,
-    limits: CommandLimits,
+    limits: ExecLimits,
 }
 
 impl Observer {
@@ -178,7 +178,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
     match spawn(launch, size, descriptors).inspect_err(|_| exec.unreserve_end())? {
         Spawned::Running(process) => {
-            let observer = set_running(exec, process, launch.limits);
+            let observer = set_running(exec, *process, launch.limits);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
             exec.write_record();
@@ -200,7 +200,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
 
 /// Returns what it takes to observe the process.
 fn set_running(exec: &Arc<Exec>, process: Process, limits: CommandLimits) -> Observer {
-    let Process { group, exit, output, input, terminal, descriptors } = process;
+    let Process { group, exit, output, input, terminal, descriptors, limit_group } = process;
     let pid = group.id().as_raw().unsigned_abs();
     // First of all: with it, what fails from here on ends the process.
     exec.state().group = Some(Arc::clone(&group));
@@ -229,6 +229,7 @@ fn set_running(exec: &Arc<Exec>, process: Process, limits: CommandLimits) -> Obs
     state.terminal = terminal;
     drop(state);
     exec.changed();
+    let limits = ExecLimits { of_command: limits, group: limit_group };
     Observer { output, exit, ended, descriptors, limits }
 }
 

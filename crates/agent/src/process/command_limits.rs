@@ -22,6 +22,10 @@ pub(crate) enum ReachedLimit {
     Output(u64),
     CpuTime(Duration),
     FileSize(u64),
+    /// Of all commands together, in bytes.
+    Memory(u64),
+    /// The command was refused a process.
+    Processes(u64),
 }
 
 impl CommandLimits {
@@ -42,6 +46,13 @@ impl fmt::Display for ReachedLimit {
             Self::WallTime(limit) => ("wallTime", format!("{limit:?}")),
             Self::CpuTime(limit) => ("cpuTime", format!("{limit:?}")),
             Self::Output(bytes) => ("output", format!("{bytes} bytes")),
+            Self::Memory(bytes) => ("memory", format!("{bytes} bytes")),
+            Self::Processes(count) => {
+                return writeln!(
+                    formatter,
+                    "sandpipe-agent: refused a process by limits.processes of the policy: {count}"
+                );
+            }
             Self::FileSize(bytes) => ("fileSize", format!("{bytes} bytes")),
         };
         writeln!(formatter, "sandpipe-agent: ended by limits.{field} of the policy: {limit}")
@@ -67,5 +78,13 @@ mod tests {
             "sandpipe-agent: ended by limits.fileSize of the policy: 4096 bytes\n"
         );
         assert_eq!(told(24), "");
+        assert_eq!(
+            ReachedLimit::Memory(1 << 20).to_string(),
+            "sandpipe-agent: ended by limits.memory of the policy: 1048576 bytes\n"
+        );
+        assert_eq!(
+            ReachedLimit::Processes(64).to_string(),
+            "sandpipe-agent: refused a process by limits.processes of the policy: 64\n"
+        );
     }
 }

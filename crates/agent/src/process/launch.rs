@@ -16,7 +16,7 @@ use super::{
     limits::{DescriptorPermit, FileLimit, TooManyDescriptors},
     user::{Identity, UserError},
 };
-use crate::sandbox::BoxClient;
+use crate::{limits::LimitGroup, sandbox::BoxClient};
 
 /// What every command gets from the agent, unless its request says otherwise.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(crate) struct SpawnDefaults {
     pub(crate) file_limit: FileLimit,
     /// What else it may use.
     pub(crate) limits: CommandLimits,
+    /// The cgroup that all commands are in together.
+    pub(crate) limit_group: Option<Arc<LimitGroup>>,
     /// What starts it.
     pub(crate) process_box: Arc<BoxClient>,
 }
@@ -45,6 +47,7 @@ impl SpawnDefaults {
             env: BTreeMap::new(),
             file_limit: FileLimit::raise().unwrap(),
             limits: CommandLimits::default(),
+            limit_group: None,
             process_box: Arc::new(BoxClient::for_test()),
         }
     }
@@ -66,6 +69,7 @@ pub(crate) struct Launch {
     pub(super) env: BTreeMap<OsString, OsString>,
     pub(super) file_limit: FileLimit,
     pub(crate) limits: CommandLimits,
+    pub(super) limit_group: Option<Arc<LimitGroup>>,
     pub(super) process_box: Arc<BoxClient>,
 }
 
@@ -144,6 +148,7 @@ impl Launch {
             env,
             file_limit: spawn_defaults.file_limit,
             limits: spawn_defaults.limits,
+            limit_group: spawn_defaults.limit_group.clone(),
             process_box: Arc::clone(&spawn_defaults.process_box),
         })
     }

@@ -5,6 +5,7 @@
 
 mod command_limits;
 mod end_of_input;
+mod exec_limits;
 mod exit;
 mod gathering;
 mod launch;
@@ -19,6 +20,7 @@ mod waker;
 
 pub(crate) use command_limits::{CommandLimits, ReachedLimit};
 pub(crate) use end_of_input::EndOfInput;
+pub(crate) use exec_limits::ExecLimits;
 pub(crate) use launch::{InvalidLaunch, Launch, SpawnDefaults};
 pub(crate) use limits::{DescriptorPermit, FileLimit};
 pub(crate) use memory::{Memory, open_statm};

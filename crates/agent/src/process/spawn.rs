@@ -17,7 +17,10 @@ use super::{
     stdio::{PtyMaster, Streams},
     user::{Identity, may_switch},
 };
-use crate::sandbox::{ExecKey, Failure, Group, NotStarted, StartRequest, Started, Stdio, Step};
+use crate::{
+    limits::ExecGroup,
+    sandbox::{ExecKey, Failure, Group, NotStarted, StartRequest, Started, Stdio, Step},
+};
 
 /// A process that was started.
 #[derive(Debug)]
@@ -31,12 +34,14 @@ pub(crate) struct Process {
     pub(crate) terminal: Option<PtyMaster>,
     /// The descriptors that it takes.
     pub(crate) descriptors: DescriptorPermit,
+    /// The cgroup with its limits.
+    pub(crate) limit_group: Option<ExecGroup>,
 }
 
 /// What became of a command. That it can't be executed is a result like another.
 #[derive(Debug)]
 pub(crate) enum Spawned {
-    Running(Process),
+    Running(Box<Process>),
     /// 127 where there is no such command, 126 where it can't be executed (POSIX, Shell Command
     /// Language, 2.8.2).
     CannotRun {
@@ -102,13 +107,21 @@ pub(crate) fn spawn(
     launch.check_cwd()?;
     let request = start_request(launch, size)?;
     let mut output = OutputPipes::new().map_err(SpawnError::set_up)?;
-    let (streams, pipes) = match request.stdio {
+    let (streams, mut pipes) = match request.stdio {
         Stdio::Pipes => {
             let (mut streams, pipes) = Streams::open_pipes(launch).map_err(SpawnError::set_up)?;
             output.watch(mem::take(&mut streams.sources)).map_err(SpawnError::set_up)?;
             (Some(streams), pipes)
         }
         Stdio::Terminal { .. } => (None, Vec::new()),
+    };
+    let limit_group = match &launch.limit_group {
+        Some(group) => {
+            let (group, entrance) = group.start_exec().map_err(SpawnError::set_up)?;
+            pipes.push(entrance);
+            Some(group)
+        }
+        None => None,
     };
     let (exited, exit) = ExitSender::new(Arc::clone(output.waker()));
     let on_exit = Box::new(move |code| exited.send(code));
@@ -120,9 +133,15 @@ pub(crate) fn spawn(
     };
     let streams = streams.map_or_else(|| open_terminal(terminal, launch, &mut output), Ok);
     match streams {
-        Ok(Streams { input, terminal, .. }) => {
-            Ok(Spawned::Running(Process { group, exit, output, input, terminal, descriptors }))
-        }
+        Ok(Streams { input, terminal, .. }) => Ok(Spawned::Running(Box::new(Process {
+            group,
+            exit,
+            output,
+            input,
+            terminal,
+            descriptors,
+            limit_group,
+        }))),
         Err(error) => {
             tracing::error!(%error, "a process that was started can't be observed, and is killed");
             drop(group.signal(&[Signal::SIGKILL]));
@@ -166,6 +185,7 @@ fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, Sp
         credentials: identity.map(Identity::credentials),
         file_limits: launch.file_limit.of_commands(),
         contain: launch.contain,
+        limited: launch.limit_group.is_some(),
     })
 }
 

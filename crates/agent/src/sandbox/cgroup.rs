@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 /// The cgroup that this process is in, as a directory; `None` where there is no such hierarchy, or this process does not see its
 /// place in it.
-pub(super) fn own() -> Option<PathBuf> {
+pub(crate) fn own() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let cgroups = fs::read_to_string("/proc/self/cgroup").ok()?;
     find_own(&mounts, &cgroups)
@@ -39,12 +39,12 @@ pub(super) fn open_kill(cgroup: &Path) -> io::Result<File> {
 }
 
 /// Kills whatever is in a cgroup and below it, and what that forks meanwhile.
-pub(super) fn kill(cgroup: &Path) -> io::Result<()> {
+pub(crate) fn kill(cgroup: &Path) -> io::Result<()> {
     open_kill(cgroup)?.write_all(b"1")
 }
 
 /// Whether a process that lives is in a cgroup or below it. One that can't be looked at has none.
-pub(super) fn is_populated(cgroup: &Path) -> bool {
+pub(crate) fn is_populated(cgroup: &Path) -> bool {
     let events = fs::read_to_string(cgroup.join("cgroup.events")).unwrap_or_default();
     events.lines().any(|line| line == "populated 1")
 }
@@ -62,7 +62,7 @@ pub(super) fn processes(cgroup: &Path) -> Vec<Pid> {
 }
 
 /// Removes a cgroup and all below it, where nobody is in them any more.
-pub(super) fn remove(cgroup: &Path) -> io::Result<()> {
+pub(crate) fn remove(cgroup: &Path) -> io::Result<()> {
     for below in below(cgroup) {
         remove(&below)?;
     }

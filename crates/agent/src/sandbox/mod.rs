@@ -31,7 +31,7 @@
 //!   command that its outcome is unknown, and starts another box for the next one. Starts that the dead box may have begun count as begun.
 //! - Both die at once: each leader is killed by the kernel with the box (`PR_SET_PDEATHSIG`).
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod channel;
 mod client;
 #[cfg(feature = "fuzz")]

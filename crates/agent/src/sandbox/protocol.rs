@@ -21,7 +21,7 @@ pub(crate) struct ExecKey(pub(crate) u64);
 /// What the agent asks of the box.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// It comes with the descriptors that the [`Stdio`] says, and after them the reply socket.
+    /// It comes with so many descriptors as it says, of which the last one is the reply socket.
     Start(Box<StartRequest>),
     /// Asks for a [`Report::Signalled`] with the same number.
     /// The signals go to the command one after the other; 0 only asks whether a process of it is left.
@@ -43,6 +43,19 @@ pub(crate) struct StartRequest {
     pub(crate) file_limits: FileLimits,
     /// Whether all that it starts belongs to it, wherever that goes.
     pub(crate) contain: bool,
+    /// Whether it is to enter a cgroup, by the descriptor before the reply socket.
+    pub(crate) limited: bool,
+}
+
+impl StartRequest {
+    /// How many descriptors come with it.
+    pub(crate) fn descriptors(&self) -> usize {
+        let streams = match self.stdio {
+            Stdio::Pipes => 3,
+            Stdio::Terminal { .. } => 0,
+        };
+        streams + usize::from(self.limited) + 1
+    }
 }
 
 /// What a command's standard streams are.
@@ -57,16 +70,6 @@ pub(crate) enum Stdio {
         /// Whether standard input is at its end from the beginning.
         at_end: bool,
     },
-}
-
-impl Stdio {
-    /// How many descriptors come with a [`Request::Start`].
-    pub(crate) fn descriptors(self) -> usize {
-        match self {
-            Self::Pipes => 4,
-            Self::Terminal { .. } => 1,
-        }
-    }
 }
 
 /// The numbers of a user and its groups.
@@ -294,6 +297,7 @@ mod tests {
                     credentials,
                     file_limits: FileLimits { soft, hard },
                     contain: soft > hard,
+                    limited: soft > key,
                 }))
             },
         )

@@ -16,7 +16,7 @@ use sandpipe_policy::{
 };
 
 use super::{AgentPolicy, PolicyError, PolicyOptions, Setting};
-use crate::state_dir::default_path;
+use crate::{limits::LimitTree, state_dir::default_path};
 
 /// Says what a policy lets commands touch on this machine.
 #[derive(Debug, Parser)]
@@ -89,6 +89,8 @@ fn other(error: io::Error) -> PolicyError {
 
 impl Place {
     fn open(&self) -> Result<(AgentPolicy, Setting), PolicyError> {
+        // What it takes to find out is undone when that is known.
+        let limits = LimitTree::default();
         let workspace = match &self.workspace {
             Some(workspace) => workspace.clone(),
             None => env::current_dir().map_err(other)?,
@@ -97,7 +99,7 @@ impl Place {
         let state_dir = self.state_dir.clone().or_else(|| default_path().ok());
         let own_files = state_dir.into_iter().collect();
         let setting = Setting { workspace, own_files, box_program: None };
-        Ok((AgentPolicy::new(self.policy.effective()?, &setting)?, setting))
+        Ok((AgentPolicy::new(self.policy.effective()?, &setting, &limits)?, setting))
     }
 }
 

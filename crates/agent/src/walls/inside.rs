@@ -23,6 +23,8 @@ pub(super) struct Inside {
     pub(super) has_walls: bool,
     /// It is to listen for what is to be relayed.
     pub(super) relays: bool,
+    /// Its commands are in cgroups of the agent's.
+    pub(super) has_cgroups: bool,
     /// What each process of a command may use.
     pub(super) limits: Vec<(Limit, u64)>,
 }
@@ -63,12 +65,17 @@ impl Inside {
             };
             Some((limit, held.value))
         };
-        Self { has_walls, relays, limits: held.iter().filter_map(limit).collect() }
+        let has_cgroups = held.iter().any(|held| held.mechanism == Mechanism::Cgroup);
+        Self { has_walls, relays, has_cgroups, limits: held.iter().filter_map(limit).collect() }
     }
 
     /// What a box is started with behind its role.
     pub(super) fn arguments(&self) -> Vec<String> {
-        let flags = [(self.has_walls, "--walls"), (self.relays, "--relay")];
+        let flags = [
+            (self.has_walls, "--walls"),
+            (self.relays, "--relay"),
+            (self.has_cgroups, "--cgroups"),
+        ];
         let flags =
             flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_owned());
         let limits = self.limits.iter().filter_map(|(limit, value)| {
@@ -84,6 +91,7 @@ impl Inside {
             match argument.as_str() {
                 "--walls" => inside.has_walls = true,
                 "--relay" => inside.relays = true,
+                "--cgroups" => inside.has_cgroups = true,
                 limit => {
                     let (name, value) = limit.strip_prefix("--limit=")?.split_once('=')?;
                     let (_, limit, _) = LIMITS.iter().find(|(known, ..)| *known == name)?;
@@ -115,6 +123,11 @@ pub(crate) fn prepare_box() -> io::Result<()> {
     // There is one box a process.
     let _set = INSIDE.set(inside);
     Ok(())
+}
+
+/// Whether commands of this box are in cgroups of the agent's.
+pub(crate) fn has_cgroups() -> bool {
+    INSIDE.get().is_some_and(|inside| inside.has_cgroups)
 }
 
 /// Takes from the child that is to become a command what the box alone needs, and sets its limits. Called after the change of the user.
@@ -150,6 +163,7 @@ mod tests {
         let inside = Inside {
             has_walls: true,
             relays: true,
+            has_cgroups: true,
             limits: vec![(Limit::CpuTime, 2), (Limit::Processes, 513), (Limit::FileSize, 1 << 40)],
         };
         assert_eq!(Inside::parse(inside.arguments().into_iter()), Some(inside));

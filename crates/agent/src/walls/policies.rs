@@ -12,6 +12,7 @@ use sandpipe_policy::{
 
 use super::{AgentPolicy, PolicyError, PolicyOptions, Setting, options::written};
 use crate::{
+    limits::{LimitGroup, LimitTree},
     process::{FileLimit, SpawnDefaults},
     sandbox::{BoxClient, BoxCommand, hold_reaping},
 };
@@ -27,6 +28,10 @@ pub(crate) struct Policies {
     commands: CommandSetting,
     /// Those that were used last come last.
     narrower: Mutex<Vec<Narrower>>,
+    /// The cgroup with the limits of its own.
+    group: Option<Arc<LimitGroup>>,
+    /// It is removed after all groups.
+    limits: LimitTree,
 }
 
 /// What commands get whatever the policy says, or have taken from them by it.
@@ -76,9 +81,11 @@ impl Policies {
         setting: Setting,
         commands: CommandSetting,
     ) -> Result<(Arc<Self>, SpawnDefaults), PolicyError> {
-        let own = AgentPolicy::new(options.effective()?, &setting)?;
-        let policies = Self { own, setting, commands, narrower: Mutex::default() };
-        let defaults = policies.spawn_defaults(&policies.own)?;
+        let limits = LimitTree::default();
+        let own = AgentPolicy::new(options.effective()?, &setting, &limits)?;
+        let group = limits.group(own.held(), None).map_err(PolicyError::Cgroup)?;
+        let policies = Self { own, setting, commands, narrower: Mutex::default(), group, limits };
+        let defaults = policies.spawn_defaults(&policies.own, policies.group.clone())?;
         Ok((Arc::new(policies), defaults))
     }
 
@@ -103,7 +110,7 @@ impl Policies {
         }
         let effective =
             effective(&policy).map_err(|error| NarrowerError::Invalid(error.to_string()))?;
-        let inner = AgentPolicy::new(effective, &self.setting)?;
+        let inner = AgentPolicy::new(effective, &self.setting, &self.limits)?;
         let (places, own_places) = (inner.places()?, self.own.places()?);
         Narrowable { policy: &inner.effective, places: &places }
             .check_within(&Narrowable { policy: &self.own.effective, places: &own_places })?;
@@ -111,21 +118,28 @@ impl Policies {
             let idle = known.iter().position(|known| is_idle(&known.defaults));
             known.remove(idle.ok_or(NarrowerError::TooMany)?).defaults.process_box.end();
         }
-        let defaults = Arc::new(self.spawn_defaults(&inner)?);
+        let group = self.limits.group(inner.held(), self.group.as_ref());
+        let group = group.map_err(PolicyError::Cgroup)?;
+        let defaults = Arc::new(self.spawn_defaults(&inner, group)?);
         known.push(Narrower { policy, defaults: Arc::clone(&defaults) });
         Ok(defaults)
     }
 
-    /// Ends the boxes of the narrower ones, with what they still have.
+    /// Ends the boxes of the narrower ones, with what they still have, and removes the cgroups of all. Its own box has ended before.
     pub(crate) fn end(&self) {
         let known =
             std::mem::take(&mut *self.narrower.lock().unwrap_or_else(PoisonError::into_inner));
         for narrower in known {
             narrower.defaults.process_box.end();
         }
+        self.limits.remove();
     }
 
-    fn spawn_defaults(&self, policy: &AgentPolicy) -> Result<SpawnDefaults, PolicyError> {
+    fn spawn_defaults(
+        &self,
+        policy: &AgentPolicy,
+        limit_group: Option<Arc<LimitGroup>>,
+    ) -> Result<SpawnDefaults, PolicyError> {
         let walls = if policy.effective.has_walls() {
             // What is tried is a child of this process, whose end nobody else is to hear of.
             let not_reaped = hold_reaping();
@@ -144,6 +158,7 @@ impl Policies {
             env: policy.environment(env),
             file_limit: file_limit.of_commands_at_most(policy.open_files()),
             limits: policy.command_limits(),
+            limit_group,
             process_box: Arc::new(BoxClient::new(command)),
         })
     }

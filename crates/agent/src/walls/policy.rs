@@ -17,7 +17,10 @@ use sandpipe_policy::{
 };
 
 use super::{Walls, environment::environment, inside::Inside, options::InvalidOptions};
-use crate::process::CommandLimits;
+use crate::{
+    limits::{LimitTree, needed},
+    process::CommandLimits,
+};
 
 /// The policy of an agent, and what follows from it on this machine.
 #[derive(Debug)]
@@ -56,6 +59,9 @@ pub enum PolicyError {
     /// A limit can't be held.
     #[error(transparent)]
     Unheld(#[from] Unheld),
+    /// The control group of its limits can't be made.
+    #[error("the control group that holds its limits can't be made: {0}")]
+    Cgroup(io::Error),
     /// The agent's own program is not known.
     #[error("the agent's own program can't be found: {0}")]
     Program(io::Error),
@@ -72,9 +78,14 @@ impl AgentPolicy {
     ///
     /// # Errors
     /// Something can't be held.
-    pub(crate) fn new(effective: Effective, setting: &Setting) -> Result<Self, PolicyError> {
+    pub(crate) fn new(
+        effective: Effective,
+        setting: &Setting,
+        limits: &LimitTree,
+    ) -> Result<Self, PolicyError> {
         let own_users = effective.has_walls() && !machine::is_root();
-        let holders = Holders { controllers: Vec::new(), own_users };
+        let holders =
+            Holders { controllers: limits.controllers(&needed(&effective.limits)), own_users };
         let held = hold(&effective.limits, &holders, effective.best_effort)?;
         let roots = Roots {
             workspace: setting.workspace.clone(),

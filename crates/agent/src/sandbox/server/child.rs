@@ -14,7 +14,7 @@ use nix::{
         resource::{Resource, setrlimit},
         signal::{SigSet, Signal},
     },
-    unistd::{Gid, Pid, Uid, chdir, getppid, setgid, setgroups, setsid, setuid},
+    unistd::{Gid, Pid, Uid, chdir, getppid, setgid, setgroups, setsid, setuid, write},
 };
 use rustix::{
     process::ioctl_tiocsctty,
@@ -40,6 +40,8 @@ pub(super) struct Child<'a> {
     pub(super) request: &'a StartRequest,
     pub(super) scope: &'a Scope,
     pub(super) streams: &'a [OwnedFd; 3],
+    /// What it enters the cgroup by that has its limits.
+    pub(super) limits: Option<&'a OwnedFd>,
     pub(super) reply: &'a OwnedFd,
     /// The box.
     pub(super) parent: Pid,
@@ -67,6 +69,10 @@ impl Child<'_> {
 
     fn set_up(&self) -> Result<(), Errno> {
         let request = self.request;
+        // First of all, so that whatever it uses counts. The system asks whether the agent may, which has opened it.
+        if let Some(limits) = self.limits {
+            write(limits, b"0")?;
+        }
         // A session leader also leads a process group. It has left the terminal that the agent may have
         // been started in, so that the command can neither read it nor type into it (POSIX, setsid).
         setsid()?;

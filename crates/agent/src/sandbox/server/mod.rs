@@ -200,7 +200,7 @@ impl Server {
         while let Some(request) = self.requests.next().map_err(io::Error::other)? {
             match request {
                 Request::Start(request) => {
-                    let count = request.stdio.descriptors().min(self.descriptors.len());
+                    let count = request.descriptors().min(self.descriptors.len());
                     let descriptors = self.descriptors.drain(..count).collect();
                     self.table.start(&request, descriptors, &mut self.outbox)?;
                 }

@@ -23,8 +23,9 @@ pub(super) fn start(
 ) -> Option<Pid> {
     // Where some are missing nobody hears an answer, which is one, too.
     let reply = descriptors.pop()?;
+    let limits = if request.limited { Some(descriptors.pop()?) } else { None };
     let started = match scope {
-        Ok(scope) => start_process(request, descriptors, scope, &reply),
+        Ok(scope) => start_process(request, descriptors, limits.as_ref(), scope, &reply),
         Err(errno) => Err(Failure { step: Step::SetUp, errno: errno as i32 }),
     };
     let (pid, answer, master) = match started {
@@ -41,6 +42,7 @@ pub(super) fn start(
 fn start_process(
     request: &StartRequest,
     pipes: Vec<OwnedFd>,
+    limits: Option<&OwnedFd>,
     scope: &Scope,
     reply: &OwnedFd,
 ) -> Result<(Pid, Option<OwnedFd>), Failure> {
@@ -49,7 +51,7 @@ fn start_process(
         Scope::Leaf(leaf) => Some(leaf.open().map_err(|error| not_set_up(&error))?),
         Scope::Group | Scope::Session | Scope::Mark(_) => None,
     };
-    let child = Child { request, scope, streams: &streams, reply, parent: Pid::this() };
+    let child = Child { request, scope, streams: &streams, limits, reply, parent: Pid::this() };
     match fork_into(cgroup.as_ref().map(AsFd::as_fd)) {
         Ok(ForkResult::Parent { child }) => Ok((child, master)),
         Ok(ForkResult::Child) => child.run(),

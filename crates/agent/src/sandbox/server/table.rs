@@ -16,9 +16,12 @@ use super::{
     survey::{Survey, has_orphans},
     wait::{Ended, reap_next},
 };
-use crate::sandbox::{
-    mark::Mark,
-    protocol::{Containment, ExecKey, Reached, Report, StartRequest},
+use crate::{
+    sandbox::{
+        mark::Mark,
+        protocol::{Containment, ExecKey, Reached, Report, StartRequest},
+    },
+    walls,
 };
 
 /// How soon and how seldom the groups that have lost their leader are looked at: each should be seen empty before its number goes to
@@ -57,7 +60,9 @@ impl Table {
     /// # Errors
     /// There is no randomness.
     pub(super) fn new() -> io::Result<Self> {
-        let contained = match Leaves::make() {
+        // With limits commands are in cgroups of the agent's already.
+        let leaves = if walls::has_cgroups() { None } else { Leaves::make() };
+        let contained = match leaves {
             Some(leaves) => Contained::Leaves(leaves),
             None => Contained::Marks(format!("{:016x}", random()?)),
         };

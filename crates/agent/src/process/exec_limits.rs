@@ -1,0 +1,18 @@
+use super::command_limits::{CommandLimits, ReachedLimit};
+use crate::limits::ExecGroup;
+
+/// What ends a command, or tells what has.
+#[derive(Debug, Default)]
+pub(crate) struct ExecLimits {
+    pub(crate) of_command: CommandLimits,
+    /// Where it is, if cgroups hold a limit.
+    pub(crate) group: Option<ExecGroup>,
+}
+
+impl ExecLimits {
+    /// The limit by which a command has ended with that exit code, if it is known to be one.
+    pub(crate) fn told_by(&self, exit_code: i32) -> Option<ReachedLimit> {
+        let of_group = self.group.as_ref().and_then(|group| group.reached(exit_code));
+        of_group.or_else(|| self.of_command.told_by(exit_code))
+    }
+}
