@@ -6,7 +6,9 @@ use clap::Parser;
 use nix::sys::signal::SigSet;
 use sandpipe_agent::{Console, Options};
 use tokio::runtime::Runtime;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 /// The browser console that was built before. It is embedded here, and not in the library, so that the library is compiled
 /// while the console is being built.
@@ -84,7 +86,7 @@ fn serve() -> ExitCode {
     if options.health_check {
         return exit_code(&sandpipe_agent::check_health(options.listen));
     }
-    let filter = match EnvFilter::try_new(&options.log) {
+    let filter = match options.log.parse::<Targets>() {
         Ok(filter) => filter,
         Err(error) => {
             let mut command = <Options as clap::CommandFactory>::command();
@@ -97,11 +99,13 @@ fn serve() -> ExitCode {
         }
     };
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(tracing::Level::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         // Else a log line that can't be written, as when the parent is gone, would be a panic.
         .log_internal_errors(false)
+        .finish()
+        .with(filter)
         .init();
     let runtime = match Runtime::new() {
         Ok(runtime) => runtime,
