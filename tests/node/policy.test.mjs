@@ -92,6 +92,32 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
   });
 });
 
+describe("behind the walls of", { skip: noBubblewrap }, () => {
+  for (const policy of ["workspace", "offline", "strict"]) {
+    it(`${policy} sessions and background processes are as without`, async () => {
+      const agent = await startAgent({ policy });
+      const sandbox = await connect(agent);
+      try {
+        const session = await sandbox.sessions.create({ shell: "bash" });
+        await session.run("cd /usr; x=5");
+        const said = await session.run("pwd; echo $x; (exit 4)");
+        assert.deepEqual([said.exitCode, said.output], [4, "/usr\n5\n"]);
+        await session.close();
+        const { background } = sandbox;
+        const ending = await background.spawn("echo up; exit 6");
+        const { exitCode, status } = await background.wait(ending.id);
+        assert.deepEqual([status, exitCode], ["exited", 6]);
+        assert.equal((await background.readOutput(ending.id)).output, "up\n");
+        const running = await background.spawn("sleep 600");
+        assert.equal((await background.terminate(running.id)).status, "killed");
+      } finally {
+        sandbox.close();
+        await agent.stop();
+      }
+    });
+  }
+});
+
 describe("an agent", () => {
   it("says its policy", { skip: noBubblewrap }, async () => {
     for (const policy of ["open", "strict", { env: { set: { NAME: "value" } } }]) {
