@@ -102,7 +102,7 @@ function files(bubblewrap, busybox) {
     ["init", readFileSync(new URL("init.sh", import.meta.url))],
     ["bin/busybox", readFileSync(busybox)],
     ["usr/bin/bwrap", readFileSync(bubblewrap)],
-    ["usr/bin/sandpipe-agent", readFileSync(process.env["SANDPIPE_VM_AGENT"] ?? agent)],
+    ["usr/bin/sandpipe-agent", readFileSync(agent)],
     ["etc/passwd", Buffer.from(users)],
     ["etc/group", Buffer.from("root:x:0:\nuser:x:1000:\n")],
     ...libraries(bubblewrap).map((path) => [path.slice(1), readFileSync(path)]),
