@@ -16,16 +16,19 @@ mod characters;
 mod create;
 mod error;
 mod exec;
+mod file;
 pub mod frame;
 mod health;
 pub mod json;
 pub mod json_array;
 pub mod json_string;
 mod output;
+mod port;
 mod signal;
 pub mod sse;
 mod stdin;
 mod timestamp;
+mod watch;
 pub mod websocket;
 
 pub use characters::{Characters, Part};
@@ -34,11 +37,17 @@ pub use error::ErrorBody;
 pub use exec::{
     ExecDeleteResponse, ExecItem, ExecListChanges, ExecListResponse, ExecStart, ExecStatus,
 };
+pub use file::{
+    DirectoryListResponse, FileAction, FileActionRequest, FileActionResponse, FileEncoding,
+    FileInfo, FileOperationResponse, FileReadResponse, FileType, UploadProgress,
+};
 pub use health::Health;
 pub use output::{EventTime, ExecStdout, Gap, OutputEvent, OutputType, write_output};
+pub use port::{PortInfo, PortsListResponse};
 pub use signal::SignalRequest;
 pub use stdin::{ExecStdin, StdinType, TerminalSize};
 pub use timestamp::Timestamp;
+pub use watch::{WatcherEvent, WatcherEventType};
 
 /// The exit code that an [`ExecItem`] carries as long as there is none.
 pub const NO_EXIT_CODE: i32 = -1;

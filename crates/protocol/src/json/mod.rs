@@ -50,9 +50,10 @@ mod tests {
     use super::*;
     use crate::websocket::{AgentFrame, ClientFrame, ClientMessage};
     use crate::{
-        CreateExecRequest, ErrorBody, ExecItem, ExecListChanges, ExecListResponse, ExecStart,
-        ExecStatus, ExecStdin, ExecStdout, Gap, Health, OutputType, SignalRequest, StdinType,
-        TerminalSize,
+        CreateExecRequest, DirectoryListResponse, ErrorBody, ExecItem, ExecListChanges,
+        ExecListResponse, ExecStart, ExecStatus, ExecStdin, ExecStdout, FileAction,
+        FileActionRequest, FileInfo, FileReadResponse, FileType, Gap, Health, OutputType, PortInfo,
+        PortsListResponse, SignalRequest, StdinType, TerminalSize, UploadProgress, WatcherEvent,
     };
 
     /// Whatever the text is, both read the same of it, or nothing.
@@ -129,6 +130,46 @@ mod tests {
         }
 
         #[test]
+        fn files_are_read_as_serde_reads_them(
+            kind in prop::sample::select(vec![
+                "file", "directory", "symlink", "fifo", "socket", "device", "door",
+            ]),
+            info in objects(&[
+                ("name", "\"a\""), ("path", "\"/a\""), ("isDir", "false"), ("size", "7"),
+                ("modTime", "\"t\""), ("mode", "420"), ("linkTarget", "\"b\""), ("raw", "\"%FF\""),
+            ]),
+            encoding in prop::sample::select(vec!["utf-8", "base64", "utf-16"]),
+        ) {
+            is_read_alike::<FileInfo>(&info);
+            let typed = info.replacen('{', &format!("{{\"type\":{kind:?},"), 1).replace(",}", "}");
+            is_read_alike::<FileInfo>(&typed);
+            is_read_alike::<DirectoryListResponse>(&format!(r#"{{"path":"/","files":[{info}]}}"#));
+            is_read_alike::<FileReadResponse>(
+                &format!(r#"{{"path":"/a","content":"x","encoding":{encoding:?}}}"#),
+            );
+            is_read_alike::<UploadProgress>(r#"{"offset":9}"#);
+        }
+
+        #[test]
+        fn ports_and_watches_are_read_as_serde_reads_them(
+            port in objects(&[
+                ("port", "80"), ("address", "\"::\""), ("pid", "7"), ("command", "\"sh\""), ("exec", "\"x\""),
+            ]),
+            kind in prop::sample::select(vec![
+                "ADD", "REMOVE", "CHANGE", "RENAME", "OVERFLOW", "connected", "error", "add",
+            ]),
+            event in objects(&[
+                ("paths", "[\"/a\"]"), ("timestamp", "\"t\""), ("raw", "[\"%FF\"]"), ("message", "\"no\""),
+            ]),
+        ) {
+            is_read_alike::<PortInfo>(&port);
+            is_read_alike::<PortsListResponse>(&format!(r#"{{"ports":[{port}]}}"#));
+            is_read_alike::<WatcherEvent>(
+                &event.replacen('{', &format!("{{\"type\":{kind:?},"), 1).replace(",}", "}"),
+            );
+        }
+
+        #[test]
         fn small_answers_are_read_as_serde_reads_them(
             text in objects(&[
                 ("from", "1"), ("to", "2"), ("code", "404"), ("message", "\"no\""), ("agent", "\"a\""),
@@ -202,6 +243,32 @@ mod tests {
                 is_written_alike(&ExecStdin { kind, input: text.clone() });
             }
             is_written_alike(&SignalRequest { signal: text.clone() });
+            for action in [FileAction::Move, FileAction::Copy] {
+                let destination = text.clone();
+                is_written_alike(&FileActionRequest { action, destination, recursive: flag });
+            }
+            for kind in [None, Some(FileType::File), Some(FileType::Fifo), Some(FileType::Device)] {
+                is_written_alike(&FileInfo {
+                    name: text.clone(),
+                    path: text.clone(),
+                    is_dir: false,
+                    size: number,
+                    mod_time: text.clone(),
+                    kind,
+                    mode: flag.map(|_| 0o644),
+                    link_target: None,
+                    raw: flag.map(|_| text.clone()),
+                });
+            }
+            is_written_alike(&PortsListResponse {
+                ports: vec![PortInfo {
+                    port: 80,
+                    address: text.clone(),
+                    pid: flag.map(|_| 7),
+                    command: None,
+                    exec: flag.map(|_| text.clone()),
+                }],
+            });
             is_written_alike(&ExecStart {});
             let size = TerminalSize { cols: 80, rows: 24 };
             for frame in [ClientFrame::Input { input: text }, ClientFrame::Resize(size), ClientFrame::Ping] {
