@@ -1,13 +1,10 @@
 //! Marks in the environment, by which is found what a command has started, where it can't have a cgroup of its own.
 
-use std::{
-    ffi::{CStr, CString},
-    fs,
-};
+use std::ffi::{CStr, CString};
 
 use nix::unistd::Pid;
 
-use super::protocol::ExecKey;
+use super::{environment, protocol::ExecKey};
 
 /// The variable that marks what a command has started, where there are no cgroups. Agents don't hand on variables of this beginning:
 /// what one starts that runs within a command is marked as its own.
@@ -40,8 +37,7 @@ pub(super) fn is_marked(pid: Pid, beginning: &str) -> bool {
     has_entry(pid, |entry| entry.starts_with(beginning.as_bytes()))
 }
 
-/// Looks at the environment that a process was started with (proc(5), /proc/pid/environ). Where that can't be read there is none.
+/// Looks at the environment that a process was started with. Where that can't be read there is none.
 fn has_entry(pid: Pid, is_meant: impl FnMut(&[u8]) -> bool) -> bool {
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(is_meant)
+    environment::of(pid).unwrap_or_default().split(|byte| *byte == 0).any(is_meant)
 }

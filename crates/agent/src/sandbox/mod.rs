@@ -34,6 +34,7 @@
 pub(crate) mod cgroup;
 mod channel;
 mod client;
+mod environment;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod mark;

@@ -6,6 +6,7 @@ use std::{
     collections::BTreeSet,
     fs,
     os::unix::{fs::chown, process::CommandExt},
+    process::Command,
 };
 
 use nix::{
@@ -16,7 +17,7 @@ use sandpipe_protocol::{ExecItem, ExecStatus};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Agent, lives, marked, marked_script, none_is_left, stat_of, until};
+use crate::support::{Agent, lives, marked, marked_script, none_is_left, run_by, stat_of, until};
 
 const NOBODY: u32 = 65534;
 
@@ -37,6 +38,13 @@ fn agents() -> Vec<(Agent, Option<TempDir>)> {
         agents.push((agent, Some(directory)));
     }
     agents
+}
+
+/// Root's agent with the rights that it has in most containers: it can make no cgroups, and may not look into other users' processes.
+fn agent_with_few_rights() -> Agent {
+    let script = "mount -t tmpfs none /sys/fs/cgroup && few=-sys_ptrace,-perfmon,-sys_admin && \
+        exec setpriv --bounding-set $few --inh-caps $few -- \"$@\"";
+    Agent::with(|command| run_by(command, &["unshare", "--mount", "sh", "-c", script]))
 }
 
 /// Starts a script that lets descendants escape, and waits until they have.
@@ -96,6 +104,40 @@ async fn a_delete_reaches_what_its_command_left_behind() {
             // It was gone before the answer.
             assert_eq!(marked("deleted"), [] as [u32; 0]);
         }
+    }
+}
+
+#[tokio::test]
+async fn root_reaches_what_commands_of_other_users_left_behind() {
+    let can_mount = Command::new("unshare").args(["--mount", "true"]).status();
+    if !can_mount.is_ok_and(|status| status.success()) {
+        return;
+    }
+    for end in ["signal", "delete", "stop", "box"] {
+        let mut agent = agent_with_few_rights();
+        let marker = format!("other user {end} {}", std::process::id());
+        let mut body = marked_script(
+            "setsid sh -c 'setsid sleep 300 & sleep 300' & echo left",
+            &marker,
+            false,
+        );
+        body["user"] = json!("nobody");
+        body["cwd"] = json!("/");
+        let exec = agent.create(body).await;
+        assert_eq!(agent.finish(&exec.id).await.exit_code(), 0);
+        until("they have left", async || marked(&marker).len() >= 3).await;
+        match end {
+            "signal" => {
+                assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
+            }
+            "delete" => assert_eq!(agent.delete(&exec.id).await.status(), 200),
+            "stop" => {
+                agent.signal(Signal::SIGTERM);
+                assert!(agent.ended().await.success());
+            }
+            _ => kill(Pid::from_raw(agent.box_pid().cast_signed()), Signal::SIGKILL).unwrap(),
+        }
+        none_is_left(&marker).await;
     }
 }
 
