@@ -34,10 +34,15 @@ describe("the OpenAPI document", () => {
    * Calls an operation; the answer has to be one that the document names, of its schema.
    * @param {string} method
    * @param {string} path as the document writes it
-   * @param {{ id?: string, query?: string, body?: unknown, status: number, headers?: Record<string, string> }} call
+   * @param {{ id?: string, file?: string, query?: string, body?: unknown, status: number, headers?: Record<string, string> }} call
    */
-  const check = async (method, path, { id = "", query = "", body, status, headers = {} }) => {
-    const url = agent.url + path.replace("{id}", id) + query;
+  const check = async (
+    method,
+    path,
+    { id = "", file = "", query = "", body, status, headers = {} },
+  ) => {
+    const named = path.replace("{id}", id).replace("{path}", encodeURIComponent(file));
+    const url = agent.url + named + query;
     const response = await fetch(url, {
       method,
       headers: {
@@ -53,10 +58,10 @@ describe("the OpenAPI document", () => {
     assert.equal(response.status, status, operation);
     called.add(operation);
     const { responses } = document["paths"][path][method.toLowerCase()];
-    const named = String(status) in responses ? String(status) : "default";
-    assert.ok(named in responses, `${operation} is not in the document`);
+    const kept = String(status) in responses ? String(status) : "default";
+    assert.ok(kept in responses, `${operation} is not in the document`);
     const type = response.headers.get("content-type")?.split(";")[0] ?? "";
-    const schema = `openapi#/paths/${pointer(path)}/${method.toLowerCase()}/responses/${named}/content/${pointer(type)}/schema`;
+    const schema = `openapi#/paths/${pointer(path)}/${method.toLowerCase()}/responses/${kept}/content/${pointer(type)}/schema`;
     const validate = ajv.compile({ $ref: schema });
     const values =
       type === "text/event-stream" ? await firstEvent(response) : [await response.json()];
@@ -189,6 +194,13 @@ describe("the OpenAPI document", () => {
       });
     }
     await check("DELETE", one, { id, status: 200 });
+
+    for (const path of ["/api/v1/files/{path}", "/api/v1/file_stat/{path}"]) {
+      await check("GET", path, { file: "/etc/passwd", status: 200 });
+      await check("GET", path, { file: "/no/such", status: 404 });
+      await check("GET", path, { file: "/..", status: 400 });
+      await check("GET", path, { file: "/etc/passwd", status: 401, headers: wrong });
+    }
 
     // The WebSocket has no JSON answer but its errors.
     await check("GET", "/ws/v1/execs/{id}", { id, status: 401, headers: { authorization: "" } });

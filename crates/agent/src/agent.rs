@@ -18,6 +18,7 @@ use crate::{
     blocking,
     execs::{Registry, StopError},
     features::Features,
+    files::Files,
     http::{self, Console, HostPolicy},
     options::Options,
     process::{FileLimit, Identity, open_statm},
@@ -44,6 +45,7 @@ const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// An agent: its execs and who may use them.
 pub struct Agent {
     registry: Arc<Registry>,
+    files: Arc<Files>,
     process_box: Arc<BoxClient>,
     policies: Arc<Policies>,
     features: Arc<Features>,
@@ -138,11 +140,13 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     let url = url_of(&listener).map_err(|error| refused("find its own address", error))?;
     // Before the first command, and after what can fail.
     let (process_box, policies) = (Arc::clone(&agent.process_box), Arc::clone(&agent.policies));
+    let files = Arc::clone(&agent.files);
     process_box
         .run()
         .map_err(|error| refused("start the process that runs the commands", error))?;
     agent.announce(url)?;
     let outcome = agent.serve(listener, console, &mut shutdown).await;
+    files.workers.end();
     // It sleeps only if something holds that process up.
     process_box.end();
     policies.end();
@@ -190,6 +194,7 @@ impl Agent {
         };
         let (policies, spawn_defaults) = Policies::new(&options.policy, setting, commands)?;
         let process_box = Arc::clone(&spawn_defaults.process_box);
+        let files = Arc::new(Files::new(&spawn_defaults));
         open_statm();
         reap_children().map_err(|error| refused("adopt orphaned processes", error))?;
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
@@ -202,6 +207,7 @@ impl Agent {
         }
         Ok(Self {
             registry: Arc::new(registry),
+            files,
             process_box,
             policies,
             features: Arc::new(Features::without(&options.without)),
@@ -219,6 +225,7 @@ impl Agent {
     pub fn app(&self, console: Console) -> Router {
         let app = http::App {
             registry: Arc::clone(&self.registry),
+            files: Arc::clone(&self.files),
             policies: Arc::clone(&self.policies),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),

@@ -18,6 +18,8 @@ static READERS: Pool = Pool::of(6);
 static REMOVERS: Pool = Pool::of(2);
 /// The one that looks through all processes for what a box left. More would wait for each other.
 static SCANNER: Pool = Pool::of(1);
+/// Those that read and write files for clients: a disk that is slow holds up neither output nor commands.
+static TRANSFERS: Pool = Pool::of(6);
 /// The stack of each: what they do calls nothing deep.
 const STACK: usize = 256 * 1024;
 
@@ -57,6 +59,7 @@ struct Queue {
 pub(crate) fn start() -> io::Result<()> {
     READERS.start()?;
     REMOVERS.start()?;
+    TRANSFERS.start()?;
     SCANNER.start()
 }
 
@@ -78,6 +81,16 @@ pub(crate) async fn remove<T: Send + 'static>(
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NotRun> {
     REMOVERS.run(job).await
+}
+
+/// Reads or writes something of a client's on one of the threads. It is done also where the future is dropped.
+///
+/// # Errors
+/// When it panics.
+pub(crate) async fn transfer<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NotRun> {
+    TRANSFERS.run(job).await
 }
 
 /// Does something on the thread that looks through processes: one after the other, in the order in which it

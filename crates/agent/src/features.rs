@@ -25,6 +25,10 @@ pub enum Feature {
     Contain,
     /// A create may name a policy that is narrower than the agent's.
     Policy,
+    /// Files and directories can be read, written and listed.
+    Files,
+    /// Files can be read and written as they are, in parts, and as trees.
+    FilesRaw,
 }
 
 impl Feature {
@@ -56,6 +60,8 @@ impl Feature {
             Self::Frames => "frames",
             Self::Contain => "contain",
             Self::Policy => "policy",
+            Self::Files => "files",
+            Self::FilesRaw => "files-raw",
         }
     }
 }

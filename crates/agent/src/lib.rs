@@ -7,10 +7,12 @@
 //! - `http/` has a handler for each path: it reads the request, and writes what `execs/` returns.
 //! - `execs/` has an `Exec` for each command that was asked for, and the `Registry` of all of them, which outlives the agent on
 //!   disk.
+//! - `files/` reads and writes files for clients.
 //! - `process/` says what a process is started with, and reads its pipes.
 //! - `walls/` holds what a policy says: it has the box walled in, and connects it to the hosts that it may reach.
 //! - `limits/` holds what all commands together may use, by cgroups.
 //! - `sandbox/` is the box: a process of its own that starts all others, signals their groups and reaps them.
+//! - `worker/` is what opens files for clients: processes that the box starts, with the rights of a command.
 //! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
 //!
 //! A command goes through them so: `POST /api/v1/execs` makes an `Exec` of the request (`Registry::create`) and starts it on a thread of
@@ -24,6 +26,7 @@ mod blocking;
 mod descriptors;
 mod execs;
 mod features;
+mod files;
 mod health_check;
 mod http;
 mod limits;
@@ -37,6 +40,7 @@ mod shutdown;
 mod state_dir;
 mod token;
 mod walls;
+mod worker;
 
 /// What reads bytes that came from elsewhere, for the fuzz targets.
 #[cfg(feature = "fuzz")]

@@ -77,6 +77,15 @@ async fn pass(tokens: &Tokens, token: Option<&str>, mut request: Request, next: 
     }
 }
 
+/// Lets requests with the token through that may do everything.
+pub(super) async fn admin_only(request: Request, next: Next) -> Response {
+    if request.extensions().get() == Some(&Role::Admin) {
+        return next.run(request).await;
+    }
+    let message = "the token is read-only: it may not read files, of which one may have the agent's own token";
+    ApiError::new(StatusCode::FORBIDDEN, message).into_response()
+}
+
 /// The token of `Authorization: Bearer TOKEN`. The scheme is case-insensitive (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;

@@ -10,6 +10,7 @@ use crate::{
     execs::{CreateError, DeleteError, InputError, SignalError, StartError},
     process::SpawnError,
     walls::NarrowerError,
+    worker::{FailureKind, WorkerError},
 };
 
 /// An error answer: a status, and a message that says what was wrong and with which value.
@@ -132,6 +133,29 @@ impl From<CreateError> for ApiError {
             | CreateError::Panic
             | CreateError::Remove(_)
             | CreateError::Request(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<WorkerError> for ApiError {
+    fn from(error: WorkerError) -> Self {
+        let status = match &error {
+            WorkerError::Failed(failure) => match failure.kind {
+                FailureKind::Invalid => StatusCode::BAD_REQUEST,
+                FailureKind::Denied => StatusCode::FORBIDDEN,
+                FailureKind::Missing => StatusCode::NOT_FOUND,
+                FailureKind::Conflict | FailureKind::Exists => StatusCode::CONFLICT,
+                FailureKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+                FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
+                FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                FailureKind::System => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+            WorkerError::NotStarted(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            WorkerError::NoRoom(_)
+            | WorkerError::TooMany(_)
+            | WorkerError::Ended
+            | WorkerError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, error.to_string())
     }

@@ -1,7 +1,7 @@
 //! The HTTP interface: a handler for each path, made with axum.
 //!
 //! [`router`] puts it together. A request passes the check of its host (`host.rs`), then CORS, then the check of its token (`auth.rs`), before
-//! its handler gets it; the handlers of execs are in `execs/`, one operation a file. They share an [`App`]. What is wrong with a
+//! its handler gets it; the handlers of execs are in `execs/`, those of files in `files/`, one operation a file. They share an [`App`]. What is wrong with a
 //! request is an `ApiError`, whose body is JSON; `body.rs` reads bodies with a bound, and `event_stream.rs` answers
 //! with a stream, in the form that `output_format.rs` finds to be asked for: Server-Sent Events or binary frames.
 
@@ -12,6 +12,7 @@ mod cors;
 mod error;
 mod event_stream;
 mod execs;
+mod files;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod health;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use tokio::sync::watch;
 
-use crate::{execs::Registry, features::Features, token::Tokens, walls::Policies};
+use crate::{execs::Registry, features::Features, files::Files, token::Tokens, walls::Policies};
 
 pub use console::Console;
 pub(crate) use host::HostPolicy;
@@ -36,6 +37,7 @@ pub(crate) use router::router;
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
+    pub(crate) files: Arc<Files>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) features: Arc<Features>,
     pub(crate) tokens: Arc<Tokens>,

@@ -10,7 +10,8 @@ use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    App, Console, auth, cors, error::ApiError, execs, health, host, openapi::Document, policy,
+    App, Console, auth, cors, error::ApiError, execs, files, health, host, openapi::Document,
+    policy,
 };
 use crate::features::Feature;
 
@@ -28,6 +29,7 @@ pub(crate) fn router(app: App, console: Console) -> Router {
     if app.features.has(Feature::Signal) {
         api = api.routes(routes!(execs::signal::signal_exec));
     }
+    let api = api.merge(files::routes(&app));
     let api = api.route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
     let websocket = OpenApiRouter::new()
         .routes(routes!(execs::websocket::connect_to_exec))

@@ -53,6 +53,11 @@ impl FileLimit {
         FileLimits { soft: self.soft, hard: self.of_commands }
     }
 
+    /// All that the agent itself may have.
+    pub(crate) fn of_workers(self) -> FileLimits {
+        FileLimits { soft: self.hard, hard: self.hard }
+    }
+
     /// How many descriptors processes may take together: at least those of one.
     fn of_processes(self) -> usize {
         self.share(PROCESSES_SHARE).saturating_sub(OWN).max(PER_PROCESS + INPUT)

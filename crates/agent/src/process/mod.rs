@@ -27,5 +27,5 @@ pub(crate) use memory::{Memory, open_statm};
 pub(crate) use output_pipes::{OutputPipes, PipeChunk};
 pub(crate) use spawn::{Process, SpawnError, Spawned, spawn};
 pub(crate) use stdio::PtyMaster;
-pub(crate) use user::Identity;
+pub(crate) use user::{Identity, UserError};
 pub(crate) use waker::Waker;

@@ -15,11 +15,11 @@ use super::{
     limits::{DescriptorPermit, TooManyDescriptors},
     output_pipes::OutputPipes,
     stdio::{PtyMaster, Streams},
-    user::{Identity, may_switch},
+    user::Identity,
 };
 use crate::{
     limits::ExecGroup,
-    sandbox::{ExecKey, Failure, Group, NotStarted, StartRequest, Started, Stdio, Step},
+    sandbox::{ExecKey, Failure, Group, NotStarted, Program, StartRequest, Started, Stdio, Step},
 };
 
 /// A process that was started.
@@ -170,11 +170,12 @@ fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, Sp
         .env
         .iter()
         .map(|(name, value)| CString::new([name.as_bytes(), value.as_bytes()].join(&b'=')));
-    let identity = launch.identity.as_ref().filter(|_| may_switch());
     Ok(StartRequest {
         key: ExecKey::default(),
-        args: args.map_err(nul)?,
-        env: env.collect::<Result<_, _>>().map_err(nul)?,
+        program: Program::Command {
+            args: args.map_err(nul)?,
+            env: env.collect::<Result<_, _>>().map_err(nul)?,
+        },
         cwd: CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?,
         stdio: if launch.pty {
             let TerminalSize { cols, rows } = size;
@@ -182,7 +183,7 @@ fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, Sp
         } else {
             Stdio::Pipes
         },
-        credentials: identity.map(Identity::credentials),
+        credentials: launch.identity.as_ref().and_then(Identity::credentials_to_take),
         file_limits: launch.file_limit.of_commands(),
         contain: launch.contain,
         limited: launch.limit_group.is_some(),

@@ -113,7 +113,12 @@ impl Identity {
         Ok(Self { uid, gid, groups, account })
     }
 
-    pub(super) fn credentials(&self) -> Credentials {
+    /// What it takes to become that user; none where there is nothing to set.
+    pub(crate) fn credentials_to_take(&self) -> Option<Credentials> {
+        may_switch().then(|| self.credentials())
+    }
+
+    fn credentials(&self) -> Credentials {
         Credentials {
             uid: self.uid.as_raw(),
             gid: self.gid.as_raw(),

@@ -23,7 +23,7 @@ const MAX_DESCRIPTORS: usize = 4;
 ///
 /// # Errors
 /// `EAGAIN` where it takes nothing now, `EPIPE` where nobody reads any more.
-pub(super) fn send(
+pub(crate) fn send(
     socket: impl AsFd,
     bytes: &[u8],
     descriptors: &[BorrowedFd<'_>],
@@ -46,7 +46,7 @@ pub(super) fn send(
 ///
 /// # Errors
 /// Also where there was no room for a descriptor: it is lost.
-pub(super) fn receive(
+pub(crate) fn receive(
     socket: impl AsFd,
     buffer: &mut [u8],
     descriptors: &mut VecDeque<OwnedFd>,

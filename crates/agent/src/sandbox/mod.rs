@@ -15,6 +15,9 @@
 //! starts the command hears of it in one round trip, and a program that is slow to be executed holds up nothing: the box does not
 //! wait for it. Nothing is shared with the child but what fork copies.
 //!
+//! **Workers.** A process may also be a worker (`worker/`), which opens files with the rights of a command: the same in all but what it
+//! becomes. It has no exec.
+//!
 //! **An end.** The box alone reaps, so it alone knows which numbers are whose. It keeps a group for each command until no process of it
 //! is left, says once how the leader ended (`Exited`, with whether a stop was sent before), and once that nobody is left (`Gone`).
 //! Both name the command by a key of the agent's that is never used again.
@@ -42,12 +45,13 @@ mod processes;
 mod protocol;
 mod server;
 
-pub(crate) use channel::{receive_descriptor, send_descriptor};
+pub(crate) use channel::{receive, receive_descriptor, send, send_descriptor};
 pub(crate) use client::{
     BoxClient, BoxCommand, Group, NotStarted, Started, hold_reaping, reap_children,
 };
 pub(crate) use protocol::{
-    Credentials, ExecKey, Failure, FileLimits, Reached, StartRequest, Stdio, Step, stops,
+    Credentials, Decoder, ExecKey, Failure, FileLimits, Program, Reached, StartRequest, Stdio,
+    Step, encode, stops,
 };
 pub(crate) use server::ROLE;
 pub use server::{is_box, run_box};

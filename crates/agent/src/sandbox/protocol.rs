@@ -32,10 +32,7 @@ pub(crate) enum Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StartRequest {
     pub(crate) key: ExecKey,
-    /// The program, by its path or as found in `PATH`, and its arguments.
-    pub(crate) args: Vec<CString>,
-    /// The whole environment, each entry with its name.
-    pub(crate) env: Vec<CString>,
+    pub(crate) program: Program,
     pub(crate) cwd: CString,
     pub(crate) stdio: Stdio,
     /// The user to become; none to stay the box's own.
@@ -45,6 +42,19 @@ pub(crate) struct StartRequest {
     pub(crate) contain: bool,
     /// Whether it is to enter a cgroup, by the descriptor before the reply socket.
     pub(crate) limited: bool,
+}
+
+/// What a process becomes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Program {
+    Command {
+        /// The program, by its path or as found in `PATH`, and its arguments.
+        args: Vec<CString>,
+        /// The whole environment, each entry with its name.
+        env: Vec<CString>,
+    },
+    /// A worker (`worker/`), whose standard input is the socket to the agent. It is a copy of the box, which executes nothing.
+    Worker,
 }
 
 impl StartRequest {
@@ -73,7 +83,7 @@ pub(crate) enum Stdio {
 }
 
 /// The numbers of a user and its groups.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Credentials {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
@@ -286,12 +296,13 @@ mod tests {
             }),
         );
         let texts = || prop::collection::vec(text(), 0..5);
-        (any::<(u64, u64, u64)>(), texts(), texts(), text(), stdio(), credentials).prop_map(
-            |((key, soft, hard), args, env, cwd, stdio, credentials)| {
+        let command = (texts(), texts()).prop_map(|(args, env)| Program::Command { args, env });
+        let program = prop_oneof![command, Just(Program::Worker)];
+        (any::<(u64, u64, u64)>(), program, text(), stdio(), credentials).prop_map(
+            |((key, soft, hard), program, cwd, stdio, credentials)| {
                 Request::Start(Box::new(StartRequest {
                     key: ExecKey(key),
-                    args,
-                    env,
+                    program,
                     cwd,
                     stdio,
                     credentials,

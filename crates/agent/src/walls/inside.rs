@@ -145,6 +145,18 @@ pub(crate) fn confine_command() -> Result<(), Errno> {
             setrlimit(*resource, *value, hard)?;
         }
     }
+    drop_capabilities(inside)
+}
+
+/// The same for a child that is to become a worker: what it does for clients is not limited as a command's processes are.
+///
+/// # Errors
+/// The system refuses.
+pub(crate) fn confine_worker() -> Result<(), Errno> {
+    INSIDE.get().map_or(Ok(()), drop_capabilities)
+}
+
+fn drop_capabilities(inside: &Inside) -> Result<(), Errno> {
     if inside.has_walls {
         // The box of root may become other users. With `no_new_privs`, which bubblewrap has set, execve gives nothing back.
         let none = CapabilitySet::empty();

@@ -18,7 +18,7 @@ mod relay;
 
 pub(crate) use build::{Walls, start};
 pub use command::{is_policy_command, run_policy_command};
-pub(crate) use inside::{confine_command, has_cgroups, prepare_box};
+pub(crate) use inside::{confine_command, confine_worker, has_cgroups, prepare_box};
 pub use options::PolicyOptions;
 pub(crate) use policies::{CommandSetting, NarrowerError, Policies};
 pub use policy::PolicyError;

@@ -9,6 +9,7 @@ mod contain;
 mod crash;
 mod create_stream;
 mod descriptors;
+mod files;
 mod frames;
 mod gaps;
 mod hostile;

@@ -17,17 +17,17 @@ use nix::{
     unistd::{Gid, Pid, Uid, chdir, getppid, setgid, setgroups, setsid, setuid, write},
 };
 use rustix::{
-    process::ioctl_tiocsctty,
+    process::{DumpableBehavior, ioctl_tiocsctty, set_dumpable_behavior},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin},
 };
 
-use super::{group::Scope, program};
+use super::{close_inherited::close_inherited, group::Scope, program};
 use crate::{
     sandbox::{
         channel,
-        protocol::{Credentials, Failure, Reply, StartRequest, Stdio, Step},
+        protocol::{Credentials, Failure, Program, Reply, StartRequest, Stdio, Step},
     },
-    walls,
+    walls, worker,
 };
 
 /// The signals that the box ignores: what a terminal or a shell sends to groups is not for it, and nobody but its agent ends it.
@@ -62,9 +62,20 @@ impl Child<'_> {
         take_streams(self.streams).map_err(failed(Step::SetUp))?;
         chdir(request.cwd.as_c_str()).map_err(failed(Step::Directory))?;
         self.set_up().map_err(failed(Step::SetUp))?;
-        let env = request.env.iter().map(CString::as_c_str).chain(self.scope.mark());
-        let env: Vec<&CStr> = env.collect();
-        Err(failed(Step::Execute)(program::execute(&request.args, &env)))
+        match &request.program {
+            Program::Command { args, env } => {
+                let env = env.iter().map(CString::as_c_str).chain(self.scope.mark());
+                let env: Vec<&CStr> = env.collect();
+                Err(failed(Step::Execute)(program::execute(args, &env)))
+            }
+            Program::Worker => {
+                // Nothing of it tells the copy of the box any more.
+                let _unknown = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+                close_inherited().map_err(|_| failed(Step::SetUp)(Errno::EBADF))?;
+                worker::serve();
+                end()
+            }
+        }
     }
 
     fn set_up(&self) -> Result<(), Errno> {
@@ -83,7 +94,12 @@ impl Child<'_> {
         if let Some(credentials) = &request.credentials {
             take_on(credentials)?;
         }
-        walls::confine_command()?;
+        let is_worker = request.program == Program::Worker;
+        if is_worker {
+            walls::confine_worker()?;
+        } else {
+            walls::confine_command()?;
+        }
         // After the change of the user, which takes it back (prctl(2), PR_SET_PDEATHSIG). Where box and agent die at once nobody else
         // kills it. An emulated system may not know it.
         let _unknown = set_pdeathsig(Signal::SIGKILL);
@@ -91,8 +107,8 @@ impl Child<'_> {
         if getppid() != self.parent {
             end()
         }
-        // Exec keeps an ignored one ignored (POSIX, exec).
-        for signal in IGNORED {
+        // Exec keeps an ignored one ignored (POSIX, exec). To a worker they mean as little as to the box.
+        for signal in IGNORED.into_iter().filter(|_| !is_worker) {
             set_action(signal, libc::SIG_DFL);
         }
         SigSet::empty().thread_set_mask()

@@ -27,6 +27,8 @@ pub(super) struct Group {
     pub(super) key: ExecKey,
     id: Pid,
     pub(super) scope: Scope,
+    /// It is a worker, which ends by itself with the agent.
+    pub(super) is_worker: bool,
     stage: Stage,
     /// It was told to stop before its leader was reaped.
     pub(super) stopped: bool,
@@ -86,11 +88,12 @@ enum Stage {
 
 impl Group {
     /// The group of a leader that was just started.
-    pub(super) fn led_by(leader: Pid, key: ExecKey, scope: Scope) -> Self {
+    pub(super) fn led_by(leader: Pid, key: ExecKey, scope: Scope, is_worker: bool) -> Self {
         Self {
             key,
             id: leader,
             scope,
+            is_worker,
             stage: Stage::Led,
             stopped: false,
             is_killed: false,

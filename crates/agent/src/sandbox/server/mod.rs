@@ -1,6 +1,7 @@
 //! The box's side: one thread, which waits for requests and for the ends of its children.
 
 mod child;
+mod close_inherited;
 mod fork;
 mod group;
 mod leaves;
@@ -20,7 +21,6 @@ use std::{
 };
 
 use nix::{
-    errno::Errno,
     libc,
     sys::{
         signal::{SigSet, Signal},
@@ -33,7 +33,7 @@ use rustix::{
     process::{DumpableBehavior, set_dumpable_behavior},
 };
 
-use self::{outbox::Outbox, table::Table};
+use self::{close_inherited::close_inherited, outbox::Outbox, table::Table};
 use super::{
     channel,
     protocol::{Decoder, Report, Request},
@@ -93,33 +93,6 @@ fn prepare() -> io::Result<SignalFd> {
     let children = SigSet::from(Signal::SIGCHLD);
     children.thread_set_mask()?;
     Ok(SignalFd::with_flags(&children, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
-}
-
-/// Closes all but the standard streams.
-fn close_inherited() -> io::Result<()> {
-    // SAFETY: nothing of this process owns a descriptor yet.
-    #[allow(unsafe_code)]
-    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
-    match Errno::result(closed) {
-        Ok(_) => Ok(()),
-        Err(Errno::ENOSYS) => close_one_by_one(),
-        Err(errno) => Err(errno.into()),
-    }
-}
-
-/// The same before Linux 5.9.
-fn close_one_by_one() -> io::Result<()> {
-    let entries = std::fs::read_dir("/proc/self/fd")?;
-    let open: Vec<i32> =
-        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
-        // SAFETY: nothing of this process owns it. That of the directory is closed already.
-        #[allow(unsafe_code)]
-        unsafe {
-            libc::close(descriptor);
-        }
-    }
-    Ok(())
 }
 
 /// The socket to the agent.

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     sandbox::{
         mark::Mark,
-        protocol::{Containment, ExecKey, Reached, Report, StartRequest},
+        protocol::{Containment, ExecKey, Program, Reached, Report, StartRequest},
     },
     walls,
 };
@@ -28,6 +28,8 @@ use crate::{
 /// another. The end of a last member tells of that only where the box is its parent.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(500);
+/// How long a worker may take to end when the agent is gone: it finishes what takes a few system calls.
+const WORKER_GRACE: Duration = Duration::from_secs(1);
 
 /// All commands of which a process may be left.
 #[derive(Debug)]
@@ -96,7 +98,8 @@ impl Table {
         // The number is new: an old group that had it can't have a member any more.
         self.forget(outbox, |group| group.is_orphaned() && group.id() == pid)?;
         self.leaders.insert(pid, request.key);
-        self.groups.insert(request.key, Group::led_by(pid, request.key, scope));
+        let is_worker = request.program == Program::Worker;
+        self.groups.insert(request.key, Group::led_by(pid, request.key, scope, is_worker));
         Ok(())
     }
 
@@ -204,13 +207,16 @@ impl Table {
         Ok(())
     }
 
-    /// Kills all that it has, and waits until nothing is left, or that moment has come.
+    /// Kills all that it has, and waits until nothing is left, or that moment has come. Workers have a moment to end by themselves: one
+    /// that is killed in the middle of it could leave a temporary file.
     pub(super) fn kill_all(&mut self, deadline: Instant) {
+        let grace = Instant::now() + WORKER_GRACE;
         // There is nobody to tell.
         let mut outbox = Outbox::default();
         let mut pause = FIRST_LOOK;
         loop {
-            for group in self.groups.values_mut() {
+            let is_grace = Instant::now() < grace;
+            for group in self.groups.values_mut().filter(|group| !(is_grace && group.is_worker)) {
                 let _refused: Result<Reached, Errno> = group.signal(Some(Signal::SIGKILL));
             }
             let _unheard = self.reap(&mut outbox).and_then(|()| self.look(&mut outbox));

@@ -1,0 +1,108 @@
+use std::{
+    ffi::OsString,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
+/// The path of a file as a client names it, made absolute. Symbolic links in it have not been followed, and `..` is left to the
+/// system.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FilePath(PathBuf);
+
+/// What names no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidPath {
+    #[error("the path holds a NUL character, which ends a path for the system")]
+    Nul,
+    #[error("the path climbs above /: it has more \"..\" than there are directories to leave")]
+    AboveRoot,
+}
+
+impl FilePath {
+    /// Beginning with a slash it is absolute, else relative to the workspace, which it is itself where it is empty.
+    ///
+    /// # Errors
+    /// It names no file.
+    pub(crate) fn new(path: &[u8], workspace: &Path) -> Result<Self, InvalidPath> {
+        if path.contains(&0) {
+            return Err(InvalidPath::Nul);
+        }
+        let base = if path.starts_with(b"/") { &[] } else { workspace.as_os_str().as_bytes() };
+        let parts = [base, path].into_iter().flat_map(|path| path.split(|byte| *byte == b'/'));
+        let mut absolute = Vec::with_capacity(base.len() + 1 + path.len());
+        let mut depth = 0_usize;
+        for part in parts.filter(|part| !matches!(*part, b"" | b".")) {
+            depth = match part {
+                b".." => depth.checked_sub(1).ok_or(InvalidPath::AboveRoot)?,
+                _ => depth + 1,
+            };
+            absolute.push(b'/');
+            absolute.extend_from_slice(part);
+        }
+        if absolute.is_empty() {
+            absolute.push(b'/');
+        }
+        Ok(Self(OsString::from_vec(absolute).into()))
+    }
+
+    pub(crate) fn absolute(&self) -> &Path {
+        &self.0
+    }
+
+    /// As a client is shown it: what is not UTF-8 in it is U+FFFD.
+    pub(crate) fn shown(&self) -> String {
+        self.0.to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path(path: &[u8]) -> Result<String, InvalidPath> {
+        FilePath::new(path, Path::new("/work/space")).map(|path| path.shown())
+    }
+
+    #[test]
+    fn a_relative_path_begins_at_the_workspace() {
+        for (asked, expected) in [
+            ("a/b", "/work/space/a/b"),
+            ("", "/work/space"),
+            (".", "/work/space"),
+            ("./a//b/", "/work/space/a/b"),
+            ("/etc/hosts", "/etc/hosts"),
+            ("//etc/./hosts", "/etc/hosts"),
+            ("/", "/"),
+            ("../a", "/work/space/../a"),
+            ("a/../b", "/work/space/a/../b"),
+            ("../..", "/work/space/../.."),
+            ("...", "/work/space/..."),
+        ] {
+            assert_eq!(path(asked.as_bytes()).unwrap(), expected, "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_climbs_above_the_root_or_holds_a_nul_is_refused() {
+        for climbing in ["../../..", "/..", "/a/../..", "a/../../../../b", "/../etc"] {
+            assert_eq!(path(climbing.as_bytes()), Err(InvalidPath::AboveRoot), "{climbing}");
+        }
+        assert_eq!(path(b"a\0b"), Err(InvalidPath::Nul));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_asked_for_is_absolute_and_never_above_the_root(asked in "[a./]{0,12}") {
+            if let Ok(path) = path(asked.as_bytes()) {
+                prop_assert!(path.starts_with('/'));
+                let depth = path.split('/').skip(1).try_fold(0_i32, |depth, part| {
+                    let depth = if part == ".." { depth - 1 } else { depth + 1 };
+                    (depth >= 0).then_some(depth)
+                });
+                prop_assert!(depth.is_some());
+            }
+        }
+    }
+}

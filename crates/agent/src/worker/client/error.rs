@@ -1,0 +1,25 @@
+use std::io;
+
+use crate::worker::failure::Failure;
+
+/// Why a worker has not done something, as far as is known.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkerError {
+    /// It could not be done.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    #[error("the process that opens files can't be started: {0}")]
+    NotStarted(io::Error),
+    #[error("the agent has no room for it now: {0}")]
+    NoRoom(io::Error),
+    #[error(
+        "the agent works on files for {0} users already, and each takes a process: wait for one of those"
+    )]
+    TooMany(usize),
+    #[error(
+        "the process that opens files has ended in the middle of it: it may have been done or not"
+    )]
+    Ended,
+    #[error("the agent is stopping")]
+    Stopping,
+}

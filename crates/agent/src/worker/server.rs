@@ -1,0 +1,80 @@
+use std::{
+    io,
+    os::fd::OwnedFd,
+    sync::{PoisonError, RwLock, RwLockReadGuard},
+    thread,
+};
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use super::{
+    failure::{Failure, FailureKind},
+    operation::Operation,
+    peer::Peer,
+    protocol::Request,
+};
+use crate::sandbox::receive_descriptor;
+
+/// What it is called in the list of processes.
+const NAME: &std::ffi::CStr = c"sandpipe-worker";
+/// The stack of a conversation's thread: nothing calls itself.
+const STACK: usize = 256 * 1024;
+
+/// Held by what would leave something behind if it ended in the middle.
+static UNFINISHED: RwLock<()> = RwLock::new(());
+
+/// Keeps the worker until it is dropped. It is for a few system calls.
+#[allow(dead_code)]
+pub(super) fn unfinished() -> RwLockReadGuard<'static, ()> {
+    UNFINISHED.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serves until the agent has nothing more for it. Standard input is the socket to that.
+pub(crate) fn serve() {
+    let _unnamed = nix::sys::prctl::set_name(NAME);
+    // A tree takes a descriptor for each of its levels.
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _refused = setrlimit(Resource::Nofile, limit);
+    loop {
+        match receive_descriptor(rustix::stdio::stdin()) {
+            Ok(socket) => begin(socket),
+            Err(error) if error.kind() == io::ErrorKind::Other => {
+                // One that there was no room for: who waits for an answer is told by its end.
+            }
+            Err(_) => break,
+        }
+    }
+    drop(UNFINISHED.write());
+}
+
+/// Serves a conversation on a thread of its own.
+fn begin(socket: OwnedFd) {
+    // Where there is no thread it is answered with that.
+    let refused = socket.try_clone();
+    let thread = thread::Builder::new().name("operation".into()).stack_size(STACK);
+    if let Err(error) = thread.spawn(move || converse(Peer::new(socket)))
+        && let Ok(socket) = refused
+    {
+        let message = format!("the system has no room for a thread: {error}");
+        let failure = Failure::new(FailureKind::Busy, message);
+        let _gone = Peer::new(socket).send(&Err::<(), _>(failure));
+    }
+}
+
+fn converse(mut peer: Peer) {
+    // Whoever asked may be gone.
+    let Ok(request) = peer.next() else { return };
+    let _gone = match request {
+        Request::Stat(operation) => answer(operation, &mut peer),
+        Request::Open(operation) => answer(operation, &mut peer),
+    };
+}
+
+fn answer<O: Operation>(operation: O, peer: &mut Peer) -> io::Result<()> {
+    let answer = operation.run(peer);
+    if answer.is_err() {
+        peer.detach();
+    }
+    peer.send(&answer)
+}
