@@ -204,6 +204,18 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
       assert.equal((await execs.exec("echo", ["there"])).output, "there\n");
     }));
 
+  it("runs commands as users that the image does not know, by their numbers", () =>
+    withAgent({}, async ({ execs }) => {
+      const id = (/** @type {string} */ user) => execs.exec("id", [], { user });
+      // It has no file of groups.
+      assert.match((await id("user")).output, /^uid=1000\(user\) gid=1000/);
+      assert.match((await id("1000")).output, /^uid=1000\(user\) gid=1000/);
+      await execs.exec("rm", ["/etc/passwd"]);
+      assert.match((await id("1000:2000")).output, /^uid=1000 gid=2000/);
+      await assert.rejects(id("1000"), /the user 1000 has no entry .* "1000:GROUP"/);
+      await assert.rejects(id("user"), /there is no user "user"/);
+    }));
+
   it("stops all that runs in it with it, also what has left its session", async () => {
     const [one, two] = ["98761.5", "98762.5"];
     await withAgent({}, async ({ execs }) => {

@@ -34,6 +34,14 @@ export function statOf(pid) {
   return readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)?.split(" ") ?? [];
 }
 
+/** The ids of the living children of a process. @param {string} pid */
+export function childrenOf(pid) {
+  return processesThat((other) => {
+    const [state, parent] = statOf(other);
+    return parent === pid && state !== "Z";
+  });
+}
+
 /**
  * The id of the process that started an agent's commands, and of the agent itself.
  *
@@ -86,4 +94,19 @@ export function zombies(parent) {
  */
 export async function until(condition) {
   while (!(await condition())) await pause(5);
+}
+
+/**
+ * Waits until a condition is true, but no longer; resolves whether it is.
+ *
+ * @param {number} milliseconds
+ * @param {() => boolean} condition
+ */
+export async function within(milliseconds, condition) {
+  const deadline = performance.now() + milliseconds;
+  while (!condition()) {
+    if (performance.now() > deadline) return false;
+    await pause(5);
+  }
+  return true;
 }

@@ -60,11 +60,11 @@ impl Identity {
         let failed = |errno| UserError::LookUp { requested: requested.into(), errno };
 
         let entry = match user {
-            None => User::from_uid(geteuid()).map_err(failed)?,
-            Some(name) => match User::from_name(name).map_err(failed)? {
+            None => known(User::from_uid(geteuid())).map_err(failed)?,
+            Some(name) => match known(User::from_name(name)).map_err(failed)? {
                 Some(entry) => Some(entry),
                 None => match number(name) {
-                    Some(uid) => User::from_uid(Uid::from_raw(uid)).map_err(failed)?,
+                    Some(uid) => known(User::from_uid(Uid::from_raw(uid))).map_err(failed)?,
                     None => return Err(UserError::UnknownUser(name.into())),
                 },
             },
@@ -77,7 +77,7 @@ impl Identity {
             }
         };
         let gid = match group {
-            Some(name) => match Group::from_name(name).map_err(failed)? {
+            Some(name) => match known(Group::from_name(name)).map_err(failed)? {
                 Some(entry) => entry.gid,
                 None => {
                     Gid::from_raw(number(name).ok_or_else(|| UserError::UnknownGroup(name.into()))?)
@@ -149,6 +149,15 @@ impl Identity {
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.uid, self.gid)
+    }
+}
+
+/// An entry of the system's user database. There is none where there is no such database, as in images of one program.
+fn known<T>(entry: Result<Option<T>, Errno>) -> Result<Option<T>, Errno> {
+    match entry {
+        // musl says so of /etc/passwd and /etc/group.
+        Err(Errno::ENOENT) => Ok(None),
+        entry => entry,
     }
 }
 

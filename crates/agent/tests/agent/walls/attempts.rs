@@ -47,8 +47,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A script that ends well where it has reached what it tries. `$AGENT` is the agent's process id, `$STATE` its state directory,
-/// `$TRY` the program of these tests.
+/// A script that ends well where it has reached what it tries. `$AGENT` is the agent's process id, `$EXECS` the directory of its
+/// execs, `$TRY` the program of these tests.
 #[derive(Deserialize)]
 struct Script {
     name: String,
@@ -116,7 +116,7 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     let arguments = "--ignored --exact walls::attempts::the_attempt --test-threads=1";
     let environment = json!({
         "AGENT": agent.pid().to_string(),
-        "STATE": agent.state,
+        "EXECS": agent.state.join("execs"),
         "HOME": walled.home,
         "TRY": format!("{} {arguments}", program.display()),
         "TCP_PORT": machine.tcp.local_addr().unwrap().port().to_string(),
