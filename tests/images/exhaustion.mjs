@@ -1,7 +1,8 @@
 // @ts-check
 // Attempts of the table that take more than there is: processes, memory, disk, output.
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { isSandpipeError } from "sandpipe";
@@ -47,8 +48,11 @@ export async function exhaustion(attempter) {
 
 /** Whether the agent is not as well as it should be. @param {Attempter} attempter */
 async function isHarmed({ execs, user }) {
-  const next = execs.exec("sh", ["-c", "exit 4"], { user, timeoutMs: 20_000 });
-  return (await next.catch(() => undefined))?.exitCode !== 4;
+  const script = "echo there; exit 4";
+  const next = await execs
+    .exec("sh", ["-c", script], { user, timeoutMs: 20_000 })
+    .catch(() => undefined);
+  return next?.exitCode !== 4 || next.stdout !== "there\n";
 }
 
 /** @param {Attempter} attempter */
@@ -103,9 +107,10 @@ async function newestSequence({ execs }, id) {
 /** @param {Attempter} attempter */
 async function fullDiskHarms(attempter) {
   const { execs, user, workspace } = attempter;
-  const fill = "head -c 64M /dev/zero > large; echo x >> small || echo full; exit 9";
+  const fill = "head -c 67108864 /dev/zero > large; echo x >> small || echo full; exit 9";
   const { id } = await execs.create({ command: "sh", args: ["-c", fill], user });
   const isTold = (await exitCodeOf(attempter, id)) === 9;
+  assert.equal(statfsSync(workspace).bavail, 0);
   // Another one has its own exit code, or is refused with a reason.
   const next = await execs.create({ command: "sh", args: ["-c", "exit 4"], user }).then(
     (item) => exitCodeOf(attempter, item.id),
