@@ -8,10 +8,12 @@ import {
   type ExecStdout,
   type Sandbox,
   type StdinBody,
+  type WaitForOutputOptions,
   type WaitOptions,
 } from "./core/sandpipe.js";
 import type { OutputEvent } from "./events.js";
 import type { ExecResult } from "./exec-result.js";
+import type { FoundOutput } from "./found-output.js";
 import { type RemoveOptions, removeEnded } from "./remove-ended.js";
 import type { StdinStream } from "./stdin-stream.js";
 import { EventStream, type StreamOptions } from "./stream.js";
@@ -104,6 +106,39 @@ export class Execs extends Core {
   override wait(id: string, options?: WaitOptions): Promise<ExecResult>;
   override wait(id: string, options?: WaitOptions | WaitBytesOptions): Promise<ExecResult<never>> {
     return super.wait(id, options as WaitOptions) as Promise<ExecResult<never>>;
+  }
+
+  /**
+   * Waits for a text in an exec's output. What has come already is looked through at once, and text that is cut into several
+   * events is found; stdout and stderr are looked through each by itself. The exec goes on, whatever comes of the wait.
+   *
+   * What a `RegExp` finds is up to 64 KiB long: so much of each stream is kept. Its flags `g` and `y` do not matter, and its
+   * `lastIndex` stays as it is. Without the flag `m`, `^` is the beginning of the output; `$` is the end of what has come. Where it finds
+   * something at the end of what has come, the rest of it is waited for, 100 ms at most.
+   *
+   * @throws {NotReadyError} The process has ended, and the text is not in its output.
+   * @throws {TimeoutError} `timeoutMs` passed.
+   * @throws {ExitCodeMissingError} The output ended without an exit code.
+   * @throws {OutputLostError} The agent no longer has some of the output.
+   * @throws {InvalidArgumentError} The pattern is empty, or an option is wrong.
+   * @throws The reason of `options.signal` when that is aborted.
+   */
+  override waitForOutput(
+    id: string,
+    pattern: string,
+    options?: WaitForOutputOptions,
+  ): Promise<FoundOutput<string>>;
+  override waitForOutput(
+    id: string,
+    pattern: RegExp,
+    options?: WaitForOutputOptions,
+  ): Promise<FoundOutput<RegExpExecArray>>;
+  override waitForOutput(
+    id: string,
+    pattern: string | RegExp,
+    options?: WaitForOutputOptions,
+  ): Promise<FoundOutput<never>> {
+    return super.waitForOutput(id, pattern, options) as Promise<FoundOutput<never>>;
   }
 
   /**

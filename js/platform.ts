@@ -26,6 +26,19 @@ export interface ReadableStream<T> {
   };
 }
 
+/** The bytes of a file as they come: the platform's `ReadableStream<Uint8Array>`. */
+export type ByteStream = PlatformStream & {
+  getReader(): {
+    read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }>;
+    cancel(reason?: unknown): Promise<void>;
+    releaseLock(): void;
+  };
+};
+
+type PlatformStream = typeof globalThis extends { ReadableStream: { prototype: infer T } }
+  ? T
+  : object;
+
 /** What `fetch` resolves. */
 export type Response = typeof globalThis extends { Response: { prototype: infer T } }
   ? T

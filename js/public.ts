@@ -12,8 +12,13 @@ export type {
   ExecOptions,
   ExecSnapshot,
   ExecStdout,
+  FileInfo,
+  FileType,
+  ListFilesOptions,
   OutputType,
+  ReadFileOptions,
   ReadOutputOptions,
+  ReadStreamOptions,
   RetryContext,
   RetryOptions,
   SandboxOptions,
@@ -25,7 +30,10 @@ export type {
   StdinType,
   TerminateOptions,
   TerminateResult,
+  WaitForOutputOptions,
+  WaitLimits,
   WaitOptions,
+  WriteFileOptions,
 } from "./core/sandpipe.js";
 export * from "./core/errors.js";
 export type { Background, MakeBackground } from "./background.js";
@@ -37,7 +45,11 @@ export type { StreamOptions } from "./stream.js";
 export type { ExecBytesOptions, StreamBytesOptions, WaitBytesOptions } from "./bytes-options.js";
 export type { OutputEvent } from "./events.js";
 export type { ExecResult } from "./exec-result.js";
+export type { BlobLike, FileData, FilePath } from "./file-data.js";
+export type { Files } from "./files.js";
+export type { FoundOutput } from "./found-output.js";
 export type { Execs } from "./execs.js";
+export type { ByteStream } from "./platform.js";
 export type { Runtime, RunResult } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";
 export type { Terminal } from "./terminal.js";

@@ -4,6 +4,7 @@
 import { type Background, makeBackground } from "./background.js";
 import { Sandbox as Core, type SandboxOptions, type Sessions } from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
+import { Files } from "./files.js";
 import type { AbortSignal } from "./platform.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime, type RunResult } from "./runtime.js";
@@ -14,6 +15,9 @@ export class Sandbox implements Runtime {
 
   /** The commands. */
   readonly execs: Execs;
+
+  /** The files. */
+  readonly files: Files;
 
   /** The shells that remember. */
   readonly sessions: Sessions;
@@ -26,6 +30,7 @@ export class Sandbox implements Runtime {
     // The caller's is to keep secrets from other origins, too.
     this.#core = new Core(options, withRedirects((options.fetch as Fetch | undefined) ?? fetch));
     this.execs = new Execs(this.#core);
+    this.files = new Files(this.#core);
     this.sessions = this.#core.sessions;
     this.background = makeBackground(this, undefined, () => Promise.resolve());
   }

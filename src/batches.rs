@@ -3,8 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use js_sys::{Array, Promise};
+use js_sys::{Array, Promise, Uint8Array};
 use sandpipe_client::execs::{ListStream, OutputReader};
+use sandpipe_client::files::FileReader;
 use sandpipe_client::output::Encoding;
 use sandpipe_client::{AbortSignal, Result};
 use wasm_bindgen::prelude::*;
@@ -20,6 +21,8 @@ enum Source {
     Output(OutputReader, EventBatch),
     /// The list of all execs, one for all that a chunk brings.
     Lists(ListStream, LiveList),
+    /// The bytes of a file, one `Uint8Array` for each chunk.
+    File(FileReader),
 }
 
 impl Source {
@@ -35,6 +38,16 @@ impl Source {
                     list.apply(&event)?;
                 }
                 Ok(Some(Array::of1(&list.to_js()?)))
+            }
+            Self::File(reader) => {
+                let mut batch = None;
+                reader
+                    .read_into(&mut |bytes| {
+                        batch = Some(Array::of1(&Uint8Array::from(bytes)));
+                        Ok(())
+                    })
+                    .await?;
+                Ok(batch)
             }
         }
     }
@@ -75,6 +88,11 @@ impl Batches {
     /// The list of all execs, now and after every change.
     pub(crate) fn of_lists(stream: ListStream) -> Self {
         Self::new(stream.scope().clone(), Source::Lists(stream, LiveList::default()))
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn of_file(reader: FileReader) -> Self {
+        Self::new(reader.scope().clone(), Source::File(reader))
     }
 
     /// The batches of a source; aborting `under_way` ends what it has under way.

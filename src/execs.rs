@@ -6,7 +6,7 @@
 use js_sys::{Array, JsString, Number, Object, Promise};
 use sandpipe_client::execs::{
     ListStream, OutputReader, create, delete, exec, feed_stdin, get, get_output, kill, list,
-    send_input, send_stdin, start, terminate, wait,
+    send_input, send_stdin, start, terminate, wait, wait_for_output,
 };
 use sandpipe_client::output::Encoding;
 use sandpipe_client::{Agent, terminal};
@@ -14,11 +14,12 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::{exec_id, last_sequence, signal_name};
 use crate::batches::Batches;
+use crate::callbacks::regexp::pattern;
 use crate::errors::or_throw;
 use crate::fields::Options;
 use crate::options::{NewExec, StdinBody, encoding, exec_arguments};
 use crate::promise::{nothing, promise_of};
-use crate::results::{exec_result, exec_snapshot, json};
+use crate::results::{exec_result, exec_snapshot, found_output, json};
 use crate::sandbox::Sandbox;
 use crate::terminal::Terminal;
 
@@ -102,6 +103,24 @@ impl Execs {
     ) -> Promise {
         let ended = exec_id(id).and_then(|id| Ok(wait(&self.agent, id, Options::read(options)?)));
         promise_of(ended, exec_result)
+    }
+
+    /// Waits for a text in an exec's output. js/execs.ts has the types, which follow the pattern, and the documentation.
+    #[wasm_bindgen(
+        js_name = waitForOutput,
+        unchecked_return_type = "Promise<FoundOutput<string | RegExpExecArray>>"
+    )]
+    pub fn wait_for_output(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_param_type = "string | RegExp")] pattern: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "WaitForOutputOptions")] options: &Object,
+    ) -> Promise {
+        let found = exec_id(id).and_then(|id| {
+            let pattern = self::pattern(pattern, "pattern")?;
+            Ok(wait_for_output(&self.agent, id, pattern, Options::read(options)?))
+        });
+        promise_of(found, found_output)
     }
 
     /// Stops an exec: SIGTERM to its whole process group, `graceMs` for it to end, then SIGKILL.

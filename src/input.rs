@@ -21,6 +21,8 @@ const MAX_UNITS: u32 = MAX_BYTES / 3 - 1;
 /// Input of the caller's. It stays in JS: what the module has of it is one piece.
 #[derive(Debug)]
 pub(crate) struct JsInput {
+    /// What it is in messages.
+    name: &'static str,
     /// What has come of a stream, or all there is.
     chunk: Option<Chunk>,
     /// The first code unit of a character whose second is still to come.
@@ -46,19 +48,32 @@ impl JsInput {
             return Err(wrong(name, EXPECTED, value));
         }
         string(value, name)?;
-        Ok(Self { chunk: Chunk::of(value), half: None, stream: None })
+        Ok(Self { name: "input", chunk: Chunk::of(value), half: None, stream: None })
     }
 
     /// The input that is a `Uint8Array`.
     pub(crate) fn of_bytes(value: &JsValue) -> Option<Self> {
         let chunk = Chunk::of(value).filter(|chunk| matches!(chunk, Chunk::Bytes(..)))?;
-        Some(Self { chunk: Some(chunk), half: None, stream: None })
+        Some(Self { name: "input", chunk: Some(chunk), half: None, stream: None })
     }
 
     /// The input that a stream gives.
     pub(crate) fn of_stream(value: &JsValue) -> Option<Self> {
         let stream = JsStream::of(value)?;
-        Some(Self { chunk: None, half: None, stream: Some(stream) })
+        Some(Self { name: "input", chunk: None, half: None, stream: Some(stream) })
+    }
+
+    /// The same under another name in messages.
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// How many bytes it gives, where that is known: a text has to be encoded for it.
+    pub(crate) fn byte_length(&self) -> Option<f64> {
+        match (&self.chunk, &self.stream) {
+            (Some(Chunk::Bytes(bytes, _)), None) => Some(bytes.length().into()),
+            _ => None,
+        }
     }
 
     /// The next piece of what has come, if there is any.
@@ -119,7 +134,7 @@ impl InputSource for JsInput {
             };
             let Some(chunk) = Chunk::of(&value) else {
                 const EXPECTED: &str = "a stream of strings and Uint8Arrays";
-                return Poll::Ready(Err(wrong("input", EXPECTED, &value)));
+                return Poll::Ready(Err(wrong(self.name, EXPECTED, &value)));
             };
             self.chunk = Some(chunk);
         }
@@ -129,7 +144,12 @@ impl InputSource for JsInput {
         if self.stream.is_some() {
             return None;
         }
-        Some(Box::new(Self { chunk: self.chunk.clone(), half: self.half.clone(), stream: None }))
+        Some(Box::new(Self {
+            name: self.name,
+            chunk: self.chunk.clone(),
+            half: self.half.clone(),
+            stream: None,
+        }))
     }
 }
 

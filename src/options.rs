@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use sandpipe_client::Result;
 use sandpipe_client::execs::{
-    DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitOptions,
+    DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitForOutputOptions, WaitOptions,
 };
 use sandpipe_client::output::{Encoding, OutputSink};
 use sandpipe_client::sessions::SessionOptions;
+use sandpipe_client::{Result, WaitLimits};
 use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
-    abort_signal, boolean, bytes, command_arguments, function, milliseconds, program, shell_text,
-    string, variables,
+    abort_signal, boolean, bytes, command_arguments, function, last_sequence, milliseconds,
+    program, shell_text, string, variables,
 };
 use crate::events::EventBatch;
 use crate::fields::{Fields, Options, options};
@@ -24,6 +24,8 @@ use crate::invalid_argument::{invalid, wrong};
 #[wasm_bindgen(typescript_custom_section)]
 const IMPORTS: &str = r#"
 import type { ExecResult } from "../exec-result.js";
+import type { FileData, FilePath } from "../file-data.js";
+import type { FoundOutput } from "../found-output.js";
 import type { AbortSignal, Fetch, URL } from "../platform.js";
 import type { RunResult } from "../runtime.js";
 import type { StdinStream } from "../stdin-stream.js";
@@ -133,6 +135,31 @@ pub(crate) fn encoding(value: &JsValue, name: &str) -> Result<Encoding> {
         Some("bytes") => Ok(Encoding::Bytes),
         _ => Err(wrong(name, "\"utf8\" or \"bytes\"", value)),
     }
+}
+
+options! {
+    /// How long to wait for something that goes on by itself.
+    interface "WaitLimits"
+    for WaitLimits {
+        /// After so many milliseconds the wait ends: `TimeoutError`. Default: for ever.
+        "timeoutMs" "?: number" => timeout_ms = optional milliseconds,
+        /// Aborted: the wait ends, and rejects with the signal's reason.
+        "signal" "?: AbortSignal" => signal = optional abort_signal,
+    }
+}
+
+options! {
+    /// How to wait for a text in an output.
+    interface "WaitForOutputOptions extends WaitLimits"
+    for WaitForOutputOptions {
+        ..limits,
+        /// Only the events after this one are looked through; -N: the last N events and what follows. Default: 0, all.
+        "lastSequence" "?: number" => last_sequence = optional whole_sequence or 0,
+    }
+}
+
+fn whole_sequence(value: &JsValue, name: &str) -> Result<i64> {
+    last_sequence(value).map_err(|_| wrong(name, "a whole number", value))
 }
 
 options! {

@@ -1,14 +1,14 @@
 //! What calls resolve, as values of JS. Their TypeScript types are those of the structs in the client.
 
 use js_sys::{JSON, Object, Reflect};
-use sandpipe_client::execs::ExecSnapshot;
-use sandpipe_client::output::ExecResult;
+use sandpipe_client::execs::{ExecSnapshot, FoundOutput};
+use sandpipe_client::output::{ExecResult, MatchValue};
 use sandpipe_client::{HostOutput, Result};
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
 use crate::shim::shim;
-use crate::web::value::{js_output, thrown};
+use crate::web::value::{js_output, js_value, thrown};
 
 /// The JS value that `value`'s JSON stands for.
 ///
@@ -40,6 +40,23 @@ pub(crate) fn exec_snapshot(snapshot: ExecSnapshot) -> Result<JsValue> {
     let object = with_output(exit_code, &output)?;
     set(&object, "lastSequence", &last_sequence.into())?;
     Ok(object.into())
+}
+
+/// What a wait for a text has found.
+#[allow(clippy::needless_pass_by_value)] // A call gives values.
+pub(crate) fn found_output(found: FoundOutput) -> Result<JsValue> {
+    let object = Object::new();
+    set(&object, "match", &match_value(&found.value))?;
+    set(&object, "event", &to_js(&found.event)?)?;
+    Ok(object.into())
+}
+
+/// A text that was found: the string, or what the `RegExp` has given.
+fn match_value(value: &MatchValue) -> JsValue {
+    match value {
+        MatchValue::Text(text) => JsValue::from_str(text),
+        MatchValue::Expression(value) => js_value(value),
+    }
 }
 
 /// The output is a string of JS already.

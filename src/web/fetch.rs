@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::FutureExt;
 use js_sys::{Function, Object, Promise, Reflect, Uint8Array};
-use sandpipe_client::host::{Body, HttpRequest, HttpResponse, NoResponse, RequestBody};
+use sandpipe_client::host::{Body, FileHead, HttpRequest, HttpResponse, NoResponse, RequestBody};
 use sandpipe_client::{AbortSignal, Subscription};
 use wasm_bindgen::{JsCast, prelude::*};
 use wasm_bindgen_futures::JsFuture;
@@ -16,6 +16,8 @@ use web_sys::{AbortController, DomException, RequestInit};
 
 use super::response::{JsBodyReader, JsResponse};
 use super::value::host_value;
+
+const BYTES: &str = "application/octet-stream";
 
 thread_local! {
     /// The reason of every request that is over. Each could have one of its own, with its stack, which takes
@@ -52,7 +54,9 @@ impl Fetch {
         });
         let content_type = response.header("content-type");
         let retry_after = if is_success { None } else { response.header("retry-after") };
-        Ok(HttpResponse { status, content_type, retry_after, body })
+        let is_bytes = content_type.as_deref().is_some_and(|name| name.starts_with(BYTES));
+        let file = if is_bytes { file_head(&response) } else { FileHead::default() };
+        Ok(HttpResponse { status, content_type, retry_after, file, body })
     }
 
     fn init(&self, request: &HttpRequest, connection: &Connection) -> Result<RequestInit, JsValue> {
@@ -61,6 +65,9 @@ impl Fetch {
         set("accept", request.accept)?;
         if let Some(key) = &request.idempotency_key {
             set("idempotency-key", key)?;
+        }
+        for (name, value) in &request.headers {
+            set(name, value)?;
         }
         let init = RequestInit::new();
         init.set_method(request.method.as_str());
@@ -71,13 +78,21 @@ impl Fetch {
                 init.set_body(&json.into());
             }
             Some(RequestBody::Bytes(bytes)) => {
-                set("content-type", "application/octet-stream")?;
+                set("content-type", BYTES)?;
                 init.set_body(&Uint8Array::from(&**bytes));
             }
             None => {}
         }
         init.set_headers(&headers);
         Ok(init)
+    }
+}
+
+fn file_head(response: &JsResponse) -> FileHead {
+    FileHead {
+        etag: response.header("etag"),
+        content_range: response.header("content-range"),
+        content_length: response.header("content-length"),
     }
 }
 

@@ -1,11 +1,14 @@
 //! Signals that something is to end, as those of the DOM but without JavaScript.
 
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::rc::{Rc, Weak};
 
 use futures_channel::oneshot;
+use futures_util::future::{Either, select};
 
-use crate::HostValue;
+use crate::error::{StopReason, Stopped};
+use crate::{Call, Error, HostOutput, HostValue};
 
 /// Says that something is to end. Clones are the same signal.
 #[derive(Clone, Default)]
@@ -79,6 +82,19 @@ impl AbortSignal {
         self.reason()
     }
 
+    /// A call that fails, with the reason, when the signal is aborted: what it has under way ends.
+    pub(crate) fn ending<T: 'static>(signal: Option<Self>, call: Call<T>) -> Call<T> {
+        let Some(signal) = signal else {
+            return call;
+        };
+        Box::pin(async move {
+            match select(pin!(signal.aborted()), call).await {
+                Either::Left((reason, _)) => Err(aborted_error(reason)),
+                Either::Right((outcome, _)) => outcome,
+            }
+        })
+    }
+
     /// Calls `listener` when it is aborted, at once if it has been, unless the subscription has been dropped.
     pub fn on_abort(&self, listener: impl FnOnce() + 'static) -> Subscription {
         let key = self.0.next_key.get();
@@ -89,6 +105,21 @@ impl AbortSignal {
             self.0.listeners.borrow_mut().push((key, Box::new(listener)));
         }
         Subscription { state: Rc::downgrade(&self.0), key }
+    }
+}
+
+/// What a call fails with that is given up: the reason as it is.
+pub(crate) fn aborted_error(reason: Option<HostValue>) -> Box<Error> {
+    match reason {
+        Some(reason) => Error::thrown(reason),
+        None => Box::new(Error::Stopped(Stopped {
+            exec_id: None,
+            why: StopReason::Interrupted { reason },
+            output: HostOutput::default(),
+            forced: false,
+            unstopped: None,
+            incomplete: None,
+        })),
     }
 }
 

@@ -30,6 +30,10 @@ pub(crate) enum Feature {
     ListChanges,
     /// A create may name a policy.
     Policy,
+    /// The base interface's files and directories.
+    Files,
+    /// Files as bytes, in parts, and written piece by piece.
+    FilesRaw,
 }
 
 impl Feature {
@@ -45,6 +49,8 @@ impl Feature {
             Self::Frames => "frames",
             Self::ListChanges => "list-changes",
             Self::Policy => "policy",
+            Self::Files => "files",
+            Self::FilesRaw => "files-raw",
         }
     }
 }
@@ -112,6 +118,26 @@ impl Agent {
                     Err(error) => return Err(error),
                 }
             }
+        })
+    }
+
+    /// Fails where the agent says what it offers, and this is not in it. One that says nothing may have what is part of the
+    /// base interface.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`]: `what` needs it. Or the agent could not be asked.
+    pub(crate) fn check_offers(
+        &self,
+        feature: Feature,
+        what: &'static str,
+    ) -> LocalBoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let is_offered = self.offers(feature).await?;
+            let says_nothing = self.features.answer.get().is_none_or(Vec::is_empty);
+            if is_offered || says_nothing {
+                return Ok(());
+            }
+            Err(Error::Unsupported { feature: feature.name(), what }.into())
         })
     }
 

@@ -60,6 +60,10 @@ pub enum Method {
     Get,
     /// Has it do something.
     Post,
+    /// Writes it.
+    Put,
+    /// Changes it.
+    Patch,
     /// Removes it.
     Delete,
 }
@@ -70,6 +74,8 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
             Self::Delete => "DELETE",
         }
     }
@@ -86,6 +92,8 @@ pub struct HttpRequest {
     pub accept: &'static str,
     /// The header `Idempotency-Key`.
     pub idempotency_key: Option<String>,
+    /// Other headers, by names in lower case.
+    pub headers: Vec<(&'static str, String)>,
     /// Its body.
     pub body: Option<RequestBody>,
     /// Aborted: the request ends, and so does the reading of its answer.
@@ -109,8 +117,21 @@ pub struct HttpResponse {
     pub content_type: Option<String>,
     /// The header `Retry-After`. May be left out where the status is 2xx.
     pub retry_after: Option<String>,
+    /// What the answer says of a file. May be left out where the `Content-Type` is not `application/octet-stream`.
+    pub file: FileHead,
     /// None where there is no body, as with 204.
     pub body: Option<Box<dyn Body>>,
+}
+
+/// What an answer with bytes of a file says of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileHead {
+    /// The header `ETag` (RFC 9110, 8.8.3): it is another one when the file is another.
+    pub etag: Option<String>,
+    /// The header `Content-Range` (RFC 9110, 14.4).
+    pub content_range: Option<String>,
+    /// The header `Content-Length` (RFC 9110, 8.6).
+    pub content_length: Option<String>,
 }
 
 /// The body of an answer. Dropping it before all of it has come closes the connection.

@@ -5,7 +5,8 @@
 //! Node.js and in edge workers the host is the binding of the npm package; in tests it is a simulation.
 //!
 //! An [`Agent`] is what all calls begin with: its HTTP client makes the requests, and it knows which extensions the
-//! agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`], [`sessions`] and [`background`];
+//! agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`], [`sessions`],
+//! [`background`] and [`files`];
 //! each gives a [`Call`], a future that needs nothing else to be kept.
 //!
 //! Data goes one way. [`execs::exec`] creates an exec by a request; the answer's body goes to an
@@ -30,6 +31,7 @@ pub mod background;
 pub mod error;
 mod exec_id;
 pub mod execs;
+pub mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod host;
@@ -41,6 +43,7 @@ pub mod output;
 pub mod sessions;
 mod shell;
 pub mod terminal;
+mod wait_limits;
 mod websocket;
 
 use futures_util::future::LocalBoxFuture;
@@ -53,6 +56,7 @@ pub use exec_id::ExecId;
 pub use host::Host;
 pub use host_value::{HostOutput, HostValue};
 pub use operation::Operation;
+pub use wait_limits::WaitLimits;
 
 pub(crate) use nonce::Nonce;
 

@@ -16,6 +16,17 @@ pub enum Operation {
     GetOutput,
     StreamOutput,
     StreamList,
+    ReadFile,
+    WriteFile,
+    StatFile,
+    ListDirectory,
+    MakeDirectory,
+    RemoveFile,
+    MoveFile,
+    CopyFile,
+    WatchDirectory,
+    ListPorts,
+    StreamPorts,
 }
 
 impl Operation {
@@ -33,6 +44,33 @@ impl Operation {
             Self::GetOutput => "get output",
             Self::StreamOutput => "stream output",
             Self::StreamList => "stream list",
+            Self::ReadFile => "read file",
+            Self::WriteFile => "write file",
+            Self::StatFile => "stat file",
+            Self::ListDirectory => "list directory",
+            Self::MakeDirectory => "make directory",
+            Self::RemoveFile => "remove file",
+            Self::MoveFile => "move file",
+            Self::CopyFile => "copy file",
+            Self::WatchDirectory => "watch directory",
+            Self::ListPorts => "list ports",
+            Self::StreamPorts => "stream ports",
         }
+    }
+
+    /// Whether it is about a file or a directory: the system may refuse it, whoever asks.
+    pub(crate) fn is_of_files(self) -> bool {
+        matches!(
+            self,
+            Self::ReadFile
+                | Self::WriteFile
+                | Self::StatFile
+                | Self::ListDirectory
+                | Self::MakeDirectory
+                | Self::RemoveFile
+                | Self::MoveFile
+                | Self::CopyFile
+                | Self::WatchDirectory
+        )
     }
 }

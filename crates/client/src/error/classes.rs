@@ -46,11 +46,12 @@ error_classes! {
         forced: bool,
     }
 
-    /// `timeoutMs` passed, and the command was stopped.
+    /// `timeoutMs` passed. A command that was run was stopped; where something was only waited for (`waitForOutput`,
+    /// `waitFor`), what was to bring it goes on.
     TimeoutError<'a> = "timeout" {
-        /// The exec that it is about; undefined where nothing had been run.
+        /// The exec that it is about; undefined where there is none.
         execId: Option<&'a str>,
-        /// The output up to the end. Bytes where `encoding: "bytes"` asked for them.
+        /// The output up to the end; of a wait, the last part of it. Bytes where `encoding: "bytes"` asked for them.
         output: &'a HostOutput,
         /// 124, as `timeout` of the GNU coreutils has it.
         exitCode: f64,
@@ -96,6 +97,40 @@ error_classes! {
 
     /// An argument was wrong. The message says which, what it was, and what is right.
     InvalidArgumentError = "invalid_argument" {}
+
+    /// A process ended before what was waited for had come: a text in its output, or a port that is listened on.
+    NotReadyError<'a> = "not_ready" {
+        /// The exec that ended, if it is one.
+        execId: Option<&'a str>,
+        /// The background process that ended, if it is one.
+        id: Option<&'a str>,
+        /// What it ended with, 128 + N after death by signal N; undefined where nobody knows.
+        exitCode: Option<f64>,
+        /// The last part of its output, up to 4 KiB.
+        output: OutputText<'a>,
+    }
+
+    /// A file was changed, or replaced, while it was read. What was read of it is of the one that it was before.
+    FileChangedError<'a> = "file_changed" {
+        /// The file.
+        path: &'a str,
+    }
+
+    /// A file was to be read as text, and is not UTF-8, or longer than a string can be. `files.bytes()` and
+    /// `files.readStream()` give it as it is.
+    NotTextError<'a> = "not_text" {
+        /// The file.
+        path: &'a str,
+    }
+
+    /// Whether something was done to a file is not known: no answer came, and to do it again could do it twice. `cause` is
+    /// what went wrong.
+    OutcomeUnknownError<'a> = "outcome_unknown" {
+        /// What was to be done, such as `"move file"`.
+        operation: &'a str,
+        /// To which path.
+        path: &'a str,
+    }
 
     /// Processes of an exec are still there although they were killed: the system holds them up.
     StillThereError<'a> = "still_there" {
@@ -226,6 +261,20 @@ impl Error {
             Self::Session { exec_id, output, .. } => {
                 SessionError { execId: exec_id, output: OutputText(output) }.visit(visit)
             }
+            Self::NotReady { exec_id, id, exit_code, output, .. } => {
+                let (exec_id, id) = (exec_id.as_deref(), id.as_deref());
+                let (exit_code, output) = (exit_code.map(Into::into), OutputText(output));
+                NotReadyError { execId: exec_id, id, exitCode: exit_code, output }.visit(visit)
+            }
+            Self::WaitTimedOut { exec_id, output, .. } => {
+                timeout_error(exec_id.as_deref(), output, false).visit(visit)
+            }
+            Self::FileChanged { path } => FileChangedError { path }.visit(visit),
+            Self::NotText { path, .. } => NotTextError { path }.visit(visit),
+            Self::OutcomeUnknown { operation, path, cause: error } => {
+                cause = Some(Cause::Error(error));
+                OutcomeUnknownError { operation: operation.name(), path }.visit(visit)
+            }
             Self::StillThere(exec_id) => StillThereError { execId: exec_id }.visit(visit),
             Self::Unsupported { feature, .. } => UnsupportedError { feature }.visit(visit),
             Self::Background { operation, output, id, refusal, cause: thrown, .. } => {
@@ -258,7 +307,7 @@ impl Error {
             Self::Http { status: 401, .. } => {
                 "Pass the agent's token to connect() as `token`.".into()
             }
-            Self::Http { status: 403, .. } => {
+            Self::Http { status: 403, operation, .. } if !operation.is_of_files() => {
                 "Use the agent's admin token: a read-only one may only look.".into()
             }
             Self::Http { status: 404, message: None, .. } | Self::Protocol { .. } => {
@@ -286,6 +335,11 @@ impl Error {
                 (Some(exec_id), Some(_)) => still_runs(exec_id),
                 _ => return None,
             },
+            Self::FileChanged { .. } => "Read it again from its beginning.".into(),
+            Self::NotText { .. } => {
+                "Read it with files.bytes(), or piece by piece with files.readStream().".into()
+            }
+            Self::OutcomeUnknown { .. } => "Look with files.stat() before you do it again.".into(),
             Self::Session { .. } => "Make another with sessions.create().".into(),
             Self::NotFound { .. } => {
                 "Look for it with list(): it may have been removed, or be in another \
@@ -300,6 +354,8 @@ impl Error {
             }
             Self::Closed => "Make another with connect().".into(),
             Self::Http { .. }
+            | Self::NotReady { .. }
+            | Self::WaitTimedOut { .. }
             | Self::StillThere(_)
             | Self::Unsupported { .. }
             | Self::InvalidArgument { .. }
@@ -320,6 +376,15 @@ fn http_error(
     HttpError { status, operation: operation.name(), body, mayHaveRun: may_have_run }
 }
 
+/// Its exit code is as `timeout` of the GNU coreutils has it.
+fn timeout_error<'a>(
+    exec_id: Option<&'a str>,
+    output: &'a HostOutput,
+    forced: bool,
+) -> TimeoutError<'a> {
+    TimeoutError { execId: exec_id, output, exitCode: 124.0, forced }
+}
+
 fn still_runs(exec_id: &str) -> String {
     format!("It may still run: stop it with execs.terminate(\"{exec_id}\").")
 }
@@ -333,10 +398,7 @@ impl Stopped {
             StopReason::Interrupted { .. } => {
                 InterruptedError { execId: exec_id, output, exitCode: 130.0, forced }.visit(visit)
             }
-            // As `timeout` of the GNU coreutils has it.
-            StopReason::TimedOut { .. } => {
-                TimeoutError { execId: exec_id, output, exitCode: 124.0, forced }.visit(visit)
-            }
+            StopReason::TimedOut { .. } => timeout_error(exec_id, output, forced).visit(visit),
             StopReason::InputLost { .. } => {
                 ExitCodeMissingError { execId: exec_id.unwrap_or_default(), output }.visit(visit)
             }

@@ -119,6 +119,64 @@ pub enum Error {
     /// A command was stopped before it ended by itself.
     #[error("{}", .0.message())]
     Stopped(Stopped),
+    /// A process ended before what was waited for had come.
+    #[error(
+        "{subject} ended{} before {waited_for}{}",
+        as_with_exit_code(*.exit_code),
+        with_last_line(.last_line)
+    )]
+    NotReady {
+        /// What ended, such as `exec 7`.
+        subject: String,
+        /// What was waited for, as a sentence.
+        waited_for: String,
+        /// The exec, if it is one.
+        exec_id: Option<String>,
+        /// The background process, if it is one.
+        id: Option<String>,
+        /// What it ended with; None where nobody knows.
+        exit_code: Option<i32>,
+        /// The last part of its output.
+        output: HostOutput,
+        /// The last line of it that is not empty, shortened.
+        last_line: String,
+    },
+    /// What was waited for did not come in time. What was to bring it goes on.
+    #[error("{waited_for} was waited for, and did not come within {} ms", whole_ms(*.milliseconds))]
+    WaitTimedOut {
+        /// What was waited for.
+        waited_for: String,
+        /// How long it was waited for.
+        milliseconds: f64,
+        /// The exec that was to bring it, if it is one.
+        exec_id: Option<String>,
+        /// The last part of its output.
+        output: HostOutput,
+    },
+    /// A file is another one than the one whose first part has been read.
+    #[error("{path:?} has changed while it was read")]
+    FileChanged {
+        /// Its path.
+        path: String,
+    },
+    /// A file has no text, or more than a string can hold.
+    #[error("{path:?} is {problem}")]
+    NotText {
+        /// Its path.
+        path: String,
+        /// What it is instead.
+        problem: &'static str,
+    },
+    /// Something may have been done, and can't be repeated.
+    #[error("{} {path:?}: whether it was done is not known: {cause}", .operation.name())]
+    OutcomeUnknown {
+        /// What was to be done.
+        operation: Operation,
+        /// To which path.
+        path: String,
+        /// Why it is not known.
+        cause: Box<Error>,
+    },
     /// Processes of this exec are left after SIGKILL.
     #[error("processes of exec {0} are still there after SIGKILL")]
     StillThere(String),
@@ -330,6 +388,15 @@ fn because(cause: Option<&Error>) -> String {
 /// What became of a command whose output is lost.
 fn with_exit_code(exit_code: Option<i32>) -> String {
     exit_code.map_or_else(String::new, |code| format!("; the command ended with exit code {code}"))
+}
+
+/// What a process ended with.
+fn as_with_exit_code(exit_code: Option<i32>) -> String {
+    exit_code.map_or_else(String::new, |code| format!(" with exit code {code}"))
+}
+
+fn with_last_line(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!("; the last of its output: {line}") }
 }
 
 /// What became of a command whose output is too long.

@@ -51,6 +51,11 @@ impl Error {
             | Self::OutputLost { .. }
             | Self::OutputLimit { .. }
             | Self::Stopped(_)
+            | Self::NotReady { .. }
+            | Self::WaitTimedOut { .. }
+            | Self::FileChanged { .. }
+            | Self::NotText { .. }
+            | Self::OutcomeUnknown { .. }
             | Self::StillThere(_)
             | Self::Unsupported { .. }
             | Self::InvalidArgument { .. }

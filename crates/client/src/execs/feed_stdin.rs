@@ -6,7 +6,7 @@ use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::{ExecItem, ExecStatus, ExecStdin, StdinType};
 
 use super::get;
-use super::input::{Input, InputSource, StdinEncoding, next_piece};
+use super::input::{Input, InputSource, StdinEncoding, next_piece, not_text};
 use super::send_stdin::{send_bytes, send_stdin};
 use crate::{Agent, Call, Error, ExecId, Feature, Operation, Result};
 
@@ -110,7 +110,9 @@ impl Piece {
     fn of(encoding: &mut StdinEncoding, bytes: Vec<u8>) -> Result<Self> {
         match encoding {
             StdinEncoding::Bytes => Ok(Self::Bytes(bytes.into())),
-            StdinEncoding::Text(pieces) => pieces.decode(bytes).map(Self::Text),
+            StdinEncoding::Text(pieces) => {
+                pieces.decode(bytes).map(Self::Text).ok_or_else(not_text)
+            }
         }
     }
 

@@ -26,7 +26,7 @@ pub trait InputSource {
 }
 
 /// The next piece that is not empty.
-pub(super) async fn next_piece(source: &mut dyn InputSource) -> Result<Option<Vec<u8>>> {
+pub(crate) async fn next_piece(source: &mut dyn InputSource) -> Result<Option<Vec<u8>>> {
     loop {
         let piece = poll_fn(|context| source.poll_next(context)).await?;
         if piece.as_ref().is_none_or(|piece| !piece.is_empty()) {
@@ -55,9 +55,11 @@ impl StdinEncoding {
         if let Some(mut source) = source.whole() {
             let mut pieces = Utf8Pieces::default();
             while let Some(piece) = next_piece(&mut *source).await? {
-                pieces.decode(piece)?;
+                pieces.decode(piece).ok_or_else(not_text)?;
             }
-            pieces.end()?;
+            if !pieces.is_whole() {
+                return Err(not_text());
+            }
         }
         Ok(Self::Text(Utf8Pieces::default()))
     }
@@ -65,44 +67,45 @@ impl StdinEncoding {
     /// Says whether the input may end here.
     pub(super) fn end(&self) -> Result<()> {
         match self {
-            Self::Bytes => Ok(()),
-            Self::Text(pieces) => pieces.end(),
+            Self::Text(pieces) if !pieces.is_whole() => Err(not_text()),
+            Self::Bytes | Self::Text(_) => Ok(()),
         }
     }
 }
 
 /// Makes text of bytes that may be cut anywhere.
 #[derive(Default)]
-pub(super) struct Utf8Pieces {
+pub(crate) struct Utf8Pieces {
     /// The beginning of a character.
     rest: Vec<u8>,
 }
 
 impl Utf8Pieces {
-    /// The whole characters of what has come.
-    pub(super) fn decode(&mut self, piece: Vec<u8>) -> Result<String> {
+    /// The whole characters of what has come; None where it is not UTF-8.
+    pub(crate) fn decode(&mut self, piece: Vec<u8>) -> Option<String> {
         let mut bytes = mem::take(&mut self.rest);
         bytes.extend(piece);
         let error = match String::from_utf8(bytes) {
-            Ok(text) => return Ok(text),
+            Ok(text) => return Some(text),
             Err(error) => error,
         };
         let (whole, is_wrong) =
             (error.utf8_error().valid_up_to(), error.utf8_error().error_len().is_some());
         if is_wrong {
-            return Err(not_text());
+            return None;
         }
         let mut bytes = error.into_bytes();
         self.rest = bytes.split_off(whole);
-        String::from_utf8(bytes).map_err(|_| not_text())
+        String::from_utf8(bytes).ok()
     }
 
-    fn end(&self) -> Result<()> {
-        if self.rest.is_empty() { Ok(()) } else { Err(not_text()) }
+    /// Whether no character is cut.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.rest.is_empty()
     }
 }
 
-fn not_text() -> Box<Error> {
+pub(super) fn not_text() -> Box<Error> {
     let what = "input that is not UTF-8 text";
     Box::new(Error::Unsupported { feature: Feature::StdinBytes.name(), what })
 }
@@ -115,11 +118,10 @@ mod tests {
     fn characters_are_put_together_wherever_they_are_cut_and_nothing_else_is_text() {
         let decode = |pieces: &[&[u8]]| -> Option<String> {
             let mut utf8 = Utf8Pieces::default();
-            let texts: Result<Vec<_>> =
+            let texts: Option<Vec<_>> =
                 pieces.iter().map(|piece| utf8.decode(piece.to_vec())).collect();
-            let texts = texts.ok()?;
-            utf8.end().ok()?;
-            Some(texts.concat())
+            let text = texts?.concat();
+            utf8.is_whole().then_some(text)
         };
         let text = "a€😀é";
         for first in 0..=text.len() {

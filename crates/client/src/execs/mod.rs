@@ -27,6 +27,7 @@ mod stop;
 mod stop_requests;
 mod terminate;
 mod wait;
+mod wait_for_output;
 mod wait_options;
 
 pub use create::create;
@@ -45,9 +46,11 @@ pub use signal::kill;
 pub use start::start;
 pub use terminate::{TerminateOptions, TerminateResult, terminate};
 pub use wait::wait;
+pub use wait_for_output::{FoundOutput, WaitForOutputOptions, wait_for_output};
 pub use wait_options::{DEFAULT_GRACE_MS, WaitOptions};
 
 pub(crate) use feed_stdin::{stdin_chunks, write_all};
+pub(crate) use input::{Utf8Pieces, next_piece};
 pub(crate) use internal_exec::run_internal;
 pub(crate) use ladder::{Ladder, Rung, Trigger};
 pub(crate) use signal::{ProcessGroup, SignalResult};

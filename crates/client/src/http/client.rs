@@ -6,7 +6,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 
 use super::response::{IDLE_TIMEOUT_MS, error_of_status, retry_after_ms};
 use super::{MediaType, Request, ResponseBody, RetryPolicy, excerpt};
-use crate::host::HttpRequest;
+use crate::host::{FileHead, HttpRequest};
 use crate::{AbortSignal, Error, Host, Result};
 
 /// The most that is read of an answer with an error: it may be any server's.
@@ -106,7 +106,9 @@ impl HttpClient {
                 return Err(Error::Closed.into());
             }
             let mut body = ResponseBody {
+                status: 0,
                 media_type: MediaType::Json,
+                file: FileHead::default(),
                 body: None,
                 host: host.clone(),
                 url: url.clone(),
@@ -123,6 +125,7 @@ impl HttpClient {
                 url: format!("{url}{}", request.path),
                 accept: request.accept,
                 idempotency_key: request.idempotency_key.clone(),
+                headers: request.headers.clone(),
                 body: request.body.clone(),
                 cancel: body.cancel.clone(),
             });
@@ -133,6 +136,7 @@ impl HttpClient {
                 Either::Right(_) => return Err(body.cut_off("no answer within 45 s")),
             };
             (body.body, body.opened_ms) = (answer.body, host.now_ms());
+            (body.status, body.file) = (answer.status, answer.file);
             if !(200..300).contains(&answer.status) {
                 let text = body.read_up_to(MAX_ERROR_BODY).await?;
                 let text = String::from_utf8_lossy(&text).into_owned();

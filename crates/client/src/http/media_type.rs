@@ -2,11 +2,15 @@
 
 use sandpipe_protocol::frame;
 
+use super::request::{BYTES, EVENT_STREAM, JSON};
+
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MediaType {
     /// JSON.
     Json,
+    /// Bytes as they are.
+    Bytes,
     /// Server-Sent Events.
     EventStream,
     /// Binary frames of output: the extension `frames`.
@@ -17,15 +21,16 @@ impl MediaType {
     /// The one that a `Content-Type` names. Its parameters don't matter: all text is UTF-8.
     pub(crate) fn of(content_type: &str) -> Option<Self> {
         let name = content_type.split(';').next().unwrap_or_default().trim();
-        let all = [Self::Json, Self::EventStream, Self::Frames];
+        let all = [Self::Json, Self::Bytes, Self::EventStream, Self::Frames];
         all.into_iter().find(|known| name.eq_ignore_ascii_case(known.name()))
     }
 
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
-            Self::EventStream => "text/event-stream",
+            Self::Json => JSON,
+            Self::Bytes => BYTES,
+            Self::EventStream => EVENT_STREAM,
             Self::Frames => frame::MEDIA_TYPE,
         }
     }

@@ -19,7 +19,9 @@ pub use retry_policy::{RetryContext, RetryDecision, RetryHooks, RetryPolicy};
 
 pub(crate) use media_type::MediaType;
 pub(crate) use reconnect::{Pause, ReconnectBackoff};
-pub(crate) use request::{EVENT_STREAM, FRAMES_OR_JSON, JSON, OUTPUT, OUTPUT_OR_JSON, Request};
+pub(crate) use request::{
+    BYTES, EVENT_STREAM, FRAMES_OR_JSON, JSON, OUTPUT, OUTPUT_OR_JSON, Request,
+};
 #[cfg(feature = "fuzz")]
 pub(crate) use response::error_of_status;
 pub(crate) use response::{FINISH_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json};

@@ -10,6 +10,9 @@ use crate::host::{Method, RequestBody};
 /// An answer in JSON.
 pub(crate) const JSON: &str = "application/json";
 
+/// Bytes as they are.
+pub(crate) const BYTES: &str = "application/octet-stream";
+
 /// Server-Sent Events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
@@ -36,6 +39,8 @@ pub(crate) struct Request {
     pub(crate) accept: &'static str,
     /// Makes a create repeatable: the agent gives the same exec for the same key.
     pub(crate) idempotency_key: Option<String>,
+    /// Other headers, by names in lower case.
+    pub(crate) headers: Vec<(&'static str, String)>,
     /// The agent may take its time to answer: until a process has read its input.
     pub(crate) may_wait: bool,
     /// `ask` and `send` make it but once, however it fails: whoever calls them decides whether it is made again.
@@ -52,6 +57,7 @@ impl Request {
             body: None,
             accept: JSON,
             idempotency_key: None,
+            headers: Vec::new(),
             may_wait: false,
             once: false,
         }
@@ -72,5 +78,14 @@ impl Request {
     pub(crate) fn post_bytes(operation: Operation, path: String, bytes: Rc<[u8]>) -> Self {
         let body = Some(RequestBody::Bytes(bytes));
         Self { method: Method::Post, body, ..Self::get(operation, path) }
+    }
+    /// One that writes bytes, and reads JSON.
+    pub(crate) fn put_bytes(operation: Operation, path: String, bytes: Rc<[u8]>) -> Self {
+        Self { method: Method::Put, ..Self::post_bytes(operation, path, bytes) }
+    }
+
+    /// One that changes something as JSON says, and reads JSON.
+    pub(crate) fn patch(operation: Operation, path: String, body: &dyn ToJson) -> Self {
+        Self { method: Method::Patch, ..Self::post(operation, path, body) }
     }
 }

@@ -10,7 +10,7 @@ use sandpipe_protocol::ErrorBody;
 use sandpipe_protocol::json::{self, FromJson};
 
 use super::MediaType;
-use crate::host::{Body, NoResponse};
+use crate::host::{Body, FileHead, NoResponse};
 use crate::{AbortSignal, Error, Host, Operation, Result};
 
 /// How long a stream may be idle, in milliseconds, before its connection is taken for dead. An
@@ -26,6 +26,10 @@ const MAX_BODY: usize = 64 * 1024 * 1024;
 /// An answer: before its head has come what its errors say, then its body. Dropping it before all of it has come closes
 /// the connection.
 pub(crate) struct ResponseBody {
+    /// Its status.
+    pub(crate) status: u16,
+    /// What it says of a file.
+    pub(crate) file: FileHead,
     /// What it is, by its header `Content-Type`.
     pub(crate) media_type: MediaType,
     /// None where the answer has no body.

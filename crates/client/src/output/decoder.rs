@@ -39,7 +39,8 @@ impl Decoder {
             MediaType::Frames => {
                 Self::Frames { decoder: frame::Decoder::default(), is_complete: false }
             }
-            MediaType::Json => Self::Json(Elements::default()),
+            // Nobody asks for an output in bytes: it is in frames then.
+            MediaType::Json | MediaType::Bytes => Self::Json(Elements::default()),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Decoder`] takes the bytes of one connection apart, Server-Sent Events or binary frames; a [`Follower`] gives each event once,
 //! in order, to an [`OutputSink`], over all connections; [`Resume`] says what to do when a connection ends; a [`Transcript`] is the
-//! sink that keeps the output.
+//! sink that keeps the output. An [`OutputSearch`] looks for a text in it.
 
 mod buffer;
 mod decoder;
@@ -11,6 +11,7 @@ mod fault;
 mod follower;
 mod resume;
 mod runs;
+mod search;
 mod sink;
 mod transcript;
 
@@ -22,6 +23,8 @@ pub(crate) use fault::OutputFault;
 pub(crate) use follower::Follower;
 pub(crate) use resume::{NextStep, Resume, StreamEnd, exit_code_of};
 use runs::Runs;
+pub(crate) use search::{FoundText, OutputSearch};
+pub use search::{Match, MatchValue, Pattern, TextMatcher};
 pub use sink::{Discard, OutputSink};
 pub use transcript::ExecResult;
 pub(crate) use transcript::Transcript;

@@ -172,7 +172,7 @@ impl Network {
         response: Response,
         fault: Option<Fault>,
     ) -> Response {
-        let Response { status, content_type, body } = response;
+        let Response { status, content_type, file, body } = response;
         let id = path.split('/').nth_back(1).unwrap_or_default();
         let exec = self.agent.exec(id);
         // Without the agent's word for it nobody knows that more is to come.
@@ -188,7 +188,7 @@ impl Network {
             }
             _ => body,
         };
-        Response { status, content_type, body }
+        Response { status, content_type, file, body }
     }
 
     /// A gateway's error, or the agent's.
@@ -220,7 +220,7 @@ impl Network {
         retry_after: Option<String>,
         fault: Option<Fault>,
     ) -> HttpResponse {
-        let Response { status, content_type, body } = response;
+        let Response { status, content_type, file, body } = response;
         let body = SimBody::new(
             self.executor.clone(),
             body,
@@ -233,6 +233,7 @@ impl Network {
             status,
             content_type: Some(content_type.to_owned()),
             retry_after,
+            file,
             body: Some(Box::new(body)),
         }
     }

@@ -1,0 +1,16 @@
+//! Whether there is a file.
+
+use super::{FilePath, stat};
+use crate::{Agent, Call};
+
+/// Whether there is something of that name, where the agent's user may look.
+pub fn exists(agent: &Agent, path: &FilePath) -> Call<bool> {
+    let looking = stat(agent, path);
+    Box::pin(async move {
+        match looking.await {
+            Ok(_) => Ok(true),
+            Err(error) if error.status_of_agent() == Some(404) => Ok(false),
+            Err(error) => Err(error),
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! Files and directories on the agent's machine. One operation a file.
+//!
+//! A [`FileReader`] brings the bytes of a file over as many connections as it takes, and never those of two; [`write`]
+//! sends what a source gives piece by piece, so that the file is there whole or not at all. What an agent without the
+//! extension `files-raw` can do is done by the base interface.
+
+mod base64;
+mod copy;
+mod exists;
+mod list;
+mod mkdir;
+mod move_file;
+mod path;
+mod read;
+mod read_base;
+mod reader;
+mod remove;
+mod stat;
+mod upload;
+mod write;
+
+use sandpipe_protocol::json::FromJson;
+
+use crate::http::Request;
+use crate::{Agent, Call, Error, Feature, Result};
+
+pub use copy::copy;
+pub use exists::exists;
+pub use list::{ListOptions, MAX_DEPTH, list};
+pub use mkdir::mkdir;
+pub use move_file::move_file;
+pub use path::FilePath;
+pub use read::{read_bytes, read_text};
+pub use reader::{FileReader, Part};
+pub use remove::remove;
+pub use stat::stat;
+pub use write::{Create, ProgressListener, WriteArguments, write};
+
+/// Says whether the agent has files.
+async fn check_files(agent: &Agent) -> Result<()> {
+    agent.check_offers(Feature::Files, "`files`").await
+}
+
+/// Makes a request of an agent that has files; gives what its answer says.
+fn ask<T: FromJson + 'static>(agent: &Agent, request: Request) -> Call<T> {
+    let agent = agent.clone();
+    Box::pin(async move {
+        check_files(&agent).await?;
+        agent.http.ask(request).await
+    })
+}
+
+/// The error of an agent that has no bytes.
+fn no_bytes(what: &'static str) -> Box<Error> {
+    Error::Unsupported { feature: Feature::FilesRaw.name(), what }.into()
+}

@@ -1,0 +1,38 @@
+import { checkSignal } from "./arguments.js";
+import { Files as Core, type ReadStreamOptions, type Sandbox } from "./core/sandpipe.js";
+import type { FilePath } from "./file-data.js";
+import { fileStream } from "./file-stream.js";
+import type { ByteStream } from "./platform.js";
+
+/**
+ * The files of a sandbox. A path is absolute, or relative to the agent's workspace; any {@link FileInfo} stands for its own
+ * path. All is done with the rights of the agent's default user and of its policy.
+ *
+ * Each call says what it throws; all throw {@link HttpError} as well: with status 404 where there is no such file, 400 where it
+ * is of the wrong kind, 403 where it may not be read or written, 409 where something else is there, 507 where there is no
+ * room.
+ */
+export class Files extends Core {
+  readonly #core: Sandbox;
+
+  /** @internal */
+  constructor(core: Sandbox) {
+    super(core);
+    this.#core = core;
+  }
+
+  /**
+   * The bytes of a file, or of a part of it, as a stream. It connects when it is first read, and reads no further ahead than one
+   * network chunk; to cancel it closes the connection. A connection that breaks is made again, and goes on where it was.
+   *
+   * The stream fails with {@link FileChangedError} where the file was changed meanwhile, and with all that the other calls
+   * throw.
+   *
+   * @throws {InvalidArgumentError} An option is wrong.
+   */
+  readStream(path: FilePath, options?: ReadStreamOptions): ByteStream {
+    const signal = checkSignal(options);
+    const batches = this.#core.readFile(path, options);
+    return fileStream(() => batches, signal);
+  }
+}

@@ -1,0 +1,186 @@
+//! What the calls of files take, read from the values of JS.
+
+use js_sys::{Function, Object, Reflect};
+use sandpipe_client::files::{
+    Create, FilePath, ListOptions, MAX_DEPTH, Part, ProgressListener, WriteArguments,
+};
+use sandpipe_client::{AbortSignal, Result};
+use wasm_bindgen::{JsCast, prelude::*};
+
+use crate::arguments::{abort_signal, boolean, bytes, function, positive, string};
+use crate::fields::{Options, options};
+use crate::input::JsInput;
+use crate::invalid_argument::{invalid, wrong};
+use crate::web::value::thrown;
+
+/// A path: text, or an object that has it, such as a `FileInfo`.
+pub(crate) fn file_path(value: &JsValue, name: &str) -> Result<FilePath> {
+    const EXPECTED: &str =
+        "a path without NUL: a string, or { raw } with one that is percent-encoded";
+    let field = |key: &str| {
+        let value = value.is_object().then(|| Reflect::get(value, &key.into()).ok());
+        value.flatten().filter(|value| !value.is_undefined())
+    };
+    let path = if let Some(raw) = field("raw") {
+        FilePath::parse_raw(&string(&raw, &format!("{name}.raw"))?)
+    } else if let Some(path) = field("path") {
+        FilePath::parse(&string(&path, &format!("{name}.path"))?)
+    } else {
+        FilePath::parse(&string(value, name)?)
+    };
+    path.ok_or_else(|| wrong(name, EXPECTED, value))
+}
+
+/// A path that is sent as text.
+pub(crate) fn destination(value: &JsValue, name: &str) -> Result<(FilePath, String)> {
+    let path = file_path(value, name)?;
+    match path.as_str().map(str::to_owned) {
+        Some(text) => Ok((path, text)),
+        None => Err(invalid(name, "a path in UTF-8", "one that is not")),
+    }
+}
+
+options! {
+    /// How to read a file.
+    interface "ReadFileOptions"
+    struct ReadFileOptions {
+        /// Aborted: the call ends, and rejects with the signal's reason.
+        "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
+    }
+}
+
+/// Reads the options of which the signal is all.
+pub(crate) fn read_signal(options: &JsValue) -> Result<Option<AbortSignal>> {
+    Ok(ReadFileOptions::read(options)?.signal)
+}
+
+options! {
+    /// Which part of a file to read.
+    interface "ReadStreamOptions"
+    struct ReadStreamOptions {
+        /// Where to begin, in bytes. Behind the end of the file there is nothing. Default: 0.
+        "offset" "?: number" => offset: u64 = optional bytes or 0,
+        /// The most to read, in bytes. Default: up to the end.
+        "length" "?: number" => length: Option<u64> = optional bytes,
+        /// Aborted: the stream ends with the signal's reason as its error.
+        "signal" "?: AbortSignal" => _signal: Option<AbortSignal> = optional abort_signal,
+    }
+}
+
+/// Reads which part of a file is wanted. js/file-stream.ts sees to the signal.
+pub(crate) fn part(options: &JsValue) -> Result<Part> {
+    let ReadStreamOptions { offset, length, .. } = ReadStreamOptions::read(options)?;
+    Ok(Part { offset, length })
+}
+
+options! {
+    /// How to write a file.
+    interface "WriteFileOptions"
+    struct WriteFileOptions {
+        /// The permission bits of a new file, such as 0o755. One that is there keeps its own. Default: 0o666 less the agent's
+        /// umask.
+        "mode" "?: number" => mode: Option<u32> = optional mode,
+        /// Writes behind what is there, and keeps that. Default: false.
+        "append" "?: boolean" => append: bool = optional boolean or false,
+        /// `"new"`: there must be no file of that name yet, else `HttpError` with status 412. Default: `"always"`.
+        "create" r#"?: "always" | "new""# => create: Create = optional create or Create::Always,
+        /// Aborted: the call ends, rejects with the signal's reason, and leaves nothing behind.
+        "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
+        /// Called whenever the agent has more of it, with how many bytes that are in all, and of how many where that is
+        /// known: of a Uint8Array and a Blob. What it throws ends the call.
+        "onProgress" "?(progress: { bytes: number; total?: number }): void" =>
+            on_progress: Option<ProgressListener> = optional progress_listener,
+    }
+}
+
+/// Reads what `write()` takes beside the path.
+pub(crate) fn write_arguments(data: &JsValue, options: &JsValue) -> Result<WriteArguments> {
+    let WriteFileOptions { mode, append, create, signal, on_progress } =
+        WriteFileOptions::read(options)?;
+    let (data, total) = read_data(data)?;
+    let data = Box::new(data.named("data"));
+    Ok(WriteArguments { data, total, mode, appends: append, create, signal, on_progress })
+}
+
+/// What gives the bytes, and how many they are, where that is known.
+fn read_data(value: &JsValue) -> Result<(JsInput, Option<u64>)> {
+    if let Some((stream, size)) = blob_stream(value)? {
+        return Ok((JsInput::of(&stream, "data")?, Some(size)));
+    }
+    let data = JsInput::of(value, "data")?;
+    // Exact: no array is so long.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let total = data.byte_length().map(|length| length as u64);
+    Ok((data, total))
+}
+
+/// The stream of a `Blob`, and its size. It is known by its fields: another realm's is none of this one's class.
+fn blob_stream(value: &JsValue) -> Result<Option<(JsValue, u64)>> {
+    let field = |name: &str| Reflect::get(value, &name.into()).ok();
+    let stream = value.is_object().then(|| field("stream")?.dyn_into::<Function>().ok()).flatten();
+    let size = field("size").filter(|_| stream.is_some());
+    match (stream, size) {
+        (Some(stream), Some(size)) if size.as_f64().is_some() => {
+            let size = bytes(&size, "data.size")?;
+            Ok(Some((stream.call0(value).map_err(thrown)?, size)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn mode(value: &JsValue, name: &str) -> Result<u32> {
+    // Exact: it is a whole number of twelve bits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    match value.as_f64() {
+        Some(number) if js_sys::Number::is_integer(value) && (0.0..=4095.0).contains(&number) => {
+            Ok(number as u32)
+        }
+        _ => Err(wrong(name, "permission bits from 0 to 0o7777", value)),
+    }
+}
+
+fn create(value: &JsValue, name: &str) -> Result<Create> {
+    match value.as_string().as_deref() {
+        Some("always") => Ok(Create::Always),
+        Some("new") => Ok(Create::New),
+        _ => Err(wrong(name, "\"always\" or \"new\"", value)),
+    }
+}
+
+fn progress_listener(value: &JsValue, name: &str) -> Result<ProgressListener> {
+    let listener = function(value, name)?;
+    Ok(Box::new(move |bytes, total| {
+        let progress = Object::new();
+        let set = |name: &str, bytes: u64| {
+            // Exact up to 2^53.
+            #[allow(clippy::cast_precision_loss)]
+            Reflect::set(&progress, &name.into(), &(bytes as f64).into()).map_err(thrown)
+        };
+        set("bytes", bytes)?;
+        if let Some(total) = total {
+            set("total", total)?;
+        }
+        listener.call1(&JsValue::UNDEFINED, &progress).map_err(thrown)?;
+        Ok(())
+    }))
+}
+
+options! {
+    /// How to list a directory.
+    interface "ListFilesOptions"
+    for ListOptions {
+        /// How deep to look: 1 for what is in the directory itself, 2 also for what is in the directories in it, and so on
+        /// up to 64. Default: 1.
+        "depth" "?: number" => depth = optional depth or 1,
+        /// Aborted: the call ends, and rejects with the signal's reason.
+        "signal" "?: AbortSignal" => signal = optional abort_signal,
+    }
+}
+
+fn depth(value: &JsValue, name: &str) -> Result<u32> {
+    let depth = positive(value, name)?;
+    if depth > MAX_DEPTH {
+        return Err(wrong(name, "a whole number from 1 to 64", value));
+    }
+    Ok(depth)
+}
