@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +20,7 @@ import { after, before, describe, it } from "node:test";
 import { AgentError, connect, isSandpipeError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { root } from "../../scripts/project.mjs";
 import { IMAGE, noSmallImage, setUpPodman } from "../support/podman.mjs";
 import { processesThat, until } from "../support/processes.mjs";
 
@@ -265,6 +274,43 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
       parent.kill("SIGKILL");
     });
   }
+
+  it("removes what a start left that was killed, and nothing of one that goes on", async () => {
+    // Longer than the path of a socket may be.
+    const long = join(temporary, "x".repeat(200));
+    mkdirSync(long);
+    const script = `
+      import { makeSocketFolder } from "./dist/node/container/socket-folder.js";
+      await makeSocketFolder();
+      console.log("made");
+      setInterval(() => {}, 1000);`;
+    const start = async () => {
+      const maker = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+        cwd: root,
+        env: { ...process.env, TMPDIR: long },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      await once(maker.stdout, "data");
+      return maker;
+    };
+    const killed = await start();
+    const [left] = readdirSync(long);
+    killed.kill("SIGKILL");
+    await once(killed, "close");
+    const living = await start();
+    const [other] = readdirSync(long);
+    assert.notEqual(other, left);
+    process.env["TMPDIR"] = long;
+    try {
+      const agent = await startAgent({ image: IMAGE, network: "none" });
+      assert.deepEqual(readdirSync(long), [other]);
+      await agent.stop();
+    } finally {
+      process.env["TMPDIR"] = temporary;
+    }
+    living.kill("SIGKILL");
+    rmSync(long, { recursive: true });
+  });
 
   it("invents no result where its container is killed", async () => {
     const agent = await startAgent({ image: IMAGE, network: "none" });

@@ -3,6 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { SOCKET } from "./command-line.js";
+import { listenAsMaker, type MakerSocket, removeLeftFolders } from "./left-folders.js";
+
+/** How the names of these folders begin. */
+const PREFIX = "sandpipe-container-";
 
 /** `O_PATH` (open(2)) of Linux on the processors that there are agents for: Node.js does not name it. */
 const O_PATH = 0o10000000;
@@ -26,12 +30,21 @@ export interface TakenSocket {
   close(): Promise<void>;
 }
 
-/** Makes one that only this user can reach on this machine, whoever the user in the container is. */
+/**
+ * Makes one that only this user can reach on this machine, whoever the user in the container is. Those that were left by processes which
+ * were killed are removed.
+ */
 export async function makeSocketFolder(): Promise<SocketFolder> {
-  const own = await mkdtemp(join(tmpdir(), "sandpipe-container-"));
+  await removeLeftFolders(tmpdir(), PREFIX);
+  const own = await mkdtemp(join(tmpdir(), PREFIX));
   const path = join(own, "socket");
-  const remove = (): Promise<void> => rm(own, { recursive: true, force: true });
+  let maker: MakerSocket | undefined;
+  const remove = async (): Promise<void> => {
+    maker?.close();
+    await rm(own, { recursive: true, force: true });
+  };
   try {
+    maker = await listenAsMaker(own);
     await mkdir(path);
     // For the user in the container; mkdir() is subject to the umask.
     await chmod(path, 0o777);
