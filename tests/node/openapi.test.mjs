@@ -2,12 +2,21 @@
 // interface.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { startAgent } from "sandpipe/node";
 
-const BASE = new URL("../../../shared/openapi/execs.openapi.json", import.meta.url);
+/** The base interface: its file, and how many of its operations there are. */
+const BASES = /** @type {const} */ ([
+  ["execs", 10],
+  ["files", 8],
+]);
+/** What the agent does not have yet. */
+const LATER = /\/(ports|watcher)\b/;
 
 /** @typedef {Record<string, any>} Json */
 
@@ -195,11 +204,52 @@ describe("the OpenAPI document", () => {
     }
     await check("DELETE", one, { id, status: 200 });
 
-    for (const path of ["/api/v1/files/{path}", "/api/v1/file_stat/{path}"]) {
-      await check("GET", path, { file: "/etc/passwd", status: 200 });
-      await check("GET", path, { file: "/no/such", status: 404 });
-      await check("GET", path, { file: "/..", status: 400 });
-      await check("GET", path, { file: "/etc/passwd", status: 401, headers: wrong });
+    const files = "/api/v1/files/{path}";
+    const directories = "/api/v1/directories/{path}";
+    const stat = "/api/v1/file_stat/{path}";
+    const folder = await mkdtemp(join(tmpdir(), "openapi-"));
+    const file = join(folder, "made/file");
+    const below = join(file, "below");
+    const moved = { action: "move", destination: join(folder, "moved") };
+    await check("POST", files, { file, status: 201, body: "text" });
+    await check("POST", files, { file: folder, status: 400, body: "" });
+    await check("POST", files, { file: below, status: 409, body: "" });
+    await check("GET", files, { file, status: 200 });
+    await check("GET", stat, { file, status: 200 });
+    await check("GET", directories, { file: folder, status: 200, query: "?depth=2" });
+    await check("GET", directories, { file, status: 400 });
+    await check("POST", directories, { file: join(folder, "new"), status: 201 });
+    await check("POST", directories, { file, status: 409 });
+    await check("DELETE", directories, { file, status: 400 });
+    await check("DELETE", directories, { file: folder, status: 409, query: "?recursive=false" });
+    await check("PATCH", files, { file, status: 400, body: { ...moved, destination: "" } });
+    await check("PATCH", files, { file, status: 409, body: { ...moved, destination: folder } });
+    await check("PATCH", files, { file, status: 200, body: moved });
+    await check("PATCH", files, { file, status: 404, body: moved });
+    await check("DELETE", files, { file: folder, status: 400 });
+    await check("DELETE", files, { file: moved.destination, status: 200 });
+    await check("DELETE", directories, { file: folder, status: 200 });
+    for (const [method, path] of [
+      ["GET", files],
+      ["DELETE", files],
+      ["GET", stat],
+      ["GET", directories],
+      ["DELETE", directories],
+    ]) {
+      await check(String(method), String(path), { file: "/no/such", status: 404 });
+    }
+    for (const [method, path, body] of /** @type {const} */ ([
+      ["GET", files],
+      ["POST", files, "text"],
+      ["PATCH", files, moved],
+      ["DELETE", files],
+      ["GET", stat],
+      ["GET", directories],
+      ["POST", directories],
+      ["DELETE", directories],
+    ])) {
+      await check(method, path, { file: "/..", status: 400, body });
+      await check(method, path, { file, status: 401, headers: wrong, body });
     }
 
     // The WebSocket has no JSON answer but its errors.
@@ -233,77 +283,85 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  const missing = existsSync(BASE) ? false : "skipped: the base interface's file is not here";
-  it(
-    "holds every path, status, required property and type of the base interface",
-    { skip: missing },
-    () => {
-      /** @type {Json} */
-      const base = JSON.parse(readFileSync(BASE, "utf8"));
-      /** @param {Json} root @param {Json} value @returns {Json} */
-      const resolve = (root, value) =>
-        typeof value["$ref"] === "string"
-          ? value["$ref"]
-              .slice(2)
-              .split("/")
-              .reduce((/** @type {Json} */ at, key) => at[key], root)
-          : value;
-      /** @param {Json} schema @returns {string[]} */
-      const types = (schema) =>
-        [schema["type"]].flat().filter((type) => type !== "null" && type !== undefined);
+  for (const [name, count] of BASES) {
+    const file = new URL(`../../../shared/openapi/${name}.openapi.json`, import.meta.url);
+    const skip = existsSync(file) ? false : "skipped: the base interface's file is not here";
+    it(
+      `holds every path, status, required property and type of the base's ${name}`,
+      { skip },
+      () => {
+        /** @type {Json} */
+        const base = JSON.parse(readFileSync(file, "utf8"));
+        /** @param {Json} root @param {Json} value @returns {Json} */
+        const resolve = (root, value) =>
+          typeof value["$ref"] === "string"
+            ? value["$ref"]
+                .slice(2)
+                .split("/")
+                .reduce((/** @type {Json} */ at, key) => at[key], root)
+            : value;
+        /** @param {Json} schema @returns {string[]} */
+        const types = (schema) =>
+          [schema["type"]].flat().filter((type) => type !== "null" && type !== undefined);
 
-      /** @param {Json} expected @param {Json} actual @param {string} where */
-      const compare = (expected, actual, where) => {
-        expected = resolve(base, expected);
-        actual = resolve(document, actual);
-        // What may be left out or null is written as one of two, what came later as another of several.
-        const options = [actual, ...(actual["oneOf"] ?? actual["anyOf"] ?? [])].map((one) =>
-          resolve(document, one),
-        );
-        actual = options.find((one) => types(one).length > 0) ?? {};
-        assert.deepEqual(types(actual), types(expected), `the type of ${where}`);
-        for (const name of expected["required"] ?? []) {
-          assert.ok(actual["required"]?.includes(name), `${where}.${name} is not required`);
-        }
-        for (const [name, property] of Object.entries(expected["properties"] ?? {})) {
-          assert.ok(actual["properties"]?.[name], `${where}.${name} is missing`);
-          compare(property, actual["properties"][name], `${where}.${name}`);
-        }
-        for (const value of expected["enum"] ?? []) {
-          assert.ok(actual["enum"]?.includes(value), `${where} can't be ${value}`);
-        }
-        if (expected["items"]) compare(expected["items"], actual["items"], `${where}[]`);
-      };
-
-      let operations = 0;
-      for (const [path, methods] of Object.entries(base["paths"])) {
-        for (const [method, expected] of Object.entries(methods)) {
-          const where = `${method} ${path}`;
-          const actual = document["paths"][path]?.[method];
-          assert.ok(actual, `${where} is missing`);
-          operations++;
-          for (const parameter of expected.parameters ?? []) {
-            const found = actual.parameters?.find(
-              (/** @type {Json} */ one) =>
-                one["name"] === parameter.name && one["in"] === parameter.in,
-            );
-            assert.ok(found, `${where}: parameter ${parameter.name} is missing`);
-            compare(parameter.schema, found.schema, `${where}: ${parameter.name}`);
+        /** @param {Json} expected @param {Json} actual @param {string} where */
+        const compare = (expected, actual, where) => {
+          expected = resolve(base, expected);
+          actual = resolve(document, actual);
+          // What may be left out or null is written as one of two, what came later as another of several.
+          const options = [actual, ...(actual["oneOf"] ?? actual["anyOf"] ?? [])].map((one) =>
+            resolve(document, one),
+          );
+          actual = options.find((one) => types(one).length > 0) ?? {};
+          assert.deepEqual(types(actual), types(expected), `the type of ${where}`);
+          for (const name of expected["required"] ?? []) {
+            assert.ok(actual["required"]?.includes(name), `${where}.${name} is not required`);
           }
-          for (const [status, response] of Object.entries(expected.responses)) {
-            const found = actual.responses[status];
-            assert.ok(found, `${where}: status ${status} is missing`);
-            for (const [type, content] of Object.entries(response.content ?? {})) {
-              assert.ok(found.content?.[type], `${where} ${status}: ${type} is missing`);
-              compare(content.schema, found.content[type].schema, `${where} ${status}`);
+          for (const [name, property] of Object.entries(expected["properties"] ?? {})) {
+            assert.ok(actual["properties"]?.[name], `${where}.${name} is missing`);
+            compare(property, actual["properties"][name], `${where}.${name}`);
+          }
+          for (const value of expected["enum"] ?? []) {
+            assert.ok(actual["enum"]?.includes(value), `${where} can't be ${value}`);
+          }
+          if (expected["items"]) compare(expected["items"], actual["items"], `${where}[]`);
+        };
+
+        let operations = 0;
+        for (const [path, methods] of Object.entries(base["paths"])) {
+          if (LATER.test(path)) continue;
+          for (const [method, expected] of Object.entries(methods)) {
+            const where = `${method} ${path}`;
+            const actual = document["paths"][path]?.[method];
+            assert.ok(actual, `${where} is missing`);
+            operations++;
+            for (const parameter of expected.parameters ?? []) {
+              const found = actual.parameters?.find(
+                (/** @type {Json} */ one) =>
+                  one["name"] === parameter.name && one["in"] === parameter.in,
+              );
+              assert.ok(found, `${where}: parameter ${parameter.name} is missing`);
+              compare(parameter.schema, found.schema, `${where}: ${parameter.name}`);
             }
+            for (const [status, response] of Object.entries(expected.responses)) {
+              const found = actual.responses[status];
+              assert.ok(found, `${where}: status ${status} is missing`);
+              for (const [type, content] of Object.entries(response.content ?? {})) {
+                assert.ok(found.content?.[type], `${where} ${status}: ${type} is missing`);
+                compare(content.schema, found.content[type].schema, `${where} ${status}`);
+              }
+            }
+            const body = expected.requestBody?.content?.["application/json"]?.schema;
+            if (body)
+              compare(
+                body,
+                actual.requestBody.content["application/json"].schema,
+                `${where}: body`,
+              );
           }
-          const body = expected.requestBody?.content?.["application/json"]?.schema;
-          if (body)
-            compare(body, actual.requestBody.content["application/json"].schema, `${where}: body`);
         }
-      }
-      assert.equal(operations, 10);
-    },
-  );
+        assert.equal(operations, count);
+      },
+    );
+  }
 });

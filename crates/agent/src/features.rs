@@ -32,7 +32,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -44,6 +44,7 @@ impl Feature {
         Self::Frames,
         Self::Contain,
         Self::Policy,
+        Self::Files,
     ];
 
     /// Its name in `/health`.
@@ -133,7 +134,8 @@ mod tests {
                 "list-changes",
                 "frames",
                 "contain",
-                "policy"
+                "policy",
+                "files"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

@@ -1,9 +1,4 @@
-use std::{
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    str,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::{os::unix::ffi::OsStrExt, path::Path, str};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use sandpipe_protocol::{FileInfo, FileType};
@@ -13,8 +8,6 @@ use crate::worker::{Kind, Metadata, Time};
 /// All but what RFC 3986 calls unreserved (2.3), and the slash.
 const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
-/// The last second that has four digits for its year, 9999-12-31T23:59:59Z: RFC 3339 has no other years.
-const LAST_SECOND: u64 = 253_402_300_799;
 
 /// What a client is told of a file.
 pub(super) fn file_info(path: &Path, metadata: &Metadata) -> FileInfo {
@@ -52,9 +45,7 @@ fn file_type(kind: Kind) -> FileType {
 
 /// In UTC, with nanoseconds where there are any. What has no such text is the nearest that has.
 fn rfc3339(time: Time) -> String {
-    let seconds = u64::try_from(time.seconds).unwrap_or_default().min(LAST_SECOND);
-    let since = Duration::new(seconds, time.nanoseconds.min(999_999_999));
-    humantime::format_rfc3339(UNIX_EPOCH + since).to_string()
+    humantime::format_rfc3339(time.nearest()).to_string()
 }
 
 #[cfg(test)]

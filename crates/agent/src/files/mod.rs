@@ -1,20 +1,35 @@
 //! Files, as clients read, write and list them: with the rights of a command.
 //!
 //! [`Files`] is what the handlers of `http/files/` ask. It names no path to the system itself: a worker (`worker/`) opens what a
-//! [`FilePath`] means to the user, and the agent reads or writes the descriptor that it gets.
+//! [`FilePath`] means to the user, and the agent reads ([`OpenFile`]) or writes ([`Writing`]) the descriptor that it gets, on threads
+//! that are there for that. What was written takes its place as a whole; before, and where it comes to nothing, there is nothing to be
+//! seen of it.
 
+mod append_queue;
+mod change;
 mod info;
+mod list;
+mod open_file;
 mod path;
 mod read;
+mod writing;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use sandpipe_protocol::FileInfo;
 
-pub(crate) use path::{FilePath, InvalidPath};
-pub(crate) use read::ReadError;
-
+use self::append_queue::AppendQueue;
+pub(crate) use self::{
+    list::Listing,
+    open_file::OpenFile,
+    path::{FilePath, InvalidPath},
+    read::content,
+    writing::Conditions,
+};
 use crate::{
     blocking::{self, NotRun},
     process::{Identity, SpawnDefaults, UserError},
@@ -27,6 +42,9 @@ pub(crate) struct Files {
     pub(crate) workers: Workers,
     workspace: PathBuf,
     default_user: Option<String>,
+    /// The most bytes of a file that is written, where the policy has a limit.
+    max_size: Option<u64>,
+    appends: AppendQueue,
 }
 
 /// Why nobody's rights can be had.
@@ -41,11 +59,12 @@ pub(crate) enum NoUser {
 impl Files {
     /// Those that commands with these defaults see.
     pub(crate) fn new(defaults: &SpawnDefaults) -> Self {
-        let SpawnDefaults { workspace, default_user, file_limit, process_box, .. } = defaults;
         Self {
-            workers: Workers::new(Arc::clone(process_box), *file_limit),
-            workspace: workspace.clone(),
-            default_user: default_user.clone(),
+            workers: Workers::new(Arc::clone(&defaults.process_box), defaults.file_limit),
+            workspace: defaults.workspace.clone(),
+            default_user: defaults.default_user.clone(),
+            max_size: defaults.limits.file_size,
+            appends: AppendQueue::default(),
         }
     }
 
@@ -75,8 +94,15 @@ impl Files {
         user: Option<&Identity>,
         path: &FilePath,
     ) -> Result<FileInfo, WorkerError> {
-        let (metadata, _) =
-            self.workers.ask(user, Stat { path: path.absolute().into() }, Vec::new()).await?;
+        let stat = Stat { path: path.absolute().into() };
+        let (metadata, _) = self.workers.ask(user, stat, Vec::new()).await?;
         Ok(info::file_info(path.absolute(), &metadata))
     }
+}
+
+/// Reads or writes something on one of the threads for that.
+async fn transfer<T: Send + 'static>(
+    job: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    blocking::transfer(job).await?
 }

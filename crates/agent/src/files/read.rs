@@ -7,31 +7,14 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use sandpipe_protocol::{FileEncoding, FileReadResponse};
 
-use super::{FilePath, Files};
+use super::{FilePath, Files, transfer};
 use crate::{
-    blocking::{self, NotRun},
     process::Identity,
-    worker::{Open, WorkerError},
+    worker::{Failure, FailureKind, Open, WorkerError},
 };
 
 /// The most bytes of a file that go into JSON.
-pub(crate) const MAX_CONTENT: usize = 16 * 1024 * 1024;
-
-/// Why there is no content.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReadError {
-    #[error(transparent)]
-    Worker(#[from] WorkerError),
-    #[error(
-        "{path} has more than {} MiB, the most that goes into JSON: ask for it with \"Accept: application/octet-stream\"",
-        MAX_CONTENT >> 20
-    )]
-    TooLarge { path: String },
-    #[error("{path} can't be read: {error}")]
-    Read { path: String, error: io::Error },
-    #[error(transparent)]
-    NotRun(#[from] NotRun),
-}
+const MAX_CONTENT: usize = 16 * 1024 * 1024;
 
 impl Files {
     /// Reads all of a file that is not too large.
@@ -42,17 +25,20 @@ impl Files {
         &self,
         user: Option<&Identity>,
         path: &FilePath,
-    ) -> Result<FileReadResponse, ReadError> {
+    ) -> Result<FileReadResponse, WorkerError> {
         let open = Open { path: path.absolute().into() };
         let (_, descriptors) = self.workers.ask(user, open, Vec::new()).await?;
-        let shown = path.shown();
         let file = descriptors.into_iter().next().ok_or(WorkerError::Ended)?;
-        let read = blocking::transfer(move || read_whole(file)).await?;
-        match read {
-            Ok(Some(bytes)) => Ok(content(shown, bytes)),
-            Ok(None) => Err(ReadError::TooLarge { path: shown }),
-            Err(error) => Err(ReadError::Read { path: shown, error }),
-        }
+        let bytes = transfer(move || read_whole(file)).await;
+        let bytes = bytes.map_err(|error| WorkerError::of_io(path.absolute(), &error))?;
+        bytes.map(|bytes| content(path, bytes)).ok_or_else(|| {
+            let message = format!(
+                "{} has more than {} MiB, the most that goes into JSON: ask for it with \"Accept: application/octet-stream\"",
+                path.shown(),
+                MAX_CONTENT >> 20
+            );
+            Failure::new(FailureKind::TooLarge, message).into()
+        })
     }
 }
 
@@ -69,12 +55,10 @@ fn read_whole(file: OwnedFd) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// A file's content as JSON has it.
-pub(super) fn content(path: String, bytes: Vec<u8>) -> FileReadResponse {
-    match String::from_utf8(bytes) {
-        Ok(content) => FileReadResponse { path, content, encoding: FileEncoding::Utf8 },
-        Err(error) => {
-            let content = BASE64_STANDARD.encode(error.as_bytes());
-            FileReadResponse { path, content, encoding: FileEncoding::Base64 }
-        }
-    }
+pub(crate) fn content(path: &FilePath, bytes: Vec<u8>) -> FileReadResponse {
+    let (content, encoding) = match String::from_utf8(bytes) {
+        Ok(content) => (content, FileEncoding::Utf8),
+        Err(error) => (BASE64_STANDARD.encode(error.as_bytes()), FileEncoding::Base64),
+    };
+    FileReadResponse { path: path.shown(), content, encoding }
 }

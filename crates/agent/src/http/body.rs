@@ -90,7 +90,15 @@ impl RawBody {
 impl Drop for RawBody {
     fn drop(&mut self) {
         if let (Some(mut chunks), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            runtime.spawn(async move { while let Ok(Some(_)) = next(&mut chunks).await {} });
+            runtime.spawn(async move {
+                let mut length = 0;
+                while let Ok(Some(chunk)) = next(&mut chunks).await {
+                    length += chunk.len();
+                    if length > MAX_READ {
+                        break;
+                    }
+                }
+            });
         }
     }
 }
@@ -116,7 +124,7 @@ pub(super) fn is_of_type(headers: &HeaderMap, expected: &str) -> bool {
 /// client that is still sending when the connection closes may never see the answer (RFC 9112, 9.6).
 ///
 /// Also returns the memory for what is made of it.
-async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
+pub(super) async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
     let mut chunks = body.into_data_stream();
     let mut kept = Vec::new();
     let mut length = 0;
@@ -145,7 +153,7 @@ async fn read(body: Body) -> Result<(Vec<u8>, Option<Memory>), ApiError> {
     Ok((kept, memory.transpose().map_err(no_memory)?))
 }
 
-fn not_received(error: &io::Error) -> ApiError {
+pub(super) fn not_received(error: &io::Error) -> ApiError {
     let status = match error.kind() {
         io::ErrorKind::TimedOut => StatusCode::REQUEST_TIMEOUT,
         _ => StatusCode::BAD_REQUEST,
@@ -196,6 +204,17 @@ impl Query {
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// What is true or false.
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let flag = text.parse().map_err(|_| {
+            ApiError::bad_request(format!("{name} is {text:?}: it is true or false"))
+        })?;
+        Ok(Some(flag))
     }
 }
 

@@ -2,7 +2,10 @@ use std::time::Duration;
 
 use axum::http::{
     HeaderName, HeaderValue, Method,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+    header::{
+        ACCEPT, ACCEPT_RANGES, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
+        IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE,
+    },
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
@@ -19,12 +22,23 @@ pub(super) fn layer(allowed: &[HeaderValue]) -> CorsLayer {
     };
     CorsLayer::new()
         .allow_origin(origin)
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_methods([
+            Method::GET,
+            Method::HEAD,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
         .allow_headers([
             ACCEPT,
             AUTHORIZATION,
             CONTENT_TYPE,
+            IF_NONE_MATCH,
+            IF_RANGE,
+            RANGE,
             HeaderName::from_static("idempotency-key"),
         ])
+        .expose_headers([ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, LAST_MODIFIED])
         .max_age(PREFLIGHT_AGE)
 }

@@ -42,7 +42,6 @@ impl Failure {
         Self::new(FailureKind::Invalid, format!("{} {what}", path.display()))
     }
 
-    #[allow(dead_code)]
     pub(crate) fn conflict(path: &Path, what: &str) -> Self {
         Self::new(FailureKind::Conflict, format!("{} {what}", path.display()))
     }

@@ -1,4 +1,8 @@
-use std::{ffi::OsStr, os::fd::AsFd};
+use std::{
+    ffi::OsStr,
+    os::fd::AsFd,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use rustix::{
     fs::{AtFlags, FileType, Stat, readlinkat, statat},
@@ -45,6 +49,17 @@ pub(crate) enum Kind {
     Fifo,
     Socket,
     Device,
+}
+
+/// The last second that has four digits for its year, 9999-12-31T23:59:59Z: dates have no other years (RFC 3339, RFC 9110).
+const LAST_SECOND: u64 = 253_402_300_799;
+
+impl Time {
+    /// The nearest time from 1970 to 9999.
+    pub(crate) fn nearest(self) -> SystemTime {
+        let seconds = u64::try_from(self.seconds).unwrap_or_default().min(LAST_SECOND);
+        UNIX_EPOCH + Duration::new(seconds, self.nanoseconds.min(999_999_999))
+    }
 }
 
 impl Kind {

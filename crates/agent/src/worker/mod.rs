@@ -20,21 +20,30 @@
 //! more to say than one answer, by `Workers::open`.
 //!
 //! **Ends.** A worker ends when its standard input does: the agent is gone, or has had nothing for it to do for a while. What takes a few
-//! system calls and would leave something behind is finished first (`server::unfinished`); the box gives it that time. Where it dies in
+//! system calls and would leave something behind is finished first (`unfinished.rs`); the box gives it that time. Where it dies in
 //! the middle of it, who waits for an answer gets an error, and the next operation has another one started.
 
 mod client;
+mod copy_tree;
 mod failure;
 mod metadata;
 mod operation;
 mod operations;
 mod path_bytes;
 mod peer;
+mod place;
 mod protocol;
+mod remove_tree;
 mod server;
+mod temporary;
+mod unfinished;
 
-pub(crate) use client::{WorkerError, Workers};
-pub(crate) use failure::FailureKind;
-pub(crate) use metadata::{Kind, Metadata, Time};
-pub(crate) use operations::{Open, Stat};
+pub(crate) use client::{Conversation, WorkerError, Workers};
+pub(crate) use failure::{Failure, FailureKind};
+pub(crate) use metadata::{Attributes, Kind, Metadata, Time};
+pub(crate) use operations::{
+    Append, Commit, Committed, Copy, Create, Discard, List, ListBatch, ListEntry, MakeDirectory,
+    Move, Open, RemoveDirectory, RemoveFile, Stat,
+};
 pub(crate) use server::serve;
+pub(crate) use temporary::Temporary;

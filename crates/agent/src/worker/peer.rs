@@ -50,7 +50,6 @@ impl Peer {
     }
 
     /// The next of the descriptors that came with messages.
-    #[allow(dead_code)]
     pub(crate) fn take_descriptor(&mut self) -> Option<OwnedFd> {
         self.received.pop_front()
     }

@@ -1,12 +1,25 @@
 use serde::{Deserialize, Serialize};
 
-use super::operations::{Open, Stat};
+use super::operations::{
+    Append, Commit, Copy, Create, Discard, List, MakeDirectory, Move, Open, RemoveDirectory,
+    RemoveFile, Stat,
+};
 
 /// The first message of a conversation: what is asked for. It travels as the messages to the box do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    Stat(Stat),
+    Append(Append),
+    Commit(Commit),
+    Copy(Copy),
+    Create(Create),
+    Discard(Discard),
+    List(List),
+    MakeDirectory(MakeDirectory),
+    Move(Move),
     Open(Open),
+    RemoveDirectory(RemoveDirectory),
+    RemoveFile(RemoveFile),
+    Stat(Stat),
 }
 
 macro_rules! requests {
@@ -19,4 +32,17 @@ macro_rules! requests {
     };
 }
 
-requests!(Stat, Open);
+requests!(
+    Append,
+    Commit,
+    Copy,
+    Create,
+    Discard,
+    List,
+    MakeDirectory,
+    Move,
+    Open,
+    RemoveDirectory,
+    RemoveFile,
+    Stat
+);

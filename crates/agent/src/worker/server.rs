@@ -1,9 +1,4 @@
-use std::{
-    io,
-    os::fd::OwnedFd,
-    sync::{PoisonError, RwLock, RwLockReadGuard},
-    thread,
-};
+use std::{io, os::fd::OwnedFd, thread};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -12,6 +7,8 @@ use super::{
     operation::Operation,
     peer::Peer,
     protocol::Request,
+    temporary,
+    unfinished::finish,
 };
 use crate::sandbox::receive_descriptor;
 
@@ -19,15 +16,6 @@ use crate::sandbox::receive_descriptor;
 const NAME: &std::ffi::CStr = c"sandpipe-worker";
 /// The stack of a conversation's thread: nothing calls itself.
 const STACK: usize = 256 * 1024;
-
-/// Held by what would leave something behind if it ended in the middle.
-static UNFINISHED: RwLock<()> = RwLock::new(());
-
-/// Keeps the worker until it is dropped. It is for a few system calls.
-#[allow(dead_code)]
-pub(super) fn unfinished() -> RwLockReadGuard<'static, ()> {
-    UNFINISHED.read().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Serves until the agent has nothing more for it. Standard input is the socket to that.
 pub(crate) fn serve() {
@@ -45,7 +33,8 @@ pub(crate) fn serve() {
             Err(_) => break,
         }
     }
-    drop(UNFINISHED.write());
+    finish();
+    temporary::remove_all();
 }
 
 /// Serves a conversation on a thread of its own.
@@ -66,8 +55,19 @@ fn converse(mut peer: Peer) {
     // Whoever asked may be gone.
     let Ok(request) = peer.next() else { return };
     let _gone = match request {
-        Request::Stat(operation) => answer(operation, &mut peer),
+        Request::Append(operation) => answer(operation, &mut peer),
+        Request::Commit(operation) => answer(operation, &mut peer),
+        Request::Copy(operation) => answer(operation, &mut peer),
+        Request::Create(operation) => answer(operation, &mut peer),
+        Request::Discard(operation) => answer(operation, &mut peer),
+        Request::MakeDirectory(operation) => answer(operation, &mut peer),
+        Request::Move(operation) => answer(operation, &mut peer),
         Request::Open(operation) => answer(operation, &mut peer),
+        Request::RemoveDirectory(operation) => answer(operation, &mut peer),
+        Request::RemoveFile(operation) => answer(operation, &mut peer),
+        Request::Stat(operation) => answer(operation, &mut peer),
+        // It has more to say than its answer.
+        Request::List(operation) => converse_with(operation, &mut peer),
     };
 }
 
@@ -77,4 +77,9 @@ fn answer<O: Operation>(operation: O, peer: &mut Peer) -> io::Result<()> {
         peer.detach();
     }
     peer.send(&answer)
+}
+
+/// The same for what sends its answers itself: only a failure is left to tell.
+fn converse_with<O: Operation>(operation: O, peer: &mut Peer) -> io::Result<()> {
+    operation.run(peer).map_or_else(|failure| peer.send(&Err::<(), _>(failure)), |_| Ok(()))
 }

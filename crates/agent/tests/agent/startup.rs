@@ -135,7 +135,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "list-changes",
         "frames",
         "contain",
-        "policy"
+        "policy",
+        "files"
     ]);
     assert_eq!(health["features"], left);
     assert!(

@@ -1,9 +1,18 @@
 //! The handlers of files and directories, one operation a file.
 
+mod action;
+mod list_directory;
+mod make_directory;
+mod put;
+mod range;
+mod raw;
 mod read;
+mod remove;
+mod remove_directory;
 mod responses;
 mod routes;
 mod stat;
 mod target;
+mod write;
 
 pub(super) use routes::routes;

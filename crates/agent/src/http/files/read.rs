@@ -1,16 +1,25 @@
-use axum::{Json, extract::State, http::StatusCode};
-use sandpipe_protocol::FileReadResponse;
+use axum::{
+    Json,
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response},
+};
+use sandpipe_protocol::{ErrorBody, FileReadResponse};
 
 use super::{
+    raw,
     responses::{NoFile, TooLarge},
     target::Target,
 };
 use crate::{
-    files::ReadError,
+    features::Feature,
     http::{App, error::ApiError, execs::responses::ApiErrors},
 };
 
-/// Read a file: as it is where all of it is UTF-8, else in base64.
+/// Read a file: as it is where all of it is UTF-8, else in base64. At most 16 MiB.
+///
+/// With the feature `files-raw` and `Accept: application/octet-stream` its bytes, of any number, or a `Range` of them. `ETag` stands for
+/// the file as it was when it was opened; where it is changed before all is sent the answer is cut off.
 #[utoipa::path(
     get,
     path = "/api/v1/files/{path}",
@@ -18,29 +27,34 @@ use crate::{
     tag = "files",
     params(
         ("path" = String, Path, description = "Absolute where it begins with a slash, else relative to the workspace"),
-        ("user" = Option<String>, Query, description = "Whose rights it is done with, as of a create (`files-raw`)")
+        ("user" = Option<String>, Query, description = "Whose rights it is done with, as of a create (`files-raw`)"),
+        ("Range" = Option<String>, Header, description = "One part of the bytes"),
+        ("If-Range" = Option<String>, Header, description = "An `ETag`: where the file is another by now it is sent whole")
     ),
     responses(
-        (status = 200, description = "The file's content", body = FileReadResponse),
+        (
+            status = 200, description = "The file's content",
+            content((FileReadResponse = "application/json"), (Vec<u8> = "application/octet-stream"))
+        ),
+        (
+            status = 206, description = "The part of its bytes that was asked for",
+            body = Vec<u8>, content_type = "application/octet-stream"
+        ),
+        (
+            status = 416, description = "It has no such part; `Content-Range` has its size",
+            body = ErrorBody
+        ),
         ApiErrors, NoFile, TooLarge,
     )
 )]
 pub(super) async fn read_file(
     State(app): State<App>,
     target: Target,
-) -> Result<Json<FileReadResponse>, ApiError> {
-    Ok(Json(app.files.read(target.user.as_ref(), &target.path).await?))
-}
-
-impl From<ReadError> for ApiError {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Worker(error) => error.into(),
-            ReadError::TooLarge { .. } => {
-                Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
-            }
-            ReadError::Read { .. } => Self::bad_request(error.to_string()),
-            ReadError::NotRun(_) => Self::internal(error),
-        }
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (user, path) = (target.user.as_ref(), &target.path);
+    if app.features.has(Feature::FilesRaw) && raw::is_asked_for(&headers) {
+        return raw::respond(app.files.open(user, path).await?, &headers);
     }
+    Ok(Json(app.files.read(user, path).await?).into_response())
 }

@@ -11,3 +11,21 @@ pub(super) struct NoFile(ErrorBody);
 #[response(status = 413)]
 #[allow(dead_code)]
 pub(super) struct TooLarge(ErrorBody);
+
+/// Something else is there
+#[derive(utoipa::IntoResponses)]
+#[response(status = 409)]
+#[allow(dead_code)]
+pub(super) struct Conflict(ErrorBody);
+
+/// It failed
+#[derive(utoipa::IntoResponses)]
+#[response(status = 500)]
+#[allow(dead_code)]
+pub(super) struct Failed(ErrorBody);
+
+/// The file system is full
+#[derive(utoipa::IntoResponses)]
+#[response(status = 507)]
+#[allow(dead_code)]
+pub(super) struct Full(ErrorBody);

@@ -4,17 +4,39 @@ use utoipa_axum::{
     routes,
 };
 
-use super::{read, stat};
-use crate::http::{App, auth};
+use super::{
+    action, list_directory, make_directory, put, read, remove, remove_directory, stat, write,
+};
+use crate::{
+    features::Feature,
+    http::{App, auth},
+};
 
 /// Where a path begins in the path of a request.
 const PATH: &str = "{path}";
 
 /// All of them. What is in a file is for who may do everything alone: under the policy `open` it may be the agent's token.
-pub(in crate::http) fn routes(_app: &App) -> OpenApiRouter<App> {
+pub(in crate::http) fn routes(app: &App) -> OpenApiRouter<App> {
     let mut router = OpenApiRouter::new();
-    add(&mut router, routes!(read::read_file));
+    if !app.features.has(Feature::Files) {
+        return router;
+    }
+    add(
+        &mut router,
+        routes!(read::read_file, write::write_file, action::act_on_file, remove::remove_file),
+    );
+    add(
+        &mut router,
+        routes!(
+            list_directory::list_directory,
+            make_directory::make_directory,
+            remove_directory::remove_directory
+        ),
+    );
     add(&mut router, routes!(stat::stat_file));
+    if app.features.has(Feature::FilesRaw) {
+        add(&mut router, routes!(put::put_file));
+    }
     router.route_layer(from_fn(auth::admin_only))
 }
 
@@ -28,6 +50,6 @@ fn add(router: &mut OpenApiRouter<App>, (schemas, paths, methods): UtoipaMethodR
     }
     let document = router.get_openapi_mut();
     document.components.get_or_insert_default().schemas.extend(schemas);
-    document.paths.paths.extend(paths.paths);
+    document.paths.merge(paths);
     *router = std::mem::take(router).merge(OpenApiRouter::from(plain));
 }

@@ -1,4 +1,6 @@
-use std::io;
+use std::{io, path::Path};
+
+use rustix::io::Errno;
 
 use crate::worker::failure::Failure;
 
@@ -22,4 +24,14 @@ pub(crate) enum WorkerError {
     Ended,
     #[error("the agent is stopping")]
     Stopping,
+}
+
+impl WorkerError {
+    /// What the system has said when a file was read or written that a worker has opened.
+    pub(crate) fn of_io(path: &Path, error: &io::Error) -> Self {
+        match Errno::from_io_error(error) {
+            Some(errno) => Self::Failed(Failure::system(path, errno)),
+            None => Self::NoRoom(io::Error::other(error.to_string())),
+        }
+    }
 }

@@ -2,22 +2,16 @@
 
 use std::{
     fs,
-    os::unix::{
-        fs::{MetadataExt, PermissionsExt, symlink},
-        net::UnixListener,
-    },
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::Path,
 };
 
 use nix::{
-    sys::{
-        signal::{Signal, kill},
-        stat::Mode,
-    },
-    unistd::{Pid, geteuid, mkfifo},
+    sys::signal::{Signal, kill},
+    unistd::{Pid, geteuid},
 };
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::encoded;
@@ -187,49 +181,4 @@ async fn has_the_rights_of_the_user_and_lets_nobody_look_into_it() {
         .run(&format!("cat /proc/{pid}/environ; ls /proc/{pid}/fd; ls /proc/{pid}/cwd/"))
         .await;
     assert_eq!(look.stdout(), "", "{}", look.output());
-}
-
-#[tokio::test]
-async fn reads_files_and_says_what_can_t_be_read() {
-    let directory = TempDir::new().unwrap();
-    let agent = Agent::start();
-    let read = async |path: &Path| {
-        let path = format!("/api/v1/files/{}", encoded(path));
-        within(agent.request(Method::GET, &path).send()).await.unwrap()
-    };
-    for (name, bytes, content, encoding) in [
-        ("text", "\u{e4} \u{1F600}\n\0".as_bytes(), "\u{e4} \u{1F600}\n\0", "utf-8"),
-        ("empty", b"", "", "utf-8"),
-        ("binary", b"\xFF\x00\x80", "/wCA", "base64"),
-    ] {
-        let path = directory.path().join(name);
-        fs::write(&path, bytes).unwrap();
-        let response = read(&path).await;
-        assert_eq!(response.status(), 200);
-        let json: Value = response.json().await.unwrap();
-        assert_eq!(json, json!({ "path": path, "content": content, "encoding": encoding }));
-    }
-    // It says that it has no bytes.
-    let response = read(Path::new("/proc/self/status")).await.json::<Value>().await.unwrap();
-    assert!(response["content"].as_str().unwrap().starts_with("Name:"));
-    let fifo = directory.path().join("fifo");
-    mkfifo(&fifo, Mode::S_IRWXU).unwrap();
-    let socket = directory.path().join("socket");
-    let _listener = UnixListener::bind(&socket).unwrap();
-    for (path, what) in [
-        (fifo.as_path(), "is a FIFO"),
-        (&socket, "is a socket"),
-        (Path::new("/dev/zero"), "is a device"),
-        (directory.path(), "is a directory"),
-    ] {
-        let response = read(path).await;
-        assert_eq!(response.status(), 400);
-        assert!(message_of(response).await.ends_with(what));
-    }
-    let large = fs::File::create(directory.path().join("large")).unwrap();
-    large.set_len((16 << 20) + 1).unwrap();
-    let response = read(&directory.path().join("large")).await;
-    assert_eq!(response.status(), 413);
-    assert!(message_of(response).await.contains("application/octet-stream"));
-    assert_eq!(read(&directory.path().join("none")).await.status(), 404);
 }
