@@ -4,11 +4,15 @@
 
 use std::{
     env,
+    fs::File,
     io::{Error, ErrorKind, Result},
     net::{TcpStream, UdpSocket},
     os::{
         linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixStream},
+        unix::{
+            fs::FileExt,
+            net::{SocketAddr, UnixStream},
+        },
     },
 };
 
@@ -17,6 +21,9 @@ unsafe extern "C" {
     fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
     fn syscall(number: i64, ...) -> i64;
     fn ioctl(descriptor: i32, request: u64, ...) -> i32;
+    fn fork() -> i32;
+    fn setsid() -> i32;
+    fn _exit(code: i32) -> !;
 }
 
 const AF_INET: i32 = 2;
@@ -25,6 +32,9 @@ const SOCK_STREAM: i32 = 1;
 const SOCK_RAW: i32 = 3;
 const IPPROTO_ICMP: i32 = 1;
 const SYS_IO_URING_SETUP: i64 = 425;
+const SYS_CLONE3: i64 = 435;
+const SIGCHLD: u64 = 17;
+const CLONE_NEWUSER: u64 = 0x1000_0000;
 const TIOCSTI: u64 = 0x5412;
 
 #[allow(dead_code)] // In the agent's tests it is another that calls it.
@@ -58,8 +68,41 @@ pub(crate) fn attempt() -> Result<()> {
             // SAFETY: they are as large as the kernel's (io_uring_setup(2)).
             call(unsafe { syscall(SYS_IO_URING_SETUP, 1, parameters.as_mut_ptr()) })
         }
+        "clone3" => {
+            // clone(2), `struct clone_args`: the flags, and the signal at the end.
+            let arguments = [CLONE_NEWUSER, 0, 0, 0, SIGCHLD, 0, 0, 0];
+            // SAFETY: without a stack the child has a copy of this one, and does nothing but end.
+            let pid = unsafe { syscall(SYS_CLONE3, arguments.as_ptr(), size_of_val(&arguments)) };
+            if pid == 0 {
+                // SAFETY: it touches no memory.
+                unsafe { _exit(0) }
+            }
+            call(pid)
+        }
         // SAFETY: the kernel reads one byte.
         "tiocsti" => call(unsafe { ioctl(0, TIOCSTI, b"x".as_ptr()) }.into()),
+        "replace" => take_each_others_place(),
         _ => Ok(()),
     }
+}
+
+/// How many processes there are at most where nothing ends them.
+const MOST_PROCESSES: u32 = 200_000;
+
+/// Each process starts one in a session of its own, and ends. The file that `COUNT` names says how many there have been.
+fn take_each_others_place() -> Result<()> {
+    let name = env::var("COUNT").map_err(|_| Error::from(ErrorKind::InvalidInput))?;
+    let count = File::create(name)?;
+    for number in 0..MOST_PROCESSES {
+        count.write_at(&number.to_le_bytes(), 0)?;
+        // SAFETY: the child goes on with a copy of this thread alone, and allocates nothing.
+        match unsafe { fork() } {
+            // SAFETY: it takes nothing.
+            0 => _ = unsafe { setsid() },
+            -1 => return Err(Error::last_os_error()),
+            // SAFETY: it touches no memory.
+            _ => unsafe { _exit(0) },
+        }
+    }
+    Ok(())
 }

@@ -23,6 +23,7 @@
 
 mod agent;
 mod blocking;
+mod cgroups;
 mod descriptors;
 mod execs;
 mod features;

@@ -256,7 +256,7 @@ fn bubblewrap_gets_what_the_rules_say() {
     let proc: Vec<_> =
         proc.map(|name| format!("--ro-bind-try /proc/{name} /proc/{name}")).collect();
     let expected = format!(
-        "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net \
+        "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net \
          --as-pid-1 --die-with-parent --new-session --clearenv --cap-drop ALL --dev /dev --proc /proc {} \
          --ro-bind ~~/shared ~~/shared --bind ~~/workspace ~~/workspace --ro-bind /dev/null ~~/workspace/.env \
          --bind ~~/workspace/a ~~/workspace/a --bind ~~/workspace/a/b ~~/workspace/a/b \

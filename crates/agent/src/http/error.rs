@@ -94,7 +94,9 @@ impl From<SpawnError> for ApiError {
         match error {
             SpawnError::Invalid(_) => Self::bad_request(error.to_string()),
             SpawnError::SetUp(_) | SpawnError::NoBox(_) => Self::internal(error),
-            SpawnError::NoRoom { .. } | SpawnError::TooManyDescriptors(_) => {
+            SpawnError::NoRoom { .. }
+            | SpawnError::LimitOfProcesses(_)
+            | SpawnError::TooManyDescriptors(_) => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
             }
         }

@@ -12,7 +12,7 @@ use std::{
 use sandpipe_policy::walls::Held;
 
 use super::controllers::{count, settings, value};
-use crate::{process::ReachedLimit, sandbox::cgroup};
+use crate::{cgroups, process::ReachedLimit};
 
 /// The cgroup of a policy, with its limits. It has no process itself, but those of its commands.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct LimitGroup {
     /// The cgroups of commands of which something was left.
     left: Mutex<Vec<PathBuf>>,
     /// The one that it is in is not removed before.
-    _parent: Option<Arc<LimitGroup>>,
+    parent: Option<Arc<LimitGroup>>,
 }
 
 /// The cgroup of a command. It goes as soon as nobody is in it any more.
@@ -62,7 +62,7 @@ impl LimitGroup {
             processes: value(held, "limits.processes"),
             commands: AtomicU64::new(0),
             left: Mutex::default(),
-            _parent: parent,
+            parent,
         };
         for (file, text) in settings(held) {
             fs::write(group.path.join(file), text)?;
@@ -80,7 +80,7 @@ impl LimitGroup {
         &self.path
     }
 
-    /// Makes the cgroup of a command; also returns what a process writes to by which it is to enter it.
+    /// Makes the cgroup of a command; also returns its directory, for a process that is to be started in it.
     ///
     /// # Errors
     /// The system refuses.
@@ -98,8 +98,15 @@ impl LimitGroup {
             // Where it alone reaches the limit its own events tell of it, on all kernels.
             fs::write(exec.path.join("pids.max"), processes.to_string())?;
         }
-        let members = File::options().write(true).open(exec.path.join("cgroup.procs"))?;
-        Ok((exec, members.into()))
+        let directory = File::open(&exec.path)?;
+        Ok((exec, directory.into()))
+    }
+
+    /// The limit on processes, if there is one, and no more processes can be started in it or in a wider policy's.
+    pub(crate) fn full_of_processes(&self) -> Option<u64> {
+        let wider = self.parent.as_ref().and_then(|wider| wider.full_of_processes());
+        wider
+            .or_else(|| self.processes.filter(|limit| number(&self.path, "pids.current") >= *limit))
     }
 
     /// How often the limit on memory has been reached.
@@ -109,14 +116,14 @@ impl LimitGroup {
 
     fn remove_left(&self) {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        left.retain(|path| path.exists() && cgroup::remove(path).is_err());
+        left.retain(|path| path.exists() && cgroups::remove(path).is_err());
     }
 }
 
 impl Drop for LimitGroup {
     fn drop(&mut self) {
         // What of it is not empty goes at the agent's end.
-        let _left = cgroup::remove(&self.path);
+        let _left = cgroups::remove(&self.path);
     }
 }
 
@@ -137,11 +144,16 @@ impl ExecGroup {
 
 impl Drop for ExecGroup {
     fn drop(&mut self) {
-        if cgroup::remove(&self.path).is_err() {
+        if cgroups::remove(&self.path).is_err() {
             let mut left = self.group.left.lock().unwrap_or_else(PoisonError::into_inner);
             left.push(std::mem::take(&mut self.path));
         }
     }
+}
+
+fn number(cgroup: &Path, file: &str) -> u64 {
+    let text = fs::read_to_string(cgroup.join(file)).unwrap_or_default();
+    text.trim().parse().unwrap_or(0)
 }
 
 fn events(cgroup: &Path, file: &str, name: &str) -> u64 {

@@ -9,8 +9,7 @@
 //!            └ policy-1              those of a narrower one, and its commands
 //! ```
 //!
-//! The boxes are outside, so that no limit ends them: each command gets the descriptor of its cgroup, and enters it before it becomes
-//! its program. `controllers.rs` is what can be said without a file system.
+//! The boxes are outside, so that no limit ends them: each command is started in its cgroup. `controllers.rs` is what can be said without a file system.
 
 mod controllers;
 mod group;

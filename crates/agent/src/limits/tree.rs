@@ -1,27 +1,22 @@
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
 
-use nix::{
-    errno::Errno,
-    unistd::{AccessFlags, eaccess},
-};
-use rustix::fs::{FlockOperation, flock};
+use nix::errno::Errno;
 use sandpipe_policy::walls::{Held, Mechanism};
 
 use super::{
     controllers::names,
     group::{LimitGroup, enable},
 };
-use crate::sandbox::cgroup;
+use crate::cgroups::{self, OwnedCgroup};
 
-const LIMITS: &str = "sandpipe-limits-";
-const AGENT: &str = "sandpipe-agent-";
+const LIMITS: &str = "limits";
+const AGENT: &str = "agent";
 /// How long what is killed at the end may take to be gone. Only the system itself can hold it up.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -35,12 +30,8 @@ struct Tree {
     /// The one that the agent was started in.
     own: PathBuf,
     /// The one that it has moved to.
-    moved_to: Option<PathBuf>,
-    top: PathBuf,
-    /// Tells others that it is in use.
-    _lock: File,
-    /// What identifies it.
-    id: String,
+    moved_to: Option<OwnedCgroup>,
+    top: OwnedCgroup,
     /// Those that hold limits.
     controllers: Vec<&'static str>,
     /// Those that others had not enabled before.
@@ -87,7 +78,7 @@ impl LimitTree {
         }
         let mut tree = self.tree();
         let tree = tree.as_mut().ok_or(io::ErrorKind::NotFound)?;
-        let parent = wider.map_or(tree.top.as_path(), |wider| wider.path());
+        let parent = wider.map_or(tree.top.path(), |wider| wider.path());
         enable(parent, &tree.controllers)?;
         let path = parent.join(format!("policy-{}", tree.groups));
         tree.groups += 1;
@@ -115,23 +106,14 @@ impl Drop for LimitTree {
 impl Tree {
     /// Makes a cgroup, where one of these controllers may be there.
     fn make(needed: &[&'static str]) -> io::Result<Self> {
-        let own = cgroup::own().ok_or(io::ErrorKind::NotFound)?;
+        let own = cgroups::own().ok_or(io::ErrorKind::NotFound)?;
         let available = fs::read_to_string(own.join("cgroup.controllers"))?;
         if !needed.iter().any(|controller| names(&available, controller)) {
             return Err(io::Error::other("it has no controller"));
         }
-        // What is started here has to be allowed to leave it.
-        eaccess(&own.join("cgroup.procs"), AccessFlags::W_OK)?;
-        remove_abandoned(&own);
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(io::Error::other)?;
-        let id = format!("{:016x}", u64::from_ne_bytes(random));
-        let top = own.join(format!("{LIMITS}{id}"));
-        fs::create_dir(&top)?;
-        let lock = File::open(&top)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let top = OwnedCgroup::make(LIMITS)?;
         let (controllers, enabled) = (Vec::new(), Vec::new());
-        Ok(Self { own, moved_to: None, top, _lock: lock, id, controllers, enabled, groups: 0 })
+        Ok(Self { own, moved_to: None, top, controllers, enabled, groups: 0 })
     }
 
     /// Has a controller hold limits below it.
@@ -144,7 +126,7 @@ impl Tree {
             self.enable_in_own(controller)?;
             self.enabled.push(controller);
         }
-        enable(&self.top, &[controller])?;
+        enable(self.top.path(), &[controller])?;
         self.controllers.push(controller);
         Ok(())
     }
@@ -154,14 +136,13 @@ impl Tree {
         match enable(&self.own, &[controller]) {
             // Only the root of all cgroups may have processes itself.
             Err(error) if is_busy(&error) && self.moved_to.is_none() => {
-                let place = self.own.join(format!("{AGENT}{}", self.id));
-                fs::create_dir(&place)?;
-                let enabled = enter(&place).and_then(|()| enable(&self.own, &[controller]));
+                let place = OwnedCgroup::make(AGENT)?;
+                let enabled = enter(place.path()).and_then(|()| enable(&self.own, &[controller]));
                 if enabled.is_ok() {
                     self.moved_to = Some(place);
                 } else {
                     // Others are there, too.
-                    let _left = enter(&self.own).and_then(|()| fs::remove_dir(&place));
+                    let _left = enter(&self.own).and_then(|()| fs::remove_dir(place.path()));
                 }
                 enabled
             }
@@ -172,10 +153,10 @@ impl Tree {
     fn remove(&self) {
         let deadline = Instant::now() + END_TIMEOUT;
         retry_until(deadline, || {
-            if cgroup::is_populated(&self.top) {
-                cgroup::kill(&self.top)?;
+            if cgroups::is_populated(self.top.path()) {
+                cgroups::kill(self.top.path())?;
             }
-            cgroup::remove(&self.top)
+            cgroups::remove(self.top.path())
         });
         for controller in &self.enabled {
             // It stays where another has come to use it.
@@ -185,7 +166,7 @@ impl Tree {
         if let Some(place) = &self.moved_to
             && enter(&self.own).is_ok()
         {
-            retry_until(deadline, || fs::remove_dir(place));
+            retry_until(deadline, || fs::remove_dir(place.path()));
         }
     }
 }
@@ -202,23 +183,5 @@ fn retry_until(deadline: Instant, mut work: impl FnMut() -> io::Result<()>) {
             return;
         }
         sleep(PAUSE);
-    }
-}
-
-/// Removes what agents have left that were killed.
-fn remove_abandoned(own: &Path) {
-    let entries = fs::read_dir(own).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(id) = name.strip_prefix(LIMITS) else {
-            continue;
-        };
-        let is_abandoned = File::open(entry.path()).is_ok_and(|directory| {
-            flock(directory, FlockOperation::NonBlockingLockExclusive).is_ok()
-        });
-        // One in which somebody is stays.
-        if is_abandoned && cgroup::remove(&entry.path()).is_ok() {
-            let _left = fs::remove_dir(own.join(format!("{AGENT}{id}")));
-        }
     }
 }

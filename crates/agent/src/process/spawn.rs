@@ -65,6 +65,10 @@ pub(crate) enum SpawnError {
     NoBox(io::Error),
     #[error("the system refuses {what}: {error}; stop some commands, or raise its limit ({limit})")]
     NoRoom { what: &'static str, limit: &'static str, error: io::Error },
+    #[error(
+        "limits.processes of the policy is reached: all commands together have {0} processes, and this one would be one more; stop some"
+    )]
+    LimitOfProcesses(u64),
 }
 
 impl SpawnError {
@@ -117,8 +121,8 @@ pub(crate) fn spawn(
     };
     let limit_group = match &launch.limit_group {
         Some(group) => {
-            let (group, entrance) = group.start_exec().map_err(SpawnError::set_up)?;
-            pipes.push(entrance);
+            let (group, directory) = group.start_exec().map_err(SpawnError::set_up)?;
+            pipes.push(directory);
             Some(group)
         }
         None => None,
@@ -186,7 +190,7 @@ fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, Sp
         credentials: launch.identity.as_ref().and_then(Identity::credentials_to_take),
         file_limits: launch.file_limit.of_commands(),
         contain: launch.contain,
-        limited: launch.limit_group.is_some(),
+        cgroup: launch.limit_group.is_some(),
     })
 }
 
@@ -195,7 +199,13 @@ fn judge(launch: &Launch, failure: Failure) -> Result<Spawned, SpawnError> {
     let errno = Errno::from_raw(failure.errno);
     match failure.step {
         Step::SetUp => return Err(SpawnError::set_up(errno)),
-        Step::Process => return Err(SpawnError::no_process(errno.into())),
+        Step::Process => {
+            let limit = launch.limit_group.as_ref().and_then(|group| group.full_of_processes());
+            return Err(limit.map_or_else(
+                || SpawnError::no_process(errno.into()),
+                SpawnError::LimitOfProcesses,
+            ));
+        }
         Step::Directory => {
             return Err(InvalidLaunch::Cwd { path: launch.cwd.clone(), errno }.into());
         }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `protocol.rs` is what the two say to each other (pure), `channel.rs` how it gets over their socket pair, with descriptors.
-//! `client/` is the agent's side, `server/` the box's; `processes.rs` and `cgroup.rs` find processes for both.
+//! `client/` is the agent's side, `server/` the box's; `processes.rs` finds processes for both.
 //!
 //! **A start.** The agent makes the pipes and a pair of reply sockets, and sends a `Start` with the command's ends of the pipes and one
 //! of the reply sockets. The box opens the terminal, if there is to be one, forks, and says the process id, with the terminal's
@@ -22,6 +22,10 @@
 //! is left, says once how the leader ended (`Exited`, with whether a stop was sent before), and once that nobody is left (`Gone`).
 //! Both name the command by a key of the agent's that is never used again.
 //!
+//! **A stop.** A command is started in a cgroup of its own where the agent can make some (`crate::cgroups`): a kill of that reaches all
+//! that it has started, however that forks. Elsewhere it has a mark in its environment, and processes are looked for that have it, or
+//! descend from one that has: those that take each other's place quickly enough may be missed.
+//!
 //! **Races.**
 //! - Exit and start: the agent knows the key before it sends the `Start`, so no exit comes too early. That of a child that could not
 //!   execute its program is passed over.
@@ -34,7 +38,6 @@
 //!   command that its outcome is unknown, and starts another box for the next one. Starts that the dead box may have begun count as begun.
 //! - Both die at once: each leader is killed by the kernel with the box (`PR_SET_PDEATHSIG`).
 
-pub(crate) mod cgroup;
 mod channel;
 mod client;
 mod environment;

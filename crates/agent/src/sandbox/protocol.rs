@@ -26,6 +26,8 @@ pub(crate) enum Request {
     /// Asks for a [`Report::Signalled`] with the same number.
     /// The signals go to the command one after the other; 0 only asks whether a process of it is left.
     Signal { number: u64, key: ExecKey, signals: Vec<i32> },
+    /// When the agent is gone, this cgroup is to be removed, with all that are in it: those of the box's commands.
+    RemoveAtEnd(PathBuf),
 }
 
 /// A command to start.
@@ -40,8 +42,8 @@ pub(crate) struct StartRequest {
     pub(crate) file_limits: FileLimits,
     /// Whether all that it starts belongs to it, wherever that goes.
     pub(crate) contain: bool,
-    /// Whether it is to enter a cgroup, by the descriptor before the reply socket.
-    pub(crate) limited: bool,
+    /// Whether it is started in a cgroup of its own, whose directory is the descriptor before the reply socket.
+    pub(crate) cgroup: bool,
 }
 
 /// What a process becomes.
@@ -64,7 +66,7 @@ impl StartRequest {
             Stdio::Pipes => 3,
             Stdio::Terminal { .. } => 0,
         };
-        streams + usize::from(self.limited) + 1
+        streams + usize::from(self.cgroup) + 1
     }
 }
 
@@ -101,8 +103,9 @@ pub(crate) struct FileLimits {
 /// What the box tells the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// It takes requests. The first one. It says how the box contains its commands.
-    Ready(Containment),
+    /// It takes requests. The first one. It says what the marks begin with of those commands that have no cgroup: no other box has
+    /// the same.
+    Ready(String),
     /// The leader of a group has ended and was reaped.
     Exited {
         key: ExecKey,
@@ -111,19 +114,14 @@ pub(crate) enum Report {
         /// Whether a signal that stops it was sent while it was there.
         stopped: bool,
     },
-    /// No process of it is left. It comes after the exit, and is the last of a command.
-    Gone { key: ExecKey },
+    /// No process of it is left, or there has never been one. It is the last of each command.
+    Gone {
+        key: ExecKey,
+        /// Whether it was killed.
+        killed: bool,
+    },
     /// Whom the first of the signals reached, or the `errno` of the first that was refused.
     Signalled { number: u64, outcome: Result<Reached, i32> },
-}
-
-/// How a box contains its commands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Containment {
-    /// Each in a cgroup below this one.
-    Cgroups(PathBuf),
-    /// Each by a mark in its environment, whose beginning no other box has.
-    Marks(String),
 }
 
 /// Whom a signal reached.
@@ -308,7 +306,7 @@ mod tests {
                     credentials,
                     file_limits: FileLimits { soft, hard },
                     contain: soft > hard,
-                    limited: soft > key,
+                    cgroup: soft > key,
                 }))
             },
         )
@@ -318,7 +316,8 @@ mod tests {
         let signal = any::<(u64, u64, Vec<i32>)>().prop_map(|(number, key, signals)| {
             Request::Signal { number, key: ExecKey(key), signals }
         });
-        prop_oneof![start(), signal]
+        let remove = "[a-z/]{0,20}".prop_map(|path| Request::RemoveAtEnd(path.into()));
+        prop_oneof![start(), signal, remove]
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     io::{self, PipeReader, Read, Seek, Write},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd, RawFd},
@@ -8,7 +8,7 @@ use std::{
     },
     path::PathBuf,
     process::{Child, Command},
-    sync::{Arc, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
     time::Duration,
 };
@@ -24,7 +24,7 @@ use sandpipe_policy::{
 };
 use tokio::sync::oneshot;
 
-use super::relay;
+use super::{held_place::HeldPlace, relay};
 use crate::sandbox::receive_descriptor;
 
 /// The walls around a box: how they are built each time that one starts.
@@ -42,13 +42,16 @@ pub(crate) struct Built {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
     inherited: Vec<OwnedFd>,
-    placeholders: Vec<PathBuf>,
+    /// What is mounted on. Others may mount on it, too.
+    held_places: Vec<HeldPlace>,
     /// The hosts that may be reached, and the socket on which the box hands over what it listens with.
     relay: Option<(Arc<[HostRule]>, UnixStream)>,
     /// What bubblewrap says.
     messages: Option<PipeReader>,
 }
 
+/// How often the walls are planned anew where what was missing is there by then.
+const PLANS: u32 = 5;
 /// How long a box that is ready may take to hand over what it listens with.
 const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most of a message that is read.
@@ -62,17 +65,31 @@ impl Walls {
     /// # Errors
     /// A rule can't be held, or the system refuses a descriptor.
     pub(crate) fn build(&self) -> io::Result<Built> {
-        let plan = self.plan().map_err(io::Error::other)?;
+        let (plan, held_places) = self.plan_and_hold()?;
         let inherited: Vec<OwnedFd> = plan.inherited.iter().map(open).collect::<io::Result<_>>()?;
         let number = |index: usize| inherited.get(index).map_or(-1, AsRawFd::as_raw_fd);
         Ok(Built {
             program: self.bubblewrap.clone(),
             args: plan.args(number),
             inherited,
-            placeholders: plan.placeholders,
+            held_places,
             relay: None,
             messages: None,
         })
+    }
+
+    /// Plans them, and makes what has to be there to be mounted on.
+    fn plan_and_hold(&self) -> io::Result<(plans::Plan, Vec<HeldPlace>)> {
+        for _ in 0..PLANS {
+            let plan = self.plan().map_err(io::Error::other)?;
+            let held = plan.placeholders.iter().map(HeldPlace::hold);
+            let held = held.collect::<io::Result<Vec<_>>>()?;
+            if held.iter().all(Option::is_some) {
+                return Ok((plan, held.into_iter().flatten().collect()));
+            }
+            // Somebody has made what was missing.
+        }
+        Err(io::Error::other("what the policy names is made or removed all the time"))
     }
 
     /// Lets a command be started that builds them.
@@ -120,11 +137,12 @@ fn open(content: &plans::Content) -> io::Result<OwnedFd> {
 /// It can't be started.
 pub(crate) fn start(mut command: Command, built: Option<&mut Built>) -> io::Result<Running> {
     let Some(built) = built else {
-        return Ok(Running { child: command.spawn()?, ended: None });
+        return Ok(Running { child: command.spawn()?, ended: None, walls_gone: None });
     };
-    let placeholders = std::mem::take(&mut built.placeholders);
+    let held_places = std::mem::take(&mut built.held_places);
     let (started, starts) = mpsc::channel();
     let (end, ended) = oneshot::channel();
+    let (gone, walls_gone) = mpsc::channel::<()>();
     let wait = move || {
         let spawned = command.spawn();
         // It has the box's end of the socket.
@@ -144,15 +162,11 @@ pub(crate) fn start(mut command: Command, built: Option<&mut Built>) -> io::Resu
             },
             None => {}
         }
-        for path in placeholders {
-            // Others may have put something there.
-            let _removed = fs::remove_dir(&path).or_else(|_| remove_empty(&path));
-        }
-        drop(end);
+        drop((held_places, end, gone));
     };
     thread::Builder::new().name("walls".into()).stack_size(STACK).spawn(wait)?;
     let child = starts.recv().map_err(io::Error::other)??;
-    Ok(Running { child, ended: Some(ended) })
+    Ok(Running { child, ended: Some(ended), walls_gone: Some(WallsGone(Mutex::new(walls_gone))) })
 }
 
 /// What was started, and whether it is there.
@@ -160,11 +174,20 @@ pub(crate) fn start(mut command: Command, built: Option<&mut Built>) -> io::Resu
 pub(crate) struct Running {
     pub(crate) child: Child,
     ended: Option<oneshot::Receiver<()>>,
+    pub(crate) walls_gone: Option<WallsGone>,
 }
 
-fn remove_empty(path: &std::path::Path) -> io::Result<()> {
-    let metadata = path.symlink_metadata()?;
-    if metadata.is_file() && metadata.len() == 0 { fs::remove_file(path) } else { Ok(()) }
+/// Tells when what walls were built with is removed, after the end of the box.
+#[derive(Debug)]
+pub(crate) struct WallsGone(Mutex<mpsc::Receiver<()>>);
+
+impl WallsGone {
+    /// Waits for that, for so long at most.
+    pub(crate) fn wait(&self, limit: Duration) {
+        let gone = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nothing is sent: it is closed then.
+        let _closed = gone.recv_timeout(limit);
+    }
 }
 
 impl Built {

@@ -12,7 +12,9 @@ use nix::{
     sys::resource::{Resource, setrlimit},
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-use sandpipe_policy::walls::{Held, Mechanism, PROXY_PORT, RLimit, keep_from_abstract_sockets};
+use sandpipe_policy::walls::{
+    Held, Mechanism, PROXY_PORT, RLimit, keep_from_abstract_sockets, keep_from_clone3,
+};
 
 use crate::sandbox::send_descriptor;
 
@@ -23,8 +25,6 @@ pub(super) struct Inside {
     pub(super) has_walls: bool,
     /// It is to listen for what is to be relayed.
     pub(super) relays: bool,
-    /// Its commands are in cgroups of the agent's.
-    pub(super) has_cgroups: bool,
     /// What each process of a command may use.
     pub(super) limits: Vec<(Limit, u64)>,
 }
@@ -65,17 +65,12 @@ impl Inside {
             };
             Some((limit, held.value))
         };
-        let has_cgroups = held.iter().any(|held| held.mechanism == Mechanism::Cgroup);
-        Self { has_walls, relays, has_cgroups, limits: held.iter().filter_map(limit).collect() }
+        Self { has_walls, relays, limits: held.iter().filter_map(limit).collect() }
     }
 
     /// What a box is started with behind its role.
     pub(super) fn arguments(&self) -> Vec<String> {
-        let flags = [
-            (self.has_walls, "--walls"),
-            (self.relays, "--relay"),
-            (self.has_cgroups, "--cgroups"),
-        ];
+        let flags = [(self.has_walls, "--walls"), (self.relays, "--relay")];
         let flags =
             flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_owned());
         let limits = self.limits.iter().filter_map(|(limit, value)| {
@@ -91,7 +86,6 @@ impl Inside {
             match argument.as_str() {
                 "--walls" => inside.has_walls = true,
                 "--relay" => inside.relays = true,
-                "--cgroups" => inside.has_cgroups = true,
                 limit => {
                     let (name, value) = limit.strip_prefix("--limit=")?.split_once('=')?;
                     let (_, limit, _) = LIMITS.iter().find(|(known, ..)| *known == name)?;
@@ -125,11 +119,6 @@ pub(crate) fn prepare_box() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether commands of this box are in cgroups of the agent's.
-pub(crate) fn has_cgroups() -> bool {
-    INSIDE.get().is_some_and(|inside| inside.has_cgroups)
-}
-
 /// Takes from the child that is to become a command what the box alone needs, and sets its limits. Called after the change of the user.
 ///
 /// # Errors
@@ -145,7 +134,7 @@ pub(crate) fn confine_command() -> Result<(), Errno> {
             setrlimit(*resource, *value, hard)?;
         }
     }
-    drop_capabilities(inside)
+    drop_rights(inside)
 }
 
 /// The same for a child that is to become a worker: what it does for clients is not limited as a command's processes are.
@@ -153,15 +142,16 @@ pub(crate) fn confine_command() -> Result<(), Errno> {
 /// # Errors
 /// The system refuses.
 pub(crate) fn confine_worker() -> Result<(), Errno> {
-    INSIDE.get().map_or(Ok(()), drop_capabilities)
+    INSIDE.get().map_or(Ok(()), drop_rights)
 }
 
-fn drop_capabilities(inside: &Inside) -> Result<(), Errno> {
+fn drop_rights(inside: &Inside) -> Result<(), Errno> {
     if inside.has_walls {
         // The box of root may become other users. With `no_new_privs`, which bubblewrap has set, execve gives nothing back.
         let none = CapabilitySet::empty();
         let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
         set_capabilities(None, sets).map_err(|error| Errno::from_raw(error.raw_os_error()))?;
+        keep_from_clone3().map_err(|_| Errno::last())?;
     }
     Ok(())
 }
@@ -175,7 +165,6 @@ mod tests {
         let inside = Inside {
             has_walls: true,
             relays: true,
-            has_cgroups: true,
             limits: vec![(Limit::CpuTime, 2), (Limit::Processes, 513), (Limit::FileSize, 1 << 40)],
         };
         assert_eq!(Inside::parse(inside.arguments().into_iter()), Some(inside));

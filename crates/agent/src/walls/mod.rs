@@ -9,6 +9,7 @@
 mod build;
 mod command;
 mod environment;
+mod held_place;
 mod inside;
 mod lookup;
 mod options;
@@ -16,9 +17,9 @@ mod policies;
 mod policy;
 mod relay;
 
-pub(crate) use build::{Walls, start};
+pub(crate) use build::{Walls, WallsGone, start};
 pub use command::{is_policy_command, run_policy_command};
-pub(crate) use inside::{confine_command, confine_worker, has_cgroups, prepare_box};
+pub(crate) use inside::{confine_command, confine_worker, prepare_box};
 pub use options::PolicyOptions;
 pub(crate) use policies::{CommandSetting, NarrowerError, Policies};
 pub use policy::PolicyError;

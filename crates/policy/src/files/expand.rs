@@ -5,7 +5,7 @@ use std::{
 };
 
 use super::{
-    Access, FileRule, IfMissing, Kind, Origin, Place, Places,
+    Access, FileRule, IfMissing, Kind, Origin, Place, Placeholder, Places,
     pattern::{Segment, Start},
     resolve::{Resolved, resolve},
 };
@@ -104,6 +104,10 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
     for (rule, path) in found {
         match resolve(&path) {
             Ok(Resolved { path, links }) => {
+                if let Some(Placeholder { path, kind }) = guarded(&rule, &path) {
+                    places.push(Place { path, kind, exists: false, rule });
+                    continue;
+                }
                 if rule.access == Access::Write {
                     writable.push(path.clone());
                 }
@@ -161,11 +165,18 @@ fn place(rule: FileRule, path: PathBuf) -> Result<Place, InvalidPlaces> {
     Ok(Place { path, kind, exists: true, rule })
 }
 
+/// What agents have made where a rule's place is missing.
+fn guarded(rule: &FileRule, path: &Path) -> Option<Placeholder> {
+    matches!(rule.if_missing, IfMissing::Guard(_)).then(|| Placeholder::find(path))?
+}
+
 /// The first name of a path that is not there, or the file where a directory would have to be.
 fn guard(rule: FileRule, path: &Path, kind: Kind) -> Result<Place, InvalidPlaces> {
     let mut missing = path;
     for parent in path.ancestors().skip(1) {
         match resolve(parent) {
+            // What is missing is to be mounted on, not what others mount on.
+            Ok(Resolved { path, .. }) if Placeholder::find(&path).is_some() => missing = parent,
             Ok(Resolved { path: parent, .. }) if parent.is_dir() => {
                 let kind = if missing == path { kind } else { Kind::Directory };
                 let path = parent.join(missing.file_name().unwrap_or_default());

@@ -7,7 +7,7 @@ use super::{Mount, SeccompError, mounts, seccomp_program};
 use crate::{
     document::Network,
     effective::Effective,
-    files::{Access, Places},
+    files::{Access, Placeholder, Places},
 };
 
 /// The port on loopback, inside the box, of the proxy that leads out where hosts are named.
@@ -36,8 +36,8 @@ pub struct Plan {
     args: Vec<Arg>,
     /// The descriptors that bubblewrap has to inherit besides standard streams.
     pub inherited: Vec<Content>,
-    /// What bubblewrap has to make to mount on, and is to be removed when the box is gone, if it is empty still.
-    pub placeholders: Vec<PathBuf>,
+    /// What has to be there to be mounted on.
+    pub placeholders: Vec<Placeholder>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,9 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     if !inside.is_root {
         plan.push(["--unshare-user"]);
     }
-    plan.push(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
+    // Not that of cgroups: where those are delegated the kernel lets nobody in one start a process in another that can't be seen from it
+    // (cgroups(7), `nsdelegate`).
+    plan.push(["--unshare-pid", "--unshare-ipc", "--unshare-uts"]);
     if policy.network != Network::Host {
         plan.push(["--unshare-net"]);
     }
@@ -148,8 +150,9 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
         // Of bubblewrap's own making.
         plan.push(["--remount-ro", "/"]);
     }
+    let missing = places.iter().filter(|place| !place.exists);
     plan.placeholders
-        .extend(places.iter().filter(|place| !place.exists).map(|place| place.path.clone()));
+        .extend(missing.map(|place| Placeholder { path: place.path.clone(), kind: place.kind }));
     plan.push(["--seccomp"]);
     plan.inherit(Content::Seccomp(seccomp_program()?));
     plan.push(["--chdir".as_ref(), inside.workspace.as_os_str()]);

@@ -10,6 +10,12 @@ use seccompiler::{
 #[error("no filter of system calls can be made for {ARCH}: {0}")]
 pub struct SeccompError(BackendError);
 
+const LOAD: u16 = 0x20;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+const NOT_IMPLEMENTED: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+
 /// What gives a process more than its files and its network, or is as a rule how walls are broken.
 const REFUSED: &[i64] = &[
     // What is done in its queues no filter sees.
@@ -85,15 +91,25 @@ const SOCKET_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6,
 /// `PTRACE_ATTACH` and `PTRACE_SEIZE`: a process may trace those of its children that ask for it.
 const REFUSED_PTRACE: [u64; 2] = [16, 0x4206];
 
-/// The program that `seccomp(2)` takes, in the form of bubblewrap's `--seccomp`: what is refused fails with EPERM; clone3, whose flags
-/// no filter can see, with ENOSYS, upon which clone is called. It ends a program of another architecture.
+/// The program that `seccomp(2)` takes, in the form of bubblewrap's `--seccomp`: what is refused fails with EPERM. It ends a program of
+/// another architecture. It holds for all that is behind walls; commands are to be kept from clone3, too ([`keep_from_clone3`]).
 ///
 /// # Errors
 ///
 /// There is none for this architecture.
 pub fn seccomp_program() -> Result<Vec<u8>, SeccompError> {
     let filter = filter().map_err(SeccompError)?;
-    Ok(not_implemented().iter().chain(&filter).flat_map(bytes).collect())
+    Ok(without_x32().iter().chain(&filter).flat_map(bytes).collect())
+}
+
+/// Keeps this thread, and all that it starts from now on, from clone3, whose flags no filter can see: it fails with ENOSYS, upon which
+/// programs call clone. What starts commands needs it to put each of them into a cgroup. The thread has to have no new privileges.
+///
+/// # Errors
+///
+/// The system refuses the filter.
+pub fn keep_from_clone3() -> Result<(), seccompiler::Error> {
+    seccompiler::apply_filter(&without_clone3())
 }
 
 fn filter() -> Result<BpfProgram, BackendError> {
@@ -134,20 +150,24 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, BackendEr
     SeccompRule::new(conditions.iter().map(condition).collect::<Result<_, _>>()?)
 }
 
-/// Instructions that go before a filter: clone3, and all calls of the x32 interface, which have numbers of their own, don't exist.
-fn not_implemented() -> [sock_filter; 4] {
-    const LOAD_NUMBER: u16 = 0x20;
-    const JUMP_IF_EQUAL: u16 = 0x15;
-    const JUMP_IF_AT_LEAST: u16 = 0x35;
-    const RETURN: u16 = 0x06;
+/// Instructions that go before a filter: the calls of the x32 interface, which have numbers of their own, don't exist.
+fn without_x32() -> [sock_filter; 3] {
     const X32: u32 = 0x4000_0000;
-    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
-    let not_implemented = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
     [
-        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: JUMP_IF_EQUAL, jt: 1, jf: 0, k: clone3 },
+        sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
         sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: X32 },
-        sock_filter { code: RETURN, jt: 0, jf: 0, k: not_implemented },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: NOT_IMPLEMENTED },
+    ]
+}
+
+/// A filter of its own. It needs not ask for the architecture: another's programs are ended by the other filter.
+fn without_clone3() -> [sock_filter; 4] {
+    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
+    [
+        sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
+        sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: clone3 },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: NOT_IMPLEMENTED },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW },
     ]
 }
 

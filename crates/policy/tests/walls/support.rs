@@ -147,7 +147,8 @@ impl Place {
         command.env("SECRET_OF_THE_AGENT", "token");
         let Output { status, stdout, stderr } = command.output().unwrap();
         for placeholder in plan.placeholders {
-            let _removed = fs::remove_dir(&placeholder).or_else(|_| fs::remove_file(&placeholder));
+            let path = placeholder.path;
+            let _removed = fs::remove_dir(&path).or_else(|_| fs::remove_file(&path));
         }
         let text =
             [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();

@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+use sandpipe_policy::walls::keep_from_clone3;
+
 use crate::support::{Place, User, users, walls};
 
 /// What each attempt gave: 0, or its `errno`.
@@ -18,6 +20,8 @@ type Outcomes = BTreeMap<String, i32>;
 #[test]
 #[ignore = "it is run behind walls by other tests"]
 fn the_attempts() {
+    // As what starts commands does.
+    keep_from_clone3().unwrap();
     let call = |number: i64, arguments: [i64; 5]| {
         let [first, second, third, fourth, fifth] = arguments;
         // SAFETY: none of these gets an address but null.

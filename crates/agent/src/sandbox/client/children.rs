@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
+    path::Path,
     sync::{Mutex, MutexGuard, PoisonError, TryLockError},
     thread::sleep as block,
     time::{Duration, Instant},
@@ -20,11 +21,12 @@ use tokio::{
     time::sleep,
 };
 
-use crate::sandbox::{
-    cgroup,
-    mark::is_marked,
-    processes::{self, Process},
-    protocol::Containment,
+use crate::{
+    cgroups,
+    sandbox::{
+        mark::is_marked,
+        processes::{self, Process},
+    },
 };
 
 /// How soon it is looked again whether something has ended.
@@ -101,16 +103,15 @@ impl LeftGroup {
     }
 }
 
-/// Kills what a dead box has left: of the groups, and of what it contained. It waits until that is gone.
-pub(super) fn kill_left(groups: &HashSet<LeftGroup>, containment: &Containment) {
+/// Kills what a dead box has left: of the groups, of what has its marks, and of what is in its cgroup. It waits until that is gone.
+pub(super) fn kill_left(groups: &HashSet<LeftGroup>, marks: &str, cgroup: Option<&Path>) {
     let deadline = Instant::now() + KILL_TIMEOUT;
     let is_left = |process: &Process| {
-        groups.iter().any(|group| group.has(process))
-            || matches!(containment, Containment::Marks(marks) if is_marked(process.pid, marks))
+        groups.iter().any(|group| group.has(process)) || is_marked(process.pid, marks)
     };
     let mut pause = Duration::from_millis(1);
     loop {
-        let is_populated = kill_contained(containment);
+        let is_populated = cgroup.is_some_and(kill_contained);
         let processes = processes::all();
         let parents: HashMap<Pid, Pid> =
             processes.iter().map(|process| (process.pid, process.parent)).collect();
@@ -130,20 +131,14 @@ pub(super) fn kill_left(groups: &HashSet<LeftGroup>, containment: &Containment) 
         block(pause);
         pause = (pause * 2).min(Duration::from_millis(25));
     }
-    if let Containment::Cgroups(base) = containment {
-        let _left = cgroup::remove(base);
-    }
 }
 
-/// Kills what is in the cgroups of a dead box; returns whether something is.
-fn kill_contained(containment: &Containment) -> bool {
-    let Containment::Cgroups(base) = containment else {
-        return false;
-    };
-    let is_populated = cgroup::is_populated(base);
+/// Kills what is in the cgroup of a dead box; returns whether something is.
+fn kill_contained(cgroup: &Path) -> bool {
+    let is_populated = cgroups::is_populated(cgroup);
     if is_populated {
         // Where it can't be it is found by the groups.
-        let _killed = cgroup::kill(base);
+        let _killed = cgroups::kill(cgroup);
     }
     is_populated
 }

@@ -26,13 +26,15 @@ use super::{
 };
 use crate::{
     blocking,
+    cgroups::{Leaf, Leaves},
     sandbox::{
         channel,
         protocol::{
-            Containment, Decoder, ExecKey, REPLY_LEN, Reply, Report, Request, StartRequest, Stdio,
-            encode,
+            Decoder, ExecKey, Failure, REPLY_LEN, Reply, Report, Request, StartRequest, Stdio,
+            Step, encode,
         },
     },
+    walls::WallsGone,
 };
 
 /// How long a box may take to end when it is told to.
@@ -44,7 +46,11 @@ pub(super) struct Connection {
     /// Stands for the box itself, where the system has such descriptors.
     process: Option<OwnedFd>,
     has_walls: bool,
-    containment: Containment,
+    walls_gone: Option<WallsGone>,
+    /// What the marks of its commands begin with.
+    marks: String,
+    /// The cgroups of its commands, where there can be some.
+    leaves: Mutex<Option<Leaves>>,
     link: Arc<Link>,
     /// The commands that the box was asked for, until nobody is left of them; none when it is dead and nothing of it is left.
     commands: Mutex<Option<HashMap<ExecKey, Command>>>,
@@ -57,6 +63,8 @@ pub(super) struct Connection {
 struct Command {
     group: Arc<Group>,
     has_terminal: bool,
+    leaf: Option<Leaf>,
+    /// None where there is no process that could end, or it has ended.
     on_exit: Option<OnExit>,
 }
 
@@ -69,17 +77,28 @@ pub(super) struct Refused {
 impl Connection {
     /// Begins to hear what a box says. It needs a runtime.
     pub(super) fn open(launched: Launched, has_walls: bool) -> io::Result<Arc<Self>> {
-        let Launched { pid, process, socket, containment, reports } = launched;
+        let Launched { pid, process, socket, marks, walls_gone, reports } = launched;
+        let leaves = Leaves::make(has_walls)
+            .inspect_err(|error| tracing::debug!(%error, "commands have no cgroups of their own"))
+            .ok();
+        let base = leaves.as_ref().map(|leaves| leaves.base().to_owned());
         let connection = Arc::new(Self {
             pid,
             process,
             has_walls,
-            containment,
+            walls_gone,
+            marks,
+            leaves: Mutex::new(leaves),
             link: Arc::new(Link::open(socket)?),
             commands: Mutex::new(Some(HashMap::new())),
             buried: Condvar::new(),
             ends: AtomicBool::new(false),
         });
+        // Where the agent is killed; behind walls they are out of its reach.
+        if let Some(base) = base.filter(|_| !has_walls) {
+            let request = encode(&Request::RemoveAtEnd(base)).map_err(io::Error::other)?;
+            let _dead = connection.link.send(request, Vec::new());
+        }
         let link = Arc::clone(&connection.link);
         tokio::spawn(async move { link.run().await });
         tokio::spawn(Arc::clone(&connection).hear(reports));
@@ -102,7 +121,13 @@ impl Connection {
             Ok(pair) => pair,
             Err(error) => return no_box(error.into()),
         };
-        let bytes = match encode(&Request::Start(Box::new(request.clone()))) {
+        let (leaf, directory) = match self.leaf_for(request) {
+            Ok(leaf) => leaf.unzip(),
+            Err(error) => return Ok(Err(NotStarted::Failed(not_set_up(&error)))),
+        };
+        let cgroup = request.cgroup || leaf.is_some();
+        let told = Request::Start(Box::new(StartRequest { cgroup, ..request.clone() }));
+        let bytes = match encode(&told) {
             Ok(bytes) => bytes,
             Err(error) => return no_box(io::Error::other(error)),
         };
@@ -111,14 +136,15 @@ impl Connection {
         match &mut *self.commands() {
             Some(commands) => {
                 let group = Arc::clone(&group);
-                let command = Command { group, has_terminal, on_exit: Some(on_exit) };
+                let command = Command { group, has_terminal, leaf, on_exit: Some(on_exit) };
                 commands.insert(request.key, command);
             }
             None => return Err(Refused { pipes, on_exit }),
         }
-        pipes.push(their_reply);
+        let own = pipes.len();
+        pipes.extend(directory.into_iter().chain([their_reply]));
         if let Err(mut pipes) = self.link.send(bytes, pipes) {
-            pipes.pop();
+            pipes.truncate(own);
             let command = self.forget(request.key);
             return match command.and_then(|command| command.on_exit) {
                 Some(on_exit) => Err(Refused { pipes, on_exit }),
@@ -128,9 +154,24 @@ impl Connection {
         }
         let started = self.hear_start(&reply, &group);
         if started.is_err() {
-            self.forget(request.key);
+            // The box still says when it is gone.
+            let mut commands = self.commands();
+            let command = commands.as_mut().and_then(|commands| commands.get_mut(&request.key));
+            drop(command.and_then(|command| command.on_exit.take()));
         }
         Ok(started.map(|terminal| Started { group, terminal }))
+    }
+
+    /// A cgroup for a command that is to have one and has none, and its directory.
+    fn leaf_for(&self, request: &StartRequest) -> io::Result<Option<(Leaf, OwnedFd)>> {
+        match &mut *self.leaves() {
+            Some(leaves) if request.contain && !request.cgroup => {
+                let leaf = leaves.take()?;
+                let directory = leaf.open()?;
+                Ok(Some((leaf, directory)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Waits until a process executes its program, or can't.
@@ -188,6 +229,10 @@ impl Connection {
             is_gone_within(self.pid, END_TIMEOUT);
             self.kill_left();
         }
+        drop(self.leaves().take());
+        if let Some(walls) = &self.walls_gone {
+            walls.wait(END_TIMEOUT);
+        }
     }
 
     /// Hears what the box says, up to its end.
@@ -223,9 +268,12 @@ impl Connection {
                     on_exit(code);
                 }
             }
-            Report::Gone { key } => {
+            Report::Gone { key, killed } => {
                 if let Some(command) = self.forget(key) {
                     command.group.set_gone();
+                    if let (Some(leaves), Some(leaf)) = (&mut *self.leaves(), command.leaf) {
+                        leaves.give_back(leaf, killed);
+                    }
                 }
             }
             Report::Signalled { number, outcome } => self.link.answer(number, outcome),
@@ -251,6 +299,8 @@ impl Connection {
 
     /// Tells all who wait for something that there will be nothing.
     fn set_buried(&self) {
+        // Nobody is in them any more.
+        drop(self.leaves().take());
         let commands = mem::take(&mut *self.commands());
         for command in commands.iter().flat_map(HashMap::values) {
             command.group.set_gone();
@@ -273,7 +323,8 @@ impl Connection {
                 .collect()
         };
         let groups = self.commands().as_ref().map(left_groups).unwrap_or_default();
-        kill_left(&groups, &self.containment);
+        let base = self.leaves().as_ref().map(|leaves| leaves.base().to_owned());
+        kill_left(&groups, &self.marks, base.as_deref());
     }
 
     fn wait_until_dead(&self) {
@@ -283,9 +334,18 @@ impl Connection {
         while poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&limit)) == Err(Errno::INTR) {}
     }
 
+    fn leaves(&self) -> MutexGuard<'_, Option<Leaves>> {
+        self.leaves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn commands(&self) -> MutexGuard<'_, Option<HashMap<ExecKey, Command>>> {
         self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn not_set_up(error: &io::Error) -> Failure {
+    let errno = error.raw_os_error().unwrap_or(Errno::PROTO.raw_os_error());
+    Failure { step: Step::SetUp, errno }
 }
 
 /// Waits until the other end is closed: what comes before is read then, so that this thread wakes up once.

@@ -22,10 +22,10 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use super::children;
 use crate::{
     sandbox::{
-        protocol::{Containment, Decoder, Report},
+        protocol::{Decoder, Report},
         server::ROLE,
     },
-    walls::{self, Walls},
+    walls::{self, Walls, WallsGone},
 };
 
 /// How long a box may take until it takes requests.
@@ -61,7 +61,10 @@ pub(super) struct Launched {
     /// Stands for the box itself, which may be in what builds walls around it; none where the system has no such descriptors.
     pub(super) process: Option<OwnedFd>,
     pub(super) socket: UnixStream,
-    pub(super) containment: Containment,
+    /// What the marks of its commands begin with.
+    pub(super) marks: String,
+    /// Where there are walls around it.
+    pub(super) walls_gone: Option<WallsGone>,
     /// What it said after it was ready.
     pub(super) reports: Decoder,
 }
@@ -117,12 +120,13 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
     });
     let mut child = running.child;
     match begun {
-        Ok((socket, containment, reports)) => {
+        Ok((socket, marks, reports)) => {
             let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
             let inner = if how.walls.is_some() { only_child(pid) } else { Some(pid) };
             let process = rustix::process::Pid::from_raw(inner.unwrap_or(pid));
             let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-            Ok(Launched { pid: Pid::from_raw(pid), process, socket, containment, reports })
+            let (pid, walls_gone) = (Pid::from_raw(pid), running.walls_gone);
+            Ok(Launched { pid, process, socket, marks, walls_gone, reports })
         }
         Err(error) => {
             let _killed = child.kill();
@@ -148,13 +152,13 @@ fn only_child(pid: i32) -> Option<i32> {
 /// Of `linux/close_range.h`.
 const CLOSE_RANGE_CLOEXEC: libc::c_uint = 1 << 2;
 
-fn wait_until_ready(mut socket: UnixStream) -> io::Result<(UnixStream, Containment, Decoder)> {
+fn wait_until_ready(mut socket: UnixStream) -> io::Result<(UnixStream, String, Decoder)> {
     socket.set_read_timeout(Some(START_TIMEOUT))?;
     let mut reports = Decoder::default();
     let mut buffer = [0; 512];
     loop {
         match reports.next().map_err(io::Error::other)? {
-            Some(Report::Ready(containment)) => return Ok((socket, containment, reports)),
+            Some(Report::Ready(marks)) => return Ok((socket, marks, reports)),
             Some(report) => return Err(io::Error::other(format!("it says {report:?}"))),
             None => {}
         }

@@ -14,17 +14,18 @@ use nix::{
         resource::{Resource, setrlimit},
         signal::{SigSet, Signal},
     },
-    unistd::{Gid, Pid, Uid, chdir, getppid, setgid, setgroups, setsid, setuid, write},
+    unistd::{Gid, Pid, Uid, chdir, getppid, setgid, setgroups, setsid, setuid},
 };
 use rustix::{
     process::{DumpableBehavior, ioctl_tiocsctty, set_dumpable_behavior},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin},
 };
 
-use super::{close_inherited::close_inherited, group::Scope, program};
+use super::{close_inherited::close_inherited, program};
 use crate::{
     sandbox::{
         channel,
+        mark::Mark,
         protocol::{Credentials, Failure, Program, Reply, StartRequest, Stdio, Step},
     },
     walls, worker,
@@ -38,10 +39,9 @@ pub(super) const IGNORED: [i32; 5] =
 #[derive(Debug)]
 pub(super) struct Child<'a> {
     pub(super) request: &'a StartRequest,
-    pub(super) scope: &'a Scope,
+    /// What it is found by that it starts, where it is in no cgroup of its own.
+    pub(super) mark: Option<&'a Mark>,
     pub(super) streams: &'a [OwnedFd; 3],
-    /// What it enters the cgroup by that has its limits.
-    pub(super) limits: Option<&'a OwnedFd>,
     pub(super) reply: &'a OwnedFd,
     /// The box.
     pub(super) parent: Pid,
@@ -64,7 +64,7 @@ impl Child<'_> {
         self.set_up().map_err(failed(Step::SetUp))?;
         match &request.program {
             Program::Command { args, env } => {
-                let env = env.iter().map(CString::as_c_str).chain(self.scope.mark());
+                let env = env.iter().map(CString::as_c_str).chain(self.mark.map(Mark::entry));
                 let env: Vec<&CStr> = env.collect();
                 Err(failed(Step::Execute)(program::execute(args, &env)))
             }
@@ -80,10 +80,6 @@ impl Child<'_> {
 
     fn set_up(&self) -> Result<(), Errno> {
         let request = self.request;
-        // First of all, so that whatever it uses counts. The system asks whether the agent may, which has opened it.
-        if let Some(limits) = self.limits {
-            write(limits, b"0")?;
-        }
         // A session leader also leads a process group. It has left the terminal that the agent may have
         // been started in, so that the command can neither read it nor type into it (POSIX, setsid).
         setsid()?;

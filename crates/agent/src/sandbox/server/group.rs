@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, ffi::CStr, io};
+use std::{collections::BTreeSet, io};
 
 use nix::{
     errno::Errno,
@@ -6,12 +6,14 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{leaves::Leaf, survey::Survey};
-use crate::sandbox::{
-    cgroup,
-    mark::Mark,
-    processes::{self, Process},
-    protocol::{ExecKey, Reached, Stdio, stops},
+use super::{leaf::Leaf, survey::Survey};
+use crate::{
+    cgroups,
+    sandbox::{
+        mark::Mark,
+        processes::{self, Process},
+        protocol::{ExecKey, Reached, Stdio, stops},
+    },
 };
 
 /// How often it is looked for members that were not there before.
@@ -26,7 +28,7 @@ const ROUNDS: u32 = 32;
 pub(super) struct Group {
     pub(super) key: ExecKey,
     id: Pid,
-    pub(super) scope: Scope,
+    scope: Scope,
     /// It is a worker, which ends by itself with the agent.
     pub(super) is_worker: bool,
     stage: Stage,
@@ -58,22 +60,6 @@ impl Scope {
         match stdio {
             Stdio::Pipes => Self::Group,
             Stdio::Terminal { .. } => Self::Session,
-        }
-    }
-
-    /// Its cgroup, to be used again.
-    pub(super) fn into_leaf(self) -> Option<Leaf> {
-        match self {
-            Self::Leaf(leaf) => Some(leaf),
-            Self::Group | Self::Session | Self::Mark(_) => None,
-        }
-    }
-
-    /// What is added to the environment of its process.
-    pub(super) fn mark(&self) -> Option<&CStr> {
-        match self {
-            Self::Mark(mark) => Some(mark.entry()),
-            Self::Group | Self::Session | Self::Leaf(_) => None,
         }
     }
 }
@@ -121,7 +107,7 @@ impl Group {
             return false;
         }
         let is_empty = if let Scope::Leaf(leaf) = &self.scope {
-            !cgroup::is_populated(leaf.path())
+            !cgroups::is_populated(leaf.path())
         } else {
             self.others(survey).is_empty()
         };
@@ -170,9 +156,9 @@ impl Group {
     fn kill_others(&mut self) -> Reached {
         match &self.scope {
             Scope::Leaf(leaf) => {
-                let is_populated = cgroup::is_populated(leaf.path());
+                let is_populated = cgroups::is_populated(leaf.path());
                 // It has no such file where it is gone, and so are they.
-                let _killed: io::Result<()> = cgroup::kill(leaf.path());
+                let _killed: io::Result<()> = cgroups::kill(leaf.path());
                 if is_populated { Reached::Members } else { Reached::Nobody }
             }
             Scope::Group | Scope::Session | Scope::Mark(_) => {
@@ -232,7 +218,7 @@ impl Group {
             Scope::Group => Vec::new(),
             Scope::Session => survey.families(|process| process.session == id),
             Scope::Leaf(leaf) => {
-                let members = cgroup::processes(leaf.path());
+                let members = cgroups::processes(leaf.path());
                 members.into_iter().filter_map(processes::process).collect()
             }
             Scope::Mark(mark) => survey.families(|process| {

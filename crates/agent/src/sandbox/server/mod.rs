@@ -2,9 +2,8 @@
 
 mod child;
 mod close_inherited;
-mod fork;
 mod group;
-mod leaves;
+mod leaf;
 mod outbox;
 mod program;
 mod start;
@@ -113,7 +112,7 @@ struct Server {
 impl Server {
     /// Serves until the agent is gone.
     fn serve(&mut self) -> io::Result<()> {
-        self.outbox.push(&Report::Ready(self.table.containment()))?;
+        self.outbox.push(&Report::Ready(self.table.marks().to_owned()))?;
         loop {
             self.outbox.flush(socket())?;
             let (is_readable, has_signal) = self.wait()?;
@@ -181,6 +180,7 @@ impl Server {
                     let outcome = self.table.signal(key, &signals, &mut self.outbox)?;
                     self.outbox.push(&Report::Signalled { number, outcome })?;
                 }
+                Request::RemoveAtEnd(cgroup) => self.table.remove_at_end(cgroup),
             }
         }
         Ok(true)

@@ -8,52 +8,56 @@ use nix::{
     unistd::{ForkResult, Pid, Uid},
 };
 
-use super::{child::Child, fork::fork_into, group::Scope, terminal::Terminal};
-use crate::sandbox::{
-    channel,
-    protocol::{Failure, Reply, StartRequest, Stdio, Step},
+use super::{child::Child, group::Scope, leaf::Leaf, terminal::Terminal};
+use crate::{
+    cgroups::fork_into,
+    sandbox::{
+        channel,
+        mark::Mark,
+        protocol::{Failure, Reply, StartRequest, Stdio, Step},
+    },
 };
 
-/// Starts a process in a scope that is its own, with the descriptors that came with the request, and says so over the last of them, the
-/// reply socket. `None` where there is no process.
+/// Starts a process with the descriptors that came with the request, and says so over the last of them, the reply socket; also returns
+/// what belongs to it. `None` where there is no process.
 pub(super) fn start(
     request: &StartRequest,
     mut descriptors: Vec<OwnedFd>,
-    scope: Result<&Scope, Errno>,
-) -> Option<Pid> {
+    marks: &str,
+) -> Option<(Pid, Scope)> {
     // Where some are missing nobody hears an answer, which is one, too.
     let reply = descriptors.pop()?;
-    let limits = if request.limited { Some(descriptors.pop()?) } else { None };
-    let started = match scope {
-        Ok(scope) => start_process(request, descriptors, limits.as_ref(), scope, &reply),
-        Err(errno) => Err(Failure { step: Step::SetUp, errno: errno as i32 }),
-    };
-    let (pid, answer, master) = match started {
-        Ok((pid, master)) => (Some(pid), Reply::Started(pid.as_raw()), master),
+    let cgroup = if request.cgroup { Some(descriptors.pop()?) } else { None };
+    let started = start_process(request, descriptors, cgroup, marks, &reply);
+    let (started, answer, master) = match started {
+        Ok((pid, scope, master)) => (Some((pid, scope)), Reply::Started(pid.as_raw()), master),
         Err(failure) => (None, Reply::Failed(failure), None),
     };
     let master = master.as_ref().map(AsFd::as_fd);
     // The agent may be gone.
     let _told = channel::send(&reply, &answer.encode(), master.as_slice());
-    pid
+    started
 }
 
 /// Also returns the master of a terminal.
 fn start_process(
     request: &StartRequest,
     pipes: Vec<OwnedFd>,
-    limits: Option<&OwnedFd>,
-    scope: &Scope,
+    cgroup: Option<OwnedFd>,
+    marks: &str,
     reply: &OwnedFd,
-) -> Result<(Pid, Option<OwnedFd>), Failure> {
+) -> Result<(Pid, Scope, Option<OwnedFd>), Failure> {
     let (streams, master) = streams(request, pipes).map_err(|error| not_set_up(&error))?;
-    let cgroup = match scope {
-        Scope::Leaf(leaf) => Some(leaf.open().map_err(|error| not_set_up(&error))?),
-        Scope::Group | Scope::Session | Scope::Mark(_) => None,
-    };
-    let child = Child { request, scope, streams: &streams, limits, reply, parent: Pid::this() };
+    let cgroup = cgroup.map(Leaf::new);
+    let mark = (request.contain && cgroup.is_none()).then(|| Mark::of(marks, request.key));
+    let child =
+        Child { request, mark: mark.as_ref(), streams: &streams, reply, parent: Pid::this() };
     match fork_into(cgroup.as_ref().map(AsFd::as_fd)) {
-        Ok(ForkResult::Parent { child }) => Ok((child, master)),
+        Ok(ForkResult::Parent { child }) => {
+            let leaf = cgroup.filter(|_| request.contain).map(Scope::Leaf);
+            let scope = leaf.or(mark.map(Scope::Mark));
+            Ok((child, scope.unwrap_or_else(|| Scope::open(request.stdio)), master))
+        }
         Ok(ForkResult::Child) => child.run(),
         Err(errno) => Err(Failure { step: Step::Process, errno: errno as i32 }),
     }

@@ -2,6 +2,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     io,
     os::fd::OwnedFd,
+    path::PathBuf,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -9,19 +10,15 @@ use std::{
 use nix::{errno::Errno, sys::signal::Signal, unistd::Pid};
 
 use super::{
-    group::{Group, Scope},
-    leaves::{Leaf, Leaves},
+    group::Group,
     outbox::Outbox,
     start::start,
     survey::{Survey, has_orphans},
     wait::{Ended, reap_next},
 };
 use crate::{
-    sandbox::{
-        mark::Mark,
-        protocol::{Containment, ExecKey, Program, Reached, Report, StartRequest},
-    },
-    walls,
+    cgroups,
+    sandbox::protocol::{ExecKey, Program, Reached, Report, StartRequest},
 };
 
 /// How soon and how seldom the groups that have lost their leader are looked at: each should be seen empty before its number goes to
@@ -34,19 +31,14 @@ const WORKER_GRACE: Duration = Duration::from_secs(1);
 /// All commands of which a process may be left.
 #[derive(Debug)]
 pub(super) struct Table {
-    contained: Contained,
+    /// The beginning of the marks of its commands.
+    marks: String,
+    /// The cgroup that theirs are in, to be removed at the end.
+    removed_at_end: Option<PathBuf>,
     groups: BTreeMap<ExecKey, Group>,
     /// Those that have their leader, by its process id.
     leaders: HashMap<Pid, ExecKey>,
     look: Option<Look>,
-}
-
-/// How what is contained is found.
-#[derive(Debug)]
-enum Contained {
-    Leaves(Leaves),
-    /// By marks of this beginning.
-    Marks(String),
 }
 
 /// When groups without a leader are to be looked at.
@@ -62,21 +54,23 @@ impl Table {
     /// # Errors
     /// There is no randomness.
     pub(super) fn new() -> io::Result<Self> {
-        // With limits commands are in cgroups of the agent's already.
-        let leaves = if walls::has_cgroups() { None } else { Leaves::make() };
-        let contained = match leaves {
-            Some(leaves) => Contained::Leaves(leaves),
-            None => Contained::Marks(format!("{:016x}", random()?)),
-        };
-        Ok(Self { contained, groups: BTreeMap::new(), leaders: HashMap::new(), look: None })
+        Ok(Self {
+            marks: format!("{:016x}", random()?),
+            removed_at_end: None,
+            groups: BTreeMap::new(),
+            leaders: HashMap::new(),
+            look: None,
+        })
     }
 
-    /// How the box contains its commands.
-    pub(super) fn containment(&self) -> Containment {
-        match &self.contained {
-            Contained::Leaves(leaves) => Containment::Cgroups(leaves.base().to_path_buf()),
-            Contained::Marks(beginning) => Containment::Marks(beginning.clone()),
-        }
+    /// What the marks of its commands begin with.
+    pub(super) fn marks(&self) -> &str {
+        &self.marks
+    }
+
+    /// Has a cgroup removed when nothing is left.
+    pub(super) fn remove_at_end(&mut self, cgroup: PathBuf) {
+        self.removed_at_end = Some(cgroup);
     }
 
     /// Starts a process, as the leader of a group of its own.
@@ -86,14 +80,8 @@ impl Table {
         descriptors: Vec<OwnedFd>,
         outbox: &mut Outbox,
     ) -> io::Result<()> {
-        let scope = self.scope(request);
-        let pid = start(request, descriptors, scope.as_ref().map_err(|errno| *errno));
-        let (pid, scope) = match (pid, scope) {
-            (Some(pid), Ok(scope)) => (pid, scope),
-            (_, scope) => {
-                self.give_back(scope.ok().and_then(Scope::into_leaf), false);
-                return Ok(());
-            }
+        let Some((pid, scope)) = start(request, descriptors, &self.marks) else {
+            return outbox.push(&Report::Gone { key: request.key, killed: false });
         };
         // The number is new: an old group that had it can't have a member any more.
         self.forget(outbox, |group| group.is_orphaned() && group.id() == pid)?;
@@ -101,29 +89,6 @@ impl Table {
         let is_worker = request.program == Program::Worker;
         self.groups.insert(request.key, Group::led_by(pid, request.key, scope, is_worker));
         Ok(())
-    }
-
-    /// What belongs to a command that is to be started.
-    fn scope(&mut self, request: &StartRequest) -> Result<Scope, Errno> {
-        if !request.contain {
-            return Ok(Scope::open(request.stdio));
-        }
-        match &mut self.contained {
-            Contained::Leaves(leaves) => {
-                let leaf = leaves
-                    .take()
-                    .map_err(|error| error.raw_os_error().map_or(Errno::EPROTO, Errno::from_raw))?;
-                Ok(Scope::Leaf(leaf))
-            }
-            Contained::Marks(beginning) => Ok(Scope::Mark(Mark::of(beginning, request.key))),
-        }
-    }
-
-    /// A cgroup in which nobody is any more.
-    fn give_back(&mut self, leaf: Option<Leaf>, was_killed: bool) {
-        if let (Contained::Leaves(leaves), Some(leaf)) = (&mut self.contained, leaf) {
-            leaves.give_back(leaf, was_killed);
-        }
     }
 
     /// Sends signals to a command, one after the other; returns whom the first one reached, or the `errno` of one that was refused.
@@ -201,8 +166,7 @@ impl Table {
     ) -> io::Result<()> {
         let gone: Vec<_> = self.groups.extract_if(.., |_, group| is_gone(group)).collect();
         for (key, group) in gone {
-            self.give_back(group.scope.into_leaf(), group.is_killed);
-            outbox.push(&Report::Gone { key })?;
+            outbox.push(&Report::Gone { key, killed: group.is_killed })?;
         }
         Ok(())
     }
@@ -226,8 +190,8 @@ impl Table {
             sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(25));
         }
-        if let Contained::Leaves(leaves) = &mut self.contained {
-            leaves.remove();
+        if let Some(cgroup) = &self.removed_at_end {
+            let _left = cgroups::remove(cgroup);
         }
     }
 }

@@ -81,7 +81,7 @@ fn start(
         credentials,
         file_limits: limit.of_workers(),
         contain: false,
-        limited: false,
+        cgroup: false,
     };
     let streams = vec![theirs.into(), null.try_clone()?, null];
     match process_box.start(request, streams, Box::new(|_| ())) {

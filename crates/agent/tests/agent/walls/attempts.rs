@@ -71,6 +71,12 @@ fn the_attempt() {
     attempt::attempt().unwrap();
 }
 
+/// What a shell runs that test by.
+pub(super) fn program() -> String {
+    let program = env::current_exe().unwrap();
+    format!("{} --ignored --exact walls::attempts::the_attempt --test-threads=1", program.display())
+}
+
 /// What listens on the machine.
 struct Machine {
     tcp: TcpListener,
@@ -112,13 +118,11 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     });
     let agent = &walled.agent;
     agent.run("true").await;
-    let program = env::current_exe().unwrap();
-    let arguments = "--ignored --exact walls::attempts::the_attempt --test-threads=1";
     let environment = json!({
         "AGENT": agent.pid().to_string(),
         "EXECS": agent.state.join("execs"),
         "HOME": walled.home,
-        "TRY": format!("{} {arguments}", program.display()),
+        "TRY": program(),
         "TCP_PORT": machine.tcp.local_addr().unwrap().port().to_string(),
         "UDP_PORT": machine.udp.local_addr().unwrap().port().to_string(),
         "AGENT_PORT": agent.url.rsplit(':').next().unwrap(),

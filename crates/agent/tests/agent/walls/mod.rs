@@ -1,10 +1,12 @@
 //! Commands under a policy. Where no walls can be built these tests say so.
 
 mod attempts;
+mod evasion;
 mod exhaustion;
 mod limits;
 mod narrower;
 mod network;
+mod placeholders;
 mod refused;
 mod running;
 
@@ -53,7 +55,7 @@ pub(super) struct Walled {
     pub(super) agent: Agent,
     pub(super) workspace: PathBuf,
     pub(super) home: PathBuf,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Walled {
@@ -99,16 +101,23 @@ impl Walled {
             command.arg("--state-dir").arg(&state).arg("--workspace").arg(&workspace).args(args);
             command.env("HOME", &home);
             change(command, &home);
-            if user == User::Ordinary && geteuid().is_root() {
-                let nobody = NOBODY.to_string();
-                run_by(
-                    command,
-                    &["setpriv", "--reuid", &nobody, "--regid", &nobody, "--clear-groups"],
-                );
-            }
+            run_as(command, user);
         });
         agent.state = state;
-        Self { agent, workspace, home, _directory: directory }
+        Self { agent, workspace, home, directory }
+    }
+
+    /// Another agent with the same workspace and home.
+    pub(super) fn another(&self, user: User, args: &[&str]) -> Agent {
+        let state = TempDir::new_in(self.directory.path()).unwrap().keep();
+        if user == User::Ordinary && geteuid().is_root() {
+            give(&state);
+        }
+        Agent::with(|command| {
+            command.arg("--state-dir").arg(state).arg("--workspace").arg(&self.workspace);
+            command.args(args).env("HOME", &self.home);
+            run_as(command, user);
+        })
     }
 
     /// Asserts that each script fails.
@@ -117,6 +126,13 @@ impl Walled {
             let run = self.agent.run(&format!("({script}) && echo DONE")).await;
             assert!(!run.output().contains("DONE"), "{script}: {}", run.output());
         }
+    }
+}
+
+fn run_as(command: &mut Command, user: User) {
+    if user == User::Ordinary && geteuid().is_root() {
+        let nobody = NOBODY.to_string();
+        run_by(command, &["setpriv", "--reuid", &nobody, "--regid", &nobody, "--clear-groups"]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Cgroups of the unified hierarchy (cgroups(7), version 2): they need no controller.
+//! What can be done with any cgroup, by its directory.
 
 use std::{
     fs::{self, File},
@@ -50,7 +50,7 @@ pub(crate) fn is_populated(cgroup: &Path) -> bool {
 }
 
 /// The processes in a cgroup and below it that can be seen from here.
-pub(super) fn processes(cgroup: &Path) -> Vec<Pid> {
+pub(crate) fn processes(cgroup: &Path) -> Vec<Pid> {
     let members = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
     let members = members.lines().filter_map(|line| line.parse().ok());
     // Those of another PID namespace have no number here.

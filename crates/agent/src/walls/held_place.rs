@@ -1,0 +1,105 @@
+use std::{
+    fs::{self, DirBuilder, File},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::Path,
+    thread::sleep,
+    time::Duration,
+};
+
+use nix::libc;
+use rustix::fs::{FlockOperation, flock};
+use sandpipe_policy::files::{Kind, Placeholder};
+
+/// How often it is tried where others remove or make something at that moment.
+const TRIES: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A placeholder as long as a box has something mounted on it. Whoever uses one has a shared lock on it, in whichever agent: with what
+/// is mounted on the mount itself would go, without a word. Who gets the lock alone at the end, removes it.
+#[derive(Debug)]
+pub(super) struct HeldPlace {
+    placeholder: Placeholder,
+    lock: File,
+}
+
+impl HeldPlace {
+    /// Makes what is missing, or joins those who use it; `None` where there is something else by now.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub(super) fn hold(placeholder: &Placeholder) -> io::Result<Option<Self>> {
+        for _ in 0..TRIES {
+            make(placeholder)?;
+            if Placeholder::find(&placeholder.path).as_ref() != Some(placeholder) {
+                if placeholder.path.symlink_metadata().is_ok() {
+                    return Ok(None);
+                }
+                continue;
+            }
+            match open(&placeholder.path) {
+                Ok(lock) => {
+                    let locked = flock(&lock, FlockOperation::NonBlockingLockShared);
+                    // Where the file system has no locks nobody can have one alone: it is never removed.
+                    let is_held = !matches!(locked, Err(rustix::io::Errno::WOULDBLOCK));
+                    if is_held && is_at(&lock, &placeholder.path) {
+                        return Ok(Some(Self { placeholder: placeholder.clone(), lock }));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            sleep(PAUSE);
+        }
+        Err(io::Error::other(format!(
+            "others go on removing {}, which is made to be mounted on",
+            placeholder.path.display()
+        )))
+    }
+}
+
+impl Drop for HeldPlace {
+    /// Removes it, unless others use it or have put something there.
+    fn drop(&mut self) {
+        let Placeholder { path, kind } = &self.placeholder;
+        let is_alone = flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if is_alone && is_at(&self.lock, path) && Placeholder::find(path).is_some() {
+            let _left = match kind {
+                Kind::Directory => fs::remove_dir(path),
+                Kind::File => fs::remove_file(path),
+            };
+        }
+    }
+}
+
+/// Makes one where there is nothing.
+fn make(placeholder: &Placeholder) -> io::Result<()> {
+    let Placeholder { path, kind } = placeholder;
+    let made = match kind {
+        Kind::Directory => DirBuilder::new().mode(placeholder.mode()).create(path),
+        Kind::File => {
+            let mut options = File::options();
+            options.write(true).create_new(true).mode(placeholder.mode());
+            options.open(path).map(drop)
+        }
+    };
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            let what = format!("{} can't be made to be mounted on: {error}", path.display());
+            Err(io::Error::new(error.kind(), what))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
+}
+
+/// Whether a path is that of an open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let is_same = |file: fs::Metadata, path: fs::Metadata| {
+        (file.dev(), file.ino()) == (path.dev(), path.ino())
+    };
+    file.metadata().is_ok_and(|file| path.symlink_metadata().is_ok_and(|path| is_same(file, path)))
+}

@@ -1,0 +1,161 @@
+//! What is made to be mounted on where a repository, or a part of one, is missing.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::{User, Walled, users, walls};
+use crate::support::{Agent, children_of, lives, until};
+
+const ARGS: [&str; 2] = ["--policy", "workspace"];
+
+/// Ends with 0 where a command can write what git runs by itself.
+const WRITES: &str =
+    "mkdir -p .git/hooks && echo evil > .git/hooks/post-checkout || echo evil > .git/config";
+
+/// What there is of a repository: nothing, or a part that lacks what is guarded.
+const PARTS: [&[&str]; 2] = [&[], &[".git", ".git/objects"]];
+
+/// Each user, with each of these.
+fn each() -> impl Iterator<Item = (User, &'static [&'static str])> {
+    users().iter().flat_map(|user| PARTS.map(|parts| (*user, parts)))
+}
+
+fn start(user: User, parts: &[&str]) -> Walled {
+    let fill = |workspace: &Path, _: &Path| {
+        for part in parts {
+            fs::create_dir(workspace.join(part)).unwrap();
+        }
+    };
+    Walled::start_with(user, &ARGS, fill, |_, _| {})
+}
+
+/// What is in a workspace, at any depth.
+fn names(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<_> = entries
+        .flat_map(|path| {
+            if path.is_dir() { [vec![path.clone()], names(&path)].concat() } else { vec![path] }
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+async fn end(mut agent: Agent, signal: Signal) {
+    agent.signal(signal);
+    agent.signal(signal);
+    agent.ended().await;
+}
+
+#[tokio::test]
+async fn what_is_mounted_on_stays_as_long_as_any_agent_uses_it() {
+    if !walls() {
+        return;
+    }
+    for (user, parts) in each() {
+        for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+            let walled = start(user, parts);
+            let (second, third) = (walled.another(user, &ARGS), walled.another(user, &ARGS));
+            let Walled { agent: first, workspace, home, directory } = walled;
+            let _kept = (home, directory);
+            let refuses = async |agent: &Agent, who: &str| {
+                let run = agent.run(WRITES).await;
+                assert_ne!(run.exit_code(), 0, "{user:?} {signal} {who}: {:?}", names(&workspace));
+            };
+            refuses(&first, "first").await;
+            refuses(&second, "second").await;
+            end(first, signal).await;
+            refuses(&second, "second, after the first").await;
+            end(second, Signal::SIGTERM).await;
+            refuses(&third, "third, after the others").await;
+            // The last one removes it, also where the first could not.
+            end(third, Signal::SIGTERM).await;
+            until("nothing is left", async || names(&workspace).len() == parts.len()).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_box_that_follows_one_that_died_has_them_too() {
+    if !walls() {
+        return;
+    }
+    for (user, parts) in each() {
+        let walled = start(user, parts);
+        let before = names(&walled.workspace);
+        for _ in 0..5 {
+            let first = walled.agent.box_pid();
+            let of_box: Vec<u32> = [first].into_iter().chain(children_of(first)).collect();
+            kill(Pid::from_raw(first.cast_signed()), Signal::SIGKILL).unwrap();
+            until("the box is dead", async || !of_box.iter().any(|pid| lives(*pid))).await;
+            assert_eq!(walled.agent.run("exit 5").await.exit_code(), 5);
+            assert_ne!(walled.agent.run(WRITES).await.exit_code(), 0, "{user:?}");
+            assert_eq!(names(&walled.workspace), before);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_has_left_that_was_killed_is_removed_by_the_next() {
+    if !walls() {
+        return;
+    }
+    for (user, parts) in each() {
+        let walled = start(user, parts);
+        let with = names(&walled.workspace);
+        assert!(with.len() > parts.len());
+        walled.agent.signal(Signal::SIGKILL);
+        until("it is dead", async || children_of(walled.agent.pid()).is_empty()).await;
+        assert_eq!(names(&walled.workspace), with);
+        let next = walled.another(user, &ARGS);
+        assert_ne!(next.run(WRITES).await.exit_code(), 0, "{user:?}");
+        assert_eq!(names(&walled.workspace), with);
+        end(next, Signal::SIGTERM).await;
+        until("it is removed", async || names(&walled.workspace).len() == parts.len()).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_the_users_own_stays_also_where_it_is_empty() {
+    if !walls() {
+        return;
+    }
+    for user in users() {
+        let own = |workspace: &Path, _: &Path| {
+            fs::create_dir_all(workspace.join(".git/hooks")).unwrap();
+            fs::write(workspace.join(".git/config"), "").unwrap();
+        };
+        let Walled { agent, workspace, home, directory } =
+            Walled::start_with(*user, &ARGS, own, |_, _| {});
+        let _kept = (home, directory);
+        assert_ne!(agent.run(WRITES).await.exit_code(), 0, "{user:?}");
+        end(agent, Signal::SIGTERM).await;
+        assert_eq!(names(&workspace).len(), 3, "{user:?}");
+        let mode = fs::metadata(workspace.join(".git/hooks")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o1000, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_repository_that_is_made_meanwhile_stays() {
+    if !walls() {
+        return;
+    }
+    for user in users() {
+        let Walled { agent, workspace, home, directory } = start(*user, &[]);
+        let _kept = (home, directory);
+        agent.run("true").await;
+        fs::create_dir(workspace.join(".git/hooks")).unwrap();
+        assert_ne!(agent.run(WRITES).await.exit_code(), 0, "{user:?}");
+        end(agent, Signal::SIGTERM).await;
+        assert!(workspace.join(".git/hooks").exists());
+    }
+}

@@ -1,0 +1,52 @@
+use std::{
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use super::Kind;
+
+/// What is made at a place that is not there, for something to be mounted on, so that commands can't make the place. It is removed when
+/// nothing is mounted on it any more.
+///
+/// It is empty and has the sticky bit, which nobody else gives a file or a directory in which others may not write: so those that an
+/// agent has left that was killed are known, and one that others use is not taken for the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholder {
+    /// Where.
+    pub path: PathBuf,
+    /// What is made.
+    pub kind: Kind,
+}
+
+const STICKY: u32 = 0o1000;
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+impl Placeholder {
+    /// With which mode it is made.
+    #[must_use]
+    pub fn mode(&self) -> u32 {
+        match self.kind {
+            Kind::Directory => STICKY | 0o755,
+            Kind::File => STICKY | 0o644,
+        }
+    }
+
+    /// The one that is there, if there is one.
+    #[must_use]
+    pub fn find(path: &Path) -> Option<Self> {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        if metadata.mode() & (STICKY | WRITABLE_BY_OTHERS) != STICKY {
+            return None;
+        }
+        let is_empty = |path: &Path| Some(fs::read_dir(path).ok()?.next().is_none());
+        let kind = if metadata.is_dir() && is_empty(path)? {
+            Kind::Directory
+        } else if metadata.is_file() && metadata.len() == 0 {
+            Kind::File
+        } else {
+            return None;
+        };
+        Some(Self { path: path.to_owned(), kind })
+    }
+}
