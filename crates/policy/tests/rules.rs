@@ -10,6 +10,7 @@ use sandpipe_policy::{
     effective::{Effective, effective},
     explain::{explain_destination, explain_path},
     files::{Access, InvalidPlaces, Places, Roots, expand},
+    machine::Version,
     network::Destination,
     walls::{Box, Content, plan},
 };
@@ -248,6 +249,7 @@ fn bubblewrap_gets_what_the_rules_say() {
         args: vec!["box".into()],
         workspace: machine.root.join("workspace"),
         is_root,
+        bubblewrap: Version(0, 5, 0),
     };
     let planned = plan(&policy, &places, &inside(false)).unwrap();
     let args = planned.args(|index| 7 + i32::try_from(index).unwrap());
@@ -274,4 +276,28 @@ fn bubblewrap_gets_what_the_rules_say() {
     let (policy, places) = machine.expand(r#"{ "extends": [] }"#).unwrap();
     let error = plan(&policy, &places, &inside(false)).unwrap_err().to_string();
     assert!(error.starts_with("the policy gives commands nothing of the workspace"), "{error}");
+}
+
+#[test]
+fn what_is_in_memory_is_limited_as_memory_where_bubblewrap_can() {
+    let machine = Machine::new(&["workspace/"]);
+    let planned = |policy: &str, bubblewrap| {
+        let (policy, places) = machine.expand(policy).unwrap();
+        let inside = Box {
+            program: "/opt/sandpipe-agent".into(),
+            args: Vec::new(),
+            workspace: machine.root.join("workspace"),
+            is_root: true,
+            bubblewrap,
+        };
+        let args = plan(&policy, &places, &inside).unwrap().args(|_| 7);
+        args.join(" ".as_ref()).into_string().unwrap()
+    };
+    let limited = r#"{ "limits": { "memory": "1 MiB" } }"#;
+    assert!(
+        planned(limited, Version(0, 7, 0)).contains("--size 1048576 --perms 1777 --tmpfs /tmp ")
+    );
+    assert!(planned(limited, Version(0, 6, 2)).contains("--perms 1777 --tmpfs /tmp "));
+    assert!(!planned(limited, Version(0, 6, 2)).contains("--size"));
+    assert!(!planned("{}", Version(0, 8, 0)).contains("--size"));
 }

@@ -149,6 +149,7 @@ impl AgentPolicy {
             args,
             workspace: self.roots.workspace.clone(),
             is_root: machine::is_root(),
+            bubblewrap: bubblewrap.version,
         };
         let (policy, roots) = (Arc::clone(&self.effective), self.roots.clone());
         Ok(Walls { policy, roots, bubblewrap: bubblewrap.path, inside })

@@ -8,6 +8,7 @@ use crate::{
     document::Network,
     effective::Effective,
     files::{Access, Placeholder, Places},
+    machine::Version,
 };
 
 /// The port on loopback, inside the box, of the proxy that leads out where hosts are named.
@@ -28,7 +29,12 @@ pub struct Box {
     pub workspace: PathBuf,
     /// Whether it starts commands of several users, which root alone can.
     pub is_root: bool,
+    /// The bubblewrap that builds the walls.
+    pub bubblewrap: Version,
 }
+
+/// The first that has `--size`.
+const LIMITS_DIRECTORIES: Version = Version(0, 7, 0);
 
 /// How the walls are built: what is started in place of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,6 +109,7 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
             plan.push(["--cap-add", capability]);
         }
     }
+    let has_sizes = inside.bubblewrap >= LIMITS_DIRECTORIES;
     let mut empty_directories = Vec::new();
     for mount in mounts(places) {
         match &mount {
@@ -119,6 +126,10 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
             Mount::Write(path) => plan.bind("--bind", path),
             Mount::Device(path) => plan.bind("--dev-bind", path),
             Mount::Private(path) => {
+                // It is in memory. With an older one that is the control group's to limit.
+                if let Some(size) = policy.limits.memory.filter(|_| has_sizes) {
+                    plan.push(["--size", &size.bytes().to_string()]);
+                }
                 plan.push(["--perms", "1777", "--tmpfs"]);
                 plan.push([path]);
             }

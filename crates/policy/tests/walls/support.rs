@@ -101,6 +101,7 @@ impl Place {
             args: args.iter().map(OsString::from).collect(),
             workspace: self.workspace.clone(),
             is_root: is_root() && user == User::Own,
+            bubblewrap: machine::bubblewrap().unwrap().version,
         };
         plan(&policy, &places, &inside).unwrap()
     }

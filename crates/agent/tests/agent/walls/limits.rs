@@ -3,7 +3,7 @@ use std::fs;
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 
-use super::{Walled, walls};
+use super::{Walled, users, walls};
 use crate::support::{marked_script, none_is_left};
 
 #[tokio::test]
@@ -34,6 +34,37 @@ async fn limits_of_processes_hold_also_without_walls() {
         let told = "sandpipe-agent: ended by limits.cpuTime of the policy: 1s\n";
         assert_eq!((run.exit_code(), run.stderr()), (128 + 24, told.into()));
         assert_eq!(agent.run("exit 6").await.exit_code(), 6);
+    }
+}
+
+#[tokio::test]
+async fn files_in_a_private_tmp_take_no_more_than_the_limit_of_memory() {
+    if !walls() {
+        return;
+    }
+    for user in users() {
+        for policy in ["workspace", "strict"] {
+            let args = ["--policy", policy, "--max-memory", "16MiB", "--best-effort"];
+            let walled = Walled::start_as(*user, &args);
+            let agent = &walled.agent;
+            for directory in ["/tmp", "/var/tmp"] {
+                let fill = format!(
+                    "head -c 8M /dev/zero > {directory}/small && echo fits; \
+                     head -c 32M /dev/zero > {directory}/large; wc -c < {directory}/large"
+                );
+                let run = agent.run(&fill).await;
+                let told = "head: error writing 'standard output': No space left on device\n";
+                assert_eq!(
+                    (run.stdout(), run.stderr()),
+                    (format!("fits\n{}\n", 8 << 20), told.into()),
+                    "{user:?} {policy} {directory}"
+                );
+                assert_eq!(
+                    agent.run("rm /tmp/small /tmp/large /var/tmp/*; exit 3").await.exit_code(),
+                    3
+                );
+            }
+        }
     }
 }
 
