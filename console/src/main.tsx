@@ -1,7 +1,5 @@
 import "@xterm/xterm/css/xterm.css";
-import "./design/tokens.css";
-import "./design/base.css";
-import "./design/controls.css";
+import "./style.css";
 
 import { render } from "preact";
 import { App } from "./app.js";

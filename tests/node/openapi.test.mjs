@@ -16,7 +16,7 @@ const BASES = /** @type {const} */ ([
   ["files", 8],
 ]);
 /** What the agent does not have yet. */
-const LATER = /\/(ports|watcher)\b/;
+const LATER = /\/ports\b/;
 
 /** @typedef {Record<string, any>} Json */
 
@@ -207,6 +207,7 @@ describe("the OpenAPI document", () => {
     const files = "/api/v1/files/{path}";
     const directories = "/api/v1/directories/{path}";
     const stat = "/api/v1/file_stat/{path}";
+    const watcher = "/api/v1/stream/directories/watcher/{path}";
     const folder = await mkdtemp(join(tmpdir(), "openapi-"));
     const file = join(folder, "made/file");
     const below = join(file, "below");
@@ -220,6 +221,9 @@ describe("the OpenAPI document", () => {
     await check("GET", directories, { file, status: 400 });
     await check("POST", directories, { file: join(folder, "new"), status: 201 });
     await check("POST", directories, { file, status: 409 });
+    await check("GET", watcher, { file: folder, status: 200, query: "?recursive=true" });
+    await check("GET", watcher, { file: folder, status: 400, query: "?recursive=maybe" });
+    await check("GET", watcher, { file, status: 400 });
     await check("DELETE", directories, { file, status: 400 });
     await check("DELETE", directories, { file: folder, status: 409, query: "?recursive=false" });
     await check("PATCH", files, { file, status: 400, body: { ...moved, destination: "" } });
@@ -235,6 +239,7 @@ describe("the OpenAPI document", () => {
       ["GET", stat],
       ["GET", directories],
       ["DELETE", directories],
+      ["GET", watcher],
     ]) {
       await check(String(method), String(path), { file: "/no/such", status: 404 });
     }
@@ -247,6 +252,7 @@ describe("the OpenAPI document", () => {
       ["GET", directories],
       ["POST", directories],
       ["DELETE", directories],
+      ["GET", watcher],
     ])) {
       await check(method, path, { file: "/..", status: 400, body });
       await check(method, path, { file, status: 401, headers: wrong, body });

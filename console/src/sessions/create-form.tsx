@@ -1,7 +1,6 @@
 import type { Session, Sessions } from "sandpipe";
 import { textOf, useSubmission } from "../form.js";
 import { Failure } from "../message.js";
-import "../runs/run-bar.css";
 
 /** Starts a shell that remembers. */
 export function CreateForm({
@@ -21,7 +20,7 @@ export function CreateForm({
 
   return (
     <form
-      class="run-bar"
+      class="card"
       aria-label="Start a session"
       onSubmit={(event) => {
         event.preventDefault();
@@ -29,21 +28,18 @@ export function CreateForm({
         void submit(() => create(form));
       }}
     >
-      <div class="run-line">
-        <span class="run-field">
-          <input
-            class="code"
-            name="cwd"
-            aria-label="Directory"
-            spellcheck={false}
-            placeholder="Directory: the agent’s workspace"
-            data-shortcut="n"
-          />
-          <select name="shell" aria-label="Shell">
+      <div class="fields">
+        <label class="wide">
+          Directory
+          <input class="code" name="cwd" spellcheck={false} placeholder="the agent’s workspace" />
+        </label>
+        <label>
+          Shell
+          <select name="shell">
             <option>bash</option>
             <option>dash</option>
           </select>
-        </span>
+        </label>
         <button class="primary" disabled={busy}>
           {busy ? "Starting…" : "Start a session"}
         </button>

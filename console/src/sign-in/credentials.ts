@@ -1,19 +1,18 @@
-import { keep, kept } from "../tab-storage.js";
-
 /** Which agent, and what it is shown. */
 export interface Credentials {
   url: string;
   token: string;
 }
 
-const NAME = "credentials";
+/** In the tab's own storage: it is gone with the tab, and no other tab sees it. */
+const KEY = "sandpipe.credentials";
 
 /** The address of the agent that serves this page, which may be below a prefix. */
 export const ownAgent = new URL(".", location.href).href.replace(/\/$/, "");
 
-/** The token in an address's fragment: `#token=…`, or behind a route, `#/runs/ID?token=…`. */
+/** The token in an address's fragment, `#token=…`. */
 export function tokenIn(hash: string): string | undefined {
-  const token = new URLSearchParams(hash.replace(/^#([^?]*\?)?/, "")).get("token");
+  const token = new URLSearchParams(hash.replace(/^#/, "")).get("token");
   return token === null || token === "" ? undefined : token;
 }
 
@@ -24,21 +23,17 @@ export function tokenIn(hash: string): string | undefined {
 export function startingCredentials(): Credentials | undefined {
   const token = tokenIn(location.hash);
   if (token !== undefined) {
-    const [route = ""] = location.hash.split("?");
-    const hash = route.startsWith("#/") ? route : "";
-    history.replaceState(null, "", location.pathname + location.search + hash);
+    history.replaceState(null, "", location.pathname + location.search);
     return { url: ownAgent, token };
   }
-  const before = kept(NAME);
-  return isCredentials(before) ? before : undefined;
+  const kept = sessionStorage.getItem(KEY);
+  return kept === null ? undefined : (JSON.parse(kept) as Credentials);
 }
 
-export function keepCredentials(credentials: Credentials): void {
-  keep(NAME, credentials);
+export function keep(credentials: Credentials): void {
+  sessionStorage.setItem(KEY, JSON.stringify(credentials));
 }
 
-function isCredentials(value: unknown): value is Credentials {
-  if (typeof value !== "object" || value === null) return false;
-  const { url, token } = value as Record<keyof Credentials, unknown>;
-  return typeof url === "string" && typeof token === "string";
+export function forget(): void {
+  sessionStorage.removeItem(KEY);
 }

@@ -1,12 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Sandbox } from "sandpipe";
 import { connectTo } from "../connection/connect-to.js";
-import { CopyLine } from "../design/copy-line.js";
 import { textOf } from "../form.js";
-import { keepCredentials, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
-import icon from "../icon.svg";
+import { keep, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
 import { refusal, type Refusal } from "./refusal.js";
-import "./sign-in.css";
 
 /** The signed-in agent. */
 export interface Agent {
@@ -38,7 +35,7 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
         sandbox.close();
         throw error;
       }
-      keepCredentials(credentials);
+      keep(credentials);
       onSignIn({ sandbox, url: credentials.url });
     } catch (error) {
       setRefused(refusal(error, credentials.url, policyForbids));
@@ -61,10 +58,7 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
   return (
     <main class="sign-in">
       <form onSubmit={submit} aria-busy={busy}>
-        <h1>
-          <img src={icon} alt="" width="28" height="28" />
-          Sandpipe
-        </h1>
+        <h1>Sandpipe</h1>
         <p>Sign in to an agent. It has said where it listens and which file has its token.</p>
         <label>
           Agent’s URL
@@ -92,8 +86,6 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
         <button class="primary" disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
-        <p class="hint">Or have the command line open this page, signed in:</p>
-        <CopyLine text="sandpipe console" />
       </form>
     </main>
   );

@@ -29,10 +29,16 @@ pub enum Feature {
     Files,
     /// Files can be read and written as they are, in parts, and as trees.
     FilesRaw,
+    /// What changes in a directory is told.
+    Watch,
+    /// The ports that are listened on are listed.
+    Ports,
+    /// Connections to ports go through a WebSocket.
+    PortForward,
 }
 
 impl Feature {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -45,6 +51,7 @@ impl Feature {
         Self::Contain,
         Self::Policy,
         Self::Files,
+        Self::Watch,
     ];
 
     /// Its name in `/health`.
@@ -63,6 +70,9 @@ impl Feature {
             Self::Policy => "policy",
             Self::Files => "files",
             Self::FilesRaw => "files-raw",
+            Self::Watch => "watch",
+            Self::Ports => "ports",
+            Self::PortForward => "port-forward",
         }
     }
 }
@@ -135,7 +145,8 @@ mod tests {
                 "frames",
                 "contain",
                 "policy",
-                "files"
+                "files",
+                "watch"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

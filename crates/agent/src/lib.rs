@@ -41,6 +41,7 @@ mod shutdown;
 mod state_dir;
 mod token;
 mod walls;
+mod watch;
 mod worker;
 
 /// What reads bytes that came from elsewhere, for the fuzz targets.

@@ -14,4 +14,4 @@ pub mod files;
 pub mod machine;
 pub mod network;
 pub mod walls;
-mod wildcard;
+pub mod wildcard;

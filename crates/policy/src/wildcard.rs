@@ -1,7 +1,8 @@
 //! `*` in one name.
 
 /// Whether `name` is what `pattern` says, in which `*` is any number of characters.
-pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+#[must_use]
+pub fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pattern_at, mut name_at) = (0, 0);
     // Behind the last `*`, and where what it takes ends so far.
     let mut star = None;

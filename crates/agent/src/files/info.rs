@@ -1,4 +1,4 @@
-use std::{os::unix::ffi::OsStrExt, path::Path, str};
+use std::{os::unix::ffi::OsStrExt, path::Path};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use sandpipe_protocol::{FileInfo, FileType};
@@ -28,8 +28,12 @@ pub(super) fn file_info(path: &Path, metadata: &Metadata) -> FileInfo {
 
 /// A path percent-encoded, where it is not UTF-8.
 fn raw(path: &Path) -> Option<String> {
-    let bytes = path.as_os_str().as_bytes();
-    str::from_utf8(bytes).is_err().then(|| percent_encode(bytes, ENCODED).to_string())
+    path.to_str().is_none().then(|| encoded(path))
+}
+
+/// A path percent-encoded.
+pub(super) fn encoded(path: &Path) -> String {
+    percent_encode(path.as_os_str().as_bytes(), ENCODED).to_string()
 }
 
 fn file_type(kind: Kind) -> FileType {

@@ -12,6 +12,7 @@ mod list;
 mod open_file;
 mod path;
 mod read;
+mod watch;
 mod writing;
 
 use std::{
@@ -28,6 +29,7 @@ pub(crate) use self::{
     open_file::OpenFile,
     path::{FilePath, InvalidPath},
     read::content,
+    watch::{WatchOptions, WatchedDirectory},
     writing::Conditions,
 };
 use crate::{

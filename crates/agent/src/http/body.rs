@@ -206,6 +206,11 @@ impl Query {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// All values of a name that may be given more than once.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
     /// What is true or false.
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, ApiError> {
         let Some(text) = self.get(name) else {

@@ -43,7 +43,7 @@ pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use metadata::{Attributes, Kind, Metadata, Time};
 pub(crate) use operations::{
     Append, Commit, Committed, Copy, Create, Discard, List, ListBatch, ListEntry, MakeDirectory,
-    Move, Open, RemoveDirectory, RemoveFile, Stat,
+    Move, Open, RemoveDirectory, RemoveFile, Stat, Watch, WatchReport,
 };
 pub(crate) use server::serve;
 pub(crate) use temporary::Temporary;

@@ -1,7 +1,7 @@
 use std::{
     collections::VecDeque,
     io, mem,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 use rustix::{
@@ -90,5 +90,11 @@ impl Peer {
             }
         }
         Ok(())
+    }
+}
+
+impl AsFd for Peer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operations::{
     Append, Commit, Copy, Create, Discard, List, MakeDirectory, Move, Open, RemoveDirectory,
-    RemoveFile, Stat,
+    RemoveFile, Stat, Watch,
 };
 
 /// The first message of a conversation: what is asked for. It travels as the messages to the box do.
@@ -20,6 +20,7 @@ pub(crate) enum Request {
     RemoveDirectory(RemoveDirectory),
     RemoveFile(RemoveFile),
     Stat(Stat),
+    Watch(Watch),
 }
 
 macro_rules! requests {
@@ -44,5 +45,6 @@ requests!(
     Open,
     RemoveDirectory,
     RemoveFile,
-    Stat
+    Stat,
+    Watch
 );

@@ -37,4 +37,5 @@ mod support;
 mod terminal;
 mod token_files;
 mod walls;
+mod watch;
 mod websocket;

@@ -136,7 +136,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "frames",
         "contain",
         "policy",
-        "files"
+        "files",
+        "watch"
     ]);
     assert_eq!(health["features"], left);
     assert!(

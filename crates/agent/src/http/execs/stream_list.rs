@@ -51,16 +51,9 @@ pub(crate) async fn stream_execs_list(
     State(app): State<App>,
     query: Query,
 ) -> Result<Response, ApiError> {
-    let wants_changes = match query.get("changes") {
-        // An agent without the feature knows no such parameter.
-        _ if !app.features.has(Feature::ListChanges) => false,
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(text) => {
-            let message = format!("changes is {text:?}: it must be true or false");
-            return Err(ApiError::bad_request(message));
-        }
-    };
+    // An agent without the feature knows no such parameter.
+    let wants_changes =
+        app.features.has(Feature::ListChanges) && query.flag("changes")?.unwrap_or(false);
     let format = OutputFormat::Events;
     Ok(event_stream::respond(
         format,

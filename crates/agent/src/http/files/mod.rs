@@ -13,6 +13,7 @@ mod responses;
 mod routes;
 mod stat;
 mod target;
+mod watch;
 mod write;
 
 pub(super) use routes::routes;

@@ -6,6 +6,12 @@ use sandpipe_protocol::ErrorBody;
 #[allow(dead_code)]
 pub(super) struct NoFile(ErrorBody);
 
+/// The system allows no more watches
+#[derive(utoipa::IntoResponses)]
+#[response(status = 507)]
+#[allow(dead_code)]
+pub(super) struct TooManyWatches(ErrorBody);
+
 /// There is more of it than the agent takes or gives at once
 #[derive(utoipa::IntoResponses)]
 #[response(status = 413)]

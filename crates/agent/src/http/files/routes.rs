@@ -5,7 +5,7 @@ use utoipa_axum::{
 };
 
 use super::{
-    action, list_directory, make_directory, put, read, remove, remove_directory, stat, write,
+    action, list_directory, make_directory, put, read, remove, remove_directory, stat, watch, write,
 };
 use crate::{
     features::Feature,
@@ -18,26 +18,36 @@ const PATH: &str = "{path}";
 /// All of them. What is in a file is for who may do everything alone: under the policy `open` it may be the agent's token.
 pub(in crate::http) fn routes(app: &App) -> OpenApiRouter<App> {
     let mut router = OpenApiRouter::new();
-    if !app.features.has(Feature::Files) {
+    // A layer is for routes that are there.
+    if ![Feature::Files, Feature::Watch].iter().any(|feature| app.features.has(*feature)) {
         return router;
     }
+    if app.features.has(Feature::Files) {
+        add_files(app, &mut router);
+    }
+    if app.features.has(Feature::Watch) {
+        add(&mut router, routes!(watch::watch_directory));
+    }
+    router.route_layer(from_fn(auth::admin_only))
+}
+
+fn add_files(app: &App, router: &mut OpenApiRouter<App>) {
     add(
-        &mut router,
+        router,
         routes!(read::read_file, write::write_file, action::act_on_file, remove::remove_file),
     );
     add(
-        &mut router,
+        router,
         routes!(
             list_directory::list_directory,
             make_directory::make_directory,
             remove_directory::remove_directory
         ),
     );
-    add(&mut router, routes!(stat::stat_file));
+    add(router, routes!(stat::stat_file));
     if app.features.has(Feature::FilesRaw) {
-        add(&mut router, routes!(put::put_file));
+        add(router, routes!(put::put_file));
     }
-    router.route_layer(from_fn(auth::admin_only))
 }
 
 /// Adds handlers whose path is whatever follows, slashes included, and may be empty. The document has it as one parameter.

@@ -12,6 +12,7 @@ mod open;
 mod remove_directory;
 mod remove_file;
 mod stat;
+mod watch;
 
 pub(crate) use append::Append;
 pub(crate) use commit::{Commit, Committed};
@@ -25,3 +26,4 @@ pub(crate) use open::Open;
 pub(crate) use remove_directory::RemoveDirectory;
 pub(crate) use remove_file::RemoveFile;
 pub(crate) use stat::Stat;
+pub(crate) use watch::{Watch, WatchReport};

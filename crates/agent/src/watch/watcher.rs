@@ -1,0 +1,290 @@
+use std::{
+    collections::{HashMap, HashSet},
+    ffi::{OsStr, OsString},
+    mem,
+    os::{fd::AsFd, unix::ffi::OsStrExt},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::inotify::ReadFlags,
+    io::Errno,
+};
+
+use super::{
+    changes::{ChangeKind, Changes, Tell},
+    disk::{id_of, open_root},
+    end::{End, refused},
+    ignore::IgnorePatterns,
+    inotify::Inotify,
+    move_queue::{MoveQueue, Next, RawEvent},
+    tree::{Attached, Tree},
+};
+
+/// How many names are remembered that were found and of which an event may still come.
+const MAX_FOUND: usize = 10_000;
+
+/// What is watched.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// Absolute.
+    pub(crate) root: PathBuf,
+    /// Whether also what is in directories below it.
+    pub(crate) recursive: bool,
+    pub(crate) ignore: IgnorePatterns,
+    /// Whether a move is told as one, and not as a removal and an addition.
+    pub(crate) tells_renames: bool,
+}
+
+/// Watches a directory, with all that is below it where that is asked for.
+pub(crate) struct Watcher {
+    pub(super) scope: Scope,
+    pub(super) inotify: Inotify,
+    pub(super) queue: MoveQueue,
+    pub(super) tree: Tree,
+    /// By the watch of their directory, names that were told when they were found there: an event that waits may tell of them again.
+    pub(super) found: HashMap<i32, HashSet<OsString>>,
+    pub(super) found_count: usize,
+    /// Directories that are known, of which not all that is in them may have been told, or it was told as removed since.
+    pub(super) untold: HashSet<i32>,
+}
+
+impl Watcher {
+    /// Sets all watches. What changes from now on will be told.
+    ///
+    /// # Errors
+    /// It can't be watched.
+    pub(crate) fn start(scope: Scope) -> Result<Self, End> {
+        let failed = |errno| End::System { path: scope.root.clone(), errno };
+        let root = open_root(&scope.root).map_err(failed)?;
+        let inotify = Inotify::open().map_err(|errno| match errno {
+            Errno::MFILE => {
+                End::TooMany { path: scope.root.clone(), sysctl: "fs.inotify.max_user_instances" }
+            }
+            errno => failed(errno),
+        })?;
+        let watch = inotify.add(&root).map_err(|errno| refused(&scope.root, errno))?;
+        let tree = Tree::new(watch, id_of(&root).map_err(failed)?);
+        drop(root);
+        let mut watcher = Self {
+            scope,
+            inotify,
+            queue: MoveQueue::default(),
+            tree,
+            found: HashMap::new(),
+            found_count: 0,
+            untold: HashSet::new(),
+        };
+        if watcher.scope.recursive {
+            watcher.scan(watch, Tell::Nothing, None)?;
+        }
+        Ok(watcher)
+    }
+
+    /// Tells what changes, until that can't be told any more.
+    pub(crate) fn run(&mut self, changes: &mut Changes<'_>) -> End {
+        loop {
+            if let Err(end) = self.step(changes) {
+                // What was seen before counts, whatever comes after.
+                return if changes.flush().is_err() { End::Unheard } else { end };
+            }
+        }
+    }
+
+    fn step(&mut self, changes: &mut Changes<'_>) -> Result<(), End> {
+        match self.queue.next(Instant::now()) {
+            Next::Event(event) => self.handle(&event, changes),
+            Next::Move { from, to } => self.handle_move(&from, &to, changes),
+            Next::Wait(until) => {
+                if !self.read()? {
+                    changes.flush()?;
+                    self.wait(Some(until), changes)?;
+                }
+                Ok(())
+            }
+            Next::Empty => {
+                if !self.read()? {
+                    // Whatever was found has been told of by its event, if there was one.
+                    self.found.clear();
+                    self.found_count = 0;
+                    changes.flush()?;
+                    self.wait(None, changes)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<bool, End> {
+        let now = Instant::now();
+        let queue = &mut self.queue;
+        let read = self.inotify.read(|event| queue.push(event, now));
+        read.map_err(|errno| self.system(Path::new(""), errno))
+    }
+
+    /// Waits for events, or for that moment.
+    fn wait(&self, until: Option<Instant>, changes: &Changes<'_>) -> Result<(), End> {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let (inotify, audience) = (self.inotify.as_fd(), changes.audience());
+        let mut polled =
+            [PollFd::new(&inotify, PollFlags::IN), PollFd::new(&audience, PollFlags::IN)];
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(self.system(Path::new(""), errno)),
+        }
+        // It sends nothing after its request.
+        let [_, audience] = polled;
+        if audience.revents().is_empty() { Ok(()) } else { Err(End::Unheard) }
+    }
+
+    fn handle(&mut self, event: &RawEvent, changes: &mut Changes<'_>) -> Result<(), End> {
+        let RawEvent { watch, flags, name, .. } = event;
+        if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+            return self.start_anew(changes);
+        }
+        if *watch == self.tree.root() {
+            check_root(*flags)?;
+        }
+        if flags.contains(ReadFlags::IGNORED) {
+            // Its name is told of by its parent.
+            self.forget(|tree| tree.detach_watch(*watch));
+            return Ok(());
+        }
+        let Some(directory) = self.tree.path(*watch).filter(|_| !name.is_empty()) else {
+            return Ok(());
+        };
+        let path = directory.join(name);
+        if self.is_ignored(&path) {
+            return Ok(());
+        }
+        let is_directory = flags.contains(ReadFlags::ISDIR);
+        if flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
+            self.appeared(*watch, name, &path, is_directory, changes)
+        } else if flags.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
+            self.vanished(*watch, name, &path, changes)
+        } else {
+            changes.add(ChangeKind::Changed, &[&path])?;
+            if is_directory && self.tree.child(*watch, name).is_none() {
+                // It may not have been readable before.
+                self.discover(*watch, name, false, changes)?;
+            }
+            Ok(())
+        }
+    }
+
+    /// Something is there that was not, or was told already when it was found.
+    pub(super) fn appeared(
+        &mut self,
+        parent: i32,
+        name: &OsStr,
+        path: &Path,
+        is_directory: bool,
+        changes: &mut Changes<'_>,
+    ) -> Result<(), End> {
+        let was_told = self.take_found(parent, name);
+        if !was_told {
+            changes.add(ChangeKind::Added, &[path])?;
+        }
+        if is_directory {
+            self.discover(parent, name, was_told, changes)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn vanished(
+        &mut self,
+        parent: i32,
+        name: &OsStr,
+        path: &Path,
+        changes: &mut Changes<'_>,
+    ) -> Result<(), End> {
+        self.take_found(parent, name);
+        self.forget(|tree| tree.detach(parent, name));
+        Ok(changes.add(ChangeKind::Removed, &[path])?)
+    }
+
+    /// Watches a directory that has appeared, and tells what is in it, unless that was told already.
+    pub(super) fn discover(
+        &mut self,
+        parent: i32,
+        name: &OsStr,
+        was_told: bool,
+        changes: &mut Changes<'_>,
+    ) -> Result<(), End> {
+        let Some((watch, id)) = self.watch_at(parent, name)? else {
+            return Ok(());
+        };
+        match self.attach(parent, name, watch, id) {
+            Attached::Known if was_told => Ok(()),
+            Attached::Contradiction => Ok(()),
+            Attached::New | Attached::Moved | Attached::Known => {
+                self.scan(watch, Tell::All, Some(changes))
+            }
+        }
+    }
+
+    /// Some events were lost: what is watched is found anew, and then that is told.
+    fn start_anew(&mut self, changes: &mut Changes<'_>) -> Result<(), End> {
+        self.found.clear();
+        self.found_count = 0;
+        self.untold.clear();
+        let root = self.tree.root();
+        // Also its end may have been lost.
+        if self.open(root)?.is_none() {
+            return Err(End::Root("is gone"));
+        }
+        let id = self.tree.id(root).unwrap_or_default();
+        let old = mem::replace(&mut self.tree, Tree::new(root, id));
+        if self.scope.recursive {
+            self.scan(root, Tell::Nothing, None)?;
+        }
+        for watch in old.watches().filter(|watch| self.tree.id(*watch).is_none()) {
+            self.inotify.remove(watch);
+        }
+        Ok(changes.add(ChangeKind::Overflow, &[Path::new("")])?)
+    }
+
+    pub(super) fn add_found(&mut self, watch: i32, name: &OsStr) {
+        // To tell something twice is better than to remember too much.
+        if self.found_count >= MAX_FOUND {
+            self.found.clear();
+            self.found_count = 0;
+        }
+        if self.found.entry(watch).or_default().insert(name.to_owned()) {
+            self.found_count += 1;
+        }
+    }
+
+    /// Whether it was found there, and is told of by an event for the first time since.
+    pub(super) fn take_found(&mut self, watch: i32, name: &OsStr) -> bool {
+        let was_found = self.found.get_mut(&watch).is_some_and(|names| names.remove(name));
+        self.found_count -= usize::from(was_found);
+        was_found
+    }
+
+    pub(super) fn is_ignored(&self, path: &Path) -> bool {
+        self.scope.ignore.matches(path.as_os_str().as_bytes())
+    }
+
+    pub(super) fn system(&self, path: &Path, errno: Errno) -> End {
+        End::System { path: self.scope.root.join(path), errno }
+    }
+}
+
+/// Whether the watched directory is still there.
+fn check_root(flags: ReadFlags) -> Result<(), End> {
+    for (flag, end) in [
+        (ReadFlags::DELETE_SELF, "was removed"),
+        (ReadFlags::MOVE_SELF, "was moved to another place"),
+        (ReadFlags::UNMOUNT, "was unmounted"),
+        (ReadFlags::IGNORED, "is gone"),
+    ] {
+        if flags.contains(flag) {
+            return Err(End::Root(end));
+        }
+    }
+    Ok(())
+}
