@@ -52,6 +52,9 @@ const GOALS = [
   ...goals("browser-e2e-", CHROMIUM, "bare"),
   { row: "cold", column: "sandpipe", most: 90 },
   { row: "warm", column: "sandpipe", to: "spawn", most: 1.1 },
+  { row: "box-warm", column: "workspace", to: "open", most: 1.2 },
+  { row: "box-burst", column: "workspace", to: "open", most: 1.2 },
+  { row: "box-idle", column: "open", figure: "rssMb", most: 10 },
 ];
 
 /**

@@ -1,5 +1,8 @@
 // @ts-check
-/** `node latency.mjs spawn|sandpipe|openssh warm|burst|cold [PROGRAM ARGUMENT…]`: one measurement as one line of JSON. */
+/**
+ * `node latency.mjs spawn|openssh|sandpipe|POLICY warm|burst|cold [PROGRAM ARGUMENT…]`: one measurement as one line of JSON. With
+ * the name of a policy it is Sandpipe under that.
+ */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +23,9 @@ let end = async () => {};
 let run = local;
 // A cold start has the agent there and everything else still to be done.
 const { startAgent } = await import("sandpipe/node");
-const agent = how === "sandpipe" ? await startAgent() : undefined;
+const isLocal = how === "spawn" || how === "openssh";
+const policy = how === "sandpipe" ? {} : { policy: String(how) };
+const agent = isLocal ? undefined : await startAgent(policy);
 if (agent !== undefined) end = () => agent.stop();
 
 const connect = async () => {

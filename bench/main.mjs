@@ -11,6 +11,7 @@ import { command } from "../scripts/command.mjs";
 import { prepareTargets } from "../scripts/setup/debian-packages.mjs";
 import { goalsTable } from "./goals.mjs";
 import { agentRows } from "./rows/agent.mjs";
+import { boxRows } from "./rows/box.mjs";
 import { browserRows } from "./rows/browser.mjs";
 import { bytesRows, endToEndRows, framesRows, preparedRows } from "./rows/clients.mjs";
 import { latencyRows } from "./rows/latency.mjs";
@@ -46,6 +47,7 @@ await command(async () => {
     ...latencyRows,
     ...lineRows,
     ...agentRows,
+    ...boxRows,
     ...retainedRows,
     ...browserRows,
   ]) {
