@@ -72,12 +72,12 @@ left() {
   result "$1" "$2" $([ -z "$found" ]; echo $?) 0 "$found"
 }
 
-# attempt SETTING NAME SCRIPT
+# attempt SETTING NAME SCRIPT [FIELDS]: what is created has these fields more.
 attempt() {
   begun=$(cut -d' ' -f1 /proc/uptime)
   # The scripts have no quotes and no backslashes.
   id=$(wget -q -O - --header 'Authorization: Bearer vm-token-vm-token-vm-token' --header 'Content-Type: application/json' \
-    --post-data "{\"command\":\"/bin/sh\",\"args\":[\"-c\",\"$3\"],\"autostart\":true}" $api/api/v1/execs | sed 's/.*"id":"\([^"]*\)".*/\1/')
+    --post-data "{\"command\":\"/bin/sh\",\"args\":[\"-c\",\"$3\"],\"autostart\":true$4}" $api/api/v1/execs | sed 's/.*"id":"\([^"]*\)".*/\1/')
   last=$id
   wget -q -O /output --header 'Authorization: Bearer vm-token-vm-token-vm-token' $api/api/v1/stream/execs/$id/io
   ended=$(cut -d' ' -f1 /proc/uptime)
@@ -100,7 +100,7 @@ empty() {
   done
 }
 
-# attempts SETTING CGROUP
+# attempts SETTING CGROUP PRESET
 attempts() {
   attempt "$1" "32 MiB" 'dd if=/dev/zero of=/dev/null bs=32M count=1 2> /dev/null && echo done'
   attempt "$1" "256 MiB in one process" 'dd if=/dev/zero of=/dev/null bs=256M count=1 2> /dev/null; echo survived'
@@ -119,6 +119,19 @@ attempts() {
   attempt "$1" "a busy loop" 'while :; do :; done & sleep 6; kill $!; echo done'
   after=$(awk '/usage_usec/ { print $2 }' $usage)
   result "$1" "processor time, milliseconds" $(((after - before) / 1000)) 0 ""
+  # A policy within that of the agent, with half of its limits.
+  narrower=',"policy":"{ \"extends\": [\"'$3'\"], \"limits\": { \"memory\": \"32 MiB\", \"cpu\": 0.25, \"processes\": 12 } }"'
+  attempt "$1" "16 MiB, narrower" 'dd if=/dev/zero of=/dev/null bs=16M count=1 2> /dev/null && echo done' "$narrower"
+  attempt "$1" "48 MiB, narrower" 'dd if=/dev/zero of=/dev/null bs=48M count=1 2> /dev/null; echo survived' "$narrower"
+  attempt "$1" "16 processes, narrower" 'i=0; while [ $i -lt 16 ]; do sleep 2 & i=$((i+1)); done; echo survived' "$narrower"
+  empty "$2"
+  # What the wider one's commands have taken the narrower one's can't have.
+  attempt "$1" "18 processes that stay" 'i=0; while [ $i -lt 18 ]; do sleep 600 > /dev/null 2>&1 & i=$((i+1)); done; echo done'
+  wider=$last
+  attempt "$1" "10 processes, narrower, beside those" 'i=0; while [ $i -lt 10 ]; do sleep 2 & i=$((i+1)); done; echo survived' "$narrower"
+  last=$wider
+  stop
+  empty "$2"
   attempt "$1" "the next command" 'echo done'
 }
 
@@ -130,10 +143,10 @@ setting() {
     return
   fi
   result "$1" "start" 0 0 ""
-  attempts "$1" "$2"
+  attempts "$1" "$2" "$4"
   finish TERM
   left "$1" "left when it was stopped"
-  # Elsewhere it is the service manager that removes the cgroup of what has ended.
+  # Elsewhere nothing can be started in a cgroup that has been divided: it is the service manager that removes what is left.
   [ $2 = $cgroups ] || return
   agent "$@"
   attempt "$1" "a command of the next agent" 'sleep 600 & echo done'

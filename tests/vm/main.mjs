@@ -56,7 +56,8 @@ function report(rows, day, machine) {
   return `# Limits in a virtual machine
 
 \`npm run vm\`, ${day}. ${machine}.
-All commands together may have 64 MiB, a quarter of a processor and 24 processes. The attempts are in \`tests/vm/init.sh\`.
+All commands together may have 64 MiB, a quarter of a processor and 24 processes. Those of the narrower policy within may have
+32 MiB and 12 processes of these. The attempts are in \`tests/vm/init.sh\`.
 
 ${rows}
 `;

@@ -9,8 +9,11 @@
  * @property {string} output
  */
 
-const OF_MEMORY = "ended by limits.memory of the policy: 67108864 bytes";
-const OF_PROCESSES = "refused a process by limits.processes of the policy: 24";
+const OF_MEMORY = "ended by limits.memory of the policy: ";
+const OF_PROCESSES = "refused a process by limits.processes of the policy: ";
+const [MEMORY, PROCESSES] = ["67108864 bytes", "24"];
+/** Of the policy within the agent's. */
+const [NARROWER_MEMORY, NARROWER_PROCESSES] = ["33554432 bytes", "12"];
 /** A quarter of a processor for six seconds, and what it may take for the commands around that. */
 const MOST_PROCESSOR_MS = 2000;
 const LEAST_PROCESSOR_MS = 1000;
@@ -22,16 +25,24 @@ const done = ({ code, output }) =>
   code === "0" && output.includes("done") && !output.includes("sandpipe-agent:")
     ? "runs"
     : undefined;
-/** @type {(result: Result) => string | undefined} */
-const killed = ({ code, output }) =>
-  code === "137" && output.includes(OF_MEMORY) && !output.includes("survived")
-    ? "ended, `limits.memory` named"
-    : undefined;
-/** @type {(result: Result) => string | undefined} */
-const refusedProcess = ({ code, output }) =>
-  code !== "0" && output.includes(OF_PROCESSES) && !output.includes("survived")
-    ? "ended, `limits.processes` named"
-    : undefined;
+/** @type {(limit: string) => (result: Result) => string | undefined} */
+const killedBy =
+  (limit) =>
+  ({ code, output }) =>
+    code === "137" && output.includes(OF_MEMORY + limit) && !output.includes("survived")
+      ? "ended, `limits.memory` named"
+      : undefined;
+/** @type {(limit: string) => (result: Result) => string | undefined} */
+const refusedProcessBy =
+  (limit) =>
+  ({ code, output }) =>
+    code !== "0" && output.includes(OF_PROCESSES + limit) && !output.includes("survived")
+      ? "ended, `limits.processes` named"
+      : undefined;
+/** Its own limit was not reached, but that of the wider policy. @type {(result: Result) => string | undefined} */
+const refusedByWider = ({ code, output }) =>
+  code !== "0" && code !== "none" && !output.includes("survived") ? "ended" : undefined;
+const [killed, refusedProcess] = [killedBy(MEMORY), refusedProcessBy(PROCESSES)];
 /** @type {(result: Result) => string | undefined} */
 const nothing = ({ code }) => (code === "0" ? "nothing" : undefined);
 
@@ -56,6 +67,11 @@ const EXPECTED = {
     Number(code) >= LEAST_PROCESSOR_MS && Number(code) <= MOST_PROCESSOR_MS
       ? `${code} of 6000 ms`
       : undefined,
+  "16 MiB, narrower": done,
+  "48 MiB, narrower": killedBy(NARROWER_MEMORY),
+  "16 processes, narrower": refusedProcessBy(NARROWER_PROCESSES),
+  "18 processes that stay": done,
+  "10 processes, narrower, beside those": refusedByWider,
   "the next command": done,
   "left when it was stopped": nothing,
   "a command of the next agent": done,
