@@ -21,6 +21,7 @@ use crate::{
     files::Files,
     http::{self, Console, HostPolicy},
     options::Options,
+    ports::Ports,
     process::{FileLimit, Identity, open_statm},
     sandbox::{BoxClient, reap_children},
     server::{self, Connections, Listener},
@@ -226,6 +227,11 @@ impl Agent {
         let app = http::App {
             registry: Arc::clone(&self.registry),
             files: Arc::clone(&self.files),
+            ports: Ports::new(
+                Arc::clone(&self.files),
+                Arc::clone(&self.registry),
+                Arc::clone(&self.process_box),
+            ),
             policies: Arc::clone(&self.policies),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),

@@ -38,7 +38,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -52,6 +52,8 @@ impl Feature {
         Self::Policy,
         Self::Files,
         Self::Watch,
+        Self::Ports,
+        Self::PortForward,
     ];
 
     /// Its name in `/health`.
@@ -146,7 +148,9 @@ mod tests {
                 "contain",
                 "policy",
                 "files",
-                "watch"
+                "watch",
+                "ports",
+                "port-forward"
             ]
         );
         assert_eq!(names(&["all"]), [] as [&str; 0]);

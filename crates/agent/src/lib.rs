@@ -13,6 +13,7 @@
 //! - `limits/` holds what all commands together may use, by cgroups.
 //! - `sandbox/` is the box: a process of its own that starts all others, signals their groups and reaps them.
 //! - `worker/` is what opens files for clients: processes that the box starts, with the rights of a command.
+//! - `watch/` tells what changes in a directory, and `ports/` which ports are listened on: workers look, for both.
 //! - `output/` decodes what a process writes, numbers it, keeps it in a `Spool` on disk, and reads it from there.
 //!
 //! A command goes through them so: `POST /api/v1/execs` makes an `Exec` of the request (`Registry::create`) and starts it on a thread of
@@ -34,6 +35,7 @@ mod limits;
 mod options;
 mod output;
 mod owned_path;
+mod ports;
 mod process;
 mod sandbox;
 mod server;

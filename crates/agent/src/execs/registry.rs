@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -8,7 +8,9 @@ use super::{
     bookkeeping::Bookkeeping, context::ExecContext, directory::Directory, ended::RetentionLimits,
     exec::Exec, idempotency::Keys,
 };
-use crate::{output::SpoolLimit, process::SpawnDefaults, state_dir::Keep, walls::Policies};
+use crate::{
+    output::SpoolLimit, process::SpawnDefaults, sandbox::Group, state_dir::Keep, walls::Policies,
+};
 
 /// All execs of the agent.
 #[derive(Debug)]
@@ -67,6 +69,24 @@ impl Registry {
     /// The exec of that id.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Exec>> {
         self.execs().by_id.get(id).cloned()
+    }
+
+    /// The id of the exec that has these processes.
+    pub(crate) fn id_of(&self, group: &Arc<Group>) -> Option<String> {
+        let is_its = |exec: &&Arc<Exec>| {
+            exec.state().group.as_ref().is_some_and(|its| Arc::ptr_eq(its, group))
+        };
+        self.execs().by_id.values().find(is_its).map(|exec| exec.id.clone())
+    }
+
+    /// As whom those execs run that asked for a user, of which something is left.
+    pub(crate) fn users(&self) -> BTreeSet<String> {
+        let execs = self.execs();
+        let left = execs
+            .by_id
+            .values()
+            .filter(|exec| exec.state().group.as_ref().is_some_and(|group| !group.is_gone()));
+        left.filter_map(|exec| exec.description.user.clone()).collect()
     }
 
     /// Adds an exec of an earlier agent, unless there is one of that number; returns whether it did.

@@ -152,6 +152,7 @@ impl From<WorkerError> for ApiError {
                 FailureKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
                 FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
                 FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                FailureKind::Unreachable => StatusCode::BAD_GATEWAY,
                 FailureKind::System => StatusCode::INTERNAL_SERVER_ERROR,
             },
             WorkerError::NotStarted(_) => StatusCode::INTERNAL_SERVER_ERROR,

@@ -20,6 +20,7 @@ mod host;
 mod openapi;
 mod output_format;
 mod policy;
+mod ports;
 mod router;
 
 use std::sync::Arc;
@@ -27,7 +28,9 @@ use std::sync::Arc;
 use axum::http::HeaderValue;
 use tokio::sync::watch;
 
-use crate::{execs::Registry, features::Features, files::Files, token::Tokens, walls::Policies};
+use crate::{
+    execs::Registry, features::Features, files::Files, ports::Ports, token::Tokens, walls::Policies,
+};
 
 pub use console::Console;
 pub(crate) use host::HostPolicy;
@@ -38,6 +41,7 @@ pub(crate) use router::router;
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
     pub(crate) files: Arc<Files>,
+    pub(crate) ports: Ports,
     pub(crate) policies: Arc<Policies>,
     pub(crate) features: Arc<Features>,
     pub(crate) tokens: Arc<Tokens>,

@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     App, Console, auth, cors, error::ApiError, execs, files, health, host, openapi::Document,
-    policy,
+    policy, ports,
 };
 use crate::features::Feature;
 
@@ -26,13 +26,21 @@ pub(crate) fn router(app: App, console: Console) -> Router {
         .routes(routes!(execs::stream_output::stream_exec_output))
         .routes(routes!(execs::stream_list::stream_execs_list))
         .routes(routes!(policy::policy));
+    if app.features.has(Feature::Ports) {
+        api = api
+            .routes(routes!(ports::list::list_ports))
+            .routes(routes!(ports::stream::stream_ports));
+    }
     if app.features.has(Feature::Signal) {
         api = api.routes(routes!(execs::signal::signal_exec));
     }
     let api = api.merge(files::routes(&app));
     let api = api.route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
-    let websocket = OpenApiRouter::new()
-        .routes(routes!(execs::websocket::connect_to_exec))
+    let mut websocket = OpenApiRouter::new().routes(routes!(execs::websocket::connect_to_exec));
+    if app.features.has(Feature::PortForward) {
+        websocket = websocket.routes(routes!(ports::forward::forward_port));
+    }
+    let websocket = websocket
         .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query));
     let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(health::health))

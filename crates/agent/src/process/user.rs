@@ -113,6 +113,11 @@ impl Identity {
         Ok(Self { uid, gid, groups, account })
     }
 
+    /// The user's number.
+    pub(crate) fn uid(&self) -> u32 {
+        self.uid.as_raw()
+    }
+
     /// What it takes to become that user; none where there is nothing to set.
     pub(crate) fn credentials_to_take(&self) -> Option<Credentials> {
         may_switch().then(|| self.credentials())

@@ -52,6 +52,7 @@ pub(crate) use channel::{receive, receive_descriptor, send, send_descriptor};
 pub(crate) use client::{
     BoxClient, BoxCommand, Group, NotStarted, Started, hold_reaping, reap_children,
 };
+pub(crate) use processes::{Process, all as all_processes, process};
 pub(crate) use protocol::{
     Credentials, Decoder, ExecKey, Failure, FileLimits, Program, Reached, StartRequest, Stdio,
     Step, encode, stops,

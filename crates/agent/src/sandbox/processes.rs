@@ -7,13 +7,13 @@ use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 
 /// A process that lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Process {
-    pub(super) pid: Pid,
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
     pub(super) parent: Pid,
     pub(super) group: Pid,
     pub(super) session: Pid,
     /// When it was started: with its number that stands for it alone.
-    pub(super) started: u64,
+    pub(crate) started: u64,
 }
 
 impl Process {
@@ -24,7 +24,7 @@ impl Process {
 }
 
 /// All processes that live. The system has no call for them.
-pub(super) fn all() -> Vec<Process> {
+pub(crate) fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -35,7 +35,7 @@ pub(super) fn all() -> Vec<Process> {
 }
 
 /// The process of that number, if there is one that lives.
-pub(super) fn process(pid: Pid) -> Option<Process> {
+pub(crate) fn process(pid: Pid) -> Option<Process> {
     read_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 

@@ -26,6 +26,8 @@ pub(crate) enum Request {
     /// Asks for a [`Report::Signalled`] with the same number.
     /// The signals go to the command one after the other; 0 only asks whether a process of it is left.
     Signal { number: u64, key: ExecKey, signals: Vec<i32> },
+    /// Asks for a [`Report::Found`] with the same number: to which commands these processes belong, each by its id and its start.
+    Find { number: u64, processes: Vec<(i32, u64)> },
     /// When the agent is gone, this cgroup is to be removed, with all that are in it: those of the box's commands.
     RemoveAtEnd(PathBuf),
 }
@@ -122,6 +124,8 @@ pub(crate) enum Report {
     },
     /// Whom the first of the signals reached, or the `errno` of the first that was refused.
     Signalled { number: u64, outcome: Result<Reached, i32> },
+    /// For each process that was asked for the command that it belongs to, if it is of one.
+    Found { number: u64, keys: Vec<Option<ExecKey>> },
 }
 
 /// Whom a signal reached.
@@ -316,8 +320,10 @@ mod tests {
         let signal = any::<(u64, u64, Vec<i32>)>().prop_map(|(number, key, signals)| {
             Request::Signal { number, key: ExecKey(key), signals }
         });
+        let find = any::<(u64, Vec<(i32, u64)>)>()
+            .prop_map(|(number, processes)| Request::Find { number, processes });
         let remove = "[a-z/]{0,20}".prop_map(|path| Request::RemoveAtEnd(path.into()));
-        prop_oneof![start(), signal, remove]
+        prop_oneof![start(), signal, find, remove]
     }
 
     proptest! {

@@ -29,6 +29,8 @@ pub(crate) enum FailureKind {
     NoSpace,
     /// The system has no room for it now.
     Busy,
+    /// Nothing takes the connection.
+    Unreachable,
     /// Anything else.
     System,
 }

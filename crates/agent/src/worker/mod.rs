@@ -42,8 +42,9 @@ pub(crate) use client::{Conversation, WorkerError, Workers};
 pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use metadata::{Attributes, Kind, Metadata, Time};
 pub(crate) use operations::{
-    Append, Commit, Committed, Copy, Create, Discard, List, ListBatch, ListEntry, MakeDirectory,
-    Move, Open, RemoveDirectory, RemoveFile, Stat, Watch, WatchReport,
+    Append, Commit, Committed, Connect, Copy, Create, Discard, FindOwners, List, ListBatch,
+    ListEntry, ListPorts, MakeDirectory, Move, Open, RemoveDirectory, RemoveFile, Stat, Watch,
+    WatchPorts, WatchReport,
 };
 pub(crate) use server::serve;
 pub(crate) use temporary::Temporary;

@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::operations::{
-    Append, Commit, Copy, Create, Discard, List, MakeDirectory, Move, Open, RemoveDirectory,
-    RemoveFile, Stat, Watch,
+    Append, Commit, Connect, Copy, Create, Discard, FindOwners, List, ListPorts, MakeDirectory,
+    Move, Open, RemoveDirectory, RemoveFile, Stat, Watch, WatchPorts,
 };
 
 /// The first message of a conversation: what is asked for. It travels as the messages to the box do.
@@ -10,10 +10,13 @@ use super::operations::{
 pub(crate) enum Request {
     Append(Append),
     Commit(Commit),
+    Connect(Connect),
     Copy(Copy),
     Create(Create),
     Discard(Discard),
+    FindOwners(FindOwners),
     List(List),
+    ListPorts(ListPorts),
     MakeDirectory(MakeDirectory),
     Move(Move),
     Open(Open),
@@ -21,6 +24,7 @@ pub(crate) enum Request {
     RemoveFile(RemoveFile),
     Stat(Stat),
     Watch(Watch),
+    WatchPorts(WatchPorts),
 }
 
 macro_rules! requests {
@@ -36,15 +40,19 @@ macro_rules! requests {
 requests!(
     Append,
     Commit,
+    Connect,
     Copy,
     Create,
     Discard,
+    FindOwners,
     List,
+    ListPorts,
     MakeDirectory,
     Move,
     Open,
     RemoveDirectory,
     RemoveFile,
     Stat,
-    Watch
+    Watch,
+    WatchPorts
 );

@@ -66,6 +66,10 @@ fn converse(mut peer: Peer) {
         Request::RemoveDirectory(operation) => answer(operation, &mut peer),
         Request::RemoveFile(operation) => answer(operation, &mut peer),
         Request::Stat(operation) => answer(operation, &mut peer),
+        Request::Connect(operation) => answer(operation, &mut peer),
+        Request::FindOwners(operation) => answer(operation, &mut peer),
+        Request::ListPorts(operation) => answer(operation, &mut peer),
+        Request::WatchPorts(operation) => answer(operation, &mut peer),
         Request::Watch(operation) => answer(operation, &mut peer),
         // It has more to say than its answer.
         Request::List(operation) => converse_with(operation, &mut peer),

@@ -23,6 +23,7 @@ mod limits;
 mod list;
 mod memory;
 mod output;
+mod ports;
 mod readers;
 mod restart;
 mod retention;

@@ -137,7 +137,9 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "contain",
         "policy",
         "files",
-        "watch"
+        "watch",
+        "ports",
+        "port-forward"
     ]);
     assert_eq!(health["features"], left);
     assert!(

@@ -201,6 +201,14 @@ impl Connection {
         }
     }
 
+    /// Finds the groups of the commands that these processes belong to, each by its id and its start.
+    pub(super) async fn groups_of(&self, processes: Vec<(i32, u64)>) -> Vec<Option<Arc<Group>>> {
+        let keys = self.link.find(processes).await.unwrap_or_default();
+        let commands = self.commands();
+        let group = |key| Some(Arc::clone(&commands.as_ref()?.get(&key)?.group));
+        keys.into_iter().map(|key: Option<ExecKey>| key.and_then(group)).collect()
+    }
+
     /// Whether the box is dead, and nothing of it is left.
     pub(super) fn is_buried(&self) -> bool {
         self.commands().is_none()
@@ -276,7 +284,8 @@ impl Connection {
                     }
                 }
             }
-            Report::Signalled { number, outcome } => self.link.answer(number, outcome),
+            Report::Signalled { number, outcome } => self.link.signalled(number, outcome),
+            Report::Found { number, ref keys } => self.link.found(number, keys.clone()),
         }
     }
 

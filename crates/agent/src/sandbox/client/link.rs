@@ -1,17 +1,12 @@
 use std::{
-    collections::HashMap,
     io,
     os::{fd::OwnedFd, unix},
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
 };
 
 use rustix::net::{Shutdown, shutdown};
 use tokio::{net::UnixStream, sync::oneshot};
 
-use super::outbox::Outbox;
+use super::{outbox::Outbox, waiting::Waiting};
 use crate::sandbox::protocol::{Decoder, ExecKey, Reached, Report, Request, encode};
 
 /// How much is read of reports at once.
@@ -22,13 +17,9 @@ const BUFFER: usize = 16 * 1024;
 pub(super) struct Link {
     socket: UnixStream,
     outbox: Outbox,
-    /// The number of the last request that is answered by it.
-    numbers: AtomicU64,
-    /// Who waits for the outcome of signals; none when there will be no more.
-    signals: Mutex<Option<HashMap<u64, Answer>>>,
+    signals: Waiting<Result<Reached, i32>>,
+    finds: Waiting<Vec<Option<ExecKey>>>,
 }
-
-type Answer = oneshot::Sender<Result<Reached, i32>>;
 
 impl Link {
     /// It needs a runtime.
@@ -37,8 +28,8 @@ impl Link {
         Ok(Self {
             socket: UnixStream::from_std(socket)?,
             outbox: Outbox::open(),
-            numbers: AtomicU64::new(0),
-            signals: Mutex::new(Some(HashMap::new())),
+            signals: Waiting::default(),
+            finds: Waiting::default(),
         })
     }
 
@@ -60,24 +51,40 @@ impl Link {
         key: ExecKey,
         signals: Vec<i32>,
     ) -> oneshot::Receiver<Result<Reached, i32>> {
-        let (answer, outcome) = oneshot::channel();
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        match &mut *self.signals() {
-            Some(waiting) => drop(waiting.insert(number, answer)),
-            None => return outcome,
-        }
+        self.ask(&self.signals, |number| Request::Signal { number, key, signals })
+    }
+
+    /// Asks to which commands these processes belong, each by its id and its start. The receiver gets nothing where the box is dead.
+    pub(super) fn find(
+        &self,
+        processes: Vec<(i32, u64)>,
+    ) -> oneshot::Receiver<Vec<Option<ExecKey>>> {
+        self.ask(&self.finds, |number| Request::Find { number, processes })
+    }
+
+    fn ask<T>(
+        &self,
+        waiting: &Waiting<T>,
+        request: impl FnOnce(u64) -> Request,
+    ) -> oneshot::Receiver<T> {
+        let (number, outcome) = waiting.add();
         // Where that can't be sent it is answered by the end of all.
-        if let Ok(bytes) = encode(&Request::Signal { number, key, signals }) {
+        if let Some(number) = number
+            && let Ok(bytes) = encode(&request(number))
+        {
             let _dead = self.send(bytes, Vec::new());
         }
         outcome
     }
 
     /// Answers who waits for the outcome of signals.
-    pub(super) fn answer(&self, number: u64, outcome: Result<Reached, i32>) {
-        let answer = self.signals().as_mut().and_then(|waiting| waiting.remove(&number));
-        // Nobody may wait for it any more.
-        let _gone = answer.map(|answer| answer.send(outcome));
+    pub(super) fn signalled(&self, number: u64, outcome: Result<Reached, i32>) {
+        self.signals.answer(number, outcome);
+    }
+
+    /// Answers who waits to hear to which commands processes belong.
+    pub(super) fn found(&self, number: u64, keys: Vec<Option<ExecKey>>) {
+        self.finds.answer(number, keys);
     }
 
     /// Sends what could not be sent at once, until it is closed.
@@ -116,10 +123,7 @@ impl Link {
 
     /// Nobody gets an answer any more.
     pub(super) fn answer_none(&self) {
-        *self.signals() = None;
-    }
-
-    fn signals(&self) -> MutexGuard<'_, Option<HashMap<u64, Answer>>> {
-        self.signals.lock().unwrap_or_else(PoisonError::into_inner)
+        self.signals.answer_none();
+        self.finds.answer_none();
     }
 }

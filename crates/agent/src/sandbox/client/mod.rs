@@ -7,6 +7,7 @@ mod launch;
 mod link;
 mod outbox;
 mod started;
+mod waiting;
 
 use std::{
     io,
@@ -81,6 +82,16 @@ impl BoxClient {
             }
             connection.wait_until_buried();
         }
+    }
+
+    /// Finds the groups of the commands that processes in the box belong to, each by its id and its start. Where a process is of none,
+    /// or nobody can tell, there is none.
+    pub(crate) async fn groups_of(&self, processes: Vec<(i32, u64)>) -> Vec<Option<Arc<Group>>> {
+        let connection = match &*self.current() {
+            Current::Running(connection) => Arc::clone(connection),
+            Current::None | Current::Ended => return Vec::new(),
+        };
+        connection.groups_of(processes).await
     }
 
     /// Whether commands are behind walls, and see other files than the agent.

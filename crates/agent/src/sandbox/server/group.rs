@@ -92,6 +92,15 @@ impl Group {
         self.id
     }
 
+    /// Whether a process is contained with it, wherever it has gone.
+    pub(super) fn contains(&self, pid: Pid) -> bool {
+        match &self.scope {
+            Scope::Leaf(leaf) => cgroups::processes(leaf.path()).contains(&pid),
+            Scope::Mark(mark) => mark.is_on(pid),
+            Scope::Group | Scope::Session => false,
+        }
+    }
+
     /// The leader has been reaped.
     pub(super) fn set_orphaned(&mut self) {
         self.stage = Stage::Orphaned;

@@ -25,6 +25,7 @@ use nix::{
         signal::{SigSet, Signal},
         signalfd::{SfdFlags, SignalFd},
     },
+    unistd::Pid,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -175,6 +176,11 @@ impl Server {
                     let count = request.descriptors().min(self.descriptors.len());
                     let descriptors = self.descriptors.drain(..count).collect();
                     self.table.start(&request, descriptors, &mut self.outbox)?;
+                }
+                Request::Find { number, processes } => {
+                    let find = |(pid, started)| self.table.find(Pid::from_raw(pid), started);
+                    let keys = processes.into_iter().map(find).collect();
+                    self.outbox.push(&Report::Found { number, keys })?;
                 }
                 Request::Signal { number, key, signals } => {
                     let outcome = self.table.signal(key, &signals, &mut self.outbox)?;

@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     cgroups,
-    sandbox::protocol::{ExecKey, Program, Reached, Report, StartRequest},
+    sandbox::{
+        processes,
+        protocol::{ExecKey, Program, Reached, Report, StartRequest},
+    },
 };
 
 /// How soon and how seldom the groups that have lost their leader are looked at: each should be seen empty before its number goes to
@@ -27,6 +30,9 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 /// How long a worker may take to end when the agent is gone: it finishes what takes a few system calls.
 const WORKER_GRACE: Duration = Duration::from_secs(1);
+
+/// How far above a process it is looked for the command that it belongs to.
+const MAX_ANCESTORS: usize = 64;
 
 /// All commands of which a process may be left.
 #[derive(Debug)]
@@ -113,6 +119,22 @@ impl Table {
             }
         }
         Ok(outcome.map_err(|errno| errno as i32))
+    }
+
+    /// Finds the command that a process belongs to: by its process group and session and those of its ancestors, or else by what contains
+    /// it.
+    pub(super) fn find(&self, pid: Pid, started: u64) -> Option<ExecKey> {
+        let found = processes::process(pid).filter(|process| process.started == started)?;
+        let mut next = Some(found);
+        for _ in 0..MAX_ANCESTORS {
+            let Some(process) = next else { break };
+            let is_of = |group: &&Group| [process.group, process.session].contains(&group.id());
+            if let Some(group) = self.groups.values().find(is_of) {
+                return Some(group.key);
+            }
+            next = processes::process(process.parent);
+        }
+        self.groups.values().find(|group| group.contains(pid)).map(|group| group.key)
     }
 
     /// Reaps all that have ended. What is left of their groups is to be looked at then.

@@ -2,10 +2,12 @@
 
 mod append;
 mod commit;
+mod connect;
 mod copy;
 mod create;
 mod discard;
 mod list;
+mod list_ports;
 mod make_directory;
 mod r#move;
 mod open;
@@ -16,10 +18,12 @@ mod watch;
 
 pub(crate) use append::Append;
 pub(crate) use commit::{Commit, Committed};
+pub(crate) use connect::Connect;
 pub(crate) use copy::Copy;
 pub(crate) use create::Create;
 pub(crate) use discard::Discard;
 pub(crate) use list::{List, ListBatch, ListEntry};
+pub(crate) use list_ports::{FindOwners, ListPorts, WatchPorts};
 pub(crate) use make_directory::MakeDirectory;
 pub(crate) use r#move::Move;
 pub(crate) use open::Open;
