@@ -10,9 +10,12 @@ use reqwest::Method;
 use sandpipe_protocol::{ExecItem, ExecStatus};
 use serde_json::json;
 
-use crate::support::{
-    ADMIN, Agent, MARKER, children_of, lives, marked, marked_script, none_is_left, open_files,
-    run_by, set_mode, status_of, until,
+use crate::{
+    moments::Moments,
+    support::{
+        ADMIN, Agent, MARKER, children_of, lives, marked, marked_script, none_is_left, open_files,
+        run_by, set_mode, status_of, until,
+    },
 };
 
 fn signal(pid: u32, signal: Signal) {
@@ -130,12 +133,15 @@ async fn a_box_may_die_at_any_moment_and_no_result_is_invented() {
 /// Its commands write to that directory.
 pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
     let agent = Arc::new(agent);
+    let mut moments = Moments::of("a box dies");
     let mut known = 0;
     for round in 0..50_u64 {
         let marker = format!("round {round}");
         let first = agent.box_pid();
-        // Behind walls the box is a child of what has built them.
-        let of_box: Vec<u32> = [first].into_iter().chain(children_of(first)).collect();
+        // Behind walls the box is a child of what has built them, and each is killed in its turn.
+        let inside = children_of(first).into_iter().filter(|pid| name_of(*pid) == "sandpipe-box");
+        let of_box: Vec<u32> = [first].into_iter().chain(inside).collect();
+        let victim = of_box[usize::try_from(round).unwrap() % of_box.len()];
         let runs: Vec<_> = (0..20)
             .map(|number| {
                 let agent = Arc::clone(&agent);
@@ -153,8 +159,8 @@ pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
                 })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(2 * (round * 7919 % 60))).await;
-        signal(first, Signal::SIGKILL);
+        tokio::time::sleep(moments.within(Duration::from_millis(120))).await;
+        signal(victim, Signal::SIGKILL);
         for run in runs {
             let (file, item) = run.await.unwrap();
             let written = std::fs::read_to_string(file).unwrap_or_default();
@@ -229,8 +235,14 @@ async fn an_agent_may_die_at_any_moment_and_the_next_one_invents_no_result() {
     agent_dies_at_any_moment(Agent::start(), tempfile::tempdir().unwrap().path(), &[]).await;
 }
 
+/// What a process calls itself.
+fn name_of(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
+}
+
 /// Its commands write to that directory; it is started again with these flags.
 pub(crate) async fn agent_dies_at_any_moment(mut agent: Agent, directory: &Path, args: &[&str]) {
+    let mut moments = Moments::of("an agent dies");
     let (mut known, mut unknown) = (0, 0);
     for round in 0..50_u64 {
         let marker = format!("agent {round}");
@@ -249,7 +261,7 @@ pub(crate) async fn agent_dies_at_any_moment(mut agent: Agent, directory: &Path,
                 })
             })
             .collect();
-        tokio::time::sleep(Duration::from_millis(2 * (round * 7919 % 40))).await;
+        tokio::time::sleep(moments.within(Duration::from_millis(80))).await;
         agent.kill();
         none_is_left(&marker).await;
         agent.restart_with(args);

@@ -22,6 +22,7 @@ mod lifecycle;
 mod limits;
 mod list;
 mod memory;
+mod moments;
 mod output;
 mod ports;
 mod readers;
