@@ -1,7 +1,8 @@
 // @ts-check
 // What commands of the program may touch: --policy and `sandpipe policy`.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
 import { startAgent } from "sandpipe/node";
@@ -19,7 +20,12 @@ const server = (ms) => `
   const child = spawn("sleep", ["1000"], { stdio: "ignore" });
   process.on("SIGTERM", () => {
     console.log("cleaning up");
-    setTimeout(() => { console.log("clean"); child.kill(); process.exit(0); }, ${ms});
+    setTimeout(() => {
+      console.log("clean");
+      require("node:fs").writeFileSync("cleaned", "");
+      child.kill();
+      process.exit(0);
+    }, ${ms});
   });
   require("node:http").createServer().listen(0, "127.0.0.1", () => console.log("ready"));`;
 
@@ -81,6 +87,35 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     assert.ok(!end.stdout.includes("clean\n"));
     await invocation.leavesNothing();
   });
+
+  for (const [name, ms, interrupts] of /** @type {const} */ ([
+    ["lets the server of `npm start` clean up after Ctrl+C in a terminal", 300, 1],
+    ["ends `npm start` at once at a second Ctrl+C in a terminal", 60_000, 2],
+  ])) {
+    it(`${name}, and ends with 130`, async () => {
+      const mounts = () => readFileSync("/proc/mounts", "utf8");
+      const before = mounts();
+      const project = join(sandpipe.path, `server-${ms}`);
+      mkdirSync(project);
+      writeFileSync(join(project, "server.js"), server(ms));
+      const scripts = { start: "node server.js" };
+      writeFileSync(join(project, "package.json"), JSON.stringify({ scripts }));
+      const args = ["run", "--policy", "workspace", "--cwd", project, "--", "npm", "start"];
+      const invocation = await sandpipe.startInTerminal(args);
+      await invocation.says("ready");
+      for (let typed = 0; typed < interrupts; typed += 1) {
+        invocation.stdin.write("\x03");
+        await invocation.says("again to kill now");
+      }
+      const { stdout } = await invocation.end;
+      assert.ok(!stdout.includes("within 10 s"), stdout);
+      // npm itself ends at once, and what is shown with it.
+      assert.equal(existsSync(join(project, "cleaned")), interrupts === 1, stdout);
+      assert.match(stdout, /exit code 130\r\nrestored/);
+      await invocation.leavesNothing();
+      assert.equal(mounts(), before);
+    });
+  }
 
   it("runs nothing where the policy can't be held, and says what to do", async () => {
     const marker = "echo it-ran";
