@@ -18,7 +18,7 @@ impl Moments {
         Self(seed)
     }
 
-    /// One before that has passed (SplitMix64).
+    /// One before that has passed (`SplitMix64`).
     pub(crate) fn within(&mut self, limit: Duration) -> Duration {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
