@@ -165,7 +165,7 @@ impl FileReader {
         let body = match self.agent.http.open(&request).await {
             Ok(body) => body,
             // There is nothing from there on (RFC 9110, 15.5.17).
-            Err(error) if error.status_of_agent() == Some(416) => {
+            Err(error) if error.status() == Some(416) => {
                 return if self.version.is_some() { Err(self.changed()) } else { Ok(State::Ended) };
             }
             Err(error) => return Err(error),

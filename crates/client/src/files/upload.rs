@@ -116,11 +116,16 @@ impl Upload {
         answer.map_err(|error| {
             // To write the same bytes again does no harm; to append them again does.
             let matters = self.options.appends || self.options.is_new;
-            let is_over = matches!(error.status_of_agent(), Some(409 | 412));
+            // An agent that was started again has forgotten the upload. Of nothing it can't know that.
+            let is_forgotten = match error.status_of_agent() {
+                Some(409) => true,
+                Some(412) => self.offset == 0,
+                _ => false,
+            };
             if completes.is_empty() || !matters || !may_be_done {
                 return error;
             }
-            if error.is_ambiguous() || is_over || error.is_closed() {
+            if error.is_ambiguous() || is_forgotten || error.is_closed() {
                 let path = self.path.display();
                 return Error::OutcomeUnknown { operation: OPERATION, path, cause: error }.into();
             }

@@ -64,7 +64,10 @@ pub fn write(agent: &Agent, path: FilePath, arguments: WriteArguments) -> Call<F
             return write_base(&agent, &path, options, pieces, progress).await;
         }
         let first = pieces.next(FIRST_PIECE_BYTES).await?;
-        if pieces.is_over && !appends && create == Create::Always {
+        // An agent that is started again forgets which uploads were completed: a request that both brings the bytes
+        // and completes could append them twice, or be told of its own file that it is there already.
+        let is_once = appends || create == Create::New;
+        if pieces.is_over && !is_once {
             // It is the same however often it is done.
             let length = first.len() as u64;
             let request = options.request(&path, "", first.into());
@@ -74,9 +77,7 @@ pub fn write(agent: &Agent, path: FilePath, arguments: WriteArguments) -> Call<F
         }
         let mut upload = Upload::new(&agent, &path, options);
         let mut piece = first;
-        // An agent that is started again forgets which uploads were completed: a request that both brings the bytes
-        // and completes could append them twice.
-        while !pieces.is_over || appends && !piece.is_empty() {
+        while !pieces.is_over || is_once && !piece.is_empty() {
             upload.send(piece).await?;
             progress.report(upload.offset)?;
             piece = if pieces.is_over { Vec::new() } else { pieces.next(PIECE_BYTES).await? };

@@ -25,6 +25,12 @@ pub(crate) enum Kind {
     Socket,
     /// A script for background processes.
     Script,
+    ReadFile,
+    WriteFile,
+    /// A move or a copy.
+    MoveFile,
+    RemoveFile,
+    StatFile,
 }
 
 impl Kind {
@@ -44,8 +50,21 @@ impl Kind {
             (Method::Get, ["api", "v1", "stream", "execs"]) => Self::StreamList,
             (Method::Get, ["api", "v1", "stream", "execs", _, "io"]) => Self::StreamOutput,
             (Method::Get, ["ws", "v1", "execs", _]) => Self::Socket,
+            (Method::Get, ["api", "v1", "files", _]) => Self::ReadFile,
+            (Method::Put | Method::Post, ["api", "v1", "files", _]) => Self::WriteFile,
+            (Method::Patch, ["api", "v1", "files", _]) => Self::MoveFile,
+            (Method::Delete, ["api", "v1", "files", _]) => Self::RemoveFile,
+            (Method::Get, ["api", "v1", "file_stat", _]) => Self::StatFile,
             _ => return None,
         })
+    }
+
+    /// Whether it is about a file.
+    pub(crate) fn is_of_files(self) -> bool {
+        matches!(
+            self,
+            Self::ReadFile | Self::WriteFile | Self::MoveFile | Self::RemoveFile | Self::StatFile
+        )
     }
 }
 
@@ -233,6 +252,7 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
     let kinds = match kind {
         Kind::StreamOutput => 15,
         Kind::StreamList => 10,
+        Kind::ReadFile => 8,
         _ => 6,
     };
     match random.u8(..kinds) {

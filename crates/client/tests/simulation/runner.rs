@@ -16,7 +16,7 @@ const SEEDS: u64 = 7_500;
 const REPEATED: u64 = 100;
 
 /// All operations.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 22] = [
     "attach",
     "background",
     "background_run",
@@ -25,6 +25,9 @@ const NAMES: [&str; 18] = [
     "exec",
     "exec_stopped",
     "exec_with_input",
+    "file_move",
+    "file_read",
+    "file_write",
     "get_output",
     "given_up",
     "kill",
@@ -35,6 +38,7 @@ const NAMES: [&str; 18] = [
     "stream_output",
     "terminate",
     "wait",
+    "wait_for_output",
 ];
 
 /// Ok, or what is wrong.

@@ -8,7 +8,7 @@ use sandpipe_protocol::ExecStatus;
 use crate::faults::{Budget, Kind};
 
 /// The extensions of the agent's interface.
-const FEATURES: [&str; 9] = [
+const FEATURES: [&str; 11] = [
     "idempotency-key",
     "signal",
     "stdin-eof",
@@ -18,6 +18,8 @@ const FEATURES: [&str; 9] = [
     "create-stream",
     "list-changes",
     "frames",
+    "files",
+    "files-raw",
 ];
 
 /// The agent, the client's host and the network of a run.

@@ -1,6 +1,7 @@
 //! An agent that obeys the agent's interface. Its commands are programs of the simulation.
 
 pub(crate) mod exec;
+pub(crate) mod files;
 pub(crate) mod kill;
 mod output_form;
 mod process;
@@ -21,6 +22,7 @@ use sandpipe_protocol::{CreateExecRequest, ExecItem, ExecStatus};
 use crate::executor::{Executor, Owner};
 use crate::setup::Setup;
 use exec::{Exec, Waiting};
+use files::SimFiles;
 use program::Program;
 
 /// A create with a key: its body, and the exec.
@@ -39,14 +41,15 @@ pub(crate) struct SimAgent {
     created: Cell<u32>,
     /// How many outputs have been asked for.
     pub(super) outputs: Cell<u32>,
+    pub(crate) files: SimFiles,
     /// Woken when the list of execs changes.
     readers: Waiting,
 }
 
 impl SimAgent {
     pub(crate) fn new(executor: Executor, setup: Rc<Setup>) -> Rc<Self> {
-        let (programs, execs, keys, created, outputs, readers) = Default::default();
-        Rc::new(Self { executor, setup, programs, execs, keys, created, outputs, readers })
+        let (programs, execs, keys, created, outputs, files, readers) = Default::default();
+        Rc::new(Self { executor, setup, programs, execs, keys, created, outputs, files, readers })
     }
 
     /// Makes a program available as a command.

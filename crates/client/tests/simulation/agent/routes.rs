@@ -34,6 +34,9 @@ impl SimAgent {
                 let wants_changes = query == "changes=true" && self.setup.offers("list-changes");
                 return stream(200, "text/event-stream", self.stream_list(wants_changes));
             }
+            kind if kind.is_of_files() => {
+                return self.handle_files(kind, path, query, request);
+            }
             _ => {}
         }
         let id = path.split('/').skip_while(|segment| *segment != "execs").nth(1);

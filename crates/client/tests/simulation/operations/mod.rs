@@ -5,6 +5,7 @@ mod background;
 mod close;
 mod create;
 mod exec;
+mod files;
 mod input;
 mod listener;
 mod output;
@@ -12,6 +13,7 @@ mod regressions;
 mod session;
 mod stop;
 mod stream_list;
+mod wait_for_output;
 
 use std::rc::Rc;
 
