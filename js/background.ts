@@ -1,12 +1,42 @@
-import { Background as Core, type BackgroundOptions } from "./core/sandpipe.js";
+import {
+  Background as Core,
+  type BackgroundOptions,
+  type BackgroundWaitForOutputOptions,
+} from "./core/sandpipe.js";
+import type { BackgroundFoundOutput } from "./found-output.js";
 import { load, type Loader } from "./load.js";
 import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 import { settle } from "./settle.js";
 
 const METHODS = [
   ...(["spawn", "list", "get", "remove"] as const),
-  ...(["readOutput", "wait", "terminate", "run"] as const),
+  ...(["readOutput", "wait", "waitForPort", "terminate", "run"] as const),
 ];
+
+/** Waiting for a text, whose result is as the pattern is. */
+export interface WaitForOutput {
+  /**
+   * Waits for a text in the output of a process, on the target. What is there already is looked through at once, and text that is
+   * cut into several pieces is found; stdout and stderr are looked through each by itself. The process goes on, whatever comes of
+   * the wait. Of a `RegExp`, what {@link Execs.waitForOutput} says is true as well.
+   *
+   * @throws {NotReadyError} The process has ended, and the text is not in its output.
+   * @throws {TimeoutError} `timeoutMs` passed.
+   * @throws {NotFoundError} There is no process of that id.
+   * @throws {InvalidArgumentError} The pattern is empty, or an option is wrong.
+   * @throws The reason of `options.signal` when that is aborted.
+   */
+  waitForOutput(
+    id: string,
+    pattern: string,
+    options?: BackgroundWaitForOutputOptions,
+  ): Promise<BackgroundFoundOutput<string>>;
+  waitForOutput(
+    id: string,
+    pattern: RegExp,
+    options?: BackgroundWaitForOutputOptions,
+  ): Promise<BackgroundFoundOutput<RegExpExecArray>>;
+}
 
 /**
  * The background processes below one directory of one target. They outlive whoever started them: all
@@ -15,7 +45,7 @@ const METHODS = [
  * Every call may throw what the runtime's `run` does, and {@link BackgroundError} where the target could
  * not do it.
  */
-export type Background = Pick<Core, (typeof METHODS)[number]>;
+export type Background = Pick<Core, (typeof METHODS)[number]> & WaitForOutput;
 
 /**
  * The background processes of a runtime. It makes no request, and loads the WebAssembly module with the
@@ -37,7 +67,7 @@ export function makeBackground(
 ): Background {
   let core: Core | undefined;
   const make = async (): Promise<Core> => new Core(runner(runtime), options);
-  const calls = METHODS.map((name) => [
+  const calls = [...METHODS, "waitForOutput" as const].map((name) => [
     name,
     async (...args: never[]): Promise<unknown> => {
       await loaded();

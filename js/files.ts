@@ -1,7 +1,13 @@
 import { checkSignal } from "./arguments.js";
-import { Files as Core, type ReadStreamOptions, type Sandbox } from "./core/sandpipe.js";
+import {
+  Files as Core,
+  type ReadStreamOptions,
+  type Sandbox,
+  type WatchFilesOptions,
+} from "./core/sandpipe.js";
 import type { FilePath } from "./file-data.js";
 import { fileStream } from "./file-stream.js";
+import { FileWatcher } from "./file-watcher.js";
 import type { ByteStream } from "./platform.js";
 
 /**
@@ -34,5 +40,19 @@ export class Files extends Core {
     const signal = checkSignal(options);
     const batches = this.#core.readFile(path, options);
     return fileStream(() => batches, signal);
+  }
+
+  /**
+   * Watches a directory, from now on: connects at once, and tells what changes in it. Where changes may have been missed (there
+   * were too many at once, or the connection broke) there is one of type `overflow`.
+   *
+   * The iteration throws {@link WatchEndedError} where the directory can't be watched any more, {@link HttpError} with status 507
+   * where the system has no more watches, and {@link UnsupportedError} where the agent has none at all.
+   *
+   * @throws {InvalidArgumentError} An option is wrong.
+   */
+  watch(path: FilePath, options?: WatchFilesOptions): FileWatcher {
+    const signal = checkSignal(options);
+    return new FileWatcher(this.#core.watchFiles(path, options), signal);
   }
 }

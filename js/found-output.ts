@@ -10,3 +10,15 @@ export interface FoundOutput<Match extends string | RegExpExecArray = string | R
   /** The event that brought the end of it. */
   event: ExecStdout;
 }
+
+/** A text in the output of a background process that was waited for. */
+export interface BackgroundFoundOutput<
+  Match extends string | RegExpExecArray = string | RegExpExecArray,
+> {
+  /** The string that was looked for; of a `RegExp`, what its `exec` has given, as in {@link FoundOutput}. */
+  match: Match;
+  /** The stream that it is in. */
+  stream: "stdout" | "stderr";
+  /** Where a read of both streams goes on behind the piece of output that brought the end of it. */
+  nextOffset: number;
+}

@@ -27,13 +27,13 @@ export interface ReadableStream<T> {
 }
 
 /** The bytes of a file as they come: the platform's `ReadableStream<Uint8Array>`. */
-export type ByteStream = PlatformStream & {
+export type ByteStream = {
   getReader(): {
     read(): Promise<{ done: false; value: Uint8Array } | { done: true; value?: undefined }>;
     cancel(reason?: unknown): Promise<void>;
     releaseLock(): void;
   };
-};
+} & PlatformStream;
 
 type PlatformStream = typeof globalThis extends { ReadableStream: { prototype: infer T } }
   ? T

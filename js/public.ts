@@ -6,16 +6,20 @@ export type {
   BackgroundRunOptions,
   BackgroundRunResult,
   BackgroundStatus,
+  BackgroundWaitForOutputOptions,
   BackgroundWaitOptions,
   CreateExecRequest,
   ExecItem,
   ExecOptions,
   ExecSnapshot,
   ExecStdout,
+  FileChange,
+  FileChangeType,
   FileInfo,
   FileType,
   ListFilesOptions,
   OutputType,
+  PortInfo,
   ReadFileOptions,
   ReadOutputOptions,
   ReadStreamOptions,
@@ -31,12 +35,14 @@ export type {
   TerminateOptions,
   TerminateResult,
   WaitForOutputOptions,
+  WaitForPortOptions,
   WaitLimits,
   WaitOptions,
+  WatchFilesOptions,
   WriteFileOptions,
 } from "./core/sandpipe.js";
 export * from "./core/errors.js";
-export type { Background, MakeBackground } from "./background.js";
+export type { Background, MakeBackground, WaitForOutput } from "./background.js";
 export type { Connect, ConnectOptions } from "./connect.js";
 export type { WasmSource } from "./load.js";
 export type { RemoveOptions } from "./remove-ended.js";
@@ -47,8 +53,10 @@ export type { OutputEvent } from "./events.js";
 export type { ExecResult } from "./exec-result.js";
 export type { BlobLike, FileData, FilePath } from "./file-data.js";
 export type { Files } from "./files.js";
-export type { FoundOutput } from "./found-output.js";
+export type { FileWatcher } from "./file-watcher.js";
+export type { BackgroundFoundOutput, FoundOutput } from "./found-output.js";
 export type { Execs } from "./execs.js";
+export type { Ports } from "./ports.js";
 export type { ByteStream } from "./platform.js";
 export type { Runtime, RunResult } from "./runtime.js";
 export type { Sandbox } from "./sandbox.js";

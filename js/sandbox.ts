@@ -6,6 +6,7 @@ import { Sandbox as Core, type SandboxOptions, type Sessions } from "./core/sand
 import { Execs } from "./execs.js";
 import { Files } from "./files.js";
 import type { AbortSignal } from "./platform.js";
+import { Ports } from "./ports.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime, type RunResult } from "./runtime.js";
 
@@ -19,6 +20,9 @@ export class Sandbox implements Runtime {
   /** The files. */
   readonly files: Files;
 
+  /** The TCP ports that are listened on. */
+  readonly ports: Ports;
+
   /** The shells that remember. */
   readonly sessions: Sessions;
 
@@ -31,6 +35,7 @@ export class Sandbox implements Runtime {
     this.#core = new Core(options, withRedirects((options.fetch as Fetch | undefined) ?? fetch));
     this.execs = new Execs(this.#core);
     this.files = new Files(this.#core);
+    this.ports = new Ports(this.#core);
     this.sessions = this.#core.sessions;
     this.background = makeBackground(this, undefined, () => Promise.resolve());
   }

@@ -85,6 +85,12 @@ pub(crate) fn terminal_size(cols: &JsValue, rows: &JsValue) -> Result<TerminalSi
     Ok(TerminalSize { cols: side(cols, "cols")?, rows: side(rows, "rows")? })
 }
 
+/// A TCP port.
+pub(crate) fn port(value: &JsValue, name: &str) -> Result<u16> {
+    let number = positive(value, name).ok().and_then(|number| u16::try_from(number).ok());
+    number.ok_or_else(|| wrong(name, "a port from 1 to 65535", value))
+}
+
 /// A whole number of bytes; an infinite one stands for no limit.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn bytes(value: &JsValue, name: &str) -> Result<u64> {

@@ -6,18 +6,19 @@
 
 use std::rc::Rc;
 
-use js_sys::{Function, JsString, Object, Promise};
+use js_sys::{Function, JsString, Number, Object, Promise};
 use sandpipe_client::background;
 use sandpipe_client::execs::DEFAULT_GRACE_MS;
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::{function, milliseconds, shell_text};
+use crate::arguments::{function, milliseconds, port, shell_text};
 use crate::background_options::{process_id, read_options};
+use crate::callbacks::regexp::pattern;
 use crate::callbacks::runtime::JsRuntime;
 use crate::errors::or_throw;
 use crate::fields::{Options, only_option};
 use crate::promise::{nothing, promise_of};
-use crate::results::json;
+use crate::results::{background_found_output, json};
 use crate::web::host::web_host;
 
 /// The client of the background processes below one directory of one target.
@@ -109,6 +110,47 @@ impl Background {
     ) -> Promise {
         let waited = process_id(id).and_then(|id| Ok(self.0.wait(id, Options::read(options)?)));
         promise_of(waited, json)
+    }
+
+    /// Waits for a text in the output of a process, on the target. js/background.ts has the types, which follow the pattern,
+    /// and the documentation.
+    #[wasm_bindgen(
+        js_name = waitForOutput,
+        unchecked_return_type = "Promise<BackgroundFoundOutput<string | RegExpExecArray>>"
+    )]
+    pub fn wait_for_output(
+        &self,
+        id: &JsString,
+        #[wasm_bindgen(unchecked_param_type = "string | RegExp")] pattern: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "BackgroundWaitForOutputOptions")]
+        options: &Object,
+    ) -> Promise {
+        let found = process_id(id).and_then(|id| {
+            let pattern = self::pattern(pattern, "pattern")?;
+            Ok(self.0.wait_for_output(id, pattern, Options::read(options)?))
+        });
+        promise_of(found, background_found_output)
+    }
+
+    /// Waits until somebody listens on a TCP port of the target, at whatever address, and rejects as soon as the process ends
+    /// first. It looks on the target, at `/proc/net/tcp`, which Linux has.
+    ///
+    /// @throws {NotReadyError} The process has ended, and nobody listens on the port.
+    /// @throws {TimeoutError} `timeoutMs` passed.
+    /// @throws {NotFoundError} There is no process of that id.
+    /// @throws {BackgroundError} The target has no `/proc/net/tcp`.
+    /// @throws The reason of `options.signal` when that is aborted.
+    #[wasm_bindgen(js_name = waitForPort, unchecked_return_type = "Promise<void>")]
+    pub fn wait_for_port(
+        &self,
+        id: &JsString,
+        port: &Number,
+        #[wasm_bindgen(unchecked_optional_param_type = "WaitLimits")] options: &Object,
+    ) -> Promise {
+        let waited = process_id(id).and_then(|id| {
+            Ok(self.0.wait_for_port(id, self::port(port, "port")?, Options::read(options)?))
+        });
+        promise_of(waited, nothing)
     }
 
     /// Stops a process with all that it has started: SIGTERM to its process group, `graceMs` for it to end,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use sandpipe_client::Result;
 use sandpipe_client::background::{
-    BackgroundWaitOptions, Filter, LineMatcher, Location, MAX_BYTES, MAX_CHARACTER_BYTES,
-    MAX_VARIABLE_BYTES, ProcessId, ReadOptions, RunOptions, SpawnOptions, Start, Stream,
-    WAIT_TIMEOUT_MS, path, plain_name,
+    BackgroundWaitForOutputOptions, BackgroundWaitOptions, Filter, LineMatcher, Location,
+    MAX_BYTES, MAX_CHARACTER_BYTES, MAX_VARIABLE_BYTES, ProcessId, ReadOptions, RunOptions,
+    SpawnOptions, Start, Stream, WAIT_TIMEOUT_MS, path, plain_name,
 };
 use wasm_bindgen::prelude::*;
 
@@ -109,6 +109,16 @@ options! {
         "timeoutMs" "?: number" => timeout_ms = optional milliseconds or f64::INFINITY,
         /// Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason.
         "signal" "?: AbortSignal" => signal = optional abort_signal,
+    }
+}
+
+options! {
+    /// How to wait for a text in the output of a process.
+    interface "BackgroundWaitForOutputOptions extends WaitLimits"
+    for BackgroundWaitForOutputOptions {
+        ..limits,
+        /// Where in the output of both streams to begin, in bytes: the `nextOffset` of a read of both. Default: 0.
+        "offset" "?: number" => offset = optional whole_bytes or 0,
     }
 }
 

@@ -5,14 +5,16 @@ use std::rc::Rc;
 
 use js_sys::{Array, Promise, Uint8Array};
 use sandpipe_client::execs::{ListStream, OutputReader};
-use sandpipe_client::files::FileReader;
+use sandpipe_client::files::{FileReader, FileWatcher};
 use sandpipe_client::output::Encoding;
+use sandpipe_client::ports::PortStream;
 use sandpipe_client::{AbortSignal, Result};
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::events::EventBatch;
 use crate::live_list::LiveList;
 use crate::promise::promise;
+use crate::results::to_js;
 
 /// Where the batches come from.
 #[allow(clippy::large_enum_variant)] // It is in a box.
@@ -23,6 +25,10 @@ enum Source {
     Lists(ListStream, LiveList),
     /// The bytes of a file, one `Uint8Array` for each chunk.
     File(FileReader),
+    /// The ports that are listened on, one list for all that a chunk brings.
+    Ports(PortStream),
+    /// Changes in a directory. The first batch alone is empty: all watches are set.
+    Changes(FileWatcher),
 }
 
 impl Source {
@@ -48,6 +54,10 @@ impl Source {
                     })
                     .await?;
                 Ok(batch)
+            }
+            Self::Ports(stream) => Ok(Some(Array::of1(&to_js(&stream.next_list().await?)?))),
+            Self::Changes(watcher) => {
+                Ok(Some(to_js(&watcher.next_changes().await?)?.unchecked_into()))
             }
         }
     }
@@ -93,6 +103,16 @@ impl Batches {
     /// The bytes of a file.
     pub(crate) fn of_file(reader: FileReader) -> Self {
         Self::new(reader.scope().clone(), Source::File(reader))
+    }
+
+    /// The ports that are listened on, now and after every change.
+    pub(crate) fn of_ports(stream: PortStream) -> Self {
+        Self::new(stream.scope().clone(), Source::Ports(stream))
+    }
+
+    /// Changes in a directory.
+    pub(crate) fn of_changes(watcher: FileWatcher) -> Self {
+        Self::new(watcher.scope().clone(), Source::Changes(watcher))
     }
 
     /// The batches of a source; aborting `under_way` ends what it has under way.

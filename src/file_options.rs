@@ -2,12 +2,14 @@
 
 use js_sys::{Function, Object, Reflect};
 use sandpipe_client::files::{
-    Create, FilePath, ListOptions, MAX_DEPTH, Part, ProgressListener, WriteArguments,
+    Create, FilePath, ListOptions, MAX_DEPTH, Part, ProgressListener, WatchOptions, WriteArguments,
 };
 use sandpipe_client::{AbortSignal, Result};
 use wasm_bindgen::{JsCast, prelude::*};
 
-use crate::arguments::{abort_signal, boolean, bytes, function, positive, string};
+use crate::arguments::{
+    abort_signal, boolean, bytes, command_arguments, function, positive, string,
+};
 use crate::fields::{Options, options};
 use crate::input::JsInput;
 use crate::invalid_argument::{invalid, wrong};
@@ -163,6 +165,26 @@ fn progress_listener(value: &JsValue, name: &str) -> Result<ProgressListener> {
         listener.call1(&JsValue::UNDEFINED, &progress).map_err(thrown)?;
         Ok(())
     }))
+}
+
+options! {
+    /// What of a directory to watch.
+    interface "WatchFilesOptions"
+    struct WatchFilesOptions {
+        /// Also what is in the directories in it, however deep, and in those that come. Default: false.
+        "recursive" "?: boolean" => recursive: bool = optional boolean or false,
+        /// Globs of what is left out, of paths relative to the directory: `*` is any part of one name, `**` any names. One
+        /// without `/` is for names at any depth, such as `node_modules`. Default: nothing.
+        "ignore" "?: string[]" => ignore: Vec<String> = optional command_arguments or Vec::new(),
+        /// Aborted: the watching ends, and the iteration throws the signal's reason.
+        "signal" "?: AbortSignal" => _signal: Option<AbortSignal> = optional abort_signal,
+    }
+}
+
+/// Reads what is to be watched. js/file-watcher.ts sees to the signal.
+pub(crate) fn watch_options(options: &JsValue) -> Result<WatchOptions> {
+    let WatchFilesOptions { recursive, ignore, .. } = WatchFilesOptions::read(options)?;
+    Ok(WatchOptions { is_recursive: recursive, ignore })
 }
 
 options! {

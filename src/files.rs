@@ -5,7 +5,8 @@
 
 use js_sys::{Object, Promise};
 use sandpipe_client::files::{
-    FileReader, copy, exists, list, mkdir, move_file, read_bytes, read_text, remove, stat, write,
+    FileReader, FileWatcher, copy, exists, list, mkdir, move_file, read_bytes, read_text, remove,
+    stat, write,
 };
 use sandpipe_client::{Agent, HostOutput, Result};
 use wasm_bindgen::prelude::*;
@@ -14,7 +15,9 @@ use crate::arguments::boolean;
 use crate::batches::Batches;
 use crate::errors::or_throw;
 use crate::fields::{Options, only_option};
-use crate::file_options::{destination, file_path, part, read_signal, write_arguments};
+use crate::file_options::{
+    destination, file_path, part, read_signal, watch_options, write_arguments,
+};
 use crate::promise::{nothing, promise_of};
 use crate::results::json;
 use crate::sandbox::Sandbox;
@@ -209,5 +212,19 @@ impl Sandbox {
         let path = or_throw(file_path(path, "path"))?;
         let part = or_throw(part(options))?;
         Ok(Batches::of_file(FileReader::new(self.agent.child(), path, part)))
+    }
+    /// Changes in a directory. The first batch alone is empty: all watches are set.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
+    #[wasm_bindgen(js_name = watchFiles, unchecked_return_type = "Batches<FileChange>")]
+    pub fn watch_files(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "WatchFilesOptions")] options: &Object,
+    ) -> std::result::Result<Batches, JsValue> {
+        let path = or_throw(file_path(path, "path"))?;
+        let options = or_throw(watch_options(options))?;
+        Ok(Batches::of_changes(FileWatcher::new(self.agent.child(), path, options)))
     }
 }

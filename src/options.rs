@@ -25,7 +25,7 @@ use crate::invalid_argument::{invalid, wrong};
 const IMPORTS: &str = r#"
 import type { ExecResult } from "../exec-result.js";
 import type { FileData, FilePath } from "../file-data.js";
-import type { FoundOutput } from "../found-output.js";
+import type { BackgroundFoundOutput, FoundOutput } from "../found-output.js";
 import type { AbortSignal, Fetch, URL } from "../platform.js";
 import type { RunResult } from "../runtime.js";
 import type { StdinStream } from "../stdin-stream.js";

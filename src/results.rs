@@ -1,9 +1,11 @@
 //! What calls resolve, as values of JS. Their TypeScript types are those of the structs in the client.
 
 use js_sys::{JSON, Object, Reflect};
+use sandpipe_client::background::BackgroundFoundOutput;
 use sandpipe_client::execs::{ExecSnapshot, FoundOutput};
 use sandpipe_client::output::{ExecResult, MatchValue};
 use sandpipe_client::{HostOutput, Result};
+use sandpipe_protocol::OutputType;
 use sandpipe_protocol::json::{self, ToJson};
 use wasm_bindgen::prelude::*;
 
@@ -48,6 +50,21 @@ pub(crate) fn found_output(found: FoundOutput) -> Result<JsValue> {
     let object = Object::new();
     set(&object, "match", &match_value(&found.value))?;
     set(&object, "event", &to_js(&found.event)?)?;
+    Ok(object.into())
+}
+
+/// The same of a background process.
+#[allow(clippy::needless_pass_by_value)] // A call gives values.
+#[allow(clippy::cast_precision_loss)] // Exact up to 2^53.
+pub(crate) fn background_found_output(found: BackgroundFoundOutput) -> Result<JsValue> {
+    let object = Object::new();
+    let stream = match found.stream {
+        OutputType::Stdout => "stdout",
+        OutputType::Stderr => "stderr",
+    };
+    set(&object, "match", &match_value(&found.value))?;
+    set(&object, "stream", &stream.into())?;
+    set(&object, "nextOffset", &(found.next_offset as f64).into())?;
     Ok(object.into())
 }
 

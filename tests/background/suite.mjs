@@ -9,6 +9,7 @@ import { testRun } from "./suite/run.mjs";
 import { testSpawn } from "./suite/spawn.mjs";
 import { Subject } from "./suite/subject.mjs";
 import { testTerminate } from "./suite/terminate.mjs";
+import { testWaitFor } from "./suite/wait-for.mjs";
 import { testWait } from "./suite/wait.mjs";
 
 /** @import { Open } from "./suite/subject.mjs" */
@@ -29,6 +30,7 @@ export function testBackground(name, open, { alone = false } = {}) {
     testSpawn(subject);
     testReadOutput(subject);
     testWait(subject, alone);
+    testWaitFor(subject, alone);
     testTerminate(subject);
     testRemove(subject);
     testRun(subject);

@@ -9,6 +9,9 @@ import {
   type ExecItem,
   type ExecResult,
   type ExecStdout,
+  type FileInfo,
+  type FileType,
+  type PortInfo,
   type RunResult,
   type Runtime,
   type Sandbox,
@@ -179,7 +182,75 @@ export async function agentTools(sandbox: Sandbox) {
   expectTypeOf(await bash.execute({}, { signal, onProgress })).toEqualTypeOf<string>();
 }
 
+export async function filesAndPorts(sandbox: Sandbox) {
+  const { files, ports, execs } = sandbox;
+  const { signal } = new AbortController();
+  expectTypeOf(await files.read("a", { signal })).toEqualTypeOf<string>();
+  expectTypeOf(await files.bytes({ raw: "%FF" })).toEqualTypeOf<Uint8Array>();
+  const stream = files.readStream("a", { offset: 1, length: 2, signal });
+  const { done, value } = await stream.getReader().read();
+  if (!done) expectTypeOf(value).toEqualTypeOf<Uint8Array>();
+  expectTypeOf(stream).toExtend<ReadableStream<Uint8Array>>();
+  new Response(stream);
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(new Uint8Array());
+  }
+  for (const data of ["text", new Uint8Array(), new Blob(), stream, bytes()]) {
+    const options = { mode: 0o644, append: true, create: "new", signal } as const;
+    const info = await files.write("a", data, {
+      ...options,
+      onProgress(progress) {
+        expectTypeOf(progress).toEqualTypeOf<{ bytes: number; total?: number }>();
+      },
+    });
+    expectTypeOf(info).toEqualTypeOf<FileInfo>();
+    await files.remove(info);
+  }
+  // @ts-expect-error It is no data.
+  await files.write("a", 1);
+  expectTypeOf(await files.list(".", { depth: 2 })).toEqualTypeOf<FileInfo[]>();
+  const { size, modTime, isDir, type, mode, raw } = await files.stat("a");
+  expectTypeOf([size, mode]).toEqualTypeOf<(number | undefined)[]>();
+  expectTypeOf([modTime, raw]).toEqualTypeOf<(string | undefined)[]>();
+  expectTypeOf(isDir).toEqualTypeOf<boolean>();
+  expectTypeOf(type).toEqualTypeOf<FileType | undefined>();
+  expectTypeOf(await files.exists("a")).toEqualTypeOf<boolean>();
+  expectTypeOf(files.mkdir("a")).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(files.move("a", "b")).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(files.copy("a", "b", { recursive: true })).toEqualTypeOf<Promise<void>>();
+  const changes = files.watch(".", { recursive: true, ignore: ["x"], signal });
+  expectTypeOf(changes.ready).toEqualTypeOf<Promise<void>>();
+  for await (const change of changes) {
+    expectTypeOf(change.type).toEqualTypeOf<"add" | "change" | "remove" | "rename" | "overflow">();
+    expectTypeOf(change.to).toEqualTypeOf<string | undefined>();
+  }
+
+  expectTypeOf(await ports.list()).toEqualTypeOf<PortInfo[]>();
+  for await (const { ports: listed } of ports.streamList({ signal }))
+    expectTypeOf(listed).toEqualTypeOf<PortInfo[]>();
+  expectTypeOf(
+    await ports.waitFor(80, { timeoutMs: 1, signal, exec: "id" }),
+  ).toEqualTypeOf<PortInfo>();
+
+  const text = await execs.waitForOutput("id", "ready", { timeoutMs: 1, signal, lastSequence: 0 });
+  expectTypeOf(text.match).toEqualTypeOf<string>();
+  expectTypeOf(text.event).toEqualTypeOf<ExecStdout>();
+  const { match } = await execs.waitForOutput("id", /port (\d+)/);
+  expectTypeOf(match).toEqualTypeOf<RegExpExecArray>();
+  const found = await sandbox.background.waitForOutput("id", /x/, { offset: 0, timeoutMs: 1 });
+  expectTypeOf(found.match).toEqualTypeOf<RegExpExecArray>();
+  expectTypeOf(found.stream).toEqualTypeOf<"stdout" | "stderr">();
+  expectTypeOf(sandbox.background.waitForPort("id", 80, { signal })).toEqualTypeOf<Promise<void>>();
+}
+
 export function errors(error: unknown) {
+  if (isSandpipeError(error, "not_ready")) {
+    expectTypeOf(error.exitCode).toEqualTypeOf<number | undefined>();
+    expectTypeOf(error.output).toEqualTypeOf<string>();
+  }
+  if (isSandpipeError(error, "file_changed")) expectTypeOf(error.path).toEqualTypeOf<string>();
+  if (isSandpipeError(error, "outcome_unknown"))
+    expectTypeOf(error.operation).toEqualTypeOf<string>();
   if (isSandpipeError(error, "ssh")) expectTypeOf(error.mayHaveRun).toEqualTypeOf<boolean>();
   if (isSandpipeError(error, "session")) {
     expectTypeOf(error.execId).toEqualTypeOf<string>();

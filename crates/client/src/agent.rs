@@ -34,6 +34,10 @@ pub(crate) enum Feature {
     Files,
     /// Files as bytes, in parts, and written piece by piece.
     FilesRaw,
+    /// Changes in directories as they happen.
+    Watch,
+    /// Which ports are listened on.
+    Ports,
 }
 
 impl Feature {
@@ -51,6 +55,8 @@ impl Feature {
             Self::Policy => "policy",
             Self::Files => "files",
             Self::FilesRaw => "files-raw",
+            Self::Watch => "watch",
+            Self::Ports => "ports",
         }
     }
 }

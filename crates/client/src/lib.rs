@@ -6,7 +6,7 @@
 //!
 //! An [`Agent`] is what all calls begin with: its HTTP client makes the requests, and it knows which extensions the
 //! agent offers. The calls are functions and methods by noun: [`execs`], [`terminal`], [`sessions`],
-//! [`background`] and [`files`];
+//! [`background`], [`files`] and [`ports`];
 //! each gives a [`Call`], a future that needs nothing else to be kept.
 //!
 //! Data goes one way. [`execs::exec`] creates an exec by a request; the answer's body goes to an
@@ -40,6 +40,7 @@ pub mod http;
 mod nonce;
 mod operation;
 pub mod output;
+pub mod ports;
 pub mod sessions;
 mod shell;
 pub mod terminal;

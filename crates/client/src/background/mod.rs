@@ -23,6 +23,8 @@ mod spawn;
 mod target;
 mod terminate;
 mod wait;
+mod wait_for_output;
+mod wait_for_port;
 
 use std::rc::Rc;
 
@@ -38,6 +40,7 @@ pub use run::{BackgroundRunResult, RunOptions, WAIT_TIMEOUT_MS};
 pub use runtime::{RunFailure, Runtime, ScriptResult};
 pub use spawn::{MAX_VARIABLE_BYTES, SpawnOptions};
 pub use wait::BackgroundWaitOptions;
+pub use wait_for_output::{BackgroundFoundOutput, BackgroundWaitForOutputOptions};
 
 /// The client of the background processes below one directory of one target, which it asks by scripts.
 ///

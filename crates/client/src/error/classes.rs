@@ -2,7 +2,7 @@
 //! (`src/bin/error-classes.rs`), documentation included.
 
 use super::class::{Detail, ErrorClass, ErrorField, FieldType, OutputText, Visit, error_classes};
-use super::{BackgroundErrorReason, NotStopped, StopReason, Stopped};
+use super::{BackgroundErrorReason, NotReady, NotStopped, StopReason, Stopped};
 use crate::{Error, HostOutput, HostValue, Operation};
 
 error_classes! {
@@ -120,6 +120,12 @@ error_classes! {
     /// `files.readStream()` give it as it is.
     NotTextError<'a> = "not_text" {
         /// The file.
+        path: &'a str,
+    }
+
+    /// A directory can't be watched any more: it is gone, say. The message says why.
+    WatchEndedError<'a> = "watch_ended" {
+        /// The directory.
         path: &'a str,
     }
 
@@ -261,7 +267,7 @@ impl Error {
             Self::Session { exec_id, output, .. } => {
                 SessionError { execId: exec_id, output: OutputText(output) }.visit(visit)
             }
-            Self::NotReady { exec_id, id, exit_code, output, .. } => {
+            Self::NotReady(NotReady { exec_id, id, exit_code, output, .. }) => {
                 let (exec_id, id) = (exec_id.as_deref(), id.as_deref());
                 let (exit_code, output) = (exit_code.map(Into::into), OutputText(output));
                 NotReadyError { execId: exec_id, id, exitCode: exit_code, output }.visit(visit)
@@ -271,6 +277,7 @@ impl Error {
             }
             Self::FileChanged { path } => FileChangedError { path }.visit(visit),
             Self::NotText { path, .. } => NotTextError { path }.visit(visit),
+            Self::WatchEnded { path, .. } => WatchEndedError { path }.visit(visit),
             Self::OutcomeUnknown { operation, path, cause: error } => {
                 cause = Some(Cause::Error(error));
                 OutcomeUnknownError { operation: operation.name(), path }.visit(visit)
@@ -354,8 +361,9 @@ impl Error {
             }
             Self::Closed => "Make another with connect().".into(),
             Self::Http { .. }
-            | Self::NotReady { .. }
+            | Self::NotReady(_)
             | Self::WaitTimedOut { .. }
+            | Self::WatchEnded { .. }
             | Self::StillThere(_)
             | Self::Unsupported { .. }
             | Self::InvalidArgument { .. }

@@ -120,27 +120,8 @@ pub enum Error {
     #[error("{}", .0.message())]
     Stopped(Stopped),
     /// A process ended before what was waited for had come.
-    #[error(
-        "{subject} ended{} before {waited_for}{}",
-        as_with_exit_code(*.exit_code),
-        with_last_line(.last_line)
-    )]
-    NotReady {
-        /// What ended, such as `exec 7`.
-        subject: String,
-        /// What was waited for, as a sentence.
-        waited_for: String,
-        /// The exec, if it is one.
-        exec_id: Option<String>,
-        /// The background process, if it is one.
-        id: Option<String>,
-        /// What it ended with; None where nobody knows.
-        exit_code: Option<i32>,
-        /// The last part of its output.
-        output: HostOutput,
-        /// The last line of it that is not empty, shortened.
-        last_line: String,
-    },
+    #[error("{}", .0.message())]
+    NotReady(NotReady),
     /// What was waited for did not come in time. What was to bring it goes on.
     #[error("{waited_for} was waited for, and did not come within {} ms", whole_ms(*.milliseconds))]
     WaitTimedOut {
@@ -166,6 +147,14 @@ pub enum Error {
         path: String,
         /// What it is instead.
         problem: &'static str,
+    },
+    /// A directory can't be watched any more.
+    #[error("{path:?} can't be watched any more: {reason}")]
+    WatchEnded {
+        /// Its path.
+        path: String,
+        /// Why.
+        reason: String,
     },
     /// Something may have been done, and can't be repeated.
     #[error("{} {path:?}: whether it was done is not known: {cause}", .operation.name())]
@@ -239,6 +228,36 @@ pub enum Error {
     /// through as it is.
     #[error("thrown by the caller")]
     Thrown(HostValue),
+}
+
+/// A process that ended before what was waited for had come.
+#[derive(Clone, Debug)]
+pub struct NotReady {
+    /// What ended, such as `exec 7`.
+    pub subject: String,
+    /// What was waited for, as a sentence.
+    pub waited_for: String,
+    /// The exec, if it is one.
+    pub exec_id: Option<String>,
+    /// The background process, if it is one.
+    pub id: Option<String>,
+    /// What it ended with; None where nobody knows.
+    pub exit_code: Option<i32>,
+    /// The last part of its output.
+    pub output: HostOutput,
+    /// The last line of it that is not empty, shortened.
+    pub last_line: String,
+}
+
+impl NotReady {
+    fn message(&self) -> String {
+        let Self { subject, waited_for, last_line, .. } = self;
+        let code = self.exit_code.map(|code| format!(" with exit code {code}"));
+        let last =
+            (!last_line.is_empty()).then(|| format!("; the last of its output: {last_line}"));
+        let [code, last] = [code, last].map(Option::unwrap_or_default);
+        format!("{subject} ended{code} before {waited_for}{last}")
+    }
 }
 
 /// A command that was stopped before it ended by itself.
@@ -388,15 +407,6 @@ fn because(cause: Option<&Error>) -> String {
 /// What became of a command whose output is lost.
 fn with_exit_code(exit_code: Option<i32>) -> String {
     exit_code.map_or_else(String::new, |code| format!("; the command ended with exit code {code}"))
-}
-
-/// What a process ended with.
-fn as_with_exit_code(exit_code: Option<i32>) -> String {
-    exit_code.map_or_else(String::new, |code| format!(" with exit code {code}"))
-}
-
-fn with_last_line(line: &str) -> String {
-    if line.is_empty() { String::new() } else { format!("; the last of its output: {line}") }
 }
 
 /// What became of a command whose output is too long.

@@ -51,10 +51,11 @@ impl Error {
             | Self::OutputLost { .. }
             | Self::OutputLimit { .. }
             | Self::Stopped(_)
-            | Self::NotReady { .. }
+            | Self::NotReady(_)
             | Self::WaitTimedOut { .. }
             | Self::FileChanged { .. }
             | Self::NotText { .. }
+            | Self::WatchEnded { .. }
             | Self::OutcomeUnknown { .. }
             | Self::StillThere(_)
             | Self::Unsupported { .. }

@@ -56,3 +56,4 @@ pub(crate) use ladder::{Ladder, Rung, Trigger};
 pub(crate) use signal::{ProcessGroup, SignalResult};
 pub(crate) use stop::next_trigger;
 pub(crate) use stop_requests::{StopRequest, StopRequests};
+pub(crate) use wait_for_output::REST_TIMEOUT_MS;

@@ -4,6 +4,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use sandpipe_protocol::{ExecStdout, OutputType};
 
 use super::OutputReader;
+use crate::error::NotReady;
 use crate::output::{FoundText, MatchValue, OutputSearch, Pattern};
 use crate::wait_limits::WaitEnd;
 use crate::{Agent, Call, Error, ExecId, Result, WaitLimits};
@@ -50,13 +51,13 @@ pub fn wait_for_output(
             Ok(outcome) => outcome,
             Err(mut error) => {
                 if let Error::ExitCodeMissing { output, .. } = &mut *error {
-                    *output = search.host_output(&**agent.http.host());
+                    *output = search.last_output.to_host(&**agent.http.host());
                 }
                 return Err(error);
             }
         };
         let exec_id = Some(reader.id().as_str().to_owned());
-        let output = search.host_output(&**agent.http.host());
+        let output = search.last_output.to_host(&**agent.http.host());
         Err(match outcome {
             Outcome::Stopped(end) => end.into_error(|milliseconds| Error::WaitTimedOut {
                 waited_for: waited_for(reader.id(), &pattern),
@@ -64,15 +65,15 @@ pub fn wait_for_output(
                 exec_id,
                 output,
             }),
-            _ => Box::new(Error::NotReady {
+            _ => Box::new(Error::NotReady(NotReady {
                 subject: format!("exec {}", reader.id().as_str()),
                 waited_for: format!("{} was in its output", pattern.describe()),
                 exec_id,
                 id: None,
                 exit_code: reader.exit_code(),
                 output,
-                last_line: search.last_line(),
-            }),
+                last_line: search.last_output.line(),
+            })),
         })
     })
 }

@@ -17,6 +17,7 @@ mod reader;
 mod remove;
 mod stat;
 mod upload;
+mod watcher;
 mod write;
 
 use sandpipe_protocol::json::FromJson;
@@ -34,6 +35,7 @@ pub use read::{read_bytes, read_text};
 pub use reader::{FileReader, Part};
 pub use remove::remove;
 pub use stat::stat;
+pub use watcher::{FileChange, FileChangeType, FileWatcher, WatchOptions};
 pub use write::{Create, ProgressListener, WriteArguments, write};
 
 /// Says whether the agent has files.

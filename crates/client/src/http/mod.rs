@@ -6,6 +6,7 @@
 
 mod backoff;
 mod client;
+mod event_source;
 mod media_type;
 mod reconnect;
 mod repeat;
@@ -17,6 +18,7 @@ pub use backoff::Backoff;
 pub use client::HttpClient;
 pub use retry_policy::{RetryContext, RetryDecision, RetryHooks, RetryPolicy};
 
+pub(crate) use event_source::EventSource;
 pub(crate) use media_type::MediaType;
 pub(crate) use reconnect::{Pause, ReconnectBackoff};
 pub(crate) use request::{

@@ -3,18 +3,12 @@
 use std::rc::Rc;
 
 use sandpipe_protocol::OutputType;
-use sandpipe_text::Text;
 
-use crate::{Host, HostOutput, HostValue, Result};
+use super::LastOutput;
+use crate::{HostValue, Result};
 
 /// How much of each stream is kept to look for a regular expression in, in bytes of UTF-8: what it finds can't be longer.
 const MAX_WINDOW_BYTES: usize = 64 * 1024;
-
-/// How much of the output is kept to be told, in bytes of UTF-8.
-const MAX_LAST_OUTPUT_BYTES: usize = 4 * 1024;
-
-/// How much of the last line is part of a message, in characters.
-const MAX_LINE_LENGTH: usize = 200;
 
 /// What is looked for.
 #[derive(Clone)]
@@ -66,7 +60,8 @@ pub(crate) struct OutputSearch {
     pattern: Pattern,
     stdout: Window,
     stderr: Window,
-    last_output: String,
+    /// The last part of both.
+    pub(crate) last_output: LastOutput,
 }
 
 /// The newest part of a stream.
@@ -105,10 +100,7 @@ impl OutputSearch {
         };
         window.text.push_str(text);
         window.is_new |= !text.is_empty();
-        self.last_output.push_str(end_of(text, MAX_LAST_OUTPUT_BYTES));
-        if self.last_output.len() > 2 * MAX_LAST_OUTPUT_BYTES {
-            self.last_output = end_of(&self.last_output, MAX_LAST_OUTPUT_BYTES).to_owned();
-        }
+        self.last_output.push(text);
     }
 
     /// Looks at what has come since the last time.
@@ -125,29 +117,6 @@ impl OutputSearch {
             window.forget(&self.pattern);
         }
         Ok(None)
-    }
-
-    /// The last part of the output, over both streams.
-    pub(crate) fn last_output(&self) -> &str {
-        end_of(&self.last_output, MAX_LAST_OUTPUT_BYTES)
-    }
-
-    /// The same, as the host keeps it. Who has no room for it does without.
-    pub(crate) fn host_output(&self, host: &dyn Host) -> HostOutput {
-        let mut text = Text::default();
-        text.push_utf8(self.last_output().as_bytes());
-        host.append_text(&HostOutput::default(), text.units()).unwrap_or_default()
-    }
-
-    /// The last line of the output that is not empty, shortened.
-    pub(crate) fn last_line(&self) -> String {
-        let mut lines = self.last_output().lines().map(str::trim_end);
-        let line = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
-        let mut excerpt: String = line.chars().take(MAX_LINE_LENGTH).collect();
-        if excerpt.len() < line.len() {
-            excerpt.push('…');
-        }
-        excerpt
     }
 }
 
@@ -193,7 +162,7 @@ impl Window {
 }
 
 /// The last so many bytes of a text, in whole characters.
-fn end_of(text: &str, bytes: usize) -> &str {
+pub(super) fn end_of(text: &str, bytes: usize) -> &str {
     let start = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     text.get(start..).unwrap_or_default()
 }
@@ -275,16 +244,5 @@ mod tests {
         let found = search.find().unwrap().unwrap();
         // More text could make it longer.
         assert!(!found.is_final && found.bytes_behind == 0);
-    }
-
-    #[test]
-    fn the_last_output_is_short_and_so_is_its_last_line() {
-        let mut search = search("never");
-        for line in 0..1000 {
-            search.push(OutputType::Stderr, &format!("{line} {}\n\n", "é".repeat(300)));
-        }
-        assert!((4000..=MAX_LAST_OUTPUT_BYTES).contains(&search.last_output().len()));
-        assert_eq!(search.last_line().chars().count(), MAX_LINE_LENGTH + 1);
-        assert!(search.last_line().starts_with("999 é"));
     }
 }

@@ -1,0 +1,9 @@
+//! Ports of the agent's machine: which are listened on. One operation a file.
+
+mod list;
+mod port_stream;
+mod wait_for;
+
+pub use list::list;
+pub use port_stream::PortStream;
+pub use wait_for::{WaitForPortOptions, wait_for};
