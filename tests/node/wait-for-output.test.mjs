@@ -47,7 +47,7 @@ describe("waitForOutput", () => {
       expression.lastIndex = 3;
       for (let time = 0; time < 2; time += 1) {
         const { match } = await execs.waitForOutput(id, expression);
-        assert.deepEqual([match[0], match.groups?.port], ["localhost:5173", "5173"], flags);
+        assert.deepEqual([match[0], match.groups?.["port"]], ["localhost:5173", "5173"], flags);
       }
       assert.equal(expression.lastIndex, 3);
     }

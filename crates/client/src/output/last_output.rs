@@ -2,7 +2,6 @@
 
 use sandpipe_text::Text;
 
-use super::search::end_of;
 use crate::{Host, HostOutput};
 
 /// How much of the output is kept, in bytes of UTF-8.
@@ -45,6 +44,12 @@ impl LastOutput {
         }
         excerpt
     }
+}
+
+/// The last so many bytes of a text, in whole characters.
+pub(super) fn end_of(text: &str, bytes: usize) -> &str {
+    let start = text.ceil_char_boundary(text.len().saturating_sub(bytes));
+    text.get(start..).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use sandpipe_protocol::OutputType;
 
-use super::LastOutput;
+use super::last_output::{LastOutput, end_of};
 use crate::{HostValue, Result};
 
 /// How much of each stream is kept to look for a regular expression in, in bytes of UTF-8: what it finds can't be longer.
@@ -159,12 +159,6 @@ impl Window {
         self.from = before.map_or(0, char::len_utf8);
         self.text.drain(..start - self.from);
     }
-}
-
-/// The last so many bytes of a text, in whole characters.
-pub(super) fn end_of(text: &str, bytes: usize) -> &str {
-    let start = text.ceil_char_boundary(text.len().saturating_sub(bytes));
-    text.get(start..).unwrap_or_default()
 }
 
 #[cfg(test)]
