@@ -1,148 +1,221 @@
 // @ts-check
-/** `npm run screenshots`: pictures of the console for the documentation, docs/img. */
+/**
+ * `npm run screenshots`: pictures of every view of the console, light and dark, in a wide and in a narrow window, in
+ * target/screenshots; those that the documentation shows are put into docs/img.
+ */
 
-import { mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { ConsoleRig, fillSignIn, connected, run, shows } from "../tests/browser/console.mjs";
+import {
+  ConsoleRig,
+  choose,
+  connected,
+  fillSignIn,
+  rowOf,
+  run,
+  shows,
+} from "../tests/browser/console.mjs";
 import { command } from "./command.mjs";
-import { root } from "./project.mjs";
+import { root, target } from "./project.mjs";
 import { prepareChromium } from "./setup/debian-packages.mjs";
 
-const folder = join(root, "docs", "img");
+const folder = join(target, "screenshots");
+const documentation = join(root, "docs", "img");
+
+/** What the documentation shows, of those in a wide window. */
+const DOCUMENTED = new Set(["sign-in", "runs", "split", "lost", "background", "sessions"]);
+
+const WINDOWS = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } };
+
+/** A visit of the console with a camera. */
+class Pictures {
+  /**
+   * @param {ConsoleRig} rig
+   * @param {"light" | "dark"} colorScheme
+   * @param {keyof typeof WINDOWS} size
+   */
+  constructor(rig, colorScheme, size) {
+    this.rig = rig;
+    this.colorScheme = colorScheme;
+    this.size = size;
+  }
+
+  async takeAll() {
+    const { rig, colorScheme } = this;
+    const page = await rig.open({ colorScheme, viewport: WINDOWS[this.size] });
+    this.page = page;
+    await this.take("sign-in");
+    await fillSignIn(page, rig.agent.url, rig.agent.token);
+    await connected(page);
+    await page.getByText("No runs yet").waitFor();
+    await this.take("empty");
+    await this.#takeRuns(page);
+    await this.#takeBackground(page);
+    await this.#takeSessions(page);
+    await page.context().close();
+  }
+
+  /** @param {string} view */
+  async take(view) {
+    const { page } = this;
+    if (page === undefined) return;
+    // No pointer over a control, no cursor that blinks.
+    await page.mouse.move(0, 0);
+    const name = `console-${view}-${this.colorScheme}.png`;
+    const path = join(folder, `${this.size}-${name}`);
+    await page.screenshot({ path, animations: "disabled" });
+    if (this.size === "wide" && DOCUMENTED.has(view)) copyFileSync(path, join(documentation, name));
+  }
+
+  /** In a narrow window the list is a view of its own. @param {import("playwright-core").Page} page */
+  async #back(page) {
+    if (this.size === "narrow") {
+      await page.getByRole("button", { name: "Back to the list" }).click();
+    }
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #takeRuns(page) {
+    await run(page, "uname -sm");
+    const failing =
+      'for name in parser resume retry; do echo "ok   $name"; done; sleep 0.1; echo "FAIL stop: expected 143, got 0" >&2; sleep 0.1; echo "3 passed, 1 failed"; exit 3';
+    const tests = await run(page, failing);
+    await shows(tests, "1 failed");
+    const stopped = await run(page, "npm run watch 2>/dev/null || exec sleep 600");
+    await stopped.getByRole("button", { name: "Stop" }).click();
+    await stopped.getByText("Stopped", { exact: true }).waitFor();
+    await this.#back(page);
+    await page.getByRole("button", { name: "Open a shell" }).click();
+    const shell = page.getByRole("tabpanel", { name: "Output of bash -i" });
+    await shell.locator(".xterm-rows").filter({ hasText: /[$#]/ }).waitFor();
+    await page.keyboard.type(
+      "PS1='$ '; clear; for n in 31 32 33 34 35 36; do printf '\\e[%sm%s ' $n colour; done; echo; stty size",
+    );
+    await page.keyboard.press("Enter");
+    await shell
+      .locator(".xterm-rows")
+      .filter({ hasText: /\d+ \d+/ })
+      .waitFor();
+    await this.take("terminal");
+    const line =
+      'echo "listening on :8080"; for n in $(seq 40); do echo "GET /items/$n 200 $n ms"; done; exec sleep 600';
+    const server = await run(page, line);
+    await shows(server, "items/40");
+    await this.take("output");
+    await this.#back(page);
+    await rowOf(page, "listening").hover();
+    await rowOf(page, "listening").getByRole("button", { name: "Actions" }).click();
+    await this.take("menu");
+    await page.keyboard.press("Escape");
+    if (this.size === "wide") await page.locator("[role=tab]").nth(1).click();
+    await this.take("runs");
+    if (this.size === "wide") {
+      await choose(page, "listening", "Open beside");
+      await shows(server, "items/40");
+      await this.take("split");
+    }
+    await page.getByRole("searchbox").fill("fail");
+    await page.getByRole("searchbox").press("Enter");
+    await page.getByText(/outputs have it near their end/).waitFor();
+    await this.take("search");
+    await page.getByRole("searchbox").fill("");
+    await this.#takeStopping(page);
+    await choose(page, "uname", "Remove");
+    await this.take("removed");
+    await page.getByRole("button", { name: "Keyboard and screen readers" }).click();
+    await this.take("help");
+    await page.keyboard.press("Escape");
+    await this.rig.agent.stop();
+    await page.getByRole("alert").filter({ hasText: "Connection lost" }).waitFor();
+    await this.take("lost");
+    await this.rig.agent.start();
+    await connected(page);
+    await this.take("restarted");
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #takeStopping(page) {
+    const stubborn = await run(page, "trap '' TERM; echo stubborn; while :; do sleep 0.1; done");
+    await shows(stubborn, "stubborn");
+    await stubborn.getByRole("button", { name: "Stop" }).click();
+    await stubborn.getByText("killed in 9 s").waitFor();
+    await this.take("stopping");
+    await stubborn.getByRole("button", { name: "Kill now" }).click();
+    await stubborn.getByText("exit code 137").waitFor();
+    await this.#back(page);
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #takeBackground(page) {
+    await page.getByRole("link", { name: "Background" }).click();
+    await page.getByText("No processes yet").waitFor();
+    await this.take("background-empty");
+    const form = page.getByRole("form", { name: "Start a process" });
+    const spawn = async (/** @type {string} */ name, /** @type {string} */ script) => {
+      await form.getByLabel("Script").fill(script);
+      await form.getByLabel("Name").fill(name);
+      await form.getByRole("button", { name: "Start" }).click();
+      await page.getByRole("region", { name: `Output of ${name}` }).waitFor();
+      if (name !== "dev server") await this.#back(page);
+    };
+    await spawn("migrate", "echo 14 migrations applied; exit 0");
+    await spawn("build", "echo compiling; echo 'error: no rule for target' >&2; exit 2");
+    const lines =
+      'for n in 1 2 3 4 5 6; do echo "info  request $n"; echo "warn  slow query $n"; done';
+    await spawn("dev server", `${lines}; exec sleep 600`);
+    const panel = page.getByRole("region", { name: "Output of dev server" });
+    await shows(panel, "slow query 6");
+    await panel.getByRole("searchbox").fill("warn|error");
+    await panel.getByRole("button", { name: "Filter" }).click();
+    await panel.locator(".xterm-rows").filter({ hasNotText: "info" }).waitFor();
+    await shows(panel, "slow query 6");
+    if (this.size === "narrow") await this.take("background-output");
+    await this.#back(page);
+    await page.getByRole("listitem").filter({ hasText: "build" }).getByText("Failed 2").waitFor();
+    await this.take("background");
+    const server = page.getByRole("listitem").filter({ hasText: "dev server" });
+    await server.hover();
+    await server.getByRole("button", { name: "Terminate" }).click();
+    await server.getByText("Stopped", { exact: true }).waitFor();
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #takeSessions(page) {
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await this.take("sessions-empty");
+    await page.getByRole("button", { name: "Start a session" }).click();
+    const panel = page.getByRole("region", { name: /^Session / });
+    const scripts = [
+      "cd /usr && export GREETING=hello",
+      'echo "$GREETING from $PWD"',
+      "ls missing; exit_code=$?; echo still here; (exit $exit_code)",
+    ];
+    for (const [index, script] of scripts.entries()) {
+      await panel.getByRole("textbox").fill(script);
+      await page.keyboard.press("Control+Enter");
+      await panel
+        .getByRole("listitem")
+        .nth(index)
+        .getByText(/exit code/)
+        .waitFor();
+    }
+    await this.take("sessions");
+  }
+}
 
 await command(async () => {
   await prepareChromium();
   mkdirSync(folder, { recursive: true });
-  const rig = await ConsoleRig.start();
-  try {
-    for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-      await takeAll(rig, colorScheme);
+  mkdirSync(documentation, { recursive: true });
+  for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+    for (const size of /** @type {const} */ (["wide", "narrow"])) {
+      const rig = await ConsoleRig.start();
+      try {
+        await new Pictures(rig, colorScheme, size).takeAll();
+      } finally {
+        await rig.stop();
+      }
     }
-  } finally {
-    await rig.stop();
   }
   return 0;
 });
-
-/**
- * @param {ConsoleRig} rig
- * @param {"light" | "dark"} colorScheme
- */
-async function takeAll(rig, colorScheme) {
-  const page = await rig.open({ colorScheme, viewport: { width: 1280, height: 800 } });
-  const take = async (/** @type {string} */ view) => {
-    // No pointer over a control, no cursor that blinks.
-    await page.mouse.move(0, 0);
-    const path = join(folder, `console-${view}-${colorScheme}.png`);
-    await page.screenshot({ path, animations: "disabled" });
-  };
-  await take("sign-in");
-  await fillSignIn(page, rig.agent.url, rig.agent.token);
-  await connected(page);
-  await takeExecs(page, take);
-  await takeBackground(page, take);
-  await takeSessions(page, take);
-  // The next theme begins with an empty list.
-  const { execs } = await rig.client();
-  for (const { id } of await execs.list()) await execs.delete(id);
-  await page.context().close();
-}
-
-/**
- * @param {import("playwright-core").Page} page
- * @param {(view: string) => Promise<void>} take
- */
-async function takeExecs(page, take) {
-  await page.getByRole("button", { name: "Open a shell" }).click();
-  const shell = page.getByRole("region", { name: "Output of bash -i" });
-  await shell.locator(".xterm-rows").filter({ hasText: /[$#]/ }).waitFor();
-  await page.keyboard.type(
-    "PS1='$ '; clear; for n in 31 32 33 34 35 36; do printf '\\e[%sm%s ' $n colour; done; echo; stty size",
-  );
-  await page.keyboard.press("Enter");
-  await shell
-    .locator(".xterm-rows")
-    .filter({ hasText: /\d+ \d+/ })
-    .waitFor();
-  const done = await run(page, "uname -sm");
-  await shows(done, "Linux");
-  await done.getByRole("button", { name: "Close" }).click();
-  const server = await run(
-    page,
-    'echo "listening on :8080"; for n in 1 2 3; do echo "GET /items/$n 200"; done; exec sleep 600',
-  );
-  await shows(server, "items/3");
-  await server.getByRole("button", { name: "Close" }).click();
-  const tests =
-    'for name in parser resume retry; do echo "ok   $name"; done; sleep 0.1; echo "FAIL stop: expected 143, got 0" >&2; sleep 0.1; echo "3 passed, 1 failed"; exit 3';
-  await shows(await run(page, tests), "1 failed");
-  await page.evaluate("scrollTo(0, 0)");
-  await take("execs");
-}
-
-/**
- * @param {import("playwright-core").Page} page
- * @param {(view: string) => Promise<void>} take
- */
-async function takeBackground(page, take) {
-  await page.getByRole("link", { name: "Background" }).click();
-  const form = page.getByRole("form", { name: "Start a process" });
-  const spawn = async (/** @type {string} */ name, /** @type {string} */ script) => {
-    await form.getByLabel("Script").fill(script);
-    await form.getByLabel("Name").fill(name);
-    await form.getByRole("button", { name: "Start" }).click();
-    await page.getByRole("table").getByText(name, { exact: true }).waitFor();
-  };
-  await spawn("migrate", "echo 14 migrations applied; exit 0");
-  await spawn("build", "echo compiling; echo 'error: no rule for target' >&2; exit 2");
-  const lines =
-    'for n in 1 2 3 4 5 6; do echo "info  request $n"; echo "warn  slow query $n"; done';
-  await spawn("dev server", `${lines}; exec sleep 600`);
-  const panel = page.getByRole("region", { name: "Output of dev server" });
-  await shows(panel, "slow query 6");
-  await panel.getByRole("searchbox").fill("warn|error");
-  await panel.getByRole("button", { name: "Filter" }).click();
-  await panel.locator(".xterm-rows").filter({ hasNotText: "info" }).waitFor();
-  await shows(panel, "slow query 6");
-  await page.getByRole("row", { name: /build/ }).getByText("EXITED").waitFor();
-  await take("background");
-  for (const [action, name] of [
-    ["Terminate", "dev server"],
-    ["Remove", "dev server"],
-    ["Remove", "build"],
-    ["Remove", "migrate"],
-  ]) {
-    const button = page.getByRole("button", { name: `${action}: ${name}` });
-    await button.click();
-    await button.waitFor({ state: "detached" });
-  }
-  await page.getByText("No processes yet.").waitFor();
-}
-
-/**
- * @param {import("playwright-core").Page} page
- * @param {(view: string) => Promise<void>} take
- */
-async function takeSessions(page, take) {
-  await page.getByRole("link", { name: "Sessions" }).click();
-  await page.getByRole("button", { name: "Start a session" }).click();
-  const panel = page.getByRole("region", { name: /^Session / });
-  const scripts = [
-    "cd /usr && export GREETING=hello",
-    'echo "$GREETING from $PWD"',
-    "ls missing; exit_code=$?; echo still here; (exit $exit_code)",
-  ];
-  for (const script of scripts) {
-    await panel.getByRole("textbox").fill(script);
-    await page.keyboard.press("Control+Enter");
-    await panel
-      .getByRole("listitem")
-      .filter({ hasText: script })
-      .getByText(/exit code/)
-      .first()
-      .waitFor();
-  }
-  await take("sessions");
-  await panel.getByRole("button", { name: "Close session" }).click();
-  await panel.waitFor({ state: "detached" });
-}

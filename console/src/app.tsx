@@ -1,20 +1,14 @@
-import { useEffect, useState } from "preact/hooks";
-import { KeyboardHelp } from "./keyboard-help.js";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { BackgroundPage } from "./background/page.js";
-import { useLiveList } from "./connection/live-list.js";
-import { PolicyBadge } from "./connection/policy.js";
-import { ConnectionStatus } from "./connection/status.js";
-import { ExecsPage } from "./execs/page.js";
-import { PAGES, pageOf, type Page } from "./route.js";
+import { Frame, TITLES } from "./frame/frame.js";
+import { Outputs } from "./output/outputs.js";
+import { RunsPage } from "./runs/page.js";
+import { Runs } from "./runs/runs.js";
 import { SessionsPage } from "./sessions/page.js";
-import { forget } from "./sign-in/credentials.js";
 import { SignIn, type Agent } from "./sign-in/sign-in.js";
-
-const TITLES: Record<Page, string> = {
-  execs: "Execs",
-  background: "Background",
-  sessions: "Sessions",
-};
+import { useStore } from "./store.js";
+import { forgetAll } from "./tab-storage.js";
+import { useRoute } from "./use-route.js";
 
 export function App() {
   const [agent, setAgent] = useState<Agent>();
@@ -23,7 +17,7 @@ export function App() {
   if (agent === undefined) return <SignIn onSignIn={setAgent} again={again} />;
   const signOut = () => {
     agent.sandbox.close();
-    forget();
+    forgetAll();
     setAgain(true);
     setAgent(undefined);
   };
@@ -31,56 +25,52 @@ export function App() {
 }
 
 function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) {
-  const page = usePage();
-  const { execs, connection } = useLiveList(agent.sandbox);
-  const { sandbox } = agent;
+  const { sandbox, url } = agent;
+  const { page, id } = useRoute();
+  const runs = useMemo(() => new Runs(sandbox), [sandbox]);
+  const outputs = useMemo(() => new Outputs(sandbox.execs), [sandbox]);
+  const connection = useStore(runs.list.connection);
 
-  return (
-    <>
-      <header>
-        <span class="brand">Sandpipe</span>
-        <nav aria-label="Pages">
-          {PAGES.map((name) => (
-            <a key={name} href={`#/${name}`} aria-current={name === page ? "page" : undefined}>
-              {TITLES[name]}
-            </a>
-          ))}
-        </nav>
-        <ConnectionStatus connection={connection} />
-        <PolicyBadge sandbox={sandbox} connection={connection} />
-        <span class="agent">{new URL(agent.url).host}</span>
-        <button onClick={onSignOut}>Sign out</button>
-      </header>
-      {/* All stay: an open output or a session goes on while another page is looked at. */}
-      <main>
-        <div hidden={page !== "execs"}>
-          <ExecsPage sandbox={sandbox} items={execs} />
-        </div>
-        <div hidden={page !== "background"}>
-          <BackgroundPage background={sandbox.background} shown={page === "background"} />
-        </div>
-        <div hidden={page !== "sessions"}>
-          <SessionsPage sessions={sandbox.sessions} />
-        </div>
-      </main>
-      <KeyboardHelp />
-    </>
+  useEffect(
+    () => () => {
+      runs.close();
+    },
+    [runs],
   );
-}
-
-function usePage(): Page {
-  const [page, setPage] = useState(pageOf(location.hash));
-  useEffect(() => {
-    const read = () => {
-      setPage(pageOf(location.hash));
-    };
-    addEventListener("hashchange", read);
-    return () => {
-      removeEventListener("hashchange", read);
-    };
-  }, []);
   useEffect(() => {
     document.title = `${TITLES[page]} – Sandpipe console`;
   }, [page]);
-  return page;
+
+  return (
+    <Frame
+      sandbox={sandbox}
+      url={url}
+      page={page}
+      connection={connection}
+      onTryNow={() => {
+        runs.list.tryNow();
+      }}
+      onSignOut={onSignOut}
+    >
+      {/* All stay: a session goes on while another page is looked at. */}
+      <div class="page-content" hidden={page !== "runs"}>
+        <RunsPage
+          runs={runs}
+          outputs={outputs}
+          id={page === "runs" ? id : undefined}
+          isShown={page === "runs"}
+        />
+      </div>
+      <div class="page-content" hidden={page !== "background"}>
+        <BackgroundPage
+          background={sandbox.background}
+          connection={connection}
+          isShown={page === "background"}
+        />
+      </div>
+      <div class="page-content" hidden={page !== "sessions"}>
+        <SessionsPage sessions={sandbox.sessions} connection={connection} />
+      </div>
+    </Frame>
+  );
 }

@@ -1,5 +1,7 @@
 import "@xterm/xterm/css/xterm.css";
-import "./style.css";
+import "./design/tokens.css";
+import "./design/base.css";
+import "./design/controls.css";
 
 import { render } from "preact";
 import { App } from "./app.js";

@@ -2,24 +2,11 @@
 /** What the console decides apart from the page. */
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { after, test } from "node:test";
-import { createServer } from "vite";
-import { root } from "../../scripts/project.mjs";
-
-const server = await createServer({
-  root: join(root, "console"),
-  logLevel: "error",
-  appType: "custom",
-  server: { middlewareMode: true, ws: false, watch: null },
-});
-after(() => server.close());
-
-/** A module of the console's. @param {string} path */
-const load = (path) => server.ssrLoadModule(`/src/${path}`);
+import { test } from "node:test";
+import { load } from "./console-modules.mjs";
 
 test("a line without a shell is taken apart as a shell would, and shown again as one", async () => {
-  const { commandOf, lineOf } = await load("execs/command-line.ts");
+  const { commandOf, lineOf } = await load("runs/command-line.ts");
   const line = `echo 'a b' "c \\"d\\" \\$e" f\\ g '' h"i"'j'`;
   const command = commandOf(line, "none");
   assert.deepEqual(command, {
@@ -34,20 +21,9 @@ test("a line without a shell is taken apart as a shell would, and shown again as
 });
 
 test("the environment is a variable a line", async () => {
-  const { environmentOf } = await load("execs/environment.ts");
+  const { environmentOf } = await load("runs/environment.ts");
   assert.deepEqual(environmentOf("A=1\n\nB=x=y\nC="), { A: "1", B: "x=y", C: "" });
   assert.throws(() => environmentOf("A=1\n=2"), /NAME=VALUE, not “=2”/);
-});
-
-test("an age is exact for what came while the page looked, a least one for the rest", async () => {
-  const { seen, ageText } = await load("execs/age.ts");
-  const first = seen(undefined, ["old"], 1_000);
-  const second = seen(first, ["new", "old"], 61_000);
-  assert.equal(ageText(second.get("old"), 121_000), "> 2 min");
-  assert.equal(ageText(second.get("new"), 121_000), "1 min");
-  assert.equal(ageText(second.get("new"), 61_000), "0 s");
-  assert.equal(ageText(second.get("new"), 60_000), "0 s");
-  assert.deepEqual([...seen(second, ["new"], 62_000).keys()], ["new"]);
 });
 
 test("stderr has a mark before each of its lines, also of one that comes in pieces", async () => {
@@ -66,20 +42,6 @@ test("stderr has a mark before each of its lines, also of one that comes in piec
   const plain = text.replace(/\x1b\[\d+m/g, "");
   assert.equal(plain, "out\n┃ one\n┃ two\na┃ b\n");
   assert.equal(unmarked(plain), "out\none\ntwo\nab\n");
-});
-
-test("of a long output the newest pieces are kept, up to a limit", async () => {
-  const { Recent } = await load("output/recent.ts");
-  // Each costs 128 more than its characters.
-  const recent = new Recent(400);
-  for (const output of ["aaaa", "bbbb", "cc"]) recent.push({ output });
-  assert.equal(recent.dropped, false);
-  recent.push({ output: "ddd" });
-  assert.equal(recent.dropped, false, "the oldest is still needed to fill the limit");
-  recent.push({ output: "ee" });
-  assert.equal(recent.dropped, true);
-  const kept = recent.pieces().map((/** @type {{ output: string }} */ piece) => piece.output);
-  assert.deepEqual(kept, ["bbbb", "cc", "ddd", "ee"]);
 });
 
 test("a run's output keeps its newest part, and counts what is dropped", async () => {
@@ -157,8 +119,25 @@ test("a connection that is refused is not tried again", async () => {
   const { stateAfter } = await load("connection/state.ts");
   const { HttpError } = await import("sandpipe");
   const refused = new HttpError("no such token", { status: 401, operation: "" });
-  assert.deepEqual(stateAfter(new Error("cut")), { state: "lost" });
-  assert.deepEqual(stateAfter(refused), { state: "refused", reason: "no such token" });
+  const live = { state: "live" };
+  const lost = stateAfter(new Error("cut"), live, 1_000);
+  assert.deepEqual(lost, { state: "lost", since: 1_000 });
+  assert.deepEqual(
+    stateAfter(new Error("cut"), lost, 9_000),
+    lost,
+    "it counts from the first loss",
+  );
+  const expected = { state: "refused", reason: "no such token" };
+  assert.deepEqual(stateAfter(refused, live, 1_000), expected);
+});
+
+test("a lost connection is tried again sooner at first, and the banner counts down to it", async () => {
+  const { attemptText, pauseAfter } = await load("connection/state.ts");
+  const pauses = [1, 2, 3, 4, 5, 100].map(pauseAfter);
+  assert.deepEqual(pauses, [1_000, 2_000, 3_000, 5_000, 5_000, 5_000]);
+  assert.equal(attemptText(5_000, 1_001), "Next attempt in 4 s.");
+  assert.equal(attemptText(5_000, 5_000), "Trying again…");
+  assert.equal(attemptText(undefined, 5_000), "Trying again…");
 });
 
 test("an error advises what can be done in the console, not what callers of the package can", async () => {

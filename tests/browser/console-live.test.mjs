@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { Relay } from "../support/relay.mjs";
 import { until } from "../support/processes.mjs";
-import { connected, ConsoleRig, fillSignIn, panelOf, run, shown, shows } from "./console.mjs";
+import { connected, ConsoleRig, fillSignIn, paneOf, rowOf, run, shown, shows } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
 
@@ -15,7 +15,7 @@ const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
 test("an interactive shell takes what is typed, and the size of its terminal", async () => {
   const page = await rig.signIn();
   await page.getByRole("button", { name: "Open a shell" }).click();
-  const panel = panelOf(page, "bash -i");
+  const panel = paneOf(page, "bash -i");
   // The prompt, root's or another's.
   await panel.locator(".xterm-rows").filter({ hasText: /[$#]/ }).waitFor();
   let asked = 0;
@@ -40,7 +40,7 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
   assert.ok(small.cols < large.cols, `${small.cols} < ${large.cols}`);
 
   await page.keyboard.press("Control+Shift+ArrowUp");
-  await until(() => page.evaluate("document.activeElement.closest('.toolbar') !== null"));
+  await until(() => page.evaluate("document.activeElement.closest('.pane-tools') !== null"));
   await panel.getByLabel("Terminal of bash -i").focus();
   await page.keyboard.type("exit 7");
   await page.keyboard.press("Enter");
@@ -52,7 +52,7 @@ test("a terminal that opens late does not take the keyboard from another field",
   const page = await rig.signIn();
   await page.route("**/api/v1/execs", async (route) => {
     // The create has not been answered yet.
-    if (route.request().method() === "POST") await page.getByPlaceholder("Search").focus();
+    if (route.request().method() === "POST") await page.getByRole("searchbox").focus();
     await route.continue();
   });
   const panel = await run(page, "echo attached; exec cat", { terminal: true });
@@ -73,7 +73,7 @@ test("a terminal that is opened again answers nothing that was answered before",
   const output = async () => (await execs.getOutput(id)).output;
   await until(async () => (await output()).includes("[6n"));
   const page = await rig.signIn();
-  await page.getByRole("button", { name: "Open running (1)" }).click();
+  await rowOf(page, "stty raw").locator("[data-main]").click();
   await page.locator(`[data-output="${id}"] textarea`).focus();
   // What is typed before the terminal is there is lost.
   await until(async () => {
@@ -109,7 +109,7 @@ test("an output goes on after cuts of the connection and repeats nothing", async
   await shows(panel, "line 300");
   assert.ok(relay.broken > 3);
   await panel.getByRole("button", { name: "Copy" }).click();
-  await panel.getByText("Copied.").waitFor();
+  await panel.getByText(/^Copied all of it: /).waitFor();
   const expected = Array.from({ length: 300 }, (_, index) => `line ${index + 1}\n`).join("");
   assert.equal(await page.evaluate("navigator.clipboard.readText()"), expected);
   await connected(page);
@@ -133,16 +133,17 @@ test("the policy of the agent that is there is shown", { skip: noBubblewrap }, a
 
 test("a lost agent is shown, and twenty outputs are there again when it is started anew", async () => {
   const page = await rig.signIn();
-  const panels = await openTwenty(page, (number) => `echo before ${number}; exec sleep 1002`);
-  for (const panel of panels) await shows(await inSight(panel), "before");
+  const show = await openTwenty(page, (number) => `echo before ${number}; exec sleep 1002`);
+  for (let number = 1; number <= 20; number++) await shows(await show(number), `before ${number}`);
   await rig.agent.stop();
-  await page.getByRole("status").filter({ hasText: "Connection lost" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Connection lost" }).waitFor();
   await rig.agent.start();
   await connected(page);
-  for (const [index, panel] of panels.entries()) {
+  for (let number = 1; number <= 20; number++) {
+    const pane = await show(number);
     // No command outlives its agent: SIGTERM is what it told them.
-    await panel.getByText("exit code 143", { exact: true }).waitFor();
-    assert.equal(await shown(await inSight(panel)), `before ${index + 1}`);
+    await pane.getByText("exit code 143", { exact: true }).waitFor();
+    assert.equal(await shows(pane, "before"), `before ${number}`);
   }
   const again = await run(page, "echo after");
   await again.getByText("exit code 0", { exact: true }).waitFor();
@@ -179,28 +180,29 @@ test("a background output goes on where it was when the agent was away", async (
   assert.equal(await panel.getByRole("alert").count(), 0);
   await page.getByRole("button", { name: "Terminate: lasting" }).click();
   await page
-    .getByRole("row", { name: /lasting/ })
-    .getByText("KILLED")
+    .getByRole("listitem")
+    .filter({ hasText: "lasting" })
+    .getByText("Stopped", { exact: true })
     .waitFor();
   rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
   await page.context().close();
 });
 
-test("twenty outputs are live in one tab, and requests still work", async () => {
+test("twenty outputs are open in one tab, each goes on when it is looked at, and requests still work", async () => {
   const page = await rig.signIn();
   const go = join(rig.agent.folder, "go");
-  const panels = await openTwenty(
+  const show = await openTwenty(
     page,
     (number) =>
       `echo up ${number}; while [ ! -e "${go}" ]; do sleep 0.1; done; echo down; exit ${number}`,
   );
-  for (const [index, panel] of panels.entries())
-    await shows(await inSight(panel), `up ${index + 1}`);
-  await shows(await inSight(await run(page, "echo another")), "another");
+  for (let number = 1; number <= 20; number++) await shows(await show(number), `up ${number}`);
+  await shows(await run(page, "echo another"), "another");
   await writeFile(go, "");
-  for (const [index, panel] of panels.entries()) {
-    await panel.getByText(`exit code ${index + 1}`, { exact: true }).waitFor();
-    assert.equal(await shows(await inSight(panel), "down"), `up ${index + 1}\ndown`);
+  for (let number = 1; number <= 20; number++) {
+    const pane = await show(number);
+    await pane.getByText(`exit code ${number}`, { exact: true }).waitFor();
+    assert.equal(await shows(pane, "down"), `up ${number}\ndown`);
   }
   await page.context().close();
 });
@@ -235,25 +237,23 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
 });
 
 /**
- * Starts twenty commands and opens their outputs; gives the panels in their order.
+ * Starts twenty commands and opens their outputs; gives what shows one of them.
  *
  * @param {import("playwright-core").Page} page
  * @param {(number: number) => string} script
  */
 async function openTwenty(page, script) {
   const { execs } = await rig.client();
-  const scripts = Array.from({ length: 20 }, (_, index) => script(index + 1));
-  for (const script of scripts) await execs.create({ command: "sh", args: ["-c", script] });
-  await page.getByRole("button", { name: "Open running (20)" }).click();
-  return scripts.map((script) => panelOf(page, script));
-}
-
-/**
- * What is not in sight is not drawn.
- *
- * @param {import("playwright-core").Locator} panel
- */
-async function inSight(panel) {
-  await panel.scrollIntoViewIfNeeded();
-  return panel;
+  /** @type {string[]} */
+  const ids = [];
+  for (let number = 1; number <= 20; number++) {
+    const { id } = await execs.create({ command: "sh", args: ["-c", script(number)] });
+    ids.push(id);
+    await page.locator(`[data-run="${id}"] [data-main]`).click();
+    await page.locator(`[data-tab="${id}"]`).waitFor();
+  }
+  return async (/** @type {number} */ number) => {
+    await page.locator(`[data-tab="${ids[number - 1]}"]`).click();
+    return paneOf(page, script(number));
+  };
 }

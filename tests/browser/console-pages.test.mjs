@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../support/processes.mjs";
-import { connected, ConsoleRig, fillSignIn, run, shown, shows } from "./console.mjs";
+import { connected, ConsoleRig, fillSignIn, rowOf, run, shown, shows } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
 
@@ -16,9 +16,8 @@ test("background processes are started, listed, followed, filtered, terminated a
   await form.getByLabel("Name").fill("short");
   await form.getByLabel("Directory").fill("/");
   await form.getByRole("button", { name: "Start" }).click();
-  const row = (/** @type {string} */ name) => page.getByRole("row", { name: new RegExp(name) });
-  await row("short").getByText("EXITED").waitFor();
-  assert.equal(await row("short").locator(".exit-code").innerText(), "3");
+  const row = (/** @type {string} */ name) => page.getByRole("listitem").filter({ hasText: name });
+  await row("short").getByText("Failed 3", { exact: true }).waitFor();
 
   // It waits at a line, so that all is on the screen when it is looked for.
   const go = join(rig.agent.folder, "go");
@@ -38,9 +37,10 @@ test("background processes are started, listed, followed, filtered, terminated a
   assert.equal(await shows(panel, "line 15"), "line 5\nline 10\nline 15");
 
   await page.getByRole("button", { name: "Terminate: long" }).click();
-  await row("long").getByText("KILLED").waitFor();
-  assert.equal(await row("long").locator(".exit-code").innerText(), "143");
+  await row("long").getByText("Stopped", { exact: true }).waitFor();
+  await row("long").getByText("exit code 143").waitFor();
   for (const name of ["long", "short"]) {
+    await row(name).hover();
     await page.getByRole("button", { name: `Remove: ${name}` }).click();
     await row(name).waitFor({ state: "detached" });
   }
@@ -117,17 +117,19 @@ test("a read-only token watches, and what it may not do is said", async () => {
   await connected(page);
   const { execs } = await rig.client();
   await execs.create({ command: "sh", args: ["-c", "echo watched; exec sleep 1004"] });
-  await page.getByRole("button", { name: /^sh echo watched/ }).click();
-  const panel = page.getByRole("region", { name: /echo watched/ });
+  await rowOf(page, "echo watched").locator("[data-main]").click();
+  const panel = page.getByRole("tabpanel", { name: /echo watched/ });
   await shows(panel, "watched");
   const refused = page.getByRole("alert").filter({ hasText: "the token is read-only" });
   await panel.getByRole("button", { name: "Stop" }).click();
   await refused.first().waitFor();
   await run(page, "echo never");
   await page.getByRole("form", { name: "Run a command" }).getByRole("alert").waitFor();
-  assert.equal(await page.getByText("RUNNING", { exact: true }).count(), 2, "it goes on");
+  await rowOf(page, "echo watched")
+    .getByText(/^Running \d+ s$/)
+    .waitFor();
   await page.getByRole("link", { name: "Background" }).click();
-  await page.getByRole("region", { name: "List of processes" }).getByRole("alert").waitFor();
+  await page.getByRole("region", { name: "Processes" }).getByRole("alert").waitFor();
   await page.context().close();
 });
 
@@ -155,25 +157,38 @@ test("everything can be done with the keyboard alone", async () => {
   await reach(/^Command/);
   await keyboard.type("seq 500; exec sleep 1005");
   await keyboard.press("Enter");
-  const panel = page.getByRole("region", { name: /seq 500/ });
+  const panel = page.getByRole("tabpanel", { name: /seq 500/ });
   await shows(panel, "500");
   await reach(/^Output of/);
   await keyboard.press("Home");
   await until(async () => (await shown(panel)).startsWith("1\n2\n"));
   // The output lets go of Tab.
-  await reach(/^Keyboard and screen readers/);
+  await reach(/^All$/);
   await reach(/^Stop: /);
   await keyboard.press("Enter");
-  await panel.getByText("Stopped (SIGTERM).").waitFor();
+  await panel.getByText("Stopped", { exact: true }).waitFor();
 
-  await run(page, "exit 6");
-  await page.locator("tr", { hasText: "exit 6" }).waitFor();
-  const rows = page.locator("td.command button");
-  await rows.first().focus();
-  await keyboard.press("ArrowDown");
-  assert.match(await rows.nth(1).innerText(), /seq 500/);
-  await until(() => page.evaluate("document.activeElement.textContent.includes('seq 500')"));
+  await page.locator("body").press("n");
+  await keyboard.type("exit 6");
   await keyboard.press("Enter");
+  await rowOf(page, "exit 6").waitFor();
+  await rowOf(page, "exit 6").locator("[data-main]").focus();
+  await keyboard.press("ArrowDown");
+  await until(() =>
+    page.evaluate("document.activeElement.closest('.run-row')?.textContent.includes('seq 500')"),
+  );
+  await keyboard.press("Enter");
+  await panel.waitFor();
+  // The menu of the row, by the keyboard.
+  await reach(/^Actions: /);
+  await keyboard.press("Enter");
+  await keyboard.press("ArrowDown");
+  await until(() => page.evaluate("document.activeElement.textContent === 'Open beside'"));
+  await keyboard.press("Escape");
+  await until(() => page.evaluate("document.activeElement.ariaLabel?.startsWith('Actions: ')"));
+  await rowOf(page, "seq 500").locator("[data-main]").focus();
+  await keyboard.press("Delete");
+  await rowOf(page, "seq 500").waitFor({ state: "detached" });
   await panel.waitFor({ state: "detached" });
   await page.context().close();
 });

@@ -109,34 +109,62 @@ export async function connected(page) {
 }
 
 /**
- * Runs a command line; gives the panel with its output.
+ * Runs a command line; gives the pane with its output.
  *
  * @param {Page} page
  * @param {string} line
  * @param {{ terminal?: boolean, cwd?: string, env?: string }} [options]
  */
 export async function run(page, line, { terminal = false, cwd, env } = {}) {
+  // In a narrow window the list and an output are views of their own.
+  const back = page.getByRole("button", { name: "Back to the list" });
+  if (await back.isVisible()) await back.click();
   const form = page.getByRole("form", { name: "Run a command" });
   await form.getByLabel("Command").fill(line);
   await form.getByLabel("Terminal").setChecked(terminal);
   if (cwd !== undefined || env !== undefined) {
-    await form.getByText("Directory and environment").click();
+    await form.getByRole("button", { name: "Options" }).click();
     await form.getByLabel("Directory", { exact: true }).fill(cwd ?? "");
     await form.getByLabel("Environment").fill(env ?? "");
   }
-  await form.getByRole("button", { name: "Run" }).click();
-  return panelOf(page, line);
+  await form.getByRole("button", { name: "Run", exact: true }).click();
+  const pane = paneOf(page, line);
+  if ((page.viewportSize()?.width ?? 0) < 720) await pane.waitFor();
+  return pane;
 }
 
 /**
- * The panel with the output of a command line.
+ * The pane with the output of a command line.
  *
  * @param {Page} page
  * @param {string} line
  */
-export function panelOf(page, line) {
+export function paneOf(page, line) {
   const title = JSON.stringify(line.replaceAll("'", `'\\''`));
-  return page.locator("section.panel").filter({ has: page.locator(`h2[title*=${title}]`) });
+  return page.locator("section.pane").filter({ has: page.locator(`h2[title*=${title}]`) });
+}
+
+/**
+ * The row of a command in the list.
+ *
+ * @param {Page} page
+ * @param {string} text of the row
+ */
+export function rowOf(page, text) {
+  return page.getByRole("list", { name: "Runs" }).getByRole("listitem").filter({ hasText: text });
+}
+
+/**
+ * Chooses an action of a run's menu in the list.
+ *
+ * @param {Page} page
+ * @param {string} text of its row
+ * @param {string} action
+ */
+export async function choose(page, text, action) {
+  await rowOf(page, text).hover();
+  await rowOf(page, text).getByRole("button", { name: "Actions" }).click();
+  await page.getByRole("menuitem", { name: action }).click();
 }
 
 /**

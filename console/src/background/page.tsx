@@ -1,26 +1,41 @@
+import { Layers, PanelRight } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Background, BackgroundProcess } from "sandpipe";
+import { useNow } from "../clock.js";
+import type { Connection } from "../connection/state.js";
+import { Empty } from "../design/empty.js";
+import { Rows } from "../design/rows.js";
+import { NARROW, useMedia } from "../media.js";
 import { Failure } from "../message.js";
+import { ProcessRow } from "./row.js";
 import { SpawnForm } from "./spawn-form.js";
-import { BackgroundTable } from "./table.js";
 import { TailPanel } from "./tail-panel.js";
 
 /** How often the list is asked for while it is looked at, in milliseconds: each time runs a script. */
 const REFRESH = 3_000;
 
+/** The height of a row, in pixels. */
+const ROW = 56;
+
 /** Processes that outlive whoever started them. */
 export function BackgroundPage({
   background,
-  shown,
+  connection,
+  isShown,
 }: {
   background: Background;
+  connection: Connection;
   /** Nothing is asked for while another page is looked at. */
-  shown: boolean;
+  isShown: boolean;
 }) {
-  const { processes, error: listError, refresh } = useProcesses(background, shown);
+  const { processes, error: listError, refresh } = useProcesses(background, isShown);
   const [opened, setOpened] = useState<string>();
+  const [current, setCurrent] = useState<string>();
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set());
   const [error, setError] = useState<unknown>();
+  const isNarrow = useMedia(NARROW);
+  const isLive = connection.state === "live";
+  const now = useNow();
 
   async function act(id: string, action: () => Promise<unknown>) {
     setBusy((before) => new Set([...before, id]));
@@ -35,10 +50,10 @@ export function BackgroundPage({
   }
 
   const process = processes?.find(({ id }) => id === opened);
+  const isOutputView = isNarrow && process !== undefined;
   return (
-    <div class="execs">
-      <div class="left">
-        <h1>Background</h1>
+    <div class="runs-page">
+      {!isOutputView && (
         <SpawnForm
           background={background}
           onSpawn={({ id }) => {
@@ -46,40 +61,71 @@ export function BackgroundPage({
             void refresh();
           }}
         />
-        <section class="card" aria-label="List of processes">
-          <Failure error={error ?? listError} />
-          {processes === undefined ? (
-            <p class="empty">Waiting for the agent…</p>
-          ) : processes.length === 0 ? (
-            <p class="empty">No processes yet.</p>
-          ) : (
-            <div class="scroller">
-              <BackgroundTable
-                processes={processes}
-                busy={busy}
-                opened={opened}
-                onOpen={({ id }) => {
-                  setOpened(id === opened ? undefined : id);
-                }}
-                onTerminate={({ id }) => void act(id, () => background.terminate(id))}
-                onRemove={({ id }) => void act(id, () => background.remove(id))}
-              />
-            </div>
-          )}
-        </section>
-      </div>
-      <div class="outputs">
-        {process === undefined ? (
-          <p class="empty">Start a process, or choose one of the list, to see its output here.</p>
-        ) : (
-          <TailPanel
-            key={process.id}
-            background={background}
-            process={process}
-            onClose={() => {
-              setOpened(undefined);
-            }}
-          />
+      )}
+      <div class="columns">
+        {!isOutputView && (
+          <section class="list" aria-label="Processes">
+            <Failure error={error ?? listError} />
+            {processes === undefined ? (
+              <p class="list-note">{listError === undefined ? "Waiting for the agent…" : ""}</p>
+            ) : processes.length === 0 ? (
+              <Empty
+                icon={Layers}
+                title="No processes yet"
+                command="sandpipe bg start -- npm run dev"
+              >
+                A process that is started here outlives this page, the connection and the agent: a
+                development server, say. It is in files on the target, and anyone with the agent’s
+                admin token finds it there.
+              </Empty>
+            ) : (
+              <Rows
+                label="Processes"
+                items={processes}
+                idOf={({ id }) => id}
+                rowHeight={ROW}
+                current={current ?? opened}
+                onCurrent={setCurrent}
+              >
+                {(process, isCurrent) => (
+                  <ProcessRow
+                    process={process}
+                    isLive={isLive && listError === undefined}
+                    isShown={process.id === opened}
+                    isCurrent={isCurrent}
+                    isBusy={busy.has(process.id)}
+                    now={now}
+                    onOpen={() => {
+                      setOpened(process.id);
+                    }}
+                    onTerminate={() => void act(process.id, () => background.terminate(process.id))}
+                    onRemove={() => void act(process.id, () => background.remove(process.id))}
+                  />
+                )}
+              </Rows>
+            )}
+          </section>
+        )}
+        {(!isNarrow || isOutputView) && (
+          <div class="outputs">
+            {process === undefined ? (
+              <Empty icon={PanelRight} title="No process is selected">
+                Start a process, or choose one of the list, to see its output here.
+              </Empty>
+            ) : (
+              isShown && (
+                <TailPanel
+                  key={process.id}
+                  background={background}
+                  process={process}
+                  isLive={isLive}
+                  onClose={() => {
+                    setOpened(undefined);
+                  }}
+                />
+              )
+            )}
+          </div>
         )}
       </div>
     </div>

@@ -1,6 +1,7 @@
 import type { Background, BackgroundProcess } from "sandpipe";
 import { textOf, useSubmission } from "../form.js";
 import { Failure } from "../message.js";
+import "../runs/run-bar.css";
 
 /** Starts a process that outlives the page. */
 export function SpawnForm({
@@ -21,7 +22,7 @@ export function SpawnForm({
 
   return (
     <form
-      class="card"
+      class="run-bar"
       aria-label="Start a process"
       onSubmit={(event) => {
         event.preventDefault();
@@ -29,26 +30,38 @@ export function SpawnForm({
         void submit(() => spawn(form));
       }}
     >
-      <label>
-        Script
-        <textarea
-          class="code"
-          name="script"
-          required
-          rows={2}
+      <div class="run-line">
+        <span class="run-field">
+          <span class="prompt" aria-hidden="true">
+            ❯
+          </span>
+          <textarea
+            class="code"
+            name="script"
+            aria-label="Script"
+            required
+            rows={1}
+            spellcheck={false}
+            placeholder="npm run dev"
+            data-shortcut="n"
+            onInput={({ currentTarget: area }) => {
+              area.rows = Math.min(6, area.value.split("\n").length);
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+              event.preventDefault();
+              event.currentTarget.form?.requestSubmit();
+            }}
+          />
+        </span>
+        <input name="name" class="short" aria-label="Name" placeholder="Name" />
+        <input
+          class="code short"
+          name="cwd"
+          aria-label="Directory"
           spellcheck={false}
-          placeholder="npm run dev"
+          placeholder="Directory"
         />
-      </label>
-      <div class="fields">
-        <label class="half">
-          Name
-          <input name="name" placeholder="dev server" />
-        </label>
-        <label class="half">
-          Directory
-          <input class="code" name="cwd" spellcheck={false} placeholder="the agent’s workspace" />
-        </label>
         <button class="primary" disabled={busy}>
           {busy ? "Starting…" : "Start"}
         </button>

@@ -1,9 +1,14 @@
+import { ChevronLeft, Unplug, X } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Background, BackgroundProcess } from "sandpipe";
+import { Icon } from "../design/icon.js";
 import { textOf } from "../form.js";
 import { Failure } from "../message.js";
+import { StateBadge } from "../runs/state-badge.js";
 import { Screen } from "../terminal/screen.js";
+import { stateOf } from "./state.js";
 import { tail, type Grep } from "./tail.js";
+import "../output/pane.css";
 
 const EVERYTHING: Grep = { stream: "both", pattern: "", exclude: false };
 
@@ -11,10 +16,12 @@ const EVERYTHING: Grep = { stream: "both", pattern: "", exclude: false };
 export function TailPanel({
   background,
   process,
+  isLive,
   onClose,
 }: {
   background: Background;
   process: BackgroundProcess;
+  isLive: boolean;
   onClose: () => void;
 }) {
   const place = useRef<HTMLDivElement>(null);
@@ -31,7 +38,6 @@ export function TailPanel({
       plain: true,
       onLeave: () => undefined,
     });
-    place.current.closest("section")?.scrollIntoView({ block: "nearest" });
     setError(undefined);
     const take = (output: string) => {
       setError(undefined);
@@ -47,15 +53,37 @@ export function TailPanel({
   }, [process.id, grep]);
 
   return (
-    <section class="panel card" aria-label={`Output of ${name}`}>
-      <div class="heading">
-        <h2 title={process.script}>{name}</h2>
-        <button aria-label={`Close the output of ${name}`} onClick={onClose}>
-          Close
+    <section class="pane" aria-label={`Output of ${name}`}>
+      <div class="pane-head">
+        <button class="quiet square narrow-only" aria-label="Back to the list" onClick={onClose}>
+          <Icon of={ChevronLeft} />
         </button>
+        <div class="pane-title">
+          <h2 title={process.script}>{name}</h2>
+          <p class="pane-facts">
+            <StateBadge state={stateOf(process, isLive)} />
+            <span>pid {process.pid}</span>
+            <span class="code">{process.outputDir}</span>
+          </p>
+        </div>
+        <div class="pane-tools">
+          <button
+            class="quiet square wide-only"
+            aria-label={`Close the output of ${name}`}
+            onClick={onClose}
+          >
+            <Icon of={X} />
+          </button>
+        </div>
       </div>
+      {!isLive && (
+        <p class="pane-loss">
+          <Icon of={Unplug} size={14} />
+          <span>Not live: the process may have gone on, or have ended.</span>
+        </p>
+      )}
       <form
-        class="toolbar"
+        class="pane-filter"
         aria-label="Filter the output"
         onSubmit={(event) => {
           event.preventDefault();
@@ -84,11 +112,12 @@ export function TailPanel({
           <input name="exclude" type="checkbox" />
           All but those
         </label>
-        <button>Filter</button>
+        <button class="small">Filter</button>
       </form>
       <Failure error={error} />
-      <div class="screen" ref={place} />
-      <p class="hint code">{process.outputDir}</p>
+      <div class="pane-body">
+        <div class="screen" ref={place} />
+      </div>
     </section>
   );
 }

@@ -1,23 +1,32 @@
 import { isSandpipeError } from "sandpipe";
 import { messageOf } from "../message.js";
 
-/** How the page and the agent stand. */
+/** How the page and the agent stand. Times are milliseconds. */
 export type Connection =
   | { state: "connecting" }
   | { state: "live" }
-  /** It is tried again. */
-  | { state: "lost" }
+  /** `next`: when it is tried again; undefined while it is. */
+  | { state: "lost"; since: number; next?: number }
   /** The agent answers, and does not let the page in any more. */
   | { state: "refused"; reason: string };
 
-/** The state after the live list broke off. */
-export function stateAfter(error: unknown): Connection {
+/** The state after the live list broke off; undefined while it is tried again. */
+export function stateAfter(error: unknown, before: Connection, now: number): Connection {
   if (isSandpipeError(error, "http") && (error.status === 401 || error.status === 403)) {
     return { state: "refused", reason: messageOf(error) };
   }
-  return { state: "lost" };
+  return { state: "lost", since: before.state === "lost" ? before.since : now };
 }
 
+/** The pauses between attempts, in milliseconds; the last one again and again. */
+const PAUSES = [1_000, 2_000, 3_000, 5_000];
+
+/** How long to wait before an attempt, after so many failures in a row. */
+export function pauseAfter(failures: number): number {
+  return PAUSES[Math.min(failures, PAUSES.length) - 1] ?? 0;
+}
+
+/** A few words for the head of the page. */
 export function describe(connection: Connection): string {
   switch (connection.state) {
     case "connecting":
@@ -25,8 +34,14 @@ export function describe(connection: Connection): string {
     case "live":
       return "Connected";
     case "lost":
-      return "Connection lost, trying again…";
+      return "Connection lost";
     case "refused":
-      return `Signed out by the agent: ${connection.reason}`;
+      return "Signed out by the agent";
   }
+}
+
+/** When the next attempt is made, in words. */
+export function attemptText(next: number | undefined, now: number): string {
+  const seconds = next === undefined ? 0 : Math.ceil((next - now) / 1000);
+  return seconds <= 0 ? "Trying again…" : `Next attempt in ${seconds} s.`;
 }

@@ -1,6 +1,7 @@
 import type { Session, Sessions } from "sandpipe";
 import { textOf, useSubmission } from "../form.js";
 import { Failure } from "../message.js";
+import "../runs/run-bar.css";
 
 /** Starts a shell that remembers. */
 export function CreateForm({
@@ -20,7 +21,7 @@ export function CreateForm({
 
   return (
     <form
-      class="card"
+      class="run-bar"
       aria-label="Start a session"
       onSubmit={(event) => {
         event.preventDefault();
@@ -28,18 +29,21 @@ export function CreateForm({
         void submit(() => create(form));
       }}
     >
-      <div class="fields">
-        <label class="wide">
-          Directory
-          <input class="code" name="cwd" spellcheck={false} placeholder="the agent’s workspace" />
-        </label>
-        <label>
-          Shell
-          <select name="shell">
+      <div class="run-line">
+        <span class="run-field">
+          <input
+            class="code"
+            name="cwd"
+            aria-label="Directory"
+            spellcheck={false}
+            placeholder="Directory: the agent’s workspace"
+            data-shortcut="n"
+          />
+          <select name="shell" aria-label="Shell">
             <option>bash</option>
             <option>dash</option>
           </select>
-        </label>
+        </span>
         <button class="primary" disabled={busy}>
           {busy ? "Starting…" : "Start a session"}
         </button>

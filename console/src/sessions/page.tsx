@@ -1,7 +1,11 @@
+import { MessageSquareCode } from "lucide";
 import { useEffect, useState } from "preact/hooks";
 import type { Session, Sessions } from "sandpipe";
+import type { Connection } from "../connection/state.js";
+import { Empty } from "../design/empty.js";
 import { CreateForm } from "./create-form.js";
 import { SessionPanel } from "./session-panel.js";
+import "./sessions.css";
 
 interface Open {
   number: number;
@@ -10,9 +14,16 @@ interface Open {
 }
 
 /** The shells that this page has started. They end when they are closed, or at the sign-out. */
-export function SessionsPage({ sessions }: { sessions: Sessions }) {
+export function SessionsPage({
+  sessions,
+  connection,
+}: {
+  sessions: Sessions;
+  connection: Connection;
+}) {
   const [open, setOpen] = useState<readonly Open[]>([]);
   const [started, setStarted] = useState(0);
+  const [selected, setSelected] = useState(0);
 
   useEffect(() => {
     if (open.length === 0) return;
@@ -26,35 +37,55 @@ export function SessionsPage({ sessions }: { sessions: Sessions }) {
     };
   }, [open]);
 
+  const shown = open.find(({ number }) => number === selected) ?? open.at(-1);
   return (
-    <div class="left">
-      <h1>Sessions</h1>
+    <div class="runs-page">
       <CreateForm
         sessions={sessions}
         onCreate={(session, shell) => {
           const number = started + 1;
           setStarted(number);
+          setSelected(number);
           setOpen((before) => [...before, { number, name: `${number}: ${shell}`, session }]);
         }}
       />
-      {open.length === 0 && (
-        <p class="empty">
+      {open.length === 0 ? (
+        <Empty icon={MessageSquareCode} title="No session is open">
           A session is a shell that remembers its directory, variables and functions from run to
-          run. It ends when it is closed, or when you sign out.
-        </p>
+          run. It belongs to this page: it ends when it is closed, or when you sign out.
+        </Empty>
+      ) : (
+        <div class="sessions">
+          {open.length > 1 && (
+            <div class="session-choice" role="group" aria-label="Open sessions">
+              {open.map(({ number, name }) => (
+                <button
+                  key={number}
+                  class="segment"
+                  aria-pressed={number === shown?.number}
+                  onClick={() => {
+                    setSelected(number);
+                  }}
+                >
+                  {name}
+                </button>
+              ))}
+            </div>
+          )}
+          {open.map(({ number, name, session }) => (
+            <div key={number} class="session-place" hidden={number !== shown?.number}>
+              <SessionPanel
+                session={session}
+                name={name}
+                isLive={connection.state === "live"}
+                onClosed={() => {
+                  setOpen((before) => before.filter((other) => other.number !== number));
+                }}
+              />
+            </div>
+          ))}
+        </div>
       )}
-      <div class="outputs">
-        {open.map(({ number, name, session }) => (
-          <SessionPanel
-            key={number}
-            session={session}
-            name={name}
-            onClosed={() => {
-              setOpen((before) => before.filter((other) => other.number !== number));
-            }}
-          />
-        ))}
-      </div>
     </div>
   );
 }

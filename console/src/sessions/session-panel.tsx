@@ -1,18 +1,23 @@
+import { Unplug } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "sandpipe";
+import { Icon } from "../design/icon.js";
 import { textOf } from "../form.js";
 import { Failure } from "../message.js";
 import { marked } from "../output/streams.js";
+import { StateBadge } from "../runs/state-badge.js";
 import { withOutput, withRun, type Run } from "./run.js";
 
 /** A session: scripts that are run in it one after the other, each with its output and exit code. */
 export function SessionPanel({
   session,
   name,
+  isLive,
   onClosed,
 }: {
   session: Session;
   name: string;
+  isLive: boolean;
   onClosed: () => void;
 }) {
   const [runs, setRuns] = useState<readonly Run[]>([]);
@@ -21,7 +26,7 @@ export function SessionPanel({
   const stops = useRef(
     new Map<number, { stop: AbortController; force: AbortController }>(),
   ).current;
-  const end = useRef<HTMLDivElement>(null);
+  const blocks = useRef<HTMLDivElement>(null);
 
   const started = runs.at(-1)?.number ?? 0;
   const change = (number: number, changed: (run: Run) => Run) => {
@@ -67,14 +72,17 @@ export function SessionPanel({
   }
 
   useEffect(() => {
-    end.current?.scrollIntoView({ block: "nearest" });
+    blocks.current?.scrollTo({ top: blocks.current.scrollHeight });
   }, [runs]);
 
   return (
-    <section class="panel card" aria-label={`Session ${name}`}>
-      <div class="heading">
-        <h2>{name}</h2>
+    <section class="session" aria-label={`Session ${name}`}>
+      <div class="pane-head">
+        <div class="pane-title">
+          <h2>{name}</h2>
+        </div>
         <button
+          class="small"
           disabled={closing}
           aria-label={`Close session ${name}`}
           onClick={() => void close()}
@@ -82,24 +90,33 @@ export function SessionPanel({
           {closing ? "Closing…" : "Close"}
         </button>
       </div>
-      <Failure error={error} />
-      {started > runs.length && (
-        <p class="hint">{started - runs.length} runs before these are not shown any more.</p>
+      {!isLive && (
+        <p class="pane-loss">
+          <Icon of={Unplug} size={14} />
+          <span>Not live: whether this shell still runs is not known.</span>
+        </p>
       )}
-      <ol class="runs">
-        {runs.map((run) => (
-          <RunItem
-            key={run.number}
-            run={run}
-            stopping={stops.get(run.number)?.stop.signal.aborted === true}
-            onStop={() => {
-              stop(run.number);
-            }}
-          />
-        ))}
-      </ol>
-      <div ref={end} />
+      <Failure error={error} />
+      <div class="blocks" ref={blocks} tabIndex={0} role="group" aria-label="Runs of the session">
+        {started > runs.length && (
+          <p class="hint">{started - runs.length} runs before these are not shown any more.</p>
+        )}
+        <ol>
+          {runs.map((run) => (
+            <RunItem
+              key={run.number}
+              run={run}
+              isLive={isLive}
+              stopping={stops.get(run.number)?.stop.signal.aborted === true}
+              onStop={() => {
+                stop(run.number);
+              }}
+            />
+          ))}
+        </ol>
+      </div>
       <form
+        class="session-input"
         aria-label="Run a script"
         onSubmit={(event) => {
           event.preventDefault();
@@ -113,13 +130,16 @@ export function SessionPanel({
           event.currentTarget.requestSubmit();
         }}
       >
-        <div class="fields">
-          <label class="wide">
-            Script (Ctrl+Enter runs it)
-            <textarea class="code" name="script" required rows={2} spellcheck={false} />
-          </label>
-          <button class="primary">Run</button>
-        </div>
+        <textarea
+          class="code"
+          name="script"
+          aria-label="Script (Ctrl+Enter runs it)"
+          placeholder="Ctrl+Enter runs it"
+          required
+          rows={2}
+          spellcheck={false}
+        />
+        <button class="primary">Run</button>
       </form>
     </section>
   );
@@ -127,20 +147,25 @@ export function SessionPanel({
 
 function RunItem({
   run: { script, pieces, dropped, outcome, number },
+  isLive,
   stopping,
   onStop,
 }: {
   run: Run;
+  isLive: boolean;
   stopping: boolean;
   onStop: () => void;
 }) {
   return (
-    <li>
-      <div class="heading">
+    <li class={`block ${outcome.state}`}>
+      <div class="block-head">
         <pre class="script">{script}</pre>
         {outcome.state === "running" && (
+          <StateBadge state={{ kind: isLive ? "running" : "unknown" }} />
+        )}
+        {outcome.state === "running" && (
           <button
-            class="danger"
+            class="small danger"
             aria-label={`${stopping ? "Kill now" : "Stop"}: run ${number}`}
             onClick={onStop}
           >
@@ -148,9 +173,16 @@ function RunItem({
           </button>
         )}
         {outcome.state === "ended" && (
-          <span class={`status ${outcome.exitCode === 0 ? "good" : "bad"}`}>
-            exit code {outcome.exitCode}
-          </span>
+          <>
+            <StateBadge
+              state={
+                outcome.exitCode === 0
+                  ? { kind: "succeeded" }
+                  : { kind: "failed", code: outcome.exitCode }
+              }
+            />
+            <span class="unseen">exit code {outcome.exitCode}</span>
+          </>
         )}
       </div>
       {dropped > 0 && <p class="hint">{dropped} characters before this are not shown.</p>}

@@ -1,18 +1,19 @@
+import { keep, kept } from "../tab-storage.js";
+
 /** Which agent, and what it is shown. */
 export interface Credentials {
   url: string;
   token: string;
 }
 
-/** In the tab's own storage: it is gone with the tab, and no other tab sees it. */
-const KEY = "sandpipe.credentials";
+const NAME = "credentials";
 
 /** The address of the agent that serves this page, which may be below a prefix. */
 export const ownAgent = new URL(".", location.href).href.replace(/\/$/, "");
 
-/** The token in an address's fragment, `#token=…`. */
+/** The token in an address's fragment: `#token=…`, or behind a route, `#/runs/ID?token=…`. */
 export function tokenIn(hash: string): string | undefined {
-  const token = new URLSearchParams(hash.replace(/^#/, "")).get("token");
+  const token = new URLSearchParams(hash.replace(/^#([^?]*\?)?/, "")).get("token");
   return token === null || token === "" ? undefined : token;
 }
 
@@ -23,17 +24,21 @@ export function tokenIn(hash: string): string | undefined {
 export function startingCredentials(): Credentials | undefined {
   const token = tokenIn(location.hash);
   if (token !== undefined) {
-    history.replaceState(null, "", location.pathname + location.search);
+    const [route = ""] = location.hash.split("?");
+    const hash = route.startsWith("#/") ? route : "";
+    history.replaceState(null, "", location.pathname + location.search + hash);
     return { url: ownAgent, token };
   }
-  const kept = sessionStorage.getItem(KEY);
-  return kept === null ? undefined : (JSON.parse(kept) as Credentials);
+  const before = kept(NAME);
+  return isCredentials(before) ? before : undefined;
 }
 
-export function keep(credentials: Credentials): void {
-  sessionStorage.setItem(KEY, JSON.stringify(credentials));
+export function keepCredentials(credentials: Credentials): void {
+  keep(NAME, credentials);
 }
 
-export function forget(): void {
-  sessionStorage.removeItem(KEY);
+function isCredentials(value: unknown): value is Credentials {
+  if (typeof value !== "object" || value === null) return false;
+  const { url, token } = value as Record<keyof Credentials, unknown>;
+  return typeof url === "string" && typeof token === "string";
 }

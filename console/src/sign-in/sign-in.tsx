@@ -1,9 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Sandbox } from "sandpipe";
 import { connectTo } from "../connection/connect-to.js";
+import { CopyLine } from "../design/copy-line.js";
 import { textOf } from "../form.js";
-import { keep, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
+import { keepCredentials, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
+import icon from "../icon.svg";
 import { refusal, type Refusal } from "./refusal.js";
+import "./sign-in.css";
 
 /** The signed-in agent. */
 export interface Agent {
@@ -35,7 +38,7 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
         sandbox.close();
         throw error;
       }
-      keep(credentials);
+      keepCredentials(credentials);
       onSignIn({ sandbox, url: credentials.url });
     } catch (error) {
       setRefused(refusal(error, credentials.url, policyForbids));
@@ -58,7 +61,10 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
   return (
     <main class="sign-in">
       <form onSubmit={submit} aria-busy={busy}>
-        <h1>Sandpipe</h1>
+        <h1>
+          <img src={icon} alt="" width="28" height="28" />
+          Sandpipe
+        </h1>
         <p>Sign in to an agent. It has said where it listens and which file has its token.</p>
         <label>
           Agent’s URL
@@ -86,6 +92,8 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
         <button class="primary" disabled={busy}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
+        <p class="hint">Or have the command line open this page, signed in:</p>
+        <CopyLine text="sandpipe console" />
       </form>
     </main>
   );

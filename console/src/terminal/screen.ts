@@ -2,10 +2,11 @@ import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { Terminal } from "@xterm/xterm";
 import { withConstructedStyleSheets } from "./style-sheets.js";
-import { currentTheme, onThemeChange } from "./theme.js";
+import { currentTheme, minimumContrast, onThemeChange } from "./theme.js";
+import { screenReaderMode } from "./reader-mode.js";
 
 /** How many lines can be scrolled back to. */
-const SCROLLBACK = 10_000;
+const SCROLLBACK = 20_000;
 
 /** How many characters may wait to be shown before whoever writes has to wait. */
 const MAX_WAITING = 512 * 1024;
@@ -23,6 +24,8 @@ export interface ScreenOptions {
 
 /** A terminal on the page: what is written to it is shown, and what is typed is reported. */
 export class Screen {
+  /** What it is drawn in; it may be moved to another place. */
+  readonly #element = document.createElement("div");
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
   readonly #search = new SearchAddon();
@@ -33,12 +36,15 @@ export class Screen {
   #wake: (() => void)[] = [];
 
   constructor(place: HTMLElement, { label, keyboard, plain, onLeave }: ScreenOptions) {
+    this.#element.className = "terminal-host";
+    place.append(this.#element);
     this.#terminal = new Terminal({
       convertEol: plain,
       fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
       fontSize: 13,
       // Output that is binary has thousands of sequences that are none, and may have.
       logLevel: "off",
+      minimumContrastRatio: minimumContrast(),
       screenReaderMode: screenReaderMode(),
       scrollback: SCROLLBACK,
       theme: currentTheme(),
@@ -47,7 +53,7 @@ export class Screen {
     terminal.loadAddon(this.#fit);
     terminal.loadAddon(this.#search);
     withConstructedStyleSheets(() => {
-      terminal.open(place);
+      terminal.open(this.#element);
     });
     terminal.textarea?.setAttribute("aria-label", label);
     if (!keyboard) this.endKeyboard();
@@ -57,16 +63,72 @@ export class Screen {
     const observer = new ResizeObserver(() => {
       this.#fit.fit();
     });
-    observer.observe(place);
+    observer.observe(this.#element);
     this.#ends = [
-      onThemeChange((theme) => (terminal.options.theme = theme)),
+      onThemeChange(() => {
+        terminal.options.theme = currentTheme();
+        terminal.options.minimumContrastRatio = minimumContrast();
+      }),
       () => {
         observer.disconnect();
       },
       () => {
         terminal.dispose();
+        this.#element.remove();
       },
     ];
+  }
+
+  /** Moves it to another place; without one it is kept, out of sight. */
+  moveTo(place: HTMLElement | undefined): void {
+    if (place === undefined) this.#element.remove();
+    else place.append(this.#element);
+  }
+
+  /** Calls back when the view was scrolled, by the reader or by what is written. */
+  onScroll(scrolled: () => void): void {
+    // What the reader scrolls is told in the next frame by the one, what is written by the other.
+    this.#terminal.onScroll(scrolled);
+    this.#terminal.onRender(scrolled);
+  }
+
+  /** How many lines are above what is in sight. */
+  get linesAbove(): number {
+    return this.#terminal.buffer.active.viewportY;
+  }
+
+  /** Whether the last line is in sight. */
+  get isAtEnd(): boolean {
+    const { viewportY, baseY } = this.#terminal.buffer.active;
+    return viewportY >= baseY;
+  }
+
+  scrollToEnd(): void {
+    this.#terminal.scrollToBottom();
+  }
+
+  /**
+   * Shows other text than it did: more of it above, and what it showed before. The same lines stay in sight.
+   * Resolves when all is shown.
+   */
+  replace(above: readonly string[], shownBefore: readonly string[]): Promise<void> {
+    const terminal = this.#terminal;
+    const { viewportY } = terminal.buffer.active;
+    const wasAtEnd = this.isAtEnd;
+    this.clear();
+    for (const text of above) terminal.write(text);
+    let rows = 0;
+    terminal.write("", () => {
+      rows = terminal.buffer.active.baseY + terminal.buffer.active.cursorY;
+    });
+    for (const text of shownBefore) terminal.write(text);
+    return new Promise((resolve) => {
+      terminal.write("", () => {
+        if (wasAtEnd) terminal.scrollToBottom();
+        else terminal.scrollToLine(rows + viewportY);
+        resolve();
+      });
+    });
   }
 
   /**
@@ -127,9 +189,13 @@ export class Screen {
     this.#terminal.clearSelection();
   }
 
-  /** What is selected, or else all that can be scrolled to. */
+  /** What is selected; empty where nothing is. */
+  selection(): string {
+    return this.#terminal.getSelection();
+  }
+
+  /** All that can be scrolled to. */
   text(): string {
-    if (this.#terminal.hasSelection()) return this.#terminal.getSelection();
     this.#terminal.selectAll();
     const text = this.#terminal.getSelection();
     this.#terminal.clearSelection();
@@ -195,15 +261,3 @@ const SCROLLS: Partial<Record<string, (terminal: Terminal) => void>> = {
     terminal.scrollToBottom();
   },
 };
-
-const READER = "sandpipe.screen-reader";
-
-/** Whether what is shown is also there for screen readers, which costs time. Kept in the browser. */
-export function screenReaderMode(): boolean {
-  return localStorage.getItem(READER) === "on";
-}
-
-export function setScreenReaderMode(on: boolean): void {
-  if (on) localStorage.setItem(READER, "on");
-  else localStorage.removeItem(READER);
-}

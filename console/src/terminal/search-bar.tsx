@@ -1,12 +1,16 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Screen } from "./screen.js";
+import "./search-bar.css";
 
 /** Looks for a text on a screen. Enter goes on, Shift+Enter goes back, Escape ends. */
 export function SearchBar({
   screen,
+  isWhole,
   onClose,
 }: {
   screen: Screen | undefined;
+  /** Whether the screen has all of the output. */
+  isWhole: boolean;
   onClose: () => void;
 }) {
   const [text, setText] = useState("");
@@ -55,6 +59,7 @@ export function SearchBar({
         />
       </label>
       <button
+        class="small"
         type="button"
         onClick={() => {
           find(text, "previous");
@@ -62,8 +67,10 @@ export function SearchBar({
       >
         Previous
       </button>
-      <button>Next</button>
-      <span role="status">{missed ? "Not found" : ""}</span>
+      <button class="small">Next</button>
+      <span role="status">
+        {missed ? (isWhole ? "Not found" : "Not found in what is loaded") : ""}
+      </span>
     </form>
   );
 }

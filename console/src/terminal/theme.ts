@@ -7,6 +7,9 @@ const LIGHT: ITheme = {
   cursor: "#1c2326",
   cursorAccent: "#ffffff",
   selectionBackground: "#a9d6d6",
+  scrollbarSliderBackground: "#14191b26",
+  scrollbarSliderHoverBackground: "#14191b4d",
+  scrollbarSliderActiveBackground: "#14191b66",
   black: "#1c2326",
   red: "#b3261e",
   green: "#1b6e37",
@@ -26,11 +29,14 @@ const LIGHT: ITheme = {
 };
 
 const DARK: ITheme = {
-  background: "#12181a",
+  background: "#0d1214",
   foreground: "#dbe3e5",
   cursor: "#dbe3e5",
-  cursorAccent: "#12181a",
+  cursorAccent: "#0d1214",
   selectionBackground: "#24565a",
+  scrollbarSliderBackground: "#e6ecee26",
+  scrollbarSliderHoverBackground: "#e6ecee4d",
+  scrollbarSliderActiveBackground: "#e6ecee66",
   black: "#8a9599",
   red: "#ff8d84",
   green: "#7dd391",
@@ -50,18 +56,26 @@ const DARK: ITheme = {
 };
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const moreContrast = matchMedia("(prefers-contrast: more)");
 
+/** The colours of the system's theme; with more contrast, on pure white or black. */
 export function currentTheme(): ITheme {
-  return dark.matches ? DARK : LIGHT;
+  const theme = dark.matches ? DARK : LIGHT;
+  if (!moreContrast.matches) return theme;
+  const [background, foreground] = dark.matches ? ["#000000", "#ffffff"] : ["#ffffff", "#000000"];
+  return { ...theme, background, foreground, cursor: foreground, cursorAccent: background };
+}
+
+/** The least contrast of text with its background, also where a command chooses both (WCAG 2.2, 1.4.3 and 1.4.6). */
+export function minimumContrast(): number {
+  return moreContrast.matches ? 7 : 4.5;
 }
 
 /** Calls back when the system's theme changes; what it returns ends that. */
-export function onThemeChange(changed: (theme: ITheme) => void): () => void {
-  const tell = () => {
-    changed(currentTheme());
-  };
-  dark.addEventListener("change", tell);
+export function onThemeChange(changed: () => void): () => void {
+  const queries = [dark, moreContrast];
+  for (const query of queries) query.addEventListener("change", changed);
   return () => {
-    dark.removeEventListener("change", tell);
+    for (const query of queries) query.removeEventListener("change", changed);
   };
 }

@@ -1,0 +1,130 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { visibleRows } from "./visible-rows.js";
+import "./rows.css";
+
+/**
+ * A list of rows of one height, of which only those in sight are drawn. ↑, ↓, Page up, Page down, Home and End go from row to
+ * row, also to those that are not drawn; other keys are `onKey`'s.
+ */
+export function Rows<T>({
+  label,
+  items,
+  idOf,
+  rowHeight,
+  current,
+  onCurrent,
+  onKey,
+  children,
+}: {
+  label: string;
+  items: readonly T[];
+  idOf: (item: T) => string;
+  /** In pixels. */
+  rowHeight: number;
+  /** The id of the row that Tab goes to. */
+  current: string | undefined;
+  onCurrent: (id: string) => void;
+  onKey?: (event: KeyboardEvent, item: T) => void;
+  children: (item: T, isCurrent: boolean) => ComponentChildren;
+}) {
+  const list = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  /** The row that is to have the keyboard when it is drawn. */
+  const wanted = useRef<string>(undefined);
+
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (element === null) return;
+    const measure = () => {
+      setView({ top: element.scrollTop, height: element.clientHeight });
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => {
+      observer.disconnect();
+    };
+  }, []);
+
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return;
+    const row = list.current?.querySelector<HTMLElement>(
+      `[data-row="${CSS.escape(wanted.current)}"]`,
+    );
+    row?.querySelector<HTMLElement>("[data-main]")?.focus({ preventScroll: true });
+    if (row !== null && row !== undefined) wanted.current = undefined;
+  });
+
+  const index = Math.max(
+    0,
+    items.findIndex((item) => idOf(item) === current),
+  );
+  const goTo = (to: number) => {
+    const element = list.current;
+    const next = Math.max(0, Math.min(items.length - 1, to));
+    const item = items[next];
+    if (element === null || item === undefined) return;
+    const top = next * rowHeight;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = top + rowHeight - element.clientHeight;
+    wanted.current = idOf(item);
+    setView({ top: element.scrollTop, height: element.clientHeight });
+    onCurrent(idOf(item));
+  };
+
+  const { first, end } = visibleRows(items.length, rowHeight, view.top, view.height);
+  const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
+  const drawn = items.slice(first, end).map((item, offset) => ({ item, at: first + offset }));
+  // Tab finds it also where it is not in sight.
+  const at = items[index];
+  if (at !== undefined && (index < first || index >= end)) drawn.push({ item: at, at: index });
+  return (
+    <div
+      ref={list}
+      class="rows"
+      role="list"
+      aria-label={label}
+      onScroll={(event) => {
+        const { scrollTop: top, clientHeight: height } = event.currentTarget;
+        setView({ top, height });
+      }}
+      onKeyDown={(event) => {
+        const to = {
+          ArrowDown: index + 1,
+          ArrowUp: index - 1,
+          PageDown: index + page,
+          PageUp: index - page,
+          Home: 0,
+          End: items.length - 1,
+        }[event.key];
+        if (to !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) {
+          event.preventDefault();
+          goTo(to);
+          return;
+        }
+        if (at !== undefined) onKey?.(event, at);
+      }}
+    >
+      <div class="rows-all" style={{ height: `${items.length * rowHeight}px` }}>
+        {drawn.map(({ item, at }) => {
+          const id = idOf(item);
+          return (
+            <div
+              key={id}
+              class="row-place"
+              role="listitem"
+              data-row={id}
+              aria-setsize={items.length}
+              aria-posinset={at + 1}
+              style={{ height: `${rowHeight}px`, transform: `translateY(${at * rowHeight}px)` }}
+            >
+              {children(item, at === index)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

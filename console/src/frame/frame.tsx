@@ -1,0 +1,80 @@
+import { Layers, LogOut, MessageSquareCode, SquareTerminal } from "lucide";
+import type { ComponentChildren } from "preact";
+import type { Sandbox } from "sandpipe";
+import { describe, type Connection } from "../connection/state.js";
+import { Icon, type Picture } from "../design/icon.js";
+import icon from "../icon.svg";
+import { PAGES, type Page } from "../route.js";
+import { LossBanner } from "./banner.js";
+import { Help } from "./help.js";
+import { PolicyBadge } from "./policy-badge.js";
+import { useShortcuts } from "./shortcuts.js";
+import "./frame.css";
+
+/** What a page is called, and its picture in the navigation. */
+export const TITLES: Readonly<Record<Page, string>> = {
+  runs: "Runs",
+  background: "Background",
+  sessions: "Sessions",
+};
+
+const PICTURES: Readonly<Record<Page, Picture>> = {
+  runs: SquareTerminal,
+  background: Layers,
+  sessions: MessageSquareCode,
+};
+
+/** The frame of the page, which never scrolls: its head, what is wrong, the navigation, and the page. */
+export function Frame({
+  sandbox,
+  url,
+  page,
+  connection,
+  onTryNow,
+  onSignOut,
+  children,
+}: {
+  sandbox: Sandbox;
+  url: string;
+  page: Page;
+  connection: Connection;
+  onTryNow: () => void;
+  onSignOut: () => void;
+  children: ComponentChildren;
+}) {
+  useShortcuts();
+  return (
+    <div class="frame">
+      <header class="head">
+        <span class="brand">
+          <img src={icon} alt="" width="20" height="20" />
+          Sandpipe
+        </span>
+        <p class={`badge connection ${connection.state}`} role="status">
+          {describe(connection)}
+        </p>
+        <span class="badge agent">{new URL(url).host}</span>
+        <PolicyBadge sandbox={sandbox} connection={connection} />
+        <span class="head-end">
+          <Help />
+          <button class="quiet square" aria-label="Sign out" title="Sign out" onClick={onSignOut}>
+            <Icon of={LogOut} />
+          </button>
+        </span>
+      </header>
+      <LossBanner connection={connection} onTryNow={onTryNow} onSignOut={onSignOut} />
+      <nav class="navigation" aria-label="Pages">
+        {PAGES.map((name) => (
+          <a key={name} href={`#/${name}`} aria-current={name === page ? "page" : undefined}>
+            <Icon of={PICTURES[name]} size={20} />
+            <span>{TITLES[name]}</span>
+          </a>
+        ))}
+      </nav>
+      <main class="page">
+        <h1 class="unseen">{TITLES[page]}</h1>
+        {children}
+      </main>
+    </div>
+  );
+}
