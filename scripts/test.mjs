@@ -9,6 +9,7 @@ import { testedTarballs } from "./project.mjs";
 import {
   prepareBubblewrap,
   prepareChromium,
+  prepareConsoleBrowsers,
   prepareEmulator,
   prepareImages,
   prepareTargets,
@@ -53,7 +54,7 @@ const SUITES = [
     // Some rebuild what others read. Applications are built and installed, which takes minutes.
     run: () => nodeTests("packaging", { concurrency: 1, timeoutMs: 600_000 }),
   },
-  { name: "browser", needs: [prepareChromium], run: () => nodeTests("browser") },
+  { name: "browser", needs: [prepareConsoleBrowsers], run: () => nodeTests("browser") },
   { name: "edge", needs: [], run: () => nodeTests("edge") },
 ];
 

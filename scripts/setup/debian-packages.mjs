@@ -15,11 +15,18 @@ const CHROMIUM = { [chromium]: ["chromium"], [chromedriver]: ["chromium-driver"]
 
 export const prepareChromium = () => prepare(CHROMIUM);
 
+export const firefox = "/usr/bin/firefox-esr";
+
+const FIREFOX = { [firefox]: ["firefox-esr"] };
+
+/** What the tests of the console open it in. */
+export const prepareConsoleBrowsers = () => prepare({ ...CHROMIUM, ...FIREFOX });
+
 /** What `npm run compat` opens pages in, with a display that nobody sees. */
 export const prepareBrowsers = () =>
   prepare({
     ...CHROMIUM,
-    "/usr/bin/firefox-esr": ["firefox-esr"],
+    ...FIREFOX,
     "/usr/bin/WebKitWebDriver": ["webkit2gtk-driver"],
     "/usr/bin/Xvfb": ["xvfb"],
   });

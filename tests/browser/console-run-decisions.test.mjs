@@ -191,14 +191,27 @@ test("of an output a part is loaded: it grows at its end, or at its beginning an
   assert.deepEqual([loaded.first, loaded.last, loaded.isFull], [10, 12, true]);
   loaded.push(piece(13, "cc"));
   assert.deepEqual([loaded.first, loaded.last, loaded.hasEnd], [11, 13, true]);
-  loaded.prepend([piece(9, "dd"), piece(10, "ee")]);
-  assert.deepEqual([loaded.first, loaded.last, loaded.hasEnd], [9, 11, false]);
+  const older = [piece(9, "dd"), piece(10, "ee")];
+  assert.deepEqual(loaded.prepend(older, true), [], "there is no room beside the end");
+  assert.deepEqual(loaded.prepend(older, false), older.slice(1));
+  assert.deepEqual([loaded.first, loaded.last, loaded.hasEnd], [10, 12, false]);
   assert.equal(loaded.push(piece(14, "ff")), false, "it does not follow what is loaded");
   loaded.clear();
   for (const sequence of [1, 2, 3]) loaded.push(piece(sequence, "\n\n"));
   assert.deepEqual([loaded.first, loaded.last], [2, 3], "lines are counted, too");
   loaded.push(piece(4, "\n".repeat(9)));
   assert.deepEqual([loaded.first, loaded.last], [4, 4], "one piece is always held");
+  loaded.prepend([piece(3, "\n".repeat(9))], false);
+  assert.deepEqual([loaded.first, loaded.last], [3, 4], "what is in sight stays");
+});
+
+test("as much is loaded upward at once as half a megabyte or some thousand lines", async () => {
+  const { batchSize } = await load("output/loaded.ts");
+  const pieces = new Array(10);
+  assert.equal(batchSize({ characters: 327_680, lines: 10, pieces }), 16);
+  assert.equal(batchSize({ characters: 327_680, lines: 25_000, pieces }), 2);
+  assert.equal(batchSize({ characters: 100, lines: 10, pieces }), 5_000);
+  assert.equal(batchSize({ characters: 0, lines: 0, pieces: [] }), 5_000);
 });
 
 test("what is copied is all of it, or says how much of its end", async () => {

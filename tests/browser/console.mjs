@@ -25,15 +25,15 @@ export class ConsoleRig {
     this.agent = agent;
   }
 
-  static async start() {
+  static async start(launch = launchChromium) {
     const agent = new RestartableAgent(await temporaryFolder());
     await agent.start();
-    return new ConsoleRig(await launchChromium(), agent);
+    return new ConsoleRig(await launch(), agent);
   }
 
   /** The same for the tests of a file, up to the last. Each fails by errors that its pages did not show. */
-  static async forTests() {
-    const rig = await ConsoleRig.start();
+  static async forTests(launch = launchChromium) {
+    const rig = await ConsoleRig.start(launch);
     after(() => rig.stop());
     afterEach(() => {
       assert.deepEqual(rig.problems.splice(0), []);

@@ -47,11 +47,21 @@ export class RestartableAgent {
     this.#listen = new URL(this.url).host;
   }
 
-  async stop() {
+  stop() {
+    return this.#end("SIGTERM");
+  }
+
+  /** It dies at once, as of the system's lack of memory. */
+  kill() {
+    return this.#end("SIGKILL");
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  async #end(signal) {
     const child = this.#child;
     assert(child !== undefined);
     const ended = once(child, "close");
-    child.kill("SIGTERM");
+    child.kill(signal);
     await ended;
   }
 }

@@ -17,13 +17,14 @@ export function LossBanner({
 }) {
   const now = useNow();
   if (connection.state === "lost") {
+    const age = ageText(connection.since, now);
     return (
-      <div class="banner">
+      <section class="banner" aria-label="Connection">
         <Icon of={Unplug} />
         <p>
           <strong role="alert">Connection lost.</strong>{" "}
           <span class="wide-only">
-            What is shown is as it was {ageText(connection.since, now)}; what ran may have
+            What is shown is as it was then, {age === "now" ? "just now" : age}; what ran may have
             ended.{" "}
           </span>
           {attemptText(connection.next, now)}
@@ -31,20 +32,20 @@ export function LossBanner({
         <button class="small" onClick={onTryNow}>
           Try now
         </button>
-      </div>
+      </section>
     );
   }
   if (connection.state === "refused") {
     return (
-      <div class="banner" role="alert">
+      <section class="banner" aria-label="Connection">
         <Icon of={Unplug} />
         <p>
-          <strong>Signed out by the agent.</strong> {connection.reason}
+          <strong role="alert">Signed out by the agent.</strong> {connection.reason}
         </p>
         <button class="small" onClick={onSignOut}>
           Sign in again
         </button>
-      </div>
+      </section>
     );
   }
   return null;

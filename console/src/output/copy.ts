@@ -31,7 +31,7 @@ export async function collect(
       execs,
       id,
       first,
-      batchSize({ characters: length, pieces }),
+      batchSize({ characters: length, lines: 0, pieces }),
       signal,
     );
     if (older.length === 0) break;

@@ -45,6 +45,10 @@ export class Loaded {
     return this.#cost - this.#pieces.length * OVERHEAD;
   }
 
+  get lines(): number {
+    return this.#lines;
+  }
+
   /** Whether it is as much as may be held. */
   get isFull(): boolean {
     return this.#cost >= this.#limits.characters || this.#lines >= this.#limits.lines;
@@ -71,14 +75,25 @@ export class Loaded {
     return true;
   }
 
-  /** Pieces before the first one; the last ones make room, and then the end is not loaded any more. */
-  prepend(older: readonly ExecStdout[]): void {
-    for (const piece of older) this.#count(piece, 1);
-    this.#pieces = [...older, ...this.#pieces];
+  /**
+   * Pieces before the first one, as many of the last of them as make half of what may be held; returns those. The last ones that
+   * are loaded make room, and then the end is not loaded any more.
+   *
+   * @param keepEnd No more than there is room for.
+   */
+  prepend(older: readonly ExecStdout[], keepEnd: boolean): readonly ExecStdout[] {
+    const { characters, lines } = this.#limits;
+    const room = keepEnd
+      ? { characters: characters - this.#cost, lines: lines - this.#lines }
+      : { characters: characters / 2, lines: lines / 2 };
+    const added = lastWithin(older, room, keepEnd ? 0 : 1);
+    for (const piece of added) this.#count(piece, 1);
+    this.#pieces = [...added, ...this.#pieces];
     for (;;) {
       const newest = this.#pieces.at(-1);
-      if (newest === undefined || this.#pieces.length <= older.length) return;
-      if (!this.#isOver(newest)) return;
+      // One stays of what was in sight.
+      if (newest === undefined || this.#pieces.length <= added.length + 1) return added;
+      if (!this.#isOver(newest)) return added;
       this.#count(newest, -1);
       this.#pieces.pop();
       this.#endDropped = true;
@@ -109,11 +124,35 @@ function lines({ output }: ExecStdout): number {
   return count;
 }
 
-/** About how many characters are loaded upward at once. */
-const BATCH = 512 * 1024;
+/** The last pieces that make no more than there is room for, but at least so many. */
+function lastWithin(
+  pieces: readonly ExecStdout[],
+  room: Limits,
+  atLeast: number,
+): readonly ExecStdout[] {
+  let { characters, lines: lineRoom } = room;
+  let first = pieces.length;
+  for (; first > 0; first--) {
+    const piece = pieces[first - 1];
+    if (piece === undefined) break;
+    characters -= cost(piece);
+    lineRoom -= lines(piece);
+    if ((characters < 0 || lineRoom < 0) && pieces.length - first >= atLeast) break;
+  }
+  return pieces.slice(first);
+}
+
+/** About how much is loaded upward at once. */
+const BATCH: Limits = { characters: 512 * 1024, lines: 5_000 };
 
 /** How many pieces to load upward, to have about as much as is wanted. */
-export function batchSize({ characters, pieces }: Pick<Loaded, "characters" | "pieces">): number {
-  const average = Math.max(1, characters / Math.max(1, pieces.length));
-  return Math.max(16, Math.min(8_192, Math.ceil(BATCH / average)));
+export function batchSize(loaded: {
+  characters: number;
+  lines: number;
+  pieces: readonly unknown[];
+}): number {
+  const count = Math.max(1, loaded.pieces.length);
+  const byCharacters = BATCH.characters / Math.max(1, loaded.characters / count);
+  const byLines = BATCH.lines / Math.max(1, loaded.lines / count);
+  return Math.max(1, Math.min(8_192, Math.ceil(Math.min(byCharacters, byLines))));
 }

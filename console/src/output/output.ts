@@ -61,6 +61,8 @@ export class Output {
   #reading: AbortController | undefined;
   /** Aborted when it goes out of sight. */
   #inSight = new AbortController();
+  /** Nothing more has room beside the end. */
+  #isFilled = false;
   /** Up to which piece the agent has dropped the output. */
   #droppedUpTo = 0;
 
@@ -135,6 +137,7 @@ export class Output {
   reopen(): void {
     this.#loaded.clear();
     this.#droppedUpTo = 0;
+    this.#isFilled = false;
     this.#draw();
     this.#change({ isOpening: true, error: undefined, before: "nothing" });
     void this.#read(() => this.#resume());
@@ -151,8 +154,8 @@ export class Output {
     this.#draw();
   }
 
-  /** Loads what comes before the part that is loaded. */
-  async loadOlder(): Promise<void> {
+  /** Loads what comes before the part that is loaded. `keepEnd`: no more than there is room for beside the end. */
+  async loadOlder(keepEnd = false): Promise<void> {
     const { first } = this.#loaded;
     const { signal } = this.#inSight;
     if (first === undefined || this.#screen === undefined) return;
@@ -162,10 +165,11 @@ export class Output {
       const older = await this.#before(first, signal);
       // What made room or was opened anew meanwhile is loaded from there.
       if (this.#loaded.first === first && !signal.aborted) {
-        this.#loaded.prepend(older);
+        const loaded = this.#loaded.prepend(older, keepEnd);
+        this.#isFilled ||= keepEnd && loaded.length < older.length;
         // What comes does not follow what is loaded any more.
         if (!this.#loaded.hasEnd) this.#reading?.abort();
-        const added = older.filter(({ type }) => isShown(type, this.#streams)).length;
+        const added = loaded.filter(({ type }) => isShown(type, this.#streams)).length;
         const texts = this.#texts();
         await this.#screen.replace(texts.slice(0, added), texts.slice(added));
       }
@@ -269,7 +273,7 @@ export class Output {
       this.#change({ isOpening: false, before: this.#whatIsBefore() });
     }
     if (isShown(piece.type, this.#streams)) {
-      await this.#screen?.write(this.#marker.mark(piece), isOld);
+      await this.#screen?.write(this.#marker.mark(this.#whole(piece)), isOld);
     }
     if (piece.exitCode === undefined) return;
     this.#change({ exitCode: piece.exitCode });
@@ -288,16 +292,25 @@ export class Output {
     this.#marker = new StreamMarker();
     return this.#loaded.pieces
       .filter(({ type }) => isShown(type, this.#streams))
-      .map((piece) => this.#marker.mark(piece));
+      .map((piece) => this.#marker.mark(this.#whole(piece)));
+  }
+
+  /** A piece without the part of a line at its beginning, whose other part is not loaded. */
+  #whole(piece: ExecStdout): ExecStdout {
+    if (piece.sequence !== this.#loaded.first || piece.sequence <= 1) return piece;
+    return { ...piece, output: piece.output.slice(piece.output.indexOf("\n") + 1) };
   }
 
   #scrolled(): void {
     const screen = this.#screen;
     if (screen === undefined) return;
     this.#change({ isAtEnd: screen.isAtEnd && this.#loaded.hasEnd });
-    const wanted = this.#loaded.hasEnd && screen.isAtEnd ? MIN_LINES_ABOVE : 1;
     // A terminal's screens can't be put together of parts.
-    if (screen.linesAbove < wanted && !this.#item.pty) void this.loadOlder();
+    if (this.#item.pty || screen.linesAbove >= MIN_LINES_ABOVE) return;
+    if (!screen.isAtEnd) {
+      if (screen.linesAbove === 0) void this.loadOlder();
+    } else if (!this.#isFilled && this.#loaded.hasEnd && !this.#loaded.isFull)
+      void this.loadOlder(true);
   }
 
   #whatIsBefore(): OutputStatus["before"] {

@@ -157,7 +157,7 @@ export function RunList({
         </Rows>
       )}
       <div class="list-foot">
-        <span role="status">{countText(shown?.length, kept)}</span>
+        <span role="status">{countText(shown?.length, kept, isLive)}</span>
         <button
           class="quiet small"
           disabled={ended.length === 0}
@@ -177,11 +177,15 @@ function idOf({ id }: ExecItem): string {
   return id;
 }
 
-function countText(shown: number | undefined, all: readonly ExecItem[] | undefined): string {
+function countText(
+  shown: number | undefined,
+  all: readonly ExecItem[] | undefined,
+  isLive: boolean,
+): string {
   if (shown === undefined || all === undefined) return "";
   const running = all.filter(isRunning).length;
   const count = shown === all.length ? countOf(all.length) : `${shown} of ${countOf(all.length)}`;
-  return running === 0 ? count : `${count}, ${running} running`;
+  return running === 0 ? count : `${count}, ${running} ${isLive ? "running" : "unknown"}`;
 }
 
 function countOf(runs: number): string {

@@ -6,7 +6,7 @@ import { currentTheme, minimumContrast, onThemeChange } from "./theme.js";
 import { screenReaderMode } from "./reader-mode.js";
 
 /** How many lines can be scrolled back to. */
-const SCROLLBACK = 20_000;
+const SCROLLBACK = 50_000;
 
 /** How many characters may wait to be shown before whoever writes has to wait. */
 const MAX_WAITING = 512 * 1024;
