@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use crate::files::{Access, Kind, Origin, Place, Places};
+use crate::files::{Access, Kind, Place, Places};
 
 /// One mount of a box. Each comes behind those that it lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,8 @@ pub enum Mount {
 /// The mounts that give commands each place as its rule says, and nothing else.
 ///
 /// A directory can be renamed with the mounts in it, and another put into its place. So each directory between a place that
-/// may not be written and the one around it that may is a mount, too: those can't be renamed (`rename(2)`, EBUSY).
+/// may not be written, or is not there, and the one around it that may be written is a mount, too: those can't be renamed
+/// (`rename(2)`, EBUSY). Such a mount comes before all that lies in it: it would cover that.
 #[must_use]
 pub fn mounts(places: &Places) -> Vec<Mount> {
     let mut mounts = Vec::new();
@@ -60,7 +61,7 @@ pub fn mounts(places: &Places) -> Vec<Mount> {
 
 /// Whether a place has to stay where it is.
 fn is_kept(place: &Place) -> bool {
-    place.rule.access == Access::Read || place.rule.origin == Origin::Agent
+    place.rule.access < Access::Write
 }
 
 fn mount(place: &Place) -> Mount {

@@ -3,7 +3,7 @@ use std::{
     os::unix::{fs::symlink, net::UnixListener},
 };
 
-use crate::support::{Place, User, walls};
+use crate::support::{Place, User, users, walls};
 
 const WORKSPACE: &str = "{}";
 const STRICT: &str = r#"{ "extends": ["strict"] }"#;
@@ -127,6 +127,38 @@ fn what_a_policy_hides_is_hidden_and_what_it_opens_is_open() {
     let open = r#"{ "extends": ["open"], "files": { "hide": ["./.env"] } }"#;
     place.refuses(open, &["cat .env"]);
     place.allows(open, &[&format!("echo a > {root}/shared/x")]);
+}
+
+#[test]
+fn what_is_hidden_stays_so_beside_what_is_only_read() {
+    if !walls() {
+        return;
+    }
+    let place = Place::new();
+    place.write("workspace/a/.env", "hunter2");
+    place.write("workspace/a/b/", "");
+    for hidden in ["./a/.env", "**/.env"] {
+        let policy = format!(r#"{{ "files": {{ "hide": ["{hidden}"], "read": ["./a/b"] }} }}"#);
+        place.refuses(&policy, &["grep -r hunter2 .", "touch a/b/made"]);
+    }
+}
+
+#[test]
+fn what_is_hidden_is_not_moved_from_where_the_next_box_hides_it() {
+    if !walls() {
+        return;
+    }
+    let place = Place::new();
+    place.write("workspace/a/b/key", "hunter2");
+    let policy = r#"{ "files": { "hide": ["./a/b/key"] } }"#;
+    let other = "mkdir -p a/b && touch a/b/key";
+    place.refuses(policy, &["mv a/b a/c", "mv a c", "rm -r a"]);
+    for moved in [format!("mv a/b a/c && {other}"), format!("mv a c && {other}")] {
+        for user in users() {
+            place.run(policy, *user, &moved);
+        }
+        place.refuses(policy, &["grep -r hunter2 ."]);
+    }
 }
 
 #[test]
