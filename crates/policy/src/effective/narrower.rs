@@ -62,8 +62,8 @@ impl Narrowable<'_> {
         if let Some(path) = self.places.wider_than(outer.places) {
             return Err(Wider::Files {
                 path: path.to_owned(),
-                inner: self.places.access(path),
-                outer: outer.places.access(path),
+                inner: self.places.access_when_made(path),
+                outer: outer.places.access_when_made(path),
             });
         }
         // The next time it means what will have been made by then.
@@ -180,6 +180,12 @@ mod tests {
                 "files.hide: the rule for **/.env of the agent's policy is missing",
             ),
             (r#"{ "extends": ["workspace", "!secrets"] }"#, "{}", "files: "),
+            // A cache that is not there yet.
+            (
+                "{}",
+                r#"{ "extends": ["workspace", "!caches"] }"#,
+                "files: /home/.bun/install/cache is \"write\", where",
+            ),
             (
                 r#"{ "network": { "allow": ["a.example"] } }"#,
                 r#"{ "network": { "allow": ["a.example:443"] } }"#,

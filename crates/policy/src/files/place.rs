@@ -70,24 +70,27 @@ impl Places {
         self.deciding(path).map_or(Access::Hide, |place| place.rule.access)
     }
 
+    /// What they may do at a path once something is there: a rule may be waiting for that.
+    pub(crate) fn access_when_made(&self, path: &Path) -> Access {
+        let rule = self.absent.iter().find(|(absent, _)| absent == path);
+        rule.map_or_else(|| self.access(path), |(_, rule)| rule.access)
+    }
+
     fn at(&self, path: &Path) -> Option<&Place> {
         let index = self.places.binary_search_by(|place| place.path.as_path().cmp(path)).ok()?;
         self.places.get(index)
     }
 
-    /// The first path at which commands may do more than under `outer`.
+    /// The first path at which commands may do more than under `outer`, or may as soon as something is made there.
     #[must_use]
     pub fn wider_than<'a>(&'a self, outer: &'a Self) -> Option<&'a Path> {
         // Between two of these nothing changes.
         let own = self.places.iter().chain(&outer.places).map(|place| place.path.as_path());
         let wider = own.clone().find(|path| self.access(path) > outer.access(path));
-        let absent_access = |places: &Self, path: &Path| {
-            let rule = places.absent.iter().find(|(absent, _)| absent == path);
-            rule.map_or(Access::Write, |(_, rule)| rule.access).min(places.access(path))
-        };
         let wider_when_made = || {
-            let mut absent = outer.absent.iter().map(|(path, _)| path.as_path());
-            absent.find(|path| absent_access(self, path) > absent_access(outer, path))
+            let mut absent =
+                self.absent.iter().chain(&outer.absent).map(|(path, _)| path.as_path());
+            absent.find(|path| self.access_when_made(path) > outer.access_when_made(path))
         };
         wider.or_else(wider_when_made)
     }
