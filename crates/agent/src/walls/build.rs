@@ -31,6 +31,8 @@ use crate::sandbox::receive_descriptor;
 #[derive(Debug)]
 pub(crate) struct Walls {
     pub(super) policy: Arc<Effective>,
+    /// The agent's policy, where this one was named by a create: what its paths lead to may change later.
+    pub(super) within: Option<Arc<Effective>>,
     pub(super) roots: Roots,
     pub(super) bubblewrap: PathBuf,
     pub(super) inside: plans::Box,

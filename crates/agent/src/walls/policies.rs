@@ -57,11 +57,20 @@ pub(crate) enum NarrowerError {
     #[error("\"policy\": {0}")]
     Wider(#[from] Wider),
     #[error("\"policy\": {0}")]
-    Unheld(#[from] PolicyError),
+    Unheld(PolicyError),
     #[error(
         "\"policy\": commands run under {MAX_NARROWER} policies besides the agent's own already, and each takes a process: name one of those, or wait"
     )]
     TooMany,
+}
+
+impl From<PolicyError> for NarrowerError {
+    fn from(error: PolicyError) -> Self {
+        match error {
+            PolicyError::Wider(wider) => Self::Wider(wider),
+            error => Self::Unheld(error),
+        }
+    }
 }
 
 impl NarrowerError {
@@ -85,7 +94,7 @@ impl Policies {
         let own = AgentPolicy::new(options.effective()?, &setting, &limits)?;
         let group = limits.group(own.held(), None).map_err(PolicyError::Cgroup)?;
         let policies = Self { own, setting, commands, narrower: Mutex::default(), group, limits };
-        let defaults = policies.spawn_defaults(&policies.own, policies.group.clone())?;
+        let defaults = policies.spawn_defaults(&policies.own, None, policies.group.clone())?;
         Ok((Arc::new(policies), defaults))
     }
 
@@ -120,7 +129,7 @@ impl Policies {
         }
         let group = self.limits.group(inner.held(), self.group.as_ref());
         let group = group.map_err(PolicyError::Cgroup)?;
-        let defaults = Arc::new(self.spawn_defaults(&inner, group)?);
+        let defaults = Arc::new(self.spawn_defaults(&inner, Some(&self.own), group)?);
         known.push(Narrower { policy, defaults: Arc::clone(&defaults) });
         Ok(defaults)
     }
@@ -138,6 +147,7 @@ impl Policies {
     fn spawn_defaults(
         &self,
         policy: &AgentPolicy,
+        within: Option<&AgentPolicy>,
         limit_group: Option<Arc<LimitGroup>>,
     ) -> Result<SpawnDefaults, PolicyError> {
         let walls = if policy.effective.has_walls() {
@@ -145,7 +155,8 @@ impl Policies {
             let not_reaped = hold_reaping();
             let bubblewrap = machine::bubblewrap()?;
             drop(not_reaped);
-            Some(policy.walls(bubblewrap, &self.setting)?)
+            let within = within.map(|outer| Arc::clone(&outer.effective));
+            Some(policy.walls(bubblewrap, &self.setting, within)?)
         } else {
             None
         };

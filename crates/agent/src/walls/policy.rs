@@ -10,7 +10,7 @@ use std::{
 use nix::unistd::{User, geteuid};
 use sandpipe_policy::{
     document::{Network, Size, Span},
-    effective::Effective,
+    effective::{Effective, Narrowable, Wider},
     files::{InvalidPlaces, Places, Roots, expand},
     machine::{self, Bubblewrap, NoWalls},
     walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
@@ -53,6 +53,9 @@ pub enum PolicyError {
     /// No walls can be built here.
     #[error(transparent)]
     NoWalls(#[from] NoWalls),
+    /// It is not as narrow as it was, after a change of what its paths lead to.
+    #[error(transparent)]
+    Wider(#[from] Wider),
     /// They can't be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -118,7 +121,7 @@ impl AgentPolicy {
         Inside::new(self.effective.has_walls(), relays, &self.held)
     }
 
-    /// The walls around its box.
+    /// The walls around its box, which are never wider than another policy.
     ///
     /// # Errors
     /// They can't be built as the file system is now.
@@ -126,8 +129,9 @@ impl AgentPolicy {
         &self,
         bubblewrap: Bubblewrap,
         setting: &Setting,
+        within: Option<Arc<Effective>>,
     ) -> Result<Arc<Walls>, PolicyError> {
-        let walls = self.walls_by(bubblewrap, setting)?;
+        let walls = Walls { within, ..self.walls_by(bubblewrap, setting)? };
         // Now rather than with the first command.
         walls.plan()?;
         Ok(Arc::new(walls))
@@ -152,7 +156,7 @@ impl AgentPolicy {
             bubblewrap: bubblewrap.version,
         };
         let (policy, roots) = (Arc::clone(&self.effective), self.roots.clone());
-        Ok(Walls { policy, roots, bubblewrap: bubblewrap.path, inside })
+        Ok(Walls { policy, within: None, roots, bubblewrap: bubblewrap.path, inside })
     }
 
     /// The environment of commands.
@@ -185,9 +189,14 @@ impl Walls {
     /// How they are built, as the file system is now.
     ///
     /// # Errors
-    /// A rule can't be held.
+    /// A rule can't be held, or commands have changed what a path leads to, so that the policy is wider now.
     pub(super) fn plan(&self) -> Result<Plan, PolicyError> {
         let places = expand(&self.policy.files, &self.roots)?;
+        if let Some(outer) = &self.within {
+            let outer_places = expand(&outer.files, &self.roots)?;
+            Narrowable { policy: &self.policy, places: &places }
+                .check_within(&Narrowable { policy: outer, places: &outer_places })?;
+        }
         Ok(plans::plan(&self.policy, &places, &self.inside)?)
     }
 }

@@ -1,7 +1,13 @@
+use std::{fs, os::unix::fs::symlink};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::json;
 
 use super::{Walled, users, walls};
-use crate::support::{Agent, message_of};
+use crate::support::{Agent, children_of, lives, message_of, until};
 
 fn create(policy: &str, script: &str) -> serde_json::Value {
     json!({ "command": "sh", "args": ["-c", script], "policy": policy })
@@ -96,4 +102,43 @@ async fn narrower_policies_take_turns_for_a_few_boxes() {
     agent.delete(&held[0]).await;
     assert_eq!(run(agent, &policy(16), "echo $COUNT").await, (0, "16\n".into()));
     assert_eq!(run(agent, &policy(16), "echo $COUNT").await, (0, "16\n".into()));
+}
+
+#[tokio::test]
+async fn a_policy_that_was_narrower_is_refused_when_its_paths_lead_elsewhere() {
+    if !walls() {
+        return;
+    }
+    let fill = |workspace: &std::path::Path, _: &std::path::Path| {
+        fs::write(workspace.join("key"), "hunter2").unwrap();
+        fs::write(workspace.join("other"), "").unwrap();
+        symlink("key", workspace.join("link")).unwrap();
+    };
+    for user in users() {
+        let walled = Walled::start_with(
+            *user,
+            &["--policy", "workspace", "--hide", "./key"],
+            fill,
+            |_, _| {},
+        );
+        let agent = &walled.agent;
+        let own_box = agent.box_pid();
+        let narrower = r#"{ "files": { "hide": ["./link"] } }"#;
+        assert_ne!(run(agent, narrower, "cat key").await.0, 0);
+        assert_eq!(agent.run("ln -sf other link").await.exit_code(), 0);
+        // Its box is built anew.
+        let mut left = children_of(agent.pid());
+        left.retain(|pid| *pid != own_box);
+        assert_eq!(left.len(), 1);
+        left.extend(children_of(left[0]));
+        kill(Pid::from_raw(left[0].cast_signed()), Signal::SIGKILL).unwrap();
+        until("the box is dead", async || !left.iter().any(|pid| lives(*pid))).await;
+        let answer = agent.try_create(create(narrower, "cat key")).await;
+        assert!(!answer.status().is_success(), "{user:?}: {}", answer.status());
+        let told = message_of(answer).await;
+        assert!(
+            told.contains("/key is \"write\", where the agent's policy has \"hide\""),
+            "{told}"
+        );
+    }
 }
