@@ -186,6 +186,7 @@ impl Agent {
         let setting = Setting {
             workspace,
             own_files: own_files.chain([state_dir.path().to_owned()]).collect(),
+            policy_file: options.policy.file(),
             box_program: options.box_program.clone(),
         };
         let commands = CommandSetting {

@@ -48,6 +48,7 @@ impl Machine {
             workspace: self.root.join("workspace"),
             homes: vec![self.root.join("home")],
             protected: vec![self.root.join("state")],
+            policy_file: None,
         }
     }
 

@@ -98,7 +98,8 @@ impl Place {
         let workspace = workspace.canonicalize().map_err(other)?;
         let state_dir = self.state_dir.clone().or_else(|| default_path().ok());
         let own_files = state_dir.into_iter().collect();
-        let setting = Setting { workspace, own_files, box_program: None };
+        let policy_file = self.policy.file();
+        let setting = Setting { workspace, own_files, policy_file, box_program: None };
         Ok((AgentPolicy::new(self.policy.effective()?, &setting, &limits)?, setting))
     }
 }

@@ -1,4 +1,4 @@
-use std::{fs, io, io::Read, num::NonZeroU64};
+use std::{fs, io, io::Read, num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
 use sandpipe_policy::{
@@ -109,6 +109,12 @@ impl PolicyOptions {
         effective(&policy).map_err(|error| InvalidOptions::NotExtended(shown, error))
     }
 
+    /// The file that it is read from.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        let name = self.policy.as_deref().filter(|name| !is_written(name))?;
+        std::path::absolute(name).ok()
+    }
+
     fn has_flags(&self) -> bool {
         let mut policy = Policy::default();
         self.add_to(&mut policy);
@@ -159,11 +165,16 @@ pub(super) fn written(text: &str) -> Result<Policy, InvalidPolicy> {
 
 /// That of a preset, one as JSON, or that of a file.
 fn named(name: &str) -> Result<Policy, InvalidOptions> {
-    if name.parse::<Preset>().is_ok() || name.trim_start().starts_with('{') {
+    if is_written(name) {
         return written(name).map_err(|error| InvalidOptions::Invalid("--policy".into(), error));
     }
     let text = read(name).map_err(|error| InvalidOptions::Unreadable(name.to_owned(), error))?;
     parse(&text).map_err(|error| InvalidOptions::Invalid(name.to_owned(), error))
+}
+
+/// Whether it is no file.
+fn is_written(name: &str) -> bool {
+    name.parse::<Preset>().is_ok() || name.trim_start().starts_with('{')
 }
 
 fn preset(preset: Preset) -> Policy {

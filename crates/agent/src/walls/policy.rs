@@ -37,6 +37,8 @@ pub(crate) struct Setting {
     pub(crate) workspace: PathBuf,
     /// Its state directory and the files with its tokens.
     pub(crate) own_files: Vec<PathBuf>,
+    /// The file with its policy.
+    pub(crate) policy_file: Option<PathBuf>,
     /// The program that becomes the box.
     pub(crate) box_program: Option<OsString>,
 }
@@ -94,6 +96,7 @@ impl AgentPolicy {
             workspace: setting.workspace.clone(),
             homes: homes(),
             protected: protected(&setting.own_files),
+            policy_file: setting.policy_file.clone(),
         };
         Ok(Self { effective: Arc::new(effective), roots, held })
     }

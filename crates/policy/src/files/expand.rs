@@ -21,6 +21,8 @@ pub struct Roots {
     pub homes: Vec<PathBuf>,
     /// The agent's own files, and what else is out of reach under every policy.
     pub protected: Vec<PathBuf>,
+    /// The file with the policy, which commands may not write under any: the next box may be built by it.
+    pub policy_file: Option<PathBuf>,
 }
 
 /// Why the rules for files can't be held.
@@ -65,15 +67,7 @@ const MAX_LOOKS: usize = 1_000_000;
 ///
 /// A rule that can't be held.
 pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces> {
-    let protected = roots.protected.iter().map(|path| {
-        let rule = FileRule {
-            access: Access::Hide,
-            path: path.to_string_lossy().parse().unwrap_or_else(|_| agent_files()),
-            origin: Origin::Agent,
-            if_missing: IfMissing::Skip,
-        };
-        (rule, path.clone())
-    });
+    let protected = roots.protected.iter().map(|path| (of_agent(Access::Hide, path), path.clone()));
     let mut found: Vec<(FileRule, PathBuf)> = protected.collect();
     for rule in rules {
         if is_workspace_of_preset(rule)
@@ -130,12 +124,27 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
             Err(error) => return Err(InvalidPlaces::Unreadable(rule, path, error)),
         }
     }
-    let places = Places::new(places, absent);
+    let mut places = Places::new(places, absent);
+    if let Some(file) = &roots.policy_file {
+        let rule = of_agent(Access::Read, file);
+        let Resolved { path, links } = resolve(file)
+            .map_err(|error| InvalidPlaces::Unreadable(rule.clone(), file.clone(), error))?;
+        if places.access(&path) == Access::Write {
+            places = places.with(place(rule.clone(), path.clone())?);
+        }
+        led_by_links.push((rule, links, path));
+    }
     for (rule, links, target) in led_by_links {
         check_links(&rule, &links, &target, &writable, &places)?;
     }
     check_protected(&places, roots)?;
     Ok(places)
+}
+
+/// A rule of the agent's own.
+fn of_agent(access: Access, path: &Path) -> FileRule {
+    let path = path.to_string_lossy().parse().unwrap_or_else(|_| agent_files());
+    FileRule { access, path, origin: Origin::Agent, if_missing: IfMissing::Skip }
 }
 
 /// For a path of the agent's that is no text.

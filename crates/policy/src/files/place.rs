@@ -42,6 +42,12 @@ impl Places {
         all
     }
 
+    /// The same with one more.
+    pub(super) fn with(mut self, place: Place) -> Self {
+        self.places.push(place);
+        Self::new(self.places, self.absent)
+    }
+
     /// Each place, behind those above it.
     pub fn iter(&self) -> impl Iterator<Item = &Place> {
         self.places.iter()

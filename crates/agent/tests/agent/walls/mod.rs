@@ -7,6 +7,7 @@ mod limits;
 mod narrower;
 mod network;
 mod placeholders;
+mod policy_file;
 mod refused;
 mod running;
 
