@@ -4,8 +4,8 @@ use axum::{
     http::{
         HeaderMap, HeaderName, StatusCode,
         header::{
-            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
-            REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+            CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+            IF_NONE_MATCH, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
         },
     },
     response::{IntoResponse, Response},
@@ -24,6 +24,9 @@ const INDEX: &str = "index.html";
 /// Where names have a hash of the content in them.
 const HASHED_FOLDER: &str = "assets/";
 
+/// What a file is called besides its name where it is compressed (RFC 1952).
+const GZIP_SUFFIX: &str = ".gz";
+
 /// The page holds a token that may run commands: it loads and reaches nothing but the agent, and no
 /// other page can put it in a frame or keep a handle on it. The colours of a terminal's text are style
 /// attributes.
@@ -40,12 +43,14 @@ const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 impl Console {
-    /// Those that a program has embedded.
+    /// Those that a program has embedded. A file whose name ends with `.gz` is compressed: it is served under the name without that.
     #[must_use]
     pub fn embedded<Files: RustEmbed>() -> Self {
-        let files = Files::iter().filter_map(|path| {
-            let file = ConsoleFile::new(&path, Files::get(&path)?);
-            Some((path.into_owned(), file))
+        let files = Files::iter().filter_map(|embedded_as| {
+            let file = Files::get(&embedded_as)?;
+            let plain_path = embedded_as.strip_suffix(GZIP_SUFFIX);
+            let path = plain_path.unwrap_or(&embedded_as);
+            Some((path.to_owned(), ConsoleFile::new(path, plain_path.is_some(), file)))
         });
         Self(files.collect())
     }
@@ -73,20 +78,24 @@ async fn not_built() -> ApiError {
 #[derive(Clone, Debug)]
 struct ConsoleFile {
     content: Bytes,
+    /// Whether the content is compressed by gzip. There is no other copy: whoever does not take gzip gets it all the same. Every browser
+    /// takes it, and a request that names no encoding takes any (RFC 9110, 12.5.3).
+    is_gzip: bool,
     content_type: String,
     entity_tag: String,
     cache_control: &'static str,
 }
 
 impl ConsoleFile {
-    fn new(path: &str, EmbeddedFile { data, metadata }: EmbeddedFile) -> Self {
-        let mut content_type = metadata.mimetype().to_owned();
+    fn new(path: &str, is_gzip: bool, EmbeddedFile { data, metadata }: EmbeddedFile) -> Self {
+        let mut content_type = mime_guess::from_path(path).first_or_octet_stream().to_string();
         if content_type.starts_with("text/") {
             content_type.push_str("; charset=utf-8");
         }
         let hash = metadata.sha256_hash().first_chunk().copied().map(u128::from_be_bytes);
         Self {
             content: Bytes::from_owner(data),
+            is_gzip,
             content_type,
             entity_tag: format!("\"{:032x}\"", hash.unwrap_or_default()),
             cache_control: if path.starts_with(HASHED_FOLDER) {
@@ -103,7 +112,9 @@ impl ConsoleFile {
             return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, validity).into_response();
         }
         let content_type = [(CONTENT_TYPE, self.content_type.as_str())];
-        (SECURITY_HEADERS, validity, content_type, self.content.clone()).into_response()
+        let content_encoding = self.is_gzip.then_some([(CONTENT_ENCODING, "gzip")]);
+        let headers = (SECURITY_HEADERS, validity, content_type, content_encoding);
+        (headers, self.content.clone()).into_response()
     }
 
     /// Whether the client says that it has this content (RFC 9110, 13.1.2: the comparison is weak).
