@@ -18,7 +18,7 @@ use crate::{
     blocking,
     execs::{Registry, StopError},
     features::Features,
-    files::Files,
+    files::{Files, Uploads},
     http::{self, Console, HostPolicy},
     options::Options,
     ports::Ports,
@@ -47,6 +47,7 @@ const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Agent {
     registry: Arc<Registry>,
     files: Arc<Files>,
+    uploads: Arc<Uploads>,
     process_box: Arc<BoxClient>,
     policies: Arc<Policies>,
     features: Arc<Features>,
@@ -197,6 +198,7 @@ impl Agent {
         let (policies, spawn_defaults) = Policies::new(&options.policy, setting, commands)?;
         let process_box = Arc::clone(&spawn_defaults.process_box);
         let files = Arc::new(Files::new(&spawn_defaults));
+        let uploads = Uploads::new(Arc::clone(&files));
         open_statm();
         reap_children().map_err(|error| refused("adopt orphaned processes", error))?;
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
@@ -210,6 +212,7 @@ impl Agent {
         Ok(Self {
             registry: Arc::new(registry),
             files,
+            uploads,
             process_box,
             policies,
             features: Arc::new(Features::without(&options.without)),
@@ -233,6 +236,7 @@ impl Agent {
                 Arc::clone(&self.registry),
                 Arc::clone(&self.process_box),
             ),
+            uploads: Arc::clone(&self.uploads),
             policies: Arc::clone(&self.policies),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),

@@ -38,7 +38,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -51,6 +51,7 @@ impl Feature {
         Self::Contain,
         Self::Policy,
         Self::Files,
+        Self::FilesRaw,
         Self::Watch,
         Self::Ports,
         Self::PortForward,
@@ -148,6 +149,7 @@ mod tests {
                 "contain",
                 "policy",
                 "files",
+                "files-raw",
                 "watch",
                 "ports",
                 "port-forward"

@@ -31,6 +31,7 @@ mod features;
 mod files;
 mod health_check;
 mod http;
+mod ignore_patterns;
 mod limits;
 mod options;
 mod output;

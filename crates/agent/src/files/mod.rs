@@ -12,6 +12,8 @@ mod list;
 mod open_file;
 mod path;
 mod read;
+mod tree;
+mod uploads;
 mod watch;
 mod writing;
 
@@ -29,6 +31,8 @@ pub(crate) use self::{
     open_file::OpenFile,
     path::{FilePath, InvalidPath},
     read::content,
+    tree::UnpackError,
+    uploads::{Piece, UploadAnswer, UploadError, UploadKey, UploadOptions, Uploads},
     watch::{WatchOptions, WatchedDirectory},
     writing::Conditions,
 };

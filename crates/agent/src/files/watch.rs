@@ -8,9 +8,10 @@ use sandpipe_protocol::{Timestamp, WatcherEvent, WatcherEventType};
 
 use super::{FilePath, Files, info};
 use crate::{
+    ignore_patterns::IgnorePatterns,
     output,
     process::Identity,
-    watch::{Change, ChangeKind, IgnorePatterns},
+    watch::{Change, ChangeKind},
     worker::{Conversation, Watch, WatchReport, WorkerError},
 };
 

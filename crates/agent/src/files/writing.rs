@@ -34,6 +34,8 @@ pub(crate) struct Writing {
     temporary: Temporary,
     /// Where the next bytes belong.
     offset: u64,
+    /// How much of it has been written, from the beginning on.
+    length: u64,
     /// What comes right before, and is not written yet.
     pending: Vec<Bytes>,
     pending_len: usize,
@@ -72,6 +74,7 @@ impl Files {
             file: Arc::new(file.into()),
             temporary,
             offset: 0,
+            length: 0,
             pending: Vec::new(),
             pending_len: 0,
         })
@@ -148,6 +151,47 @@ impl Writing {
         });
         written.await.map_err(|error| WorkerError::of_io(self.path.absolute(), &error))?;
         self.offset += length as u64;
+        self.length = self.length.max(self.offset);
+        Ok(())
+    }
+
+    /// How many bytes have been written, from the beginning on.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Goes on at another place, at most at the end of what has been written.
+    pub(super) async fn seek(&mut self, offset: u64) -> Result<(), WorkerError> {
+        self.flush().await?;
+        self.offset = offset;
+        Ok(())
+    }
+
+    /// Has it end where it is.
+    pub(super) async fn truncate(&mut self) -> Result<(), WorkerError> {
+        self.flush().await?;
+        let (file, length) = (Arc::clone(&self.file), self.offset);
+        let truncated = transfer(move || file.set_len(length)).await;
+        truncated.map_err(|error| WorkerError::of_io(self.path.absolute(), &error))?;
+        self.length = length;
+        Ok(())
+    }
+
+    /// Appends all of it to another file.
+    pub(super) async fn append_to(&self, appending: &Appending) -> Result<(), WorkerError> {
+        let mut offset = 0;
+        while offset < self.length {
+            let file = Arc::clone(&self.file);
+            let batch = usize::try_from(self.length - offset).unwrap_or(BATCH).min(BATCH);
+            let bytes = transfer(move || {
+                let mut bytes = vec![0; batch];
+                file.read_exact_at(&mut bytes, offset).map(|()| bytes)
+            });
+            let bytes = bytes.await;
+            let bytes = bytes.map_err(|error| WorkerError::of_io(self.path.absolute(), &error))?;
+            offset += bytes.len() as u64;
+            appending.push(bytes.into()).await?;
+        }
         Ok(())
     }
 

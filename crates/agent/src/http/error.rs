@@ -3,7 +3,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header::WWW_AUTHENTICATE},
     response::{IntoResponse, Response},
 };
-use sandpipe_protocol::{ErrorBody, Gap};
+use sandpipe_protocol::{ErrorBody, Gap, UploadProgress};
 use serde::Serialize;
 
 use crate::{
@@ -19,6 +19,7 @@ pub(crate) struct ApiError {
     status: StatusCode,
     message: String,
     gap: Option<Gap>,
+    upload: Option<UploadProgress>,
 }
 
 /// The body of an error answer.
@@ -29,6 +30,9 @@ struct Body {
     /// Which, where events are what is wrong.
     #[serde(flatten)]
     gap: Option<Gap>,
+    /// How much of an upload there is.
+    #[serde(flatten)]
+    upload: Option<UploadProgress>,
 }
 
 /// That events were dropped.
@@ -41,7 +45,7 @@ pub(super) fn lost(gap: Gap) -> String {
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), gap: None }
+        Self { status, message: message.into(), gap: None, upload: None }
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -50,6 +54,11 @@ impl ApiError {
 
     pub(super) fn lost(gap: Gap) -> Self {
         Self { gap: Some(gap), ..Self::new(StatusCode::GONE, lost(gap)) }
+    }
+
+    /// That a piece of an upload does not follow.
+    pub(super) fn of_upload(message: String, upload: UploadProgress) -> Self {
+        Self { upload: Some(upload), ..Self::new(StatusCode::CONFLICT, message) }
     }
 
     pub(super) fn no_exec(id: &str) -> Self {
@@ -79,7 +88,7 @@ impl IntoResponse for ApiError {
             tracing::warn!(status = self.status.as_u16(), message = self.message, "refused");
         }
         let error = ErrorBody { code: self.status.as_u16(), message: self.message };
-        let body = Body { error, gap: self.gap };
+        let body = Body { error, gap: self.gap, upload: self.upload };
         let mut response = (self.status, Json(body)).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             // RFC 9110, 15.5.2: the server "MUST send a WWW-Authenticate header field".

@@ -29,7 +29,12 @@ use axum::http::HeaderValue;
 use tokio::sync::watch;
 
 use crate::{
-    execs::Registry, features::Features, files::Files, ports::Ports, token::Tokens, walls::Policies,
+    execs::Registry,
+    features::Features,
+    files::{Files, Uploads},
+    ports::Ports,
+    token::Tokens,
+    walls::Policies,
 };
 
 pub use console::Console;
@@ -42,6 +47,7 @@ pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
     pub(crate) files: Arc<Files>,
     pub(crate) ports: Ports,
+    pub(crate) uploads: Arc<Uploads>,
     pub(crate) policies: Arc<Policies>,
     pub(crate) features: Arc<Features>,
     pub(crate) tokens: Arc<Tokens>,

@@ -16,7 +16,6 @@
 mod changes;
 mod disk;
 mod end;
-mod ignore;
 mod inotify;
 mod move_queue;
 mod moves;
@@ -26,5 +25,4 @@ mod watcher;
 
 pub(crate) use changes::{Audience, Change, ChangeKind, Changes};
 pub(crate) use end::End;
-pub(crate) use ignore::{IgnorePatterns, InvalidPattern};
 pub(crate) use watcher::{Scope, Watcher};

@@ -17,11 +17,11 @@ use super::{
     changes::{ChangeKind, Changes, Tell},
     disk::{id_of, open_root},
     end::{End, refused},
-    ignore::IgnorePatterns,
     inotify::Inotify,
     move_queue::{MoveQueue, Next, RawEvent},
     tree::{Attached, Tree},
 };
+use crate::ignore_patterns::IgnorePatterns;
 
 /// How many names are remembered that were found and of which an event may still come.
 const MAX_FOUND: usize = 10_000;

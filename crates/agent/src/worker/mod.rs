@@ -23,6 +23,7 @@
 //! system calls and would leave something behind is finished first (`unfinished.rs`); the box gives it that time. Where it dies in
 //! the middle of it, who waits for an answer gets an error, and the next operation has another one started.
 
+mod beneath;
 mod client;
 mod copy_tree;
 mod failure;
@@ -35,6 +36,7 @@ mod place;
 mod protocol;
 mod remove_tree;
 mod server;
+mod tar;
 mod temporary;
 mod unfinished;
 
@@ -43,8 +45,8 @@ pub(crate) use failure::{Failure, FailureKind};
 pub(crate) use metadata::{Attributes, Kind, Metadata, Time};
 pub(crate) use operations::{
     Append, Commit, Committed, Connect, Copy, Create, Discard, FindOwners, List, ListBatch,
-    ListEntry, ListPorts, MakeDirectory, Move, Open, RemoveDirectory, RemoveFile, Stat, Watch,
-    WatchPorts, WatchReport,
+    ListEntry, ListPorts, MakeDirectory, Move, Open, Pack, RemoveDirectory, RemoveFile, Stat,
+    Unpack, Unpacked, Watch, WatchPorts, WatchReport,
 };
 pub(crate) use server::serve;
 pub(crate) use temporary::Temporary;

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::operations::{
     Append, Commit, Connect, Copy, Create, Discard, FindOwners, List, ListPorts, MakeDirectory,
-    Move, Open, RemoveDirectory, RemoveFile, Stat, Watch, WatchPorts,
+    Move, Open, Pack, RemoveDirectory, RemoveFile, Stat, Unpack, Watch, WatchPorts,
 };
 
 /// The first message of a conversation: what is asked for. It travels as the messages to the box do.
@@ -20,9 +20,11 @@ pub(crate) enum Request {
     MakeDirectory(MakeDirectory),
     Move(Move),
     Open(Open),
+    Pack(Pack),
     RemoveDirectory(RemoveDirectory),
     RemoveFile(RemoveFile),
     Stat(Stat),
+    Unpack(Unpack),
     Watch(Watch),
     WatchPorts(WatchPorts),
 }
@@ -50,9 +52,11 @@ requests!(
     MakeDirectory,
     Move,
     Open,
+    Pack,
     RemoveDirectory,
     RemoveFile,
     Stat,
+    Unpack,
     Watch,
     WatchPorts
 );

@@ -70,9 +70,11 @@ fn converse(mut peer: Peer) {
         Request::FindOwners(operation) => answer(operation, &mut peer),
         Request::ListPorts(operation) => answer(operation, &mut peer),
         Request::WatchPorts(operation) => answer(operation, &mut peer),
+        Request::Unpack(operation) => answer(operation, &mut peer),
         Request::Watch(operation) => answer(operation, &mut peer),
-        // It has more to say than its answer.
+        // These have more to say than an answer.
         Request::List(operation) => converse_with(operation, &mut peer),
+        Request::Pack(operation) => converse_with(operation, &mut peer),
     };
 }
 

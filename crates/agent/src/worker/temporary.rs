@@ -126,7 +126,7 @@ fn link_unnamed(file: BorrowedFd<'_>, directory: impl AsFd, name: &OsStr) -> Res
     }
 }
 
-fn random_name() -> Result<OsString, Errno> {
+pub(super) fn random_name() -> Result<OsString, Errno> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|_| Errno::IO)?;
     Ok(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random)).into())

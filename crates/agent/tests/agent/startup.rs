@@ -137,6 +137,7 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "contain",
         "policy",
         "files",
+        "files-raw",
         "watch",
         "ports",
         "port-forward"

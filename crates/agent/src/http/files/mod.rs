@@ -13,7 +13,10 @@ mod responses;
 mod routes;
 mod stat;
 mod target;
+mod trees;
+mod upload;
 mod watch;
 mod write;
+mod written;
 
 pub(super) use routes::routes;

@@ -1,17 +1,18 @@
 use std::pin::pin;
 
 use axum::{
-    Json,
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header::IF_NONE_MATCH},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, header::IF_NONE_MATCH},
+    response::Response,
 };
 use futures_util::StreamExt;
-use sandpipe_protocol::{ErrorBody, FileInfo};
+use sandpipe_protocol::{ErrorBody, FileInfo, UploadProgress};
 
 use super::{
     responses::{Conflict, Failed, Full, TooLarge},
     target::Target,
+    upload,
+    written::written,
 };
 use crate::{
     files::{Conditions, Files},
@@ -25,6 +26,9 @@ use crate::{
 
 /// Write a file from the bytes of the body, of any number, whole or not at all: a client that goes away leaves nothing. Missing directories
 /// are made. It takes the place of one that is there, with the mode and owner of that.
+///
+/// With `upload` it comes in pieces, each in a request of its own: one that breaks is gone on with. A piece that does not follow is 409, whose
+/// `offset` says where to go on. A completion is answered alike for 10 minutes; an upload that nobody goes on with for so long is forgotten.
 #[utoipa::path(
     put,
     path = "/api/v1/files/{path}",
@@ -34,6 +38,9 @@ use crate::{
         ("path" = String, Path, description = "Absolute where it begins with a slash, else relative to the workspace"),
         ("mode" = Option<String>, Query, description = "The permission bits, in octal. Default: those of the file that is replaced; of a new one as a command makes it"),
         ("append" = Option<bool>, Query, description = "With true, the bytes are appended to the end of the file, as they come"),
+        ("upload" = Option<String>, Query, description = "A UUID: the body is a piece of that upload, which takes its place when it is complete"),
+        ("offset" = Option<u64>, Query, description = "Where the piece belongs: at most at the end of what there is. Default: 0"),
+        ("complete" = Option<bool>, Query, description = "With true, the piece is the last one"),
         ("If-None-Match" = Option<String>, Header, description = "With `*`, only where nothing is there yet"),
         ("user" = Option<String>, Query, description = "Whose rights it is done with, as of a create")
     ),
@@ -41,6 +48,7 @@ use crate::{
     responses(
         (status = 200, description = "It has taken the place of another, or was appended to it", body = FileInfo),
         (status = 201, description = "It is new", body = FileInfo),
+        (status = 202, description = "The piece was written, and there are so many bytes", body = UploadProgress),
         (status = 412, description = "With `If-None-Match: *`: something is there", body = ErrorBody),
         ApiErrors, Conflict, TooLarge, Failed, Full,
     )
@@ -53,6 +61,10 @@ pub(super) async fn put_file(
     request: Request,
 ) -> Result<Response, ApiError> {
     let conditions = Conditions { is_new: is_new(&headers)?, mode: mode(&query)? };
+    if let Some(key) = upload::key(&query, &target)? {
+        return upload::take(app.uploads, key, target, &query, conditions, request.into_body())
+            .await;
+    }
     let body = RawBody::new(request.into_body());
     if query.flag("append")?.unwrap_or(false) {
         if conditions.is_new {
@@ -85,11 +97,6 @@ async fn append(
         appending.push(chunk.map_err(|error| not_received(&error))?).await?;
     }
     Ok(written(appending.is_new, files.stat(user.as_ref(), &path).await?))
-}
-
-fn written(is_new: bool, info: FileInfo) -> Response {
-    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    (status, Json(info)).into_response()
 }
 
 /// Whether the file is to be new (RFC 9110, 13.1.2).

@@ -5,7 +5,8 @@ use utoipa_axum::{
 };
 
 use super::{
-    action, list_directory, make_directory, put, read, remove, remove_directory, stat, watch, write,
+    action, list_directory, make_directory, put, read, remove, remove_directory, stat, trees,
+    watch, write,
 };
 use crate::{
     features::Feature,
@@ -47,6 +48,7 @@ fn add_files(app: &App, router: &mut OpenApiRouter<App>) {
     add(router, routes!(stat::stat_file));
     if app.features.has(Feature::FilesRaw) {
         add(router, routes!(put::put_file));
+        add(router, routes!(trees::read_tree, trees::put_tree));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
         execs::responses::{ApiErrors, Failed},
         output_format::OutputFormat,
     },
-    watch::{IgnorePatterns, InvalidPattern},
+    ignore_patterns::{IgnorePatterns, InvalidPattern},
 };
 
 /// Watch a directory: what changes in it is told as Server-Sent Events, first that it is watched (`connected`).

@@ -83,6 +83,11 @@ impl Conversation {
         }
     }
 
+    /// The next of the descriptors that came with answers.
+    pub(crate) fn take_descriptor(&mut self) -> Option<OwnedFd> {
+        self.received.pop_front()
+    }
+
     /// The descriptors that came with answers.
     pub(crate) fn into_descriptors(self) -> Vec<OwnedFd> {
         self.received.into()

@@ -4,7 +4,8 @@ use rustix::{fs::stat, io::Errno};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    watch::{Audience, Change, Changes, End, IgnorePatterns, Scope, Watcher},
+    ignore_patterns::IgnorePatterns,
+    watch::{Audience, Change, Changes, End, Scope, Watcher},
     worker::{
         failure::{Failure, FailureKind},
         metadata::Kind,

@@ -1,9 +1,16 @@
 //! Files, over HTTP: real files, and the process in the box that opens them.
 
+mod attacks;
 mod changes;
 mod directories;
 mod names;
+mod raw;
 mod reading;
+mod trees;
+mod uploads;
+mod users;
+mod walls;
+mod whole;
 mod worker;
 mod writing;
 

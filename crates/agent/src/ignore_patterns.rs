@@ -1,7 +1,7 @@
 use sandpipe_policy::wildcard;
 use serde::{Deserialize, Serialize};
 
-/// The patterns of what is not watched: paths relative to the watched directory, in which `*` is any part of one name and `**` any number
+/// The patterns of what is left out of a watch or a tree: paths relative to its directory, in which `*` is any part of one name and `**` any number
 /// of directories. One without a `/` is for a name at any depth. What is in an ignored directory is ignored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IgnorePatterns(Vec<Vec<Segment>>);
@@ -16,7 +16,7 @@ enum Segment {
 
 /// What is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern {pattern:?} of \"ignorePatterns\" {reason}")]
+#[error("the pattern {pattern:?} {reason}")]
 pub(crate) struct InvalidPattern {
     pattern: String,
     reason: &'static str,
@@ -31,8 +31,8 @@ impl IgnorePatterns {
         patterns.into_iter().map(parse).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether a path, relative to the watched directory, is ignored. For what is in an ignored directory it is not asked.
-    pub(super) fn matches(&self, path: &[u8]) -> bool {
+    /// Whether a path, relative to the directory, is ignored. For what is in an ignored directory it is not asked.
+    pub(crate) fn matches(&self, path: &[u8]) -> bool {
         self.0.iter().any(|pattern| matches(pattern, path))
     }
 }
@@ -48,7 +48,7 @@ fn parse(pattern: &str) -> Result<Vec<Segment>, InvalidPattern> {
     for name in names.split('/').filter(|name| !matches!(*name, "" | ".")) {
         segments.push(match name {
             ".." => {
-                return Err(invalid("names what is outside of the watched directory by \"..\""));
+                return Err(invalid("names what is outside of the directory by \"..\""));
             }
             "**" => Segment::AnyDepth,
             _ => Segment::Name(name.as_bytes().to_vec()),

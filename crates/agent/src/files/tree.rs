@@ -1,0 +1,111 @@
+use std::{io, os::fd::OwnedFd, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt, stream};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::unix::pipe,
+    sync::{Semaphore, SemaphorePermit},
+};
+
+use super::{FilePath, Files};
+use crate::{
+    ignore_patterns::IgnorePatterns,
+    process::Identity,
+    worker::{Conversation, MakeDirectory, Pack, Unpack, Unpacked, WorkerError},
+};
+
+/// How much of a stream is read at once.
+const CHUNK: usize = 64 * 1024;
+/// How many trees are under way at once: each takes a thread of a worker.
+static TREES: Semaphore = Semaphore::const_new(32);
+
+/// A tree as a tar stream.
+#[derive(Debug)]
+pub(crate) struct PackedTree {
+    conversation: Conversation,
+    stream: pipe::Receiver,
+    _permit: Option<SemaphorePermit<'static>>,
+}
+
+impl Files {
+    /// Packs a directory, or a file alone.
+    ///
+    /// # Errors
+    /// There is none that the user may read.
+    pub(crate) async fn pack(
+        &self,
+        user: Option<&Identity>,
+        path: &FilePath,
+        exclude: IgnorePatterns,
+    ) -> Result<PackedTree, WorkerError> {
+        let permit = TREES.acquire().await.ok();
+        let pack = Pack { path: path.absolute().into(), exclude };
+        let mut conversation = self.workers.open(user, pack, Vec::new()).await?;
+        conversation.answer::<()>().await?;
+        let stream = conversation.take_descriptor().ok_or(WorkerError::Ended)?;
+        let stream = pipe::Receiver::from_owned_fd(stream).map_err(WorkerError::NoRoom)?;
+        Ok(PackedTree { conversation, stream, _permit: permit })
+    }
+
+    /// Unpacks a tar stream into a directory, which is made where it is missing. Where the body breaks, what was unpacked before stays.
+    ///
+    /// # Errors
+    /// The stream can't be unpacked, or the body breaks.
+    pub(crate) async fn unpack(
+        self: &Arc<Self>,
+        user: Option<&Identity>,
+        path: &FilePath,
+        chunks: impl Stream<Item = io::Result<Bytes>>,
+    ) -> Result<Unpacked, UnpackError> {
+        let _permit = TREES.acquire().await.ok();
+        let make = MakeDirectory { path: path.absolute().into() };
+        self.workers.ask(user, make, Vec::new()).await?;
+        let (theirs, ours) = io::pipe().map_err(WorkerError::NoRoom)?;
+        let unpack = Unpack { path: path.absolute().into(), max_size: self.max_size };
+        let mut conversation = self.workers.open(user, unpack, vec![theirs.into()]).await?;
+        let ours = OwnedFd::from(ours);
+        let mut stream = pipe::Sender::from_owned_fd(ours).map_err(WorkerError::NoRoom)?;
+        let mut chunks = std::pin::pin!(chunks);
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(UnpackError::Body)?;
+            if stream.write_all(&chunk).await.is_err() {
+                // It reads no more: its answer says why.
+                break;
+            }
+        }
+        drop(stream);
+        Ok(conversation.answer().await?)
+    }
+}
+
+/// Why not all of a tree was unpacked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UnpackError {
+    #[error(transparent)]
+    Body(io::Error),
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
+}
+
+impl PackedTree {
+    /// The stream, as it comes. Where not all can be packed it ends with an error.
+    pub(crate) fn chunks(self) -> impl Stream<Item = io::Result<Bytes>> {
+        stream::unfold(Some(self), async |tree| {
+            let mut tree = tree?;
+            let mut bytes = BytesMut::with_capacity(CHUNK);
+            match tree.stream.read_buf(&mut bytes).await {
+                Ok(0) => {}
+                Ok(_) => return Some((Ok(bytes.freeze()), Some(tree))),
+                Err(error) => return Some((Err(error), None)),
+            }
+            match tree.conversation.answer::<()>().await {
+                Ok(()) => None,
+                Err(error) => {
+                    tracing::info!(%error, "a tree is not packed to its end");
+                    Some((Err(io::Error::other(error)), None))
+                }
+            }
+        })
+    }
+}

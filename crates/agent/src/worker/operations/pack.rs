@@ -1,0 +1,239 @@
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, PipeWriter, Read},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::ffi::{OsStrExt, OsStringExt},
+    },
+    path::PathBuf,
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, Dir, Mode, OFlags, Stat, fstat, major, minor, openat, readlinkat, statat},
+    io::Errno,
+    pipe::fcntl_setpipe_size,
+};
+use serde::{Deserialize, Serialize};
+use tar::EntryType;
+
+use crate::{
+    ignore_patterns::IgnorePatterns,
+    worker::{
+        failure::Failure,
+        metadata::{Attributes, Kind},
+        operation::Operation,
+        path_bytes,
+        peer::Peer,
+        place::{Links, Place, open_directory},
+        tar::{Writer, Written},
+    },
+};
+
+/// How much of the stream waits to be read.
+const PIPE: usize = 1024 * 1024;
+/// How much is written to it at once.
+const BUFFER: usize = 64 * 1024;
+
+/// Writes a directory, or a file alone, as a tar stream: a pipe comes with the answer. At its end there is another answer, which says
+/// whether that is all.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Pack {
+    #[serde(with = "path_bytes")]
+    pub(crate) path: PathBuf,
+    /// What is left out.
+    pub(crate) exclude: IgnorePatterns,
+}
+
+/// What is packed.
+enum Tree {
+    Directory(Dir),
+    Alone(Place),
+}
+
+/// A directory whose entries are being written.
+struct Level {
+    entries: Dir,
+    /// Below the root.
+    path: Vec<u8>,
+}
+
+/// Why not all is written.
+enum NotPacked {
+    /// Nobody reads it any more.
+    Gone,
+    Failed(Failure),
+}
+
+impl Operation for Pack {
+    type Answer = ();
+
+    fn run(self, peer: &mut Peer) -> Result<(), Failure> {
+        let failed = |errno| Failure::reading(&self.path, errno);
+        // A link to a directory is followed, as its listing does.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let tree = match openat(CWD, &self.path, flags, Mode::empty()) {
+            Ok(root) => Tree::Directory(Dir::new(root).map_err(failed)?),
+            Err(Errno::NOTDIR) => {
+                let place = Place::find(&self.path, Links::Keep)?;
+                place.stat()?.ok_or_else(|| failed(Errno::NOENT))?;
+                Tree::Alone(place)
+            }
+            Err(errno) => return Err(failed(errno)),
+        };
+        let (reader, writer) = io::pipe().map_err(|_| failed(Errno::MFILE))?;
+        // A user may have used up what there is for pipes.
+        let _smaller = fcntl_setpipe_size(&writer, PIPE);
+        peer.attach(reader.into());
+        let gone = |_| failed(Errno::PIPE);
+        peer.send(&Ok::<(), Failure>(())).map_err(gone)?;
+        let packing = Packing {
+            exclude: self.exclude,
+            writer: Writer::new(io::BufWriter::with_capacity(BUFFER, writer)),
+            path: &self.path,
+        };
+        let packed = match tree {
+            Tree::Directory(root) => packing.directory(root),
+            Tree::Alone(place) => packing.alone(&place),
+        };
+        match packed {
+            Err(NotPacked::Failed(failure)) => Err(failure),
+            Ok(()) | Err(NotPacked::Gone) => peer.send(&Ok::<(), Failure>(())).map_err(gone),
+        }
+    }
+}
+
+struct Packing<'a> {
+    exclude: IgnorePatterns,
+    writer: Writer<io::BufWriter<PipeWriter>>,
+    path: &'a std::path::Path,
+}
+
+impl Packing<'_> {
+    fn alone(mut self, place: &Place) -> Result<(), NotPacked> {
+        self.entry(place.directory.as_fd(), &place.name, place.name.as_bytes())?;
+        self.writer.finish().map_err(|_| NotPacked::Gone)
+    }
+
+    fn directory(mut self, root: Dir) -> Result<(), NotPacked> {
+        let mut levels = vec![Level { entries: root, path: Vec::new() }];
+        while let Some(level) = levels.last_mut() {
+            let name = match level.entries.next() {
+                Some(Ok(entry)) => OsString::from_vec(entry.file_name().to_bytes().to_vec()),
+                Some(Err(errno)) => return Err(self.failed(&level.path, errno)),
+                None => {
+                    levels.pop();
+                    continue;
+                }
+            };
+            if matches!(name.as_bytes(), b"." | b"..") {
+                continue;
+            }
+            let path = match level.path.as_slice() {
+                b"" => name.as_bytes().to_vec(),
+                above => [above, b"/", name.as_bytes()].concat(),
+            };
+            if self.exclude.matches(&path) {
+                continue;
+            }
+            let at = level.entries.fd().map_err(|errno| self.failed(&path, errno))?;
+            if let Some(entries) = self.entry(at, &name, &path)? {
+                levels.push(Level { entries, path });
+            }
+        }
+        self.writer.finish().map_err(|_| NotPacked::Gone)
+    }
+
+    /// Writes an entry; returns a directory, whose entries come next. What is gone by now is passed over.
+    fn entry(
+        &mut self,
+        at: BorrowedFd<'_>,
+        name: &OsStr,
+        path: &[u8],
+    ) -> Result<Option<Dir>, NotPacked> {
+        let found = statat(at, name, AtFlags::SYMLINK_NOFOLLOW);
+        let stat = match found {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(self.failed(path, errno)),
+        };
+        match Kind::of(&stat) {
+            Kind::Directory => {
+                let opened = open_directory(at, name);
+                let Some(directory) = self.present(path, opened)? else { return Ok(None) };
+                let stat = fstat(&directory).map_err(|errno| self.failed(path, errno))?;
+                let named = [path, b"/"].concat();
+                self.write(&named, EntryType::Directory, &stat, b"", io::empty())?;
+                Dir::new(directory).map(Some).map_err(|errno| self.failed(path, errno))
+            }
+            Kind::File => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let opened = openat(at, name, flags, Mode::empty());
+                let Some(file) = self.present(path, opened)? else { return Ok(None) };
+                let stat = fstat(&file).map_err(|errno| self.failed(path, errno))?;
+                if Kind::of(&stat) == Kind::File {
+                    self.write(path, EntryType::Regular, &stat, b"", std::fs::File::from(file))?;
+                }
+                Ok(None)
+            }
+            Kind::Symlink => {
+                let link = readlinkat(at, name, Vec::new());
+                if let Some(link) = self.present(path, link)? {
+                    self.write(path, EntryType::Symlink, &stat, link.to_bytes(), io::empty())?;
+                }
+                Ok(None)
+            }
+            Kind::Fifo => self.write(path, EntryType::Fifo, &stat, b"", io::empty()).map(|()| None),
+            Kind::Device => {
+                let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+                    rustix::fs::FileType::BlockDevice => EntryType::Block,
+                    _ => EntryType::Char,
+                };
+                self.write(path, kind, &stat, b"", io::empty()).map(|()| None)
+            }
+            // It is there only while somebody listens.
+            Kind::Socket => Ok(None),
+        }
+    }
+
+    /// None where it is gone, or something else by now.
+    fn present<T>(&self, path: &[u8], opened: Result<T, Errno>) -> Result<Option<T>, NotPacked> {
+        match opened {
+            Ok(opened) => Ok(Some(opened)),
+            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::INVAL) => Ok(None),
+            Err(errno) => Err(self.failed(path, errno)),
+        }
+    }
+
+    fn write(
+        &mut self,
+        path: &[u8],
+        kind: EntryType,
+        stat: &Stat,
+        link: &[u8],
+        content: impl Read,
+    ) -> Result<(), NotPacked> {
+        let attributes = Attributes::of(stat);
+        let is_device = matches!(kind, EntryType::Block | EntryType::Char);
+        let entry = Written {
+            path,
+            kind,
+            mode: attributes.mode,
+            modified: attributes.modified,
+            link,
+            size: if kind == EntryType::Regular { attributes.size } else { 0 },
+            device: is_device.then(|| (major(stat.st_rdev), minor(stat.st_rdev))),
+        };
+        self.writer.append(&entry, content).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => NotPacked::Gone,
+            io::ErrorKind::UnexpectedEof => {
+                let path = self.path.join(OsStr::from_bytes(path));
+                NotPacked::Failed(Failure::conflict(&path, "became shorter while it was read"))
+            }
+            _ => self.failed(path, Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        })
+    }
+
+    fn failed(&self, path: &[u8], errno: Errno) -> NotPacked {
+        NotPacked::Failed(Failure::system(&self.path.join(OsStr::from_bytes(path)), errno))
+    }
+}

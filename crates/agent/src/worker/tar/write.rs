@@ -1,0 +1,161 @@
+use std::io::{self, Read, Write};
+
+use tar::{EntryType, Header};
+
+use crate::worker::metadata::Time;
+
+/// The size of a block: what is shorter is padded.
+const BLOCK: usize = 512;
+/// How much of a file is copied at once.
+const BUFFER: usize = 128 * 1024;
+/// The longest path or link that the old header takes.
+const MAX_NAME: usize = 100;
+/// The first size that the old header has no digits for.
+const LARGE: u64 = 1 << 33;
+
+/// Writes a tar stream.
+pub(in crate::worker) struct Writer<W> {
+    stream: W,
+    buffer: Vec<u8>,
+}
+
+/// What is known of an entry that is written.
+pub(in crate::worker) struct Written<'a> {
+    pub(in crate::worker) path: &'a [u8],
+    pub(in crate::worker) kind: EntryType,
+    pub(in crate::worker) mode: u32,
+    pub(in crate::worker) modified: Time,
+    /// Of a symbolic link.
+    pub(in crate::worker) link: &'a [u8],
+    pub(in crate::worker) size: u64,
+    /// Major and minor numbers of a device.
+    pub(in crate::worker) device: Option<(u32, u32)>,
+}
+
+impl<W: Write> Writer<W> {
+    pub(in crate::worker) fn new(stream: W) -> Self {
+        Self { stream, buffer: vec![0; BUFFER] }
+    }
+
+    /// Writes an entry with its content.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the content is shorter than its size. The stream can't be gone on with then.
+    pub(in crate::worker) fn append(
+        &mut self,
+        entry: &Written<'_>,
+        mut content: impl Read,
+    ) -> io::Result<()> {
+        self.write_header(entry)?;
+        let mut left = entry.size;
+        while left > 0 {
+            let wanted = usize::try_from(left).unwrap_or(BUFFER).min(BUFFER);
+            let buffer = self.buffer.get_mut(..wanted).unwrap_or_default();
+            let count = match content.read(buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                count => count?,
+            };
+            self.stream.write_all(buffer.get(..count).unwrap_or_default())?;
+            left -= count as u64;
+        }
+        self.pad(entry.size)
+    }
+
+    /// Writes the end of the stream.
+    pub(in crate::worker) fn finish(mut self) -> io::Result<()> {
+        self.stream.write_all(&[0; 2 * BLOCK])?;
+        self.stream.flush()
+    }
+
+    fn write_header(&mut self, entry: &Written<'_>) -> io::Result<()> {
+        let mut records = Vec::new();
+        let Time { seconds, nanoseconds } = entry.modified;
+        if nanoseconds > 0 || seconds < 0 {
+            push_record(&mut records, "mtime", format!("{seconds}.{nanoseconds:09}").as_bytes());
+        }
+        if entry.path.len() > MAX_NAME {
+            push_record(&mut records, "path", entry.path);
+        }
+        if entry.link.len() > MAX_NAME {
+            push_record(&mut records, "linkpath", entry.link);
+        }
+        if entry.size >= LARGE {
+            push_record(&mut records, "size", entry.size.to_string().as_bytes());
+        }
+        if !records.is_empty() {
+            let mut header = Header::new_ustar();
+            header.set_entry_type(EntryType::XHeader);
+            set_name(&mut header, b"pax");
+            header.set_mode(0o644);
+            header.set_size(records.len() as u64);
+            header.set_cksum();
+            self.stream.write_all(header.as_bytes())?;
+            self.stream.write_all(&records)?;
+            self.pad(records.len() as u64)?;
+        }
+        let mut header = Header::new_ustar();
+        header.set_entry_type(entry.kind);
+        set_name(&mut header, entry.path);
+        header.set_mode(entry.mode);
+        header.set_mtime(u64::try_from(seconds).unwrap_or_default());
+        header.set_size(entry.size);
+        let link = entry.link.get(..MAX_NAME).unwrap_or(entry.link);
+        for (place, byte) in header.as_old_mut().linkname.iter_mut().zip(link) {
+            *place = *byte;
+        }
+        if let Some((major, minor)) = entry.device {
+            header.set_device_major(major)?;
+            header.set_device_minor(minor)?;
+        }
+        header.set_cksum();
+        self.stream.write_all(header.as_bytes())
+    }
+
+    fn pad(&mut self, size: u64) -> io::Result<()> {
+        let over = usize::try_from(size % BLOCK as u64).unwrap_or_default();
+        let padding = [0; BLOCK];
+        let rest = if over == 0 { 0 } else { BLOCK - over };
+        self.stream.write_all(padding.get(..rest).unwrap_or_default())
+    }
+}
+
+/// As much of a name as there is room for.
+fn set_name(header: &mut Header, name: &[u8]) {
+    for (place, byte) in header.as_old_mut().name.iter_mut().zip(name) {
+        *place = *byte;
+    }
+}
+
+/// `LENGTH KEY=VALUE` and a newline, where the length is that of all of it (POSIX, pax, "pax Extended Header").
+fn push_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
+    let rest = key.len() + value.len() + " =\n".len();
+    let mut length = rest + 1;
+    // With its own digits.
+    while length != rest + digits(length) {
+        length = rest + digits(length);
+    }
+    records.extend_from_slice(format!("{length} {key}=").as_bytes());
+    records.extend_from_slice(value);
+    records.push(b'\n');
+}
+
+fn digits(number: usize) -> usize {
+    number.to_string().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_count_themselves() {
+        for length in 0..2_000 {
+            let mut records = Vec::new();
+            push_record(&mut records, "path", &vec![b'x'; length]);
+            let text = String::from_utf8(records).unwrap();
+            let (count, _) = text.split_once(' ').unwrap();
+            assert_eq!(count.parse::<usize>().unwrap(), text.len());
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Trees as tar streams, both ways.
+
+use std::{
+    fs::{self, Permissions},
+    io::Write,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, UNIX_EPOCH},
+};
+
+use nix::{sys::stat::Mode, unistd::mkfifo};
+use reqwest::{Body, Method, Response};
+
+use super::{Space, json_of, names, refused, route};
+use crate::support::within;
+
+impl Space {
+    async fn tree(&self, path: &str, query: &str) -> Response {
+        self.agent.call(self.agent.request(Method::GET, &(route("trees", path) + query))).await
+    }
+
+    async fn put_tree(&self, path: &str, body: impl Into<Body>) -> Response {
+        self.agent.call(self.agent.request(Method::PUT, &route("trees", path)).body(body)).await
+    }
+}
+
+/// What tar(1) says to a stream.
+fn tar(args: &[&str], directory: &Path, input: &[u8]) -> Vec<u8> {
+    let mut tar = Command::new("tar")
+        .args(args)
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = tar.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = tar.wait_with_output().unwrap();
+    writing.join().unwrap();
+    assert!(output.status.success());
+    output.stdout
+}
+
+/// Part of a name that is too long for an old header.
+const NEWLINES: &str = "new\nline";
+
+fn fill(directory: &Path) {
+    fs::create_dir_all(directory.join("a/deep/er")).unwrap();
+    fs::write(directory.join("a/file"), "content").unwrap();
+    fs::write(directory.join("a/deep/empty"), "").unwrap();
+    fs::write(directory.join(format!("a/{}", NEWLINES.repeat(20))), "").unwrap();
+    fs::write(directory.join("large"), super::raw::pattern(1_500_000)).unwrap();
+    let long = "long ".repeat(40);
+    fs::create_dir_all(directory.join(&long)).unwrap();
+    fs::write(directory.join(&long).join("\u{e4}".repeat(120)), "long").unwrap();
+    symlink("file", directory.join("a/link")).unwrap();
+    symlink("/nowhere/".repeat(20), directory.join("a/dangling")).unwrap();
+    mkfifo(&directory.join("a/fifo"), Mode::S_IRWXU).unwrap();
+    fs::set_permissions(directory.join("a/file"), Permissions::from_mode(0o640)).unwrap();
+    let modified = UNIX_EPOCH + Duration::new(1_600_000_000, 123_456_789);
+    for path in ["a/file", "a/deep"] {
+        fs::File::open(directory.join(path)).unwrap().set_modified(modified).unwrap();
+    }
+    fs::set_permissions(directory.join("a/deep"), Permissions::from_mode(0o555)).unwrap();
+}
+
+/// All that is in a directory, in words.
+fn described(directory: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    for name in names(directory) {
+        let path = directory.join(&name);
+        let metadata = path.symlink_metadata().unwrap();
+        let kind = metadata.mode();
+        let content = if metadata.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        let link = fs::read_link(&path).unwrap_or_default();
+        // Of directories that were written into afterwards the time is another.
+        let time =
+            (name == "file" || name == "deep").then(|| (metadata.mtime(), metadata.mtime_nsec()));
+        lines.push(format!(
+            "{name} {kind:o} {time:?} {} {} {:x?}",
+            link.display(),
+            content.len(),
+            content.get(..8)
+        ));
+        if metadata.is_dir() {
+            let below = described(&path).into_iter();
+            lines.extend(below.map(|line| format!("{name}/{line}")));
+        }
+    }
+    lines
+}
+
+#[tokio::test]
+async fn a_tree_comes_as_tar_understands_it() {
+    let space = Space::start();
+    fill(&space.path("full"));
+    let response = space.tree("full", "").await;
+    assert_eq!(response.headers()["content-type"], "application/x-tar");
+    let stream = within(response.bytes()).await.unwrap();
+    fs::create_dir(space.path("unpacked")).unwrap();
+    tar(&["-xp"], &space.path("unpacked"), &stream);
+    assert_eq!(described(&space.path("unpacked")), described(&space.path("full")));
+    let alone = within(space.tree("full/a/file", "").await.bytes()).await.unwrap();
+    assert_eq!(tar(&["-t"], &space.workspace, &alone), b"file\n");
+    let some = space
+        .tree("full", "?exclude=deep&exclude=%2Flarge&exclude=*%20&exclude=a/li*&exclude=new*")
+        .await;
+    let some = within(some.bytes()).await.unwrap();
+    let listed = String::from_utf8(tar(&["-t"], &space.workspace, &some)).unwrap();
+    let mut listed: Vec<_> = listed.lines().collect();
+    listed.sort_unstable();
+    assert_eq!(listed, ["a/", "a/dangling", "a/fifo", "a/file"]);
+    refused(space.tree("none", "").await, 404, "No such file").await;
+}
+
+#[tokio::test]
+async fn a_tree_that_tar_makes_is_unpacked() {
+    let space = Space::start();
+    fill(&space.path("full"));
+    fs::hard_link(space.path("full/a/file"), space.path("full/a/same")).unwrap();
+    for format in ["gnu", "pax", "ustar"] {
+        let source = if format == "ustar" { "full/a" } else { "full" };
+        if format == "ustar" {
+            for name in ["dangling", &NEWLINES.repeat(20)] {
+                fs::remove_file(space.path("full/a").join(name)).unwrap();
+            }
+        }
+        let stream = tar(&["-c", "--format", format, "."], &space.path(source), b"");
+        let into = format!("made/{format}");
+        let summary = json_of(space.put_tree(&into, stream).await, 200).await;
+        assert_eq!(summary["path"], space.path(&into).to_str().unwrap());
+        let strip = |lines: Vec<String>| -> Vec<String> {
+            // Only pax has fractions of seconds.
+            let fraction = |line: String| match format {
+                "pax" => line,
+                _ => line.replace("123456789", "0"),
+            };
+            lines.into_iter().map(fraction).collect()
+        };
+        assert_eq!(
+            described(&space.path(&into)),
+            strip(described(&space.path(source))),
+            "{format}"
+        );
+        let same = ["a/same", "same"].map(|path| space.path(&into).join(path));
+        let same = same.iter().find(|path| path.exists()).unwrap();
+        assert_eq!(same.metadata().unwrap().nlink(), 2);
+    }
+    let summary = json_of(space.put_tree("empty", vec![0; 1024]).await, 200).await;
+    assert_eq!((&summary["files"], &summary["bytes"]), (&0.into(), &0.into()));
+    assert!(space.path("empty").is_dir());
+}
+
+#[tokio::test]
+async fn what_is_unpacked_comes_back_the_same() {
+    let space = Space::start();
+    fill(&space.path("full"));
+    let stream = within(space.tree("full", "").await.bytes()).await.unwrap();
+    let summary = json_of(space.put_tree("copy", stream.clone()).await, 200).await;
+    assert_eq!((&summary["files"], &summary["bytes"]), (&8.into(), &1_500_011.into()));
+    assert_eq!(described(&space.path("copy")), described(&space.path("full")));
+    // Once more over all of it.
+    fs::set_permissions(space.path("copy/a/deep"), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(space.put_tree("copy", stream).await.status(), 200);
+    assert_eq!(described(&space.path("copy")), described(&space.path("full")));
+}
+
+#[tokio::test]
+async fn a_tree_that_is_broken_or_cut_leaves_whole_files() {
+    let space = Space::start();
+    fs::create_dir(space.path("full")).unwrap();
+    for name in ["a", "b", "c"] {
+        fs::write(space.path("full").join(name), vec![b'x'; 100_000]).unwrap();
+    }
+    let stream = tar(&["-c", "a", "b", "c"], &space.path("full"), b"");
+    for (cut, expected) in
+        [(0, 0), (500, 0), (50_000, 0), (150_000, 1), (201_300, 1), (250_000, 2), (302_592, 3)]
+    {
+        let into = format!("cut-{cut}");
+        refused(space.put_tree(&into, stream[..cut].to_vec()).await, 400, "cut off").await;
+        let left = names(&space.path(&into));
+        assert_eq!(left, ["a", "b", "c"][..left.len()]);
+        assert_eq!(left.len(), expected, "{cut}");
+        for name in left {
+            assert_eq!(fs::read(space.path(&into).join(name)).unwrap().len(), 100_000);
+        }
+    }
+    let mut broken = stream.clone();
+    broken[101_000] ^= 1;
+    refused(space.put_tree("broken", broken).await, 400, "checksum").await;
+    refused(space.put_tree("text", "this is no tar stream. ".repeat(100)).await, 400, "broken")
+        .await;
+    // A file where a directory is to be, and the other way about.
+    fs::create_dir_all(space.path("taken/a/inside")).unwrap();
+    refused(space.put_tree("taken", stream.clone()).await, 409, "is a directory").await;
+    fs::write(space.path("file"), "").unwrap();
+    refused(space.put_tree("file", stream).await, 409, "is a file").await;
+}
+
+/// A stream of entries with these names, kinds, links and contents.
+pub(super) fn stream(entries: &[(&str, tar::EntryType, &str, &str)]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, kind, link, content) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.as_old_mut().linkname[..link.len()].copy_from_slice(link.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_mode(0o644);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        builder.append(&header, content.as_bytes()).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+#[tokio::test]
+async fn nothing_gets_out_of_the_directory_whatever_names_and_links_say() {
+    use tar::EntryType::{Directory, Link, Regular, Symlink};
+
+    let space = Space::start();
+    fs::write(space.path("secret"), "secret").unwrap();
+    fs::create_dir(space.path("outside")).unwrap();
+    for (number, entries) in [
+        &[("../evil", Regular, "", "x")][..],
+        &[("a/../../evil", Regular, "", "x")],
+        &[("up", Symlink, "..", ""), ("up/evil", Regular, "", "x")],
+        &[("up", Symlink, "../outside", ""), ("up/a/b/evil", Regular, "", "x")],
+        &[("up", Symlink, "../outside", ""), ("up/evil", Directory, "", "")],
+        &[("up", Symlink, "/tmp", ""), ("up/evil", Regular, "", "x")],
+        &[("a", Symlink, "b", ""), ("b", Symlink, "..", ""), ("a/evil", Regular, "", "x")],
+        &[("hard", Link, "../secret", "")],
+        &[("up", Symlink, "..", ""), ("hard", Link, "up/secret", "")],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let into = format!("into-{number}");
+        refused(space.put_tree(&into, stream(entries)).await, 400, "leads out").await;
+        assert_eq!(names(&space.path("outside")), [] as [&str; 0], "{number}");
+        assert!(!space.path("evil").exists() && !Path::new("/tmp/evil").exists(), "{number}");
+    }
+    assert_eq!(space.path("secret").metadata().unwrap().nlink(), 1);
+    // A link is replaced, and not written through.
+    let through = [("link", Symlink, "../secret", ""), ("link", Regular, "", "new")];
+    assert_eq!(space.put_tree("through", stream(&through)).await.status(), 200);
+    assert_eq!(fs::read(space.path("secret")).unwrap(), b"secret");
+    assert_eq!(fs::read(space.path("through/link")).unwrap(), b"new");
+    // A slash at the beginning means nothing, and a link within is followed.
+    let inside = [
+        ("/etc/evil", Regular, "", "x"),
+        ("in", Symlink, "etc", ""),
+        ("in/good", Regular, "", "y"),
+    ];
+    assert_eq!(space.put_tree("inside", stream(&inside)).await.status(), 200);
+    assert_eq!(names(&space.path("inside/etc")), ["evil", "good"]);
+    assert!(!Path::new("/etc/evil").exists());
+}
