@@ -35,14 +35,17 @@ impl Agent {
 
 /// The next list in which a port is, or is not.
 async fn until_listed(stream: &mut Events, port: u16, is_listed: bool) -> Option<PortInfo> {
-    loop {
-        let list: PortsListResponse =
-            serde_json::from_str(&stream.next().await.expect("it goes on")).unwrap();
-        let found = list.ports.into_iter().find(|info| info.port == port);
-        if found.is_some() == is_listed {
-            return found;
+    within(async {
+        loop {
+            let list: PortsListResponse =
+                serde_json::from_str(&stream.next().await.expect("it goes on")).unwrap();
+            let found = list.ports.into_iter().find(|info| info.port == port);
+            if found.is_some() == is_listed {
+                return found;
+            }
         }
-    }
+    })
+    .await
 }
 
 #[tokio::test]
@@ -114,11 +117,15 @@ async fn what_has_left_its_exec_is_still_its_own() {
     let first = until_listed(&mut stream, port, true).await.unwrap();
     assert_eq!((first.pid, first.exec.as_ref()), (Some(parent), Some(&id)));
     agent.write(&id, "\n").await;
-    let mut next = first;
-    while next.pid == Some(parent) {
-        next = until_listed(&mut stream, port, true).await.unwrap();
-    }
-    assert_eq!(next.exec, Some(id));
+    let next = within(async {
+        loop {
+            let next = until_listed(&mut stream, port, true).await.unwrap();
+            if next.pid != Some(parent) {
+                return next;
+            }
+        }
+    });
+    assert_eq!(next.await.exec, Some(id));
 }
 
 #[tokio::test]
