@@ -6,6 +6,12 @@ import { bashBackgroundListTool } from "./bash-background-list.js";
 import { bashBackgroundOutputTool, type Matching } from "./bash-background-output.js";
 import { bashBackgroundTerminateTool } from "./bash-background-terminate.js";
 import { bashTool, MAX_TIMEOUT_SECS } from "./bash.js";
+import { fileEditTool } from "./file-edit.js";
+import { fileListTool } from "./file-list.js";
+import { fileReadTool } from "./file-read.js";
+import { fileWriteTool } from "./file-write.js";
+import { filesOf } from "./files-of.js";
+import { OneAtATime } from "./one-at-a-time.js";
 import type { Tool } from "./tool.js";
 
 /** How the tools work, and where their processes have their directories. */
@@ -30,11 +36,16 @@ export type Tools = [
   Tool<"bash_background_list">,
   Tool<"bash_background_output">,
   Tool<"bash_background_terminate">,
+  Tool<"file_read">,
+  Tool<"file_write">,
+  Tool<"file_edit">,
+  Tool<"file_list">,
 ];
 
 /**
- * The tools that an AI agent needs to work with a shell, over a sandbox, a session, this machine, one over SSH
- * or another runtime of yours. It makes no request.
+ * The tools that an AI agent needs to work with a shell and with files, over a sandbox, a session, this machine,
+ * one over SSH or another runtime of yours. Files are a sandbox's `files`; where there are none, the shell reads
+ * and writes them. It makes no request.
  *
  * @throws {InvalidArgumentError} An option is wrong. A wrong runtime, `baseDir` or `workspace` shows with the
  * first call of a tool.
@@ -71,11 +82,17 @@ export function toolsWith(
     check("timeoutSecs", timeoutSecs, 1, MAX_TIMEOUT_SECS);
     const processes = background(runtime, { ...place, workspace });
     const limits = { maxOutputChars, timeoutSecs };
+    const files = filesOf(runtime);
+    const changes = new OneAtATime();
     return [
       bashTool(processes, limits),
       bashBackgroundListTool(processes, limits),
       bashBackgroundOutputTool(processes, { ...limits, matching }),
       bashBackgroundTerminateTool(processes),
+      fileReadTool(files, limits),
+      fileWriteTool(files, changes),
+      fileEditTool(files, changes, limits),
+      fileListTool(files, limits),
     ];
   };
 }

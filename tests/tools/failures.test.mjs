@@ -47,7 +47,7 @@ const OWN = /JavaScript|\bstdout_path\b/g;
 function isForModels(text) {
   const words = text.replaceAll(directory, "").replaceAll(OWN, "");
   for (const pattern of FOREIGN) assert.doesNotMatch(words, pattern);
-  for (const [name] of text.matchAll(/\bbash_\w+/g)) {
+  for (const [name] of text.matchAll(/\b(?:bash|file)_\w+/g)) {
     assert.ok(NAMES.includes(name), `there is a tool ${name}: ${text}`);
   }
 }
@@ -114,6 +114,38 @@ describe("the message of a tool that fails", () => {
       assert.ok(error instanceof InvalidArgumentError, String(error));
       assert.match(error.message, message);
     }
+  });
+
+  it("says of a file what is wrong with it, and which tool helps", async () => {
+    const [, , , , read, write, edit, list] = tools(localRuntime(), { baseDir: newBaseDir() });
+    const path = join(directory, "a file");
+    writeFileSync(path, "one\ntwo\n");
+    for (const [tool, input, message] of /** @type {const} */ ([
+      [read, { path: join(directory, "none") }, /there is no ".*none"\. file_list shows/],
+      [read, { path: directory }, /is a directory: file_list shows/],
+      [read, { path, start_line: 0 }, /`start_line` must be a whole number from 1 on, but is 0/],
+      [
+        read,
+        { path, start_line: 9 },
+        /`start_line` must be a line of the file, but is 9: it has 2/,
+      ],
+      [write, { path: directory, content: "" }, /is a directory: name a file in it/],
+      [
+        edit,
+        { path, old_text: "", new_text: "x" },
+        /`old_text` must be a string that is not empty/,
+      ],
+      [edit, { path, old_text: "three", new_text: "x" }, /not in it.*file_read shows/],
+      [list, { path }, /is no directory: file_read shows/],
+      [list, { depth: 65 }, /`depth` must be a whole number from 1 to 64/],
+    ])) {
+      const error = await refusal(tool.execute(input));
+      assert.ok(error instanceof InvalidArgumentError, String(error));
+      assert.match(error.message, message);
+    }
+    const below = await refusal(write.execute({ path: join(path, "below"), content: "" }));
+    assert.ok(below instanceof BackgroundError, String(below));
+    assert.match(below.message, /below: .*(exists|[Nn]ot a directory)/);
   });
 
   it("counts in the script as it was given", async () => {

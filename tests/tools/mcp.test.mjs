@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, describe, it } from "node:test";
 
 import { startAgent } from "sandpipe/node";
@@ -31,6 +31,10 @@ const NAMES = [
   "bash_background_list",
   "bash_background_output",
   "bash_background_terminate",
+  "file_read",
+  "file_write",
+  "file_edit",
+  "file_list",
 ];
 
 /** A server for this machine without walls. @param {Parameters<typeof startServer>[1]} [options] */
@@ -60,7 +64,7 @@ for (const mode of /** @type {const} */ (["legacy", "auto"])) {
       ]);
     }
     const readOnly = tools.map(({ annotations }) => annotations?.readOnlyHint);
-    assert.deepEqual(readOnly, [false, true, true, false]);
+    assert.deepEqual(readOnly, [false, true, true, false, true, false, false, true]);
     assert.deepEqual(tools[0]?.inputSchema.required, ["script"]);
 
     const ran = await server.call("bash", { script: "echo hello; exit 3" });
@@ -73,6 +77,15 @@ for (const mode of /** @type {const} */ (["legacy", "auto"])) {
     assert.match(await server.call("bash_background_list", {}), new RegExp(id));
     const stopped = await server.call("bash_background_terminate", { process_id: id });
     assert.match(stopped, /^exit code: 143 /);
+
+    const path = newPath();
+    const content = "one\ntwo\n";
+    assert.match(await server.call("file_write", { path, content }), /a new file/);
+    await server.call("file_edit", { path, old_text: "two", new_text: "2" });
+    const shown = await server.call("file_read", { path });
+    assert.match(shown, /\nlines: 1-2 of 2\n\n {5}1\tone\n {5}2\t2\n$/);
+    const listed = await server.call("file_list", { path: directory });
+    assert.ok(listed.includes(`${basename(path)} (6 bytes)\n`), listed);
 
     assert.deepEqual(await server.close(), CLEAN_END);
   });
@@ -89,6 +102,8 @@ describe("a call that fails", () => {
       ["bash", { script: "true", timeout_secs: -1 }, /`timeout_secs` must be .*, but is -1$/],
       ["bash", { script: "a\nb\0" }, /`script` must be text .* in line 2, character 2$/],
       ["bash_background_output", { process_id: "x", filter: "(" }, /`filter` must be .*"\("/],
+      ["file_read", { path: "/no/such/file" }, /there is no "\/no\/such\/file"\. file_list shows/],
+      ["file_write", { path: "a" }, /`content` is missing/],
     ])) {
       const result = await server.client.callTool({ name, ...(input && { arguments: input }) });
       assert.equal(result.isError, true);
@@ -166,6 +181,30 @@ describe("without a machine or a policy", { skip: noBubblewrap }, () => {
     await until(() => marked(mark).length > 0);
     assert.deepEqual(await server.close(), CLEAN_END);
     assert.deepEqual(marked(mark), []);
+  });
+
+  it("files are written in the workspace alone, and what is hidden from commands is hidden from file tools", async () => {
+    const [workspace, home] = [newPath(), newPath()];
+    mkdirSync(workspace);
+    mkdirSync(join(home, ".ssh"), { recursive: true });
+    const secret = join(home, ".ssh", "id_ed25519");
+    writeFileSync(secret, "the secret\n");
+    const server = await startServer({ HOME: home }, { cwd: workspace });
+    await server.call("file_write", { path: "src/made.txt", content: "in\n" });
+    assert.equal(readFileSync(join(workspace, "src", "made.txt"), "utf8"), "in\n");
+    assert.match(await server.call("file_read", { path: "src/made.txt" }), / {5}1\tin\n$/);
+    for (const [name, input] of /** @type {const} */ ([
+      ["file_read", { path: secret }],
+      ["file_edit", { path: secret, old_text: "secret", new_text: "known" }],
+      ["file_write", { path: join(home, "outside"), content: "out" }],
+    ])) {
+      const result = await server.client.callTool({ name, arguments: input });
+      assert.equal(result.isError, true, textOf(result));
+      assert.doesNotMatch(textOf(result), /the secret/);
+    }
+    assert.equal(readFileSync(secret, "utf8"), "the secret\n");
+    assert.ok(!existsSync(join(home, "outside")));
+    assert.deepEqual(await server.close(), CLEAN_END);
   });
 
   it("the policy open has none of that", async () => {

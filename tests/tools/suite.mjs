@@ -9,6 +9,7 @@ import { tools } from "sandpipe/tools";
 
 import { failure } from "../support/script.mjs";
 import { marked, marker, until } from "../support/processes.mjs";
+import { testFiles } from "./files.mjs";
 import { BUDGET, field, Subject } from "./subject.mjs";
 
 /** @import { Open } from "./subject.mjs" */
@@ -28,6 +29,7 @@ export function testTools(name, open) {
     testForeground(subject);
     testStops(subject);
     testBackground(subject);
+    testFiles(subject);
   });
 }
 

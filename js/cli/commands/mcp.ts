@@ -35,12 +35,12 @@ const PLACE = {
 
 export const mcp = command({
   name: "mcp",
-  summary: "serve shell tools to an AI agent over the Model Context Protocol",
+  summary: "serve shell and file tools to an AI agent over the Model Context Protocol",
   usage: "[OPTIONS]",
   about:
-    "Serves the tools bash, bash_background_list, bash_background_output and " +
-    "bash_background_terminate over stdin and stdout, to the client that starts it. Commands run on " +
-    "this machine under the policy `workspace`, unless a machine, a policy or an image is named.",
+    "Serves the tools bash, bash_background_list, bash_background_output, bash_background_terminate, " +
+    "file_read, file_write, file_edit and file_list over stdin and stdout, to the client that starts it. " +
+    "Commands run on this machine under the policy `workspace`, unless a machine, a policy or an image is named.",
   options: {
     ...PLACE,
     "print-config": {
