@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 
 import type { Background } from "../background.js";
+import type { Files } from "../files.js";
 import { background, connect } from "../node.js";
 import { localRuntime } from "../node/local-runtime.js";
 import { sshRuntime } from "../node/ssh-runtime.js";
 import { startAgent, type StartAgentOptions } from "../node/start-agent.js";
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
+import type { Sandbox } from "../sandbox.js";
 import { connectIfNamed, CONNECTION } from "./agent.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { interruptible, type StandardOutput } from "./exit-decision.js";
@@ -27,6 +29,8 @@ export const RUNTIME = {
 
 /** A runtime that has been reached. */
 export interface ReachedRuntime extends Runtime {
+  /** Its files, if it is an agent's. */
+  readonly files?: Files;
   /** Ends the connection, and what is under way. */
   close(): void | Promise<void>;
 }
@@ -43,7 +47,7 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
   if (ssh !== undefined) return sshRuntime({ host: ssh });
   const sandbox = local ? undefined : await connectIfNamed(values);
   if (sandbox === undefined) return closable(localRuntime());
-  return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, () => {
+  return closable(ofSandbox(sandbox), () => {
     sandbox.close();
   });
 }
@@ -52,7 +56,7 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
 export async function reachOwnAgent(options: StartAgentOptions): Promise<ReachedRuntime> {
   const agent = await startAgent(options);
   const sandbox = await connect({ url: agent.url, token: agent.token });
-  return closable({ run: sandbox[RUN_AND_FORGET].bind(sandbox) }, async () => {
+  return closable(ofSandbox(sandbox), async () => {
     sandbox.close();
     await agent.stop();
   });
@@ -86,14 +90,20 @@ function requireOneMachine(values: Values<typeof RUNTIME>): void {
   }
 }
 
+/** A sandbox as a runtime whose scripts leave nothing behind. */
+function ofSandbox(sandbox: Sandbox): Runtime & { files: Files } {
+  return { run: sandbox[RUN_AND_FORGET].bind(sandbox), files: sandbox.files };
+}
+
 /** A runtime whose scripts that are under way are stopped when it is closed. */
 function closable(
-  runtime: Runtime,
+  runtime: Runtime & { files?: Files },
   close: () => void | Promise<void> = () => undefined,
 ): ReachedRuntime {
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   return {
+    ...(runtime.files === undefined ? {} : { files: runtime.files }),
     run(script, options) {
       const signals = [closing.signal, ...(options?.signal === undefined ? [] : [options.signal])];
       const running = runtime.run(script, { signal: AbortSignal.any(signals) });

@@ -40,7 +40,8 @@ export function fileListTool(
         throw wrongInput(NAME, `${shown(path)} is no directory: file_read shows a file`);
       }
       const { files: listed, hasMore } = await files.list(path, depth, signal);
-      const count = `${listed.length}${hasMore ? " or more" : ""} entries`;
+      const noun = listed.length === 1 ? "entry" : "entries";
+      const count = `${listed.length}${hasMore ? " or more" : ""} ${noun}`;
       const lines = listed.length === 0 ? "(nothing is in it)" : within(listed, maxOutputChars);
       return `path: ${found.path} (${count})\n\n${lines}`;
     },

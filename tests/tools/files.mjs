@@ -36,6 +36,23 @@ export function testFiles(subject) {
   testLists(subject);
 }
 
+/** In few scripts what the others have in many. @param {Subject} subject */
+export function testFilesOnce(subject) {
+  it("file tools write, edit, read and list", async () => {
+    const path = join(subject.path(), "it's é");
+    const content = "one\n$HOME `two`\n";
+    await subject.call("file_write", { path, content });
+    await subject.call("file_edit", { path, old_text: "`two`", new_text: "'2'\n3" });
+    assert.equal(readFileSync(path, "utf8"), "one\n$HOME '2'\n3\n");
+    const shown = await subject.call("file_read", { path, start_line: 2 });
+    assert.match(shown, /\nlines: 2-3 of 3\n\n {5}2\t\$HOME '2'\n {5}3\t3\n$/);
+    const listed = await subject.call("file_list", { path: dirname(path) });
+    assert.match(listed, /\(1 entry\)\n\nit's é \(16 bytes\)\n$/);
+    const none = subject.call("file_read", { path: `${path}.none` });
+    assert.match(await refusal(none), /there is no/);
+  });
+}
+
 /** @param {Subject} subject */
 function testReading(subject) {
   it("file_read shows lines with their numbers, and where it goes on", async () => {

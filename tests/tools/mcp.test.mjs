@@ -2,13 +2,22 @@
 // The tools over the Model Context Protocol, with the official SDK's client.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { basename, join } from "node:path";
 import { after, describe, it } from "node:test";
 
 import { startAgent } from "sandpipe/node";
 
+import { root } from "../../scripts/project.mjs";
 import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 import { failure } from "../support/script.mjs";
@@ -184,8 +193,11 @@ describe("without a machine or a policy", { skip: noBubblewrap }, () => {
   });
 
   it("files are written in the workspace alone, and what is hidden from commands is hidden from file tools", async () => {
-    const [workspace, home] = [newPath(), newPath()];
+    const workspace = newPath();
     mkdirSync(workspace);
+    // Commands have a /tmp and a /var/tmp of their own.
+    const home = mkdtempSync(join(root, "target", "home-"));
+    after(() => rmSync(home, { recursive: true }));
     mkdirSync(join(home, ".ssh"), { recursive: true });
     const secret = join(home, ".ssh", "id_ed25519");
     writeFileSync(secret, "the secret\n");

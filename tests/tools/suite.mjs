@@ -9,7 +9,7 @@ import { tools } from "sandpipe/tools";
 
 import { failure } from "../support/script.mjs";
 import { marked, marker, until } from "../support/processes.mjs";
-import { testFiles } from "./files.mjs";
+import { testFiles, testFilesOnce } from "./files.mjs";
 import { BUDGET, field, Subject } from "./subject.mjs";
 
 /** @import { Open } from "./subject.mjs" */
@@ -19,8 +19,9 @@ import { BUDGET, field, Subject } from "./subject.mjs";
  *
  * @param {string} name
  * @param {Open} open
+ * @param {{ isSlow?: boolean }} [options] `isSlow`: each script takes long, and the tests with many of them are left out
  */
-export function testTools(name, open) {
+export function testTools(name, open, { isSlow = false } = {}) {
   describe(`tools over ${name}`, () => {
     const subject = new Subject();
     before(() => subject.open(open));
@@ -29,7 +30,7 @@ export function testTools(name, open) {
     testForeground(subject);
     testStops(subject);
     testBackground(subject);
-    testFiles(subject);
+    (isSlow ? testFilesOnce : testFiles)(subject);
   });
 }
 
