@@ -260,12 +260,14 @@ fn bubblewrap_gets_what_the_rules_say() {
         proc.map(|name| format!("--ro-bind-try /proc/{name} /proc/{name}")).collect();
     let expected = format!(
         "--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net \
-         --as-pid-1 --die-with-parent --new-session --clearenv --cap-drop ALL --dev /dev --proc /proc {} \
+         --as-pid-1 --die-with-parent --new-session --clearenv --cap-drop ALL --dev /dev \
+         --perms 1777 --tmpfs /dev/shm --proc /proc {} \
          --ro-bind ~~/shared ~~/shared --bind ~~/workspace ~~/workspace --ro-bind /dev/null ~~/workspace/.env \
          --bind ~~/workspace/a ~~/workspace/a --bind ~~/workspace/a/b ~~/workspace/a/b \
          --ro-bind ~~/workspace/a/b/keep ~~/workspace/a/b/keep \
          --tmpfs ~~/workspace/hidden --bind ~~/workspace/hidden/open ~~/workspace/hidden/open \
-         --ro-bind /opt/sandpipe-agent /opt/sandpipe-agent --remount-ro ~~/workspace/hidden --remount-ro / \
+         --ro-bind /opt/sandpipe-agent /opt/sandpipe-agent --remount-ro ~~/workspace/hidden --remount-ro /dev \
+         --remount-ro / \
          --seccomp 7 --chdir ~~/workspace -- /opt/sandpipe-agent box",
         proc.join(" ")
     );

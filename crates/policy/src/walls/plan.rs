@@ -5,7 +5,7 @@ use std::{
 
 use super::{Mount, SeccompError, mounts, seccomp_program};
 use crate::{
-    document::Network,
+    document::{Network, Size},
     effective::Effective,
     files::{Access, Placeholder, Places},
     machine::Version,
@@ -109,7 +109,8 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
             plan.push(["--cap-add", capability]);
         }
     }
-    let has_sizes = inside.bubblewrap >= LIMITS_DIRECTORIES;
+    // With an older one that is the control group's to limit.
+    let size = policy.limits.memory.filter(|_| inside.bubblewrap >= LIMITS_DIRECTORIES);
     let mut empty_directories = Vec::new();
     for mount in mounts(places) {
         match &mount {
@@ -121,18 +122,14 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
                     plan.push(["--ro-bind-try", &path, &path]);
                 }
             }
-            Mount::Dev => plan.push(["--dev", "/dev"]),
+            Mount::Dev => {
+                plan.push(["--dev", "/dev"]);
+                plan.private(Path::new("/dev/shm"), size);
+            }
             Mount::Read(path) => plan.bind("--ro-bind", path),
             Mount::Write(path) => plan.bind("--bind", path),
             Mount::Device(path) => plan.bind("--dev-bind", path),
-            Mount::Private(path) => {
-                // It is in memory. With an older one that is the control group's to limit.
-                if let Some(size) = policy.limits.memory.filter(|_| has_sizes) {
-                    plan.push(["--size", &size.bytes().to_string()]);
-                }
-                plan.push(["--perms", "1777", "--tmpfs"]);
-                plan.push([path]);
-            }
+            Mount::Private(path) => plan.private(path, size),
             Mount::EmptyDirectory(path) => {
                 plan.push(["--tmpfs"]);
                 plan.push([path]);
@@ -153,7 +150,8 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     if places.access(&inside.program) < Access::Read {
         plan.bind("--ro-bind", &inside.program);
     }
-    for path in empty_directories {
+    // /dev, too, is a directory in memory, which nothing would limit.
+    for path in empty_directories.iter().map(PathBuf::as_path).chain([Path::new("/dev")]) {
         plan.push(["--remount-ro"]);
         plan.push([path]);
     }
@@ -190,6 +188,15 @@ impl Plan {
     fn inherit(&mut self, content: Content) {
         self.args.push(Arg::Descriptor(self.inherited.len()));
         self.inherited.push(content);
+    }
+
+    /// A directory in memory, with no more than that.
+    fn private(&mut self, path: &Path, size: Option<Size>) {
+        if let Some(size) = size {
+            self.push(["--size", &size.bytes().to_string()]);
+        }
+        self.push(["--perms", "1777", "--tmpfs"]);
+        self.push([path]);
     }
 
     fn bind(&mut self, how: &str, path: &Path) {

@@ -38,7 +38,7 @@ async fn limits_of_processes_hold_also_without_walls() {
 }
 
 #[tokio::test]
-async fn files_in_a_private_tmp_take_no_more_than_the_limit_of_memory() {
+async fn files_in_memory_take_no_more_than_the_limit_of_it() {
     if !walls() {
         return;
     }
@@ -47,7 +47,8 @@ async fn files_in_a_private_tmp_take_no_more_than_the_limit_of_memory() {
             let args = ["--policy", policy, "--max-memory", "16MiB", "--best-effort"];
             let walled = Walled::start_as(*user, &args);
             let agent = &walled.agent;
-            for directory in ["/tmp", "/var/tmp"] {
+            assert_ne!(agent.run("echo > /dev/made").await.exit_code(), 0);
+            for directory in ["/tmp", "/var/tmp", "/dev/shm"] {
                 let fill = format!(
                     "head -c 8M /dev/zero > {directory}/small && echo fits; \
                      head -c 32M /dev/zero > {directory}/large; wc -c < {directory}/large"
@@ -60,7 +61,10 @@ async fn files_in_a_private_tmp_take_no_more_than_the_limit_of_memory() {
                     "{user:?} {policy} {directory}"
                 );
                 assert_eq!(
-                    agent.run("rm /tmp/small /tmp/large /var/tmp/*; exit 3").await.exit_code(),
+                    agent
+                        .run(&format!("rm {directory}/small {directory}/large; exit 3"))
+                        .await
+                        .exit_code(),
                     3
                 );
             }
