@@ -9,6 +9,7 @@ use crate::{
     document::Network,
     effective::Effective,
     files::{Access, Places},
+    machine::has_address,
     network::{Destination, check_address, check_name},
 };
 
@@ -69,7 +70,9 @@ pub fn explain_destination(policy: &Effective, destination: &Destination) -> Str
         crate::network::Host::Name(_) => None,
     };
     let checked = check_name(hosts, destination).and_then(|rule| match address {
-        Some(address) => check_address(hosts, destination, address).map(|()| rule),
+        Some(address) => {
+            check_address(hosts, destination, address, has_address(address)).map(|()| rule)
+        }
         None => Ok(rule),
     });
     match checked {

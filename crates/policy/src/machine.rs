@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -50,6 +51,23 @@ pub enum NoWalls {
         /// What mends it.
         mend: &'static str,
     },
+}
+
+/// Whether an address is one of this machine's own, on whatever interface: what is sent there would come from it, too.
+#[must_use]
+pub fn has_address(address: IpAddr) -> bool {
+    const DISCARD: u16 = 9;
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let source = || {
+        let socket = UdpSocket::bind((any, 0))?;
+        // Nothing is sent.
+        socket.connect((address, DISCARD))?;
+        socket.local_addr()
+    };
+    source().is_ok_and(|source| source.ip() == address)
 }
 
 /// Finds bubblewrap in `PATH`, and has it build the smallest of boxes, since whether it may only shows when it does.

@@ -3,9 +3,12 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use sandpipe_policy::network::{
-    Host, HostRule, check_address, check_name,
-    proxy::{Handshake, Next, Outcome, Request},
+use sandpipe_policy::{
+    machine::has_address,
+    network::{
+        Host, HostRule, check_address, check_name,
+        proxy::{Handshake, Next, Outcome, Request},
+    },
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
@@ -128,7 +131,7 @@ async fn connect(request: &Request, hosts: &[HostRule]) -> Result<TcpStream, Not
     };
     let mut outcome = NotConnected::Failed(io::Error::other("the name has no address"));
     for address in addresses {
-        if let Err(refusal) = check_address(hosts, destination, address) {
+        if let Err(refusal) = check_address(hosts, destination, address, has_address(address)) {
             outcome = NotConnected::Refused(refusal.to_string());
             continue;
         }

@@ -65,7 +65,8 @@ pub fn check_name<'a>(
     rule.ok_or_else(|| Refusal::NotNamed(destination.clone()))
 }
 
-/// Whether a command may reach an address that a name leads to, which [`check_name`] has let pass.
+/// Whether a command may reach an address that a name leads to, which [`check_name`] has let pass; `is_own` where it is one of this
+/// machine's.
 ///
 /// # Errors
 ///
@@ -74,9 +75,11 @@ pub fn check_address(
     rules: &[HostRule],
     destination: &Destination,
     address: IpAddr,
+    is_own: bool,
 ) -> Result<(), Refusal> {
     let address = address.to_canonical();
-    let Some(reserved) = reserved(address) else {
+    let own = is_own.then_some(Reserved::Loopback);
+    let Some(reserved) = reserved(address).or(own) else {
         return Ok(());
     };
     let Destination { host, port } = destination;
@@ -95,10 +98,19 @@ mod tests {
     use super::*;
 
     fn check(rules: &[&str], destination: &str, address: &str) -> Result<(), Refusal> {
+        check_that(rules, destination, address, false)
+    }
+
+    fn check_that(
+        rules: &[&str],
+        destination: &str,
+        address: &str,
+        is_own: bool,
+    ) -> Result<(), Refusal> {
         let rules: Vec<HostRule> = rules.iter().map(|rule| rule.parse().unwrap()).collect();
         let destination = Destination::parse(destination).unwrap();
         check_name(&rules, &destination)?;
-        check_address(&rules, &destination, address.parse().unwrap())
+        check_address(&rules, &destination, address.parse().unwrap(), is_own)
     }
 
     #[test]
@@ -131,6 +143,15 @@ mod tests {
             }
         }
         assert!(check(&["*"], "localhost:80", "127.0.0.1").is_err());
+    }
+
+    #[test]
+    fn an_address_of_this_machine_is_reached_only_where_it_is_named() {
+        let own = |rules: &[&str]| check_that(rules, "a.example:80", "192.0.2.1", true);
+        let error = own(&["*"]).unwrap_err().to_string();
+        assert!(error.starts_with("a.example:80 is 192.0.2.1, this machine, which"), "{error}");
+        assert_eq!(own(&["*", "192.0.2.1:80"]), Ok(()));
+        assert_eq!(check_that(&["localhost"], "localhost:80", "192.0.2.1", true), Ok(()));
     }
 
     #[test]

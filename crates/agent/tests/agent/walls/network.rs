@@ -1,12 +1,17 @@
 use std::{
+    fs,
     io::{Read, Write},
-    net::TcpListener,
+    net::{IpAddr, TcpListener, UdpSocket},
+    path::Path,
+    process::Command,
     thread,
 };
 
+use nix::unistd::geteuid;
 use serde_json::json;
 
-use super::{Walled, users, walls};
+use super::{User, Walled, users, walls};
+use crate::support::run_by;
 
 #[tokio::test]
 async fn hosts_that_are_named_are_reached_and_no_others() {
@@ -141,4 +146,41 @@ async fn a_rule_for_all_names_leads_neither_to_the_machine_nor_to_its_metadata()
         listener.set_nonblocking(true).unwrap();
         assert!(listener.accept().is_err(), "somebody has got through");
     }
+}
+
+#[tokio::test]
+async fn a_rule_for_a_name_does_not_lead_to_this_machines_own_address() {
+    // What a name leads to only root can say here.
+    let Some(address) = own_address().filter(|_| walls() && geteuid().is_root()) else {
+        return;
+    };
+    let listener = TcpListener::bind((address, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let hosts = |workspace: &Path, _: &Path| {
+        fs::write(workspace.join("hosts"), format!("{address} own.example\n")).unwrap();
+    };
+    let with_hosts = |command: &mut Command, home: &Path| {
+        let hosts = home.with_file_name("workspace").join("hosts");
+        let mount = "mount --bind \"$0\" /etc/hosts && shift && exec \"$@\"";
+        run_by(command, &["unshare", "--mount", "sh", "-c", mount, hosts.to_str().unwrap()]);
+    };
+    let args = ["--allow-net", "*.example"];
+    let walled = Walled::start_with(User::Root, &args, hosts, with_hosts);
+    let script = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/57469 && printf 'CONNECT own.example:{port} HTTP/1.1\\r\\n\\r\\n' >&3 && timeout 20 cat <&3"
+    );
+    let exec = walled.agent.create(json!({ "command": "bash", "args": ["-c", script] })).await;
+    let answer = walled.agent.finish(&exec.id).await.output();
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    assert!(answer.contains(&format!("is {address}, this machine")), "{answer}");
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "somebody has got through");
+}
+
+/// The address of this machine that others reach, if it has one.
+fn own_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("198.51.100.1:9").ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback()).then_some(address)
 }
