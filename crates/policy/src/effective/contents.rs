@@ -91,9 +91,17 @@ const SOCKETS: &[&str] = &[
 /// What programs need of /run, which may be where these lead to: name servers, and the system itself on NixOS.
 const READ_IN_RUN: &[&str] = &["/etc/resolv.conf", "/run/current-system"];
 
-/// The modules of a repository have hooks and configurations of their own.
-const GIT_MODULES: &[&str] =
-    &["./.git/config.worktree", "./.git/modules/*/hooks", "./.git/modules/*/config"];
+/// The modules of a repository have hooks and configurations of their own. The name of one is as a rule its path, which `*` is one name
+/// of; `**` would also look through their objects.
+const GIT_MODULES: &[&str] = &[
+    "./.git/config.worktree",
+    "./.git/modules/*/hooks",
+    "./.git/modules/*/config",
+    "./.git/modules/*/*/hooks",
+    "./.git/modules/*/*/config",
+    "./.git/modules/*/*/*/hooks",
+    "./.git/modules/*/*/*/config",
+];
 
 const SECRETS: &[&str] = &[
     // Keys, and credentials of clouds and of services.

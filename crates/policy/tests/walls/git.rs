@@ -12,6 +12,8 @@ fn what_git_runs_by_itself_is_not_written() {
     place.write("workspace/.git/config", "[core]\n");
     place.write("workspace/.git/objects/", "");
     place.write("workspace/.git/modules/sub/config", "");
+    place.write("workspace/.git/modules/third_party/vendor/lib/config", "");
+    place.write("workspace/.git/modules/vendor/lib/hooks/", "");
     place.refuses(
         "{}",
         &[
@@ -25,6 +27,9 @@ fn what_git_runs_by_itself_is_not_written() {
             "rm -rf .git/hooks",
             "echo evil > .git/modules/sub/config",
             "mv .git/modules/sub .git/modules/other",
+            "echo evil > .git/modules/third_party/vendor/lib/config",
+            "echo evil > .git/modules/vendor/lib/hooks/post-checkout",
+            "mv .git/modules/vendor .git/modules/other",
         ],
     );
     place.allows(
