@@ -48,6 +48,7 @@ impl Machine {
             workspace: self.root.join("workspace"),
             homes: vec![self.root.join("home")],
             protected: vec![self.root.join("state")],
+            homes_of_others: Vec::new(),
             policy_file: None,
         }
     }

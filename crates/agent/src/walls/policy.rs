@@ -1,8 +1,8 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     ffi::OsString,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -95,6 +95,7 @@ impl AgentPolicy {
         let roots = Roots {
             workspace: setting.workspace.clone(),
             homes: homes(),
+            homes_of_others: homes_of_others(),
             protected: protected(&setting.own_files),
             policy_file: setting.policy_file.clone(),
         };
@@ -216,6 +217,23 @@ fn homes() -> Vec<PathBuf> {
         }
     }
     homes
+}
+
+/// Those of all whom root may run commands as, as far as they are in the file of users (passwd(5)).
+fn homes_of_others() -> Vec<PathBuf> {
+    if !machine::is_root() {
+        return Vec::new();
+    }
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let homes = users.lines().filter_map(|user| user.split(':').nth(5)).map(PathBuf::from);
+    let homes = homes.filter_map(|home| home.canonicalize().ok());
+    let is_home = |home: &PathBuf| {
+        home.is_dir()
+            && home != Path::new("/")
+            && !home.starts_with("/proc")
+            && !home.starts_with("/dev")
+    };
+    homes.filter(is_home).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The agent's own files, and sockets that the environment names, wherever they are.

@@ -126,6 +126,7 @@ mod tests {
             workspace: root.join("workspace"),
             homes: vec![root.join("home")],
             protected: Vec::new(),
+            homes_of_others: Vec::new(),
             policy_file: None,
         };
         let [inner, outer] = [inner, outer].map(|text| effective(&parse(text).unwrap()).unwrap());

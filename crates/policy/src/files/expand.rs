@@ -19,6 +19,8 @@ pub struct Roots {
     /// What `~` is, without symbolic links; behind it other homes of the same user, whose secrets are hidden too, as the one of
     /// the user database where `HOME` is another.
     pub homes: Vec<PathBuf>,
+    /// The homes of other users whom commands may be run as: what is hidden in `~` is hidden there, too.
+    pub homes_of_others: Vec<PathBuf>,
     /// The agent's own files, and what else is out of reach under every policy.
     pub protected: Vec<PathBuf>,
     /// The file with the policy, which commands may not write under any: the next box may be built by it.
@@ -83,7 +85,11 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
             (Start::Home, [home, ..]) => std::slice::from_ref(home),
             (Start::Root | Start::Workspace { .. }, _) => &no_home,
         };
-        for home in homes {
+        let is_secret = rule.path.start == Start::Home
+            && rule.access == Access::Hide
+            && rule.if_missing == IfMissing::Skip;
+        let others = if is_secret { roots.homes_of_others.as_slice() } else { &[] };
+        for home in homes.iter().chain(others) {
             let (base, rest) = rule.path.base(&roots.workspace, home);
             let mut search = Search { rule, looks: 0, matches: Vec::new() };
             search.find(base, rest)?;

@@ -84,6 +84,7 @@ impl Place {
             workspace: self.workspace.clone(),
             homes: vec![self.home.clone()],
             protected: vec![self.root().join("state")],
+            homes_of_others: Vec::new(),
             policy_file: None,
         }
     }

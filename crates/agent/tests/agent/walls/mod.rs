@@ -6,6 +6,7 @@ mod exhaustion;
 mod limits;
 mod narrower;
 mod network;
+mod other_users;
 mod placeholders;
 mod policy_file;
 mod refused;
