@@ -65,6 +65,8 @@ fn secrets_are_not_there() {
         "home/.bash_history",
         "home/.config/gcloud/x",
         "home/.aws/c",
+        "home/.Xauthority",
+        "home/.config/configstore/x",
         "state/token",
     ] {
         place.write(path, "hunter2");

@@ -40,6 +40,8 @@ fn what_git_runs_by_itself_is_not_written() {
         r#"{ "extends": ["workspace", "!git"] }"#,
         &["echo mine > .git/hooks/post-checkout"],
     );
+    let read_only = r#"{ "files": { "read": ["./.git"] } }"#;
+    place.refuses(read_only, &["echo ../evil > .git/commondir", "mv .git old"]);
     assert_eq!(place.read("workspace/.git/config"), "[core]\n");
 }
 
