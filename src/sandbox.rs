@@ -1,5 +1,7 @@
 //! The root client.
 
+use std::rc::Rc;
+
 use js_sys::{Function, JsString, Object, Promise, Reflect};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_client::execs::{run_script, run_script_and_forget};
@@ -115,7 +117,7 @@ fn read_options(options: &JsValue, guarded_fetch: Option<Function>) -> Result<Ag
     if let Some(token) = token {
         set(&headers, "authorization", &format!("Bearer {token}"))?;
     }
-    let host = web_host(Some(Fetch { function, headers }));
+    let host = web_host(Some(Fetch { function, headers, body_memory: Rc::default() }));
     Ok(Agent::new(HttpClient::new(host, &url, socket_query, retry)))
 }
 

@@ -10,6 +10,8 @@ export class Relay {
   #clients = new Set();
   /** What is carried to a client before its connection breaks, in bytes. */
   breakAfter = Infinity;
+  /** The same of what is carried from a client. */
+  breakAfterSent = Infinity;
   /** How many connections it has broken. */
   broken = 0;
 
@@ -56,7 +58,18 @@ export class Relay {
       agent.destroy();
     });
     client.on("drain", () => agent.resume());
-    client.on("data", (bytes) => agent.write(bytes));
+    let sent = 0;
+    client.on("data", (bytes) => {
+      sent += bytes.length;
+      if (sent <= this.breakAfterSent) {
+        if (!agent.write(bytes)) client.pause();
+        return;
+      }
+      this.broken++;
+      agent.end(bytes.subarray(0, bytes.length - (sent - this.breakAfterSent)));
+      client.destroy();
+    });
+    agent.on("drain", () => client.resume());
     for (const [one, other] of [
       [client, agent],
       [agent, client],

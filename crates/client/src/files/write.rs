@@ -14,7 +14,7 @@ const OPERATION: Operation = Operation::WriteFile;
 
 /// How large the first piece of an upload is at least, in bytes. What is not larger is written by one request.
 const FIRST_PIECE_BYTES: usize = 1024 * 1024;
-/// The same of the others.
+/// The same of the others. It is there three times while it is sent: gathered, on its way to the host, and in the host.
 const PIECE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most that the base interface takes, in bytes: agents bound the size of a body.
@@ -140,6 +140,8 @@ impl Pieces {
             if piece.is_empty() {
                 mem::swap(&mut piece, &mut more);
             } else {
+                // Once, and not as much again each time.
+                piece.reserve_exact(bytes.saturating_sub(piece.len()).max(more.len()));
                 piece.append(&mut more);
             }
         }
