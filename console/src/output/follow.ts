@@ -5,7 +5,7 @@ import { hasEnded } from "../runs/status.js";
 const MAX_REPLAYED = 256;
 
 /** How many pieces at the end are shown first. */
-export const TAIL = 32;
+export const TAIL = 8;
 
 /** Where an output is read from: after a piece, or a number of pieces before its end. */
 export type From = { after: number } | { tail: number };
