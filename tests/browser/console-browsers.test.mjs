@@ -75,13 +75,16 @@ for (const [browser, launch] of Object.entries({
 
   test(`a command that does not stop is killed now, in ${browser}`, async () => {
     const page = await rig.signIn();
-    const line = "trap '' TERM; echo stubborn; while :; do sleep 0.1; done";
+    // It tells when it was left most of the 10 s that it has.
+    const line =
+      'trap told=0 TERM; echo stubborn; while :; do sleep 0.1; [ -z "$told" ] || told=$((told+1)); [ "$told" != 80 ] || echo waited; done 2>/dev/null';
     await shows(await run(page, line), "stubborn");
     const pane = paneOf(page, line);
     await pane.getByRole("button", { name: "Stop" }).click();
     await pane.getByText("Stopping", { exact: true }).waitFor();
     await pane.getByRole("button", { name: "Kill now" }).click();
     await pane.getByText("by you, by force: SIGKILL").waitFor();
+    assert.equal(await shown(pane), "stubborn");
     await rowOf(page, "stubborn").getByText("Stopped", { exact: true }).waitFor();
     await page.context().close();
   });
