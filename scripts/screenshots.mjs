@@ -125,7 +125,7 @@ class Pictures {
     await page.getByRole("button", { name: "Keyboard and screen readers" }).click();
     await this.take("help");
     await page.keyboard.press("Escape");
-    await this.rig.agent.stop();
+    await this.rig.agent.kill();
     await page.getByRole("alert").filter({ hasText: "Connection lost" }).waitFor();
     await this.take("lost");
     await this.rig.agent.start();
