@@ -102,9 +102,8 @@ async fn the_console_is_served_without_a_token_and_nothing_else_is() {
             assert_eq!(response.status(), StatusCode::OK, "{method} {path}");
             check_headers(response.headers());
             assert_eq!(response.headers()["content-type"], content_type);
-            let encoding = file.ends_with(".gz").then_some(&b"gzip"[..]);
-            let told = response.headers().get("content-encoding");
-            assert_eq!(told.map(|value| value.as_bytes()), encoding);
+            let encoding = response.headers().get("content-encoding");
+            assert_eq!(encoding.is_some_and(|value| value == "gzip"), file.contains(".gz"));
             assert_eq!(response.headers()["content-length"], content.len().to_string());
             let body = if method == "GET" { &content } else { &[][..] };
             assert_eq!(response.body(), body);
