@@ -54,7 +54,7 @@ export function TailPanel({
 
   return (
     <section class="pane" aria-label={`Output of ${name}`}>
-      <div class="pane-head">
+      <div key="head" class="pane-head">
         <button class="quiet square narrow-only" aria-label="Back to the list" onClick={onClose}>
           <Icon of={ChevronLeft} />
         </button>
@@ -115,8 +115,9 @@ export function TailPanel({
         <button class="small">Filter</button>
       </form>
       <Failure error={error} />
-      <div class="pane-body">
-        <div class="screen" ref={place} />
+      {/* By its key it stays the same element whatever comes and goes above: a terminal is in it. */}
+      <div key="body" class="pane-body">
+        <div key="screen" class="screen" ref={place} />
       </div>
     </section>
   );

@@ -98,7 +98,7 @@ export function Pane({
       aria-label={`Output of ${name}`}
       data-output={item.id}
     >
-      <div class="pane-head">
+      <div key="head" class="pane-head">
         <button class="quiet square narrow-only" aria-label="Back to the list" onClick={onBack}>
           <Icon of={ChevronLeft} />
         </button>
@@ -188,8 +188,9 @@ export function Pane({
           )}
         </p>
       )}
-      <div class="pane-body">
-        <div class="screen" ref={place} />
+      {/* By its key it stays the same element whatever comes and goes above: a terminal is in it. */}
+      <div key="body" class="pane-body">
+        <div key="screen" class="screen" ref={place} />
         {!status.isAtEnd && (
           <button
             class="jump small"
@@ -202,7 +203,7 @@ export function Pane({
           </button>
         )}
       </div>
-      <div class="pane-foot">
+      <div key="foot" class="pane-foot">
         {!item.pty && <StreamChoice output={output} />}
         {item.pty && isRunning(item) && (
           <span class="hint">
