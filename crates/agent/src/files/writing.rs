@@ -1,4 +1,4 @@
-use std::{fs::File, io::Write, mem, os::unix::fs::FileExt, sync::Arc};
+use std::{ffi::OsString, fs::File, io::Write, mem, os::unix::fs::FileExt, sync::Arc};
 
 use bytes::Bytes;
 use sandpipe_protocol::FileInfo;
@@ -8,6 +8,7 @@ use crate::{
     process::Identity,
     worker::{
         Append, Commit, Committed, Create, Discard, Failure, FailureKind, Temporary, WorkerError,
+        random_name,
     },
 };
 
@@ -26,9 +27,7 @@ pub(crate) struct Conditions {
 /// A file that is being written. Where it is dropped nothing is left of it.
 #[derive(Debug)]
 pub(crate) struct Writing {
-    files: Arc<Files>,
-    user: Option<Identity>,
-    path: FilePath,
+    target: WriteTarget,
     conditions: Conditions,
     file: Arc<File>,
     temporary: Temporary,
@@ -39,6 +38,17 @@ pub(crate) struct Writing {
     /// What comes right before, and is not written yet.
     pending: Vec<Bytes>,
     pending_len: usize,
+}
+
+/// Where a file is written to. Where it is dropped its temporary file is removed, if it may have a name.
+#[derive(Debug)]
+struct WriteTarget {
+    files: Arc<Files>,
+    user: Option<Identity>,
+    path: FilePath,
+    /// That of the temporary file.
+    name: OsString,
+    may_be_named: bool,
 }
 
 /// A file that is appended to.
@@ -63,13 +73,19 @@ impl Files {
         path: FilePath,
         conditions: Conditions,
     ) -> Result<Writing, WorkerError> {
-        let create = Create { path: path.absolute().into(), is_new: conditions.is_new };
-        let (temporary, descriptors) = self.workers.ask(user.as_ref(), create, Vec::new()).await?;
+        let name = random_name().map_err(|errno| WorkerError::NoRoom(errno.into()))?;
+        let files = Arc::clone(self);
+        // Until it is known: an answer may be lost.
+        let mut target = WriteTarget { files, user, path, name, may_be_named: true };
+        let (path, name) = (target.path.absolute().into(), target.name.clone());
+        let create = Create { path, is_new: conditions.is_new, name };
+        let created = self.workers.ask(target.user.as_ref(), create, Vec::new()).await;
+        target.may_be_named =
+            matches!(created, Ok((Temporary { is_named: true, .. }, _)) | Err(WorkerError::Ended));
+        let (temporary, descriptors) = created?;
         let file = descriptors.into_iter().next().ok_or(WorkerError::Ended)?;
         Ok(Writing {
-            files: Arc::clone(self),
-            user,
-            path,
+            target,
             conditions,
             file: Arc::new(file.into()),
             temporary,
@@ -125,7 +141,7 @@ impl Writing {
     /// What came before can't be written, or it is too large.
     pub(crate) async fn push(&mut self, bytes: Bytes) -> Result<(), WorkerError> {
         self.pending_len += bytes.len();
-        self.files.check_size(&self.path, self.offset + self.pending_len as u64)?;
+        self.target.files.check_size(&self.target.path, self.offset + self.pending_len as u64)?;
         self.pending.push(bytes);
         if self.pending_len >= BATCH { self.flush().await } else { Ok(()) }
     }
@@ -149,7 +165,7 @@ impl Writing {
             }
             Ok(())
         });
-        written.await.map_err(|error| WorkerError::of_io(self.path.absolute(), &error))?;
+        written.await.map_err(|error| WorkerError::of_io(self.target.path.absolute(), &error))?;
         self.offset += length as u64;
         self.length = self.length.max(self.offset);
         Ok(())
@@ -172,7 +188,7 @@ impl Writing {
         self.flush().await?;
         let (file, length) = (Arc::clone(&self.file), self.offset);
         let truncated = transfer(move || file.set_len(length)).await;
-        truncated.map_err(|error| WorkerError::of_io(self.path.absolute(), &error))?;
+        truncated.map_err(|error| WorkerError::of_io(self.target.path.absolute(), &error))?;
         self.length = length;
         Ok(())
     }
@@ -188,7 +204,8 @@ impl Writing {
                 file.read_exact_at(&mut bytes, offset).map(|()| bytes)
             });
             let bytes = bytes.await;
-            let bytes = bytes.map_err(|error| WorkerError::of_io(self.path.absolute(), &error))?;
+            let bytes =
+                bytes.map_err(|error| WorkerError::of_io(self.target.path.absolute(), &error))?;
             offset += bytes.len() as u64;
             appending.push(bytes.into()).await?;
         }
@@ -203,30 +220,33 @@ impl Writing {
         self.flush().await?;
         let Conditions { is_new, mode } = self.conditions;
         let temporary = self.temporary.clone();
-        let commit = Commit { path: self.path.absolute().into(), is_new, mode, temporary };
+        let target = &mut self.target;
+        let commit = Commit { path: target.path.absolute().into(), is_new, mode, temporary };
         let file = self.file.try_clone().map_err(WorkerError::NoRoom)?;
-        let committed = self.files.workers.ask(self.user.as_ref(), commit, vec![file.into()]).await;
+        let workers = &target.files.workers;
+        let committed = workers.ask(target.user.as_ref(), commit, vec![file.into()]).await;
         match committed {
             Ok((Committed { is_new, metadata }, _)) => {
-                self.temporary.is_named = false;
-                Ok((is_new, file_info(self.path.absolute(), &metadata)))
+                target.may_be_named = false;
+                Ok((is_new, file_info(target.path.absolute(), &metadata)))
             }
             Err(error) => {
-                // It may be there under its temporary name.
-                self.temporary.is_named |= matches!(error, WorkerError::Ended);
+                // While another is replaced it has a name.
+                target.may_be_named |= matches!(error, WorkerError::Ended);
                 Err(error)
             }
         }
     }
 }
 
-impl Drop for Writing {
+impl Drop for WriteTarget {
     fn drop(&mut self) {
-        if !self.temporary.is_named {
+        if !self.may_be_named {
             return;
         }
         let (files, user) = (Arc::clone(&self.files), self.user.take());
-        let discard = Discard { path: mem::take(&mut self.temporary.path) };
+        let discard =
+            Discard { path: self.path.absolute().into(), name: mem::take(&mut self.name) };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = files.workers.ask(user.as_ref(), discard, Vec::new()).await {

@@ -49,4 +49,4 @@ pub(crate) use operations::{
     Unpack, Unpacked, Watch, WatchPorts, WatchReport,
 };
 pub(crate) use server::serve;
-pub(crate) use temporary::Temporary;
+pub(crate) use temporary::{Temporary, random_name};

@@ -5,9 +5,10 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use super::{
     failure::{Failure, FailureKind},
     operation::Operation,
+    operations::Create,
     peer::Peer,
     protocol::Request,
-    temporary,
+    temporary::{self, Temporary},
     unfinished::finish,
 };
 use crate::sandbox::receive_descriptor;
@@ -58,7 +59,7 @@ fn converse(mut peer: Peer) {
         Request::Append(operation) => answer(operation, &mut peer),
         Request::Commit(operation) => answer(operation, &mut peer),
         Request::Copy(operation) => answer(operation, &mut peer),
-        Request::Create(operation) => answer(operation, &mut peer),
+        Request::Create(operation) => create(operation, &mut peer),
         Request::Discard(operation) => answer(operation, &mut peer),
         Request::MakeDirectory(operation) => answer(operation, &mut peer),
         Request::Move(operation) => answer(operation, &mut peer),
@@ -84,6 +85,19 @@ fn answer<O: Operation>(operation: O, peer: &mut Peer) -> io::Result<()> {
         peer.detach();
     }
     peer.send(&answer)
+}
+
+/// The same, where nobody else removes what it has made if its answer is not taken.
+fn create(operation: Create, peer: &mut Peer) -> io::Result<()> {
+    let answer = operation.run(peer);
+    if answer.is_err() {
+        peer.detach();
+    }
+    peer.send(&answer).inspect_err(|_| {
+        if let Ok(Temporary { path, is_named: true }) = &answer {
+            let _gone = temporary::remove(path);
+        }
+    })
 }
 
 /// The same for what sends its answers itself: only a failure is left to tell.

@@ -34,22 +34,21 @@ pub(crate) struct Temporary {
     pub(crate) is_named: bool,
 }
 
-/// Makes a file without a name in a directory of that path: when nobody has it open any more, nothing is left of it, whoever dies.
+/// Makes a file without a name in a directory, where it would have that path: when nobody has it open any more, nothing is left of it, whoever dies.
 /// Where the file system has none (open(2), `O_TMPFILE`) it has a name.
 pub(super) fn make(
     directory: impl AsFd,
-    path: &Path,
+    path: PathBuf,
     mode: u32,
 ) -> Result<(OwnedFd, Temporary), Errno> {
     let mode = Mode::from_raw_mode(mode);
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     match openat(&directory, ".", flags | OFlags::TMPFILE, mode) {
-        Ok(file) => Ok((file, Temporary { path: path.join(random_name()?), is_named: false })),
+        Ok(file) => Ok((file, Temporary { path, is_named: false })),
         // What the system says that does not know the flag, or whose file system doesn't.
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-            let name = random_name()?;
-            let file = openat(&directory, &name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-            let path = path.join(name);
+            let name = path.file_name().ok_or(Errno::INVAL)?;
+            let file = openat(&directory, name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
             named().push(path.clone());
             Ok((file, Temporary { path, is_named: true }))
         }
@@ -110,9 +109,8 @@ pub(super) fn remove_all() {
     }
 }
 
-/// Whether that is the path of one.
-pub(super) fn is_temporary(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default();
+/// Whether that is the name of one.
+pub(super) fn is_temporary(name: &OsStr) -> bool {
     name.as_bytes().starts_with(PREFIX.as_bytes())
 }
 
@@ -126,13 +124,15 @@ fn link_unnamed(file: BorrowedFd<'_>, directory: impl AsFd, name: &OsStr) -> Res
     }
 }
 
-pub(super) fn random_name() -> Result<OsString, Errno> {
+/// One that nobody else has.
+pub(crate) fn random_name() -> Result<OsString, Errno> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|_| Errno::IO)?;
     Ok(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random)).into())
 }
 
-fn forget(path: &Path) {
+/// It has its own name now, or is gone.
+pub(super) fn forget(path: &Path) {
     named().retain(|named| named != path);
 }
 
@@ -170,8 +170,11 @@ mod tests {
         let folder = File::open(path).unwrap();
         for has_name in [false, true] {
             let make = |text: &str| {
-                let (file, temporary) =
-                    if has_name { make_named(path) } else { make(&folder, path, 0o666).unwrap() };
+                let (file, temporary) = if has_name {
+                    make_named(path)
+                } else {
+                    make(&folder, path.join(random_name().unwrap()), 0o666).unwrap()
+                };
                 assert_eq!(temporary.is_named, has_name);
                 let mut file = File::from(file);
                 file.write_all(text.as_bytes()).unwrap();

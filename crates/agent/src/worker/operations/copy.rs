@@ -89,8 +89,9 @@ fn copy_file(source: &Place, to: &Path) -> Result<(), Failure> {
     let (file, bits) = open_file(source.directory.as_fd(), &source.name).map_err(reading)?;
     let mut place = Place::find(to, Links::Follow)?;
     check(&place, false)?;
-    let (copy, temporary) =
-        temporary::make(&place.directory, place.directory_path(), bits).map_err(writing)?;
+    let name = temporary::random_name().map_err(writing)?;
+    let path = place.directory_path().join(name);
+    let (copy, temporary) = temporary::make(&place.directory, path, bits).map_err(writing)?;
     let copied = copy.try_clone().map_err(|_| Errno::MFILE);
     let placed = copied.and_then(|copied| copy_content(file, copied)).map_err(writing);
     let placed = placed.and_then(|()| {

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use rustix::fs::{Access, AtFlags, Stat, accessat};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub(crate) struct Create {
     pub(crate) path: PathBuf,
     /// There is to be nothing there yet, not even a link.
     pub(crate) is_new: bool,
+    /// The name of the temporary file, where it has one.
+    pub(crate) name: OsString,
 }
 
 impl Operation for Create {
@@ -29,7 +31,8 @@ impl Operation for Create {
     fn run(self, peer: &mut Peer) -> Result<Temporary, Failure> {
         let place = Place::find(&self.path, links(self.is_new))?;
         check(&place, self.is_new)?;
-        let made = temporary::make(&place.directory, place.directory_path(), 0o666);
+        let path = place.directory_path().join(&self.name);
+        let made = temporary::make(&place.directory, path, 0o666);
         let (file, temporary) = made.map_err(|errno| Failure::system(&place.path, errno))?;
         peer.attach(file);
         Ok(temporary)

@@ -1,27 +1,49 @@
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
-use rustix::io::Errno;
+use rustix::{
+    fs::{AtFlags, CWD, unlinkat},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::worker::{failure::Failure, operation::Operation, path_bytes, peer::Peer, temporary};
+use crate::worker::{
+    failure::Failure,
+    operation::Operation,
+    path_bytes,
+    peer::Peer,
+    place::{Links, Place},
+    temporary,
+};
 
-/// Removes a temporary file that has a name.
+/// Removes the temporary file of a [`super::Create`] or [`super::Commit`] that did not come to its end, where it has a name.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Discard {
+    /// That of the file whose place it was to take.
     #[serde(with = "path_bytes")]
     pub(crate) path: PathBuf,
+    pub(crate) name: OsString,
 }
 
 impl Operation for Discard {
     type Answer = ();
 
     fn run(self, _: &mut Peer) -> Result<(), Failure> {
-        if !temporary::is_temporary(&self.path) {
+        if !temporary::is_temporary(&self.name) {
             return Err(Failure::system(&self.path, Errno::INVAL));
         }
-        match temporary::remove(&self.path) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(Failure::system(&self.path, errno)),
+        let place = Place::find(&self.path, Links::Follow)?;
+        // It was in the last directory that was there: by now there may be others below that.
+        for directory in place.path.ancestors().skip(1) {
+            let path = directory.join(&self.name);
+            match unlinkat(CWD, &path, AtFlags::empty()) {
+                Ok(()) => {
+                    temporary::forget(&path);
+                    break;
+                }
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(errno) => return Err(Failure::system(&path, errno)),
+            }
         }
+        Ok(())
     }
 }

@@ -185,7 +185,8 @@ impl Unpacking<'_> {
         if self.max_size.is_some_and(|max| entry.size > max) {
             return Err(Errno::FBIG.into());
         }
-        let (file, temporary) = temporary::make(directory, &self.path.join(above), 0o600)?;
+        let path = self.path.join(above).join(temporary::random_name()?);
+        let (file, temporary) = temporary::make(directory, path, 0o600)?;
         let placed = self.content(&file, entry).and_then(|()| {
             fchmod(&file, Mode::from_raw_mode(entry.mode & 0o777))?;
             futimens(&file, &times(entry.modified))?;

@@ -83,19 +83,14 @@ async fn a_removal_never_follows_a_link_that_is_exchanged_for_a_directory() {
     let space = Space::start();
     let outside = outside(&space);
     let mut count = 0;
-    for _ in 0..ROUNDS {
+    // In each the moment comes once.
+    for _ in 0..300 {
         let tree = space.path("tree");
-        for name in 0..10 {
-            fs::create_dir_all(tree.join(format!("{name}/sub"))).unwrap();
-            for file in 0..50 {
-                fs::write(tree.join(format!("{name}/sub/{file}")), "").unwrap();
-            }
-        }
-        let exchanges: Vec<_> =
-            (0..3).map(|name| Exchange::of(&tree.join(format!("{name}/sub")), &outside)).collect();
+        fs::create_dir_all(tree.join("sub/sub")).unwrap();
+        let exchange = Exchange::of(&tree.join("sub"), &outside);
         // It may fail, since something is there again and again.
         space.agent.remove_directory("tree", "").await;
-        count += exchanges.into_iter().map(Exchange::end).sum::<u64>();
+        count += exchange.end();
         assert_kept(&outside);
         let _rest = fs::remove_dir_all(&tree);
     }
