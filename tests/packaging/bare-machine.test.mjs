@@ -60,7 +60,7 @@ for (const { os, cpu } of AGENT_TARGETS) {
       const options = { args, command: [machine.program], cwd: machine.project };
       const server = await startServer(machine.env, options);
       assert.equal(server.client.getServerVersion()?.name, "sandpipe");
-      assert.equal((await server.client.listTools()).tools.length, 4);
+      assert.equal((await server.client.listTools()).tools.length, 8);
       assert.equal((await server.close()).exitCode, 0);
     });
 
