@@ -50,7 +50,7 @@ test("serves its tools over MCP", async () => {
     { args: ["--local"], command, cwd: project.path },
   );
   const { tools } = await server.client.listTools();
-  assert.equal(tools.length, 4);
+  assert.equal(tools.length, 8);
   const result = await server.call("bash", { script: "echo hello; exit 3" });
   assert.equal(result, "exit code: 3\n\nhello\n");
   const { exitCode, stderr } = await server.close();

@@ -146,8 +146,11 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     process_box
         .run()
         .map_err(|error| refused("start the process that runs the commands", error))?;
-    agent.announce(url)?;
-    let outcome = agent.serve(listener, console, &mut shutdown).await;
+    // Also where nobody is there to be told: what the box has made is removed with it.
+    let outcome = match agent.announce(url) {
+        Ok(()) => agent.serve(listener, console, &mut shutdown).await,
+        Err(error) => Err(error),
+    };
     files.workers.end();
     // It sleeps only if something holds that process up.
     process_box.end();

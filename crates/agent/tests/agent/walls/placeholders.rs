@@ -4,6 +4,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 use nix::{
@@ -121,6 +122,26 @@ async fn what_an_agent_has_left_that_was_killed_is_removed_by_the_next() {
         end(next, Signal::SIGTERM).await;
         until("it is removed", async || names(&walled.workspace).len() == parts.len()).await;
     }
+}
+
+#[test]
+fn an_agent_that_cant_say_that_it_is_ready_leaves_nothing() {
+    if !walls() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [workspace, state] = ["workspace", "state"].map(|name| directory.path().join(name));
+    fs::create_dir(&workspace).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    // As where who has started it is dead.
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sandpipe-agent"));
+    command.args(["--listen", "127.0.0.1:0"]).args(ARGS).arg("--state-dir").arg(state);
+    command.arg("--workspace").arg(&workspace).stdin(Stdio::null()).stdout(writer);
+    let output = command.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert!(!output.status.success());
+    assert!(String::from_utf8(output.stderr).unwrap().contains("can't print the address"));
+    assert_eq!(names(&workspace), [] as [PathBuf; 0]);
 }
 
 #[tokio::test]
