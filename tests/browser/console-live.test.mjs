@@ -225,7 +225,6 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
     await panel.getByRole("search").waitFor({ state: "detached" });
     await until(async () => (await frames()) !== before);
   }
-  assert.doesNotMatch(await shown(panel), /end$/, "it was over before it was looked at");
   // As long as it may take a machine that is busy.
   const timeout = 120_000;
   await panel.getByText("exit code 0", { exact: true }).waitFor({ timeout });
