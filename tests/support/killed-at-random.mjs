@@ -50,6 +50,9 @@ export function scriptOf(number) {
   return `echo begun >> ${number}; sleep ${seconds}; echo 7 >> ${number}; exit 7`;
 }
 
+/** What an exec may have written down when it is killed. Its shell makes the file before it writes to it. */
+const CAN_BE_WRITTEN = ["", "begun\n", "begun\n7\n"];
+
 /**
  * Runs 20 execs at once, and says of how many the exit code is known. None has one that it has not ended with.
  *
@@ -62,7 +65,7 @@ export async function runAll(execs, workspace) {
     const written = readWritten(workspace, number);
     if (result instanceof Error) {
       assert.ok(isSandpipeError(result), String(result));
-      assert.ok(["", "begun\n", "begun\n7\n"].includes(written), written);
+      assert.ok(CAN_BE_WRITTEN.includes(written), written);
       return false;
     }
     assert.deepEqual([result.exitCode, written], [7, "begun\n7\n"]);
@@ -111,7 +114,8 @@ export async function killCaller(random, { command, workspace, cwd = root }) {
   assert.ok(await within(60_000, () => marked(mark).length === 0), "processes are left");
   for (const name of readdirSync(workspace)) {
     // What a policy keeps from being made, `.git`, is not there any more either.
-    assert.ok(["begun\n", "begun\n7\n"].includes(readWritten(workspace, Number(name))), name);
+    assert.match(name, /^\d+$/);
+    assert.ok(CAN_BE_WRITTEN.includes(readWritten(workspace, Number(name))), name);
   }
   const results = [...said.matchAll(/^(\d+): (\d+)$/gm)];
   for (const [, number, exitCode] of results) {

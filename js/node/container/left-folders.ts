@@ -1,6 +1,6 @@
 // Folders of starts that were killed: each tells by a socket in it whether its maker lives.
 import { constants } from "node:fs";
-import { open, readdir, rm, stat } from "node:fs/promises";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -19,8 +19,11 @@ export interface MakerSocket {
 export async function listenAsMaker(folder: string): Promise<MakerSocket> {
   return throughDescriptor(folder, async (path) => {
     const server = createServer((client) => client.destroy());
-    server.listen(join(path, MAKER)).unref();
+    // Between bind(2) and listen(2) a socket refuses connections, as that of a maker that is gone does.
+    const unready = join(path, `${MAKER}.unready`);
+    server.listen(unready).unref();
     await once(server, "listening");
+    await rename(unready, join(path, MAKER));
     return server;
   });
 }
