@@ -13,8 +13,9 @@ use tokio::{
 
 use super::{
     peer::Peer,
-    progress::{HEAD_TIMEOUT, Stay},
+    progress::{HEAD_TIMEOUT, Stay, Unsent},
     queued::queued,
+    silence::silence,
     stream::Stream,
 };
 
@@ -43,8 +44,9 @@ impl Connection {
         // Before it is asked: what comes between wakes it.
         self.peer.state.waker.register(context.waker());
         self.spare_if_unread();
+        let unsent = |stream: &Stream| Unsent { queued: queued(stream), silence: silence(stream) };
         loop {
-            let stay = self.peer.progress().stay(|| queued(&self.stream), Instant::now());
+            let stay = self.peer.progress().stay(|| unsent(&self.stream), Instant::now());
             match stay {
                 Stay::Over => break,
                 Stay::Unlimited => return Poll::Pending,

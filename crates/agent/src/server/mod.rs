@@ -15,6 +15,7 @@ mod places;
 mod progress;
 mod queued;
 mod serve;
+mod silence;
 mod state;
 mod stream;
 

@@ -25,6 +25,12 @@ impl Peer {
         Ok(())
     }
 
+    /// What this connection carries can't be asked for again: from now on its client may take nothing for as long as it is
+    /// there, and makes whoever sends wait.
+    pub(crate) fn may_pause(&self) {
+        self.progress().may_pause();
+    }
+
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
         self.state.progress()
     }

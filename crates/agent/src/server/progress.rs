@@ -18,6 +18,9 @@ const EXCHANGE_GRACE: Duration = Duration::from_millis(400);
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may take nothing of what is to be written to it.
 pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long nothing may be heard of the system of a client that may pause. It is asked, by a window probe, at least every
+/// two minutes (RFC 9293, 3.8.6.1).
+pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_mins(6);
 /// How long a client may go on sending after the last answer of its connection.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -37,6 +40,8 @@ pub(super) struct Progress {
     stall: Option<Stall>,
     /// What the token is good for that its last request has shown.
     role: Option<Role>,
+    /// The client may take nothing for as long as its system answers.
+    may_pause: bool,
     /// Its place is wanted: it ends when it would wait for its client.
     evicted: bool,
 }
@@ -66,6 +71,17 @@ struct Stall {
     looked: Instant,
     /// How many bytes the socket held then.
     queued: usize,
+    /// When the client's system was last heard.
+    heard: Instant,
+}
+
+/// What the system says of a socket that takes no more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unsent {
+    /// How many bytes it holds that the client has not taken.
+    pub(super) queued: usize,
+    /// How long ago the client's system was last heard.
+    pub(super) silence: Duration,
 }
 
 /// How long a connection may stay as it is.
@@ -95,6 +111,7 @@ impl Progress {
             starved: false,
             stall: None,
             role: None,
+            may_pause: false,
             evicted: false,
         }
     }
@@ -128,7 +145,7 @@ impl Progress {
 
     /// The application gets a request, which has shown no token yet. Its place can't be had any more.
     pub(super) fn begin(&mut self, now: Instant) {
-        (self.role, self.evicted) = (None, false);
+        (self.role, self.may_pause, self.evicted) = (None, false, false);
         // A pipelined one was read with the one before.
         if self.phase == Phase::Head || self.phase == Phase::New {
             self.phase = Phase::Answering;
@@ -160,7 +177,8 @@ impl Progress {
 
     /// The socket takes no more; it holds `queued` bytes that the client has not taken.
     pub(super) fn blocked(&mut self, queued: impl FnOnce() -> usize, now: Instant) {
-        self.stall.get_or_insert_with(|| Stall { since: now, looked: now, queued: queued() });
+        let stall = || Stall { since: now, looked: now, queued: queued(), heard: now };
+        self.stall.get_or_insert_with(stall);
     }
 
     /// All is written.
@@ -170,6 +188,11 @@ impl Progress {
 
     pub(super) fn authenticated(&mut self, role: Role) {
         self.role = Some(role);
+    }
+
+    /// What it carries can't be asked for again: from now on the client may take nothing for as long as it is there.
+    pub(super) fn may_pause(&mut self) {
+        self.may_pause = true;
     }
 
     /// Its place is wanted. Where it has stopped to wait for its client meanwhile, it keeps it.
@@ -205,9 +228,9 @@ impl Progress {
         self.stall.is_some()
     }
 
-    /// Decides how long it may stay as it is. `queued` is asked where that depends on what the client
+    /// Decides how long it may stay as it is. `unsent` is asked where that depends on what the client
     /// has taken: a client that is slow frees no room in the socket for long, and yet reads.
-    pub(super) fn stay(&mut self, queued: impl FnOnce() -> usize, now: Instant) -> Stay {
+    pub(super) fn stay(&mut self, unsent: impl FnOnce() -> Unsent, now: Instant) -> Stay {
         let timeout = match self.phase {
             Phase::New | Phase::Head => Some(HEAD_TIMEOUT),
             Phase::Idle => Some(IDLE_TIMEOUT),
@@ -217,9 +240,14 @@ impl Progress {
         let end = timeout.map(|timeout| self.since + timeout);
         let look = self.stall.as_mut().map(|stall| {
             if now >= stall.looked + CHECK_INTERVAL {
-                stall.look(queued(), now);
+                stall.look(unsent(), now);
             }
-            (stall.looked + CHECK_INTERVAL, stall.since + STALL_TIMEOUT)
+            let end = if self.may_pause {
+                stall.heard + SILENCE_TIMEOUT
+            } else {
+                stall.since + STALL_TIMEOUT
+            };
+            (stall.looked + CHECK_INTERVAL, end)
         });
         let ends = end.into_iter().chain(look.map(|(_, end)| end));
         if self.evicted || ends.clone().any(|end| end <= now) {
@@ -246,9 +274,13 @@ impl Progress {
 }
 
 impl Stall {
-    fn look(&mut self, queued: usize, now: Instant) {
+    fn look(&mut self, unsent: Unsent, now: Instant) {
+        let Unsent { queued, silence } = unsent;
         if queued < self.queued {
             self.since = now;
+        }
+        if let Some(heard) = now.checked_sub(silence) {
+            self.heard = self.heard.max(heard);
         }
         (self.queued, self.looked) = (queued, now);
     }
@@ -260,13 +292,18 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    /// What there is of a client whose system answers.
+    fn unsent(queued: usize) -> Unsent {
+        Unsent { queued, silence: Duration::ZERO }
+    }
+
     /// Asks each second, with what the socket holds then, until the connection is over; returns how many
     /// seconds that took, at most so many.
     fn lasts(progress: &mut Progress, queued: impl Fn(u32) -> usize, max: u32) -> u32 {
         let start = Instant::now();
         let over = |second: &u32| {
-            let queued = || queued(*second);
-            progress.stay(queued, start + SECOND * *second) == Stay::Over
+            let unsent = || unsent(queued(*second));
+            progress.stay(unsent, start + SECOND * *second) == Stay::Over
         };
         (0..max).find(over).unwrap_or(max)
     }
@@ -292,9 +329,9 @@ mod tests {
             let now = start + SECOND * second;
             slow.received(now);
             slow.starved();
-            assert_ne!(slow.stay(|| 0, now), Stay::Over);
+            assert_ne!(slow.stay(|| unsent(0), now), Stay::Over);
         }
-        assert_eq!(slow.stay(|| 0, start + SECOND * 10), Stay::Over);
+        assert_eq!(slow.stay(|| unsent(0), start + SECOND * 10), Stay::Over);
     }
 
     #[test]
@@ -319,10 +356,16 @@ mod tests {
             progress.received(now);
             progress.begin(now);
         });
-        assert_eq!(answering.stay(|| 0, Instant::now() + SECOND * 100_000), Stay::Unlimited);
+        assert_eq!(
+            answering.stay(|| unsent(0), Instant::now() + SECOND * 100_000),
+            Stay::Unlimited
+        );
         // The pings that go out are taken by the client's system.
         answering.written();
-        assert_eq!(answering.stay(|| 0, Instant::now() + SECOND * 100_000), Stay::Unlimited);
+        assert_eq!(
+            answering.stay(|| unsent(0), Instant::now() + SECOND * 100_000),
+            Stay::Unlimited
+        );
     }
 
     #[test]
@@ -341,14 +384,36 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_may_pause_stays_for_as_long_as_its_system_answers() {
+        let pausing = |progress: &mut Progress, now| {
+            stalled(progress, now);
+            progress.may_pause();
+        };
+        assert_eq!(lasts(&mut at(pausing), |_| 1000, 86_400), 86_400);
+        // Its machine goes away after a day. What was asked then it has 6 minutes to answer.
+        let mut progress = at(pausing);
+        let start = Instant::now();
+        let stay = |second: u32| {
+            let silence = SECOND * second.saturating_sub(86_400);
+            progress.stay(|| Unsent { queued: 1000, silence }, start + SECOND * second)
+        };
+        let end = (0..100_000).map(stay).position(|stay| stay == Stay::Over).unwrap();
+        assert!((86_760..=86_765).contains(&end), "{end}");
+        // The next request on the connection is one like others.
+        let mut progress = at(pausing);
+        stalled(&mut progress, Instant::now());
+        assert_eq!(lasts(&mut progress, |_| 1000, 100), 30);
+    }
+
+    #[test]
     fn room_in_the_socket_is_progress() {
         let mut progress = at(stalled);
         let now = Instant::now() + SECOND * 29;
-        assert_ne!(progress.stay(|| 1000, now), Stay::Over);
+        assert_ne!(progress.stay(|| unsent(1000), now), Stay::Over);
         progress.written();
         progress.blocked(|| 2000, now);
-        assert_ne!(progress.stay(|| 2000, now + SECOND * 29), Stay::Over);
-        assert_eq!(progress.stay(|| 2000, now + SECOND * 30), Stay::Over);
+        assert_ne!(progress.stay(|| unsent(2000), now + SECOND * 29), Stay::Over);
+        assert_eq!(progress.stay(|| unsent(2000), now + SECOND * 30), Stay::Over);
     }
 
     #[test]
@@ -437,13 +502,13 @@ mod tests {
         let mut progress = Progress::accepted(now);
         progress.starved();
         progress.evict(now + SECOND);
-        assert_eq!(progress.stay(|| 0, now), Stay::Over);
+        assert_eq!(progress.stay(|| unsent(0), now), Stay::Over);
         progress.received(now);
-        assert_eq!(progress.stay(|| 0, now), Stay::Over);
+        assert_eq!(progress.stay(|| unsent(0), now), Stay::Over);
         progress.begin(now);
-        assert_eq!(progress.stay(|| 0, now), Stay::Unlimited);
+        assert_eq!(progress.stay(|| unsent(0), now), Stay::Unlimited);
         progress.evict(now + SECOND);
-        assert_eq!(progress.stay(|| 0, now), Stay::Unlimited);
+        assert_eq!(progress.stay(|| unsent(0), now), Stay::Unlimited);
     }
 
     #[test]

@@ -99,6 +99,7 @@ mod tests {
     use axum::{
         Extension,
         extract::{WebSocketUpgrade, ws::Message},
+        http::Uri,
         routing::{get, post},
     };
     use futures_util::StreamExt;
@@ -135,8 +136,12 @@ mod tests {
             "mine"
         };
         let upgrade = async move |Extension(peer): Extension<Arc<Peer>>,
+                                  uri: Uri,
                                   upgrade: WebSocketUpgrade| {
             peer.authenticate(Role::Admin).unwrap();
+            if uri.path() == "/ws/pausing" {
+                peer.may_pause();
+            }
             upgrade.on_upgrade(async move |mut socket| {
                 for _ in 0..64 {
                     let message = Message::Binary(vec![0; 1 << 20].into());
@@ -153,6 +158,7 @@ mod tests {
             .route("/mine", get(mine))
             .route("/mine/large", get(async move |peer| (mine(peer).await, large()).1))
             .route("/ws", get(upgrade))
+            .route("/ws/pausing", get(upgrade))
     }
 
     /// Connects and sends this.
@@ -164,6 +170,13 @@ mod tests {
 
     fn get_request(path: &str) -> String {
         format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
+    }
+
+    fn websocket_request(path: &str) -> String {
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        )
     }
 
     /// The answer to a request on a connection of its own, if it comes in time.
@@ -309,14 +322,22 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_websocket_that_reads_nothing_is_cut_off_after_30_s_and_gives_its_place_back() {
         let address = start(app(), 1).await;
-        let upgrade = "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
-                       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
-        let mut stream = send(address, upgrade).await;
+        let mut stream = send(address, &websocket_request("/ws")).await;
         stream.read_u8().await.unwrap();
         assert_eq!(hello(address, STALL_TIMEOUT / 2).await, None);
         let answer = hello(address, STALL_TIMEOUT * 2).await.expect("it is never served");
         assert!(answer.ends_with("hello"), "{answer}");
         let mut rest = Vec::new();
         assert!(stream.read_to_end(&mut rest).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_websocket_whose_client_may_pause_goes_on_where_it_was() {
+        let address = start(app(), 1).await;
+        let mut stream = send(address, &websocket_request("/ws/pausing")).await;
+        stream.read_u8().await.unwrap();
+        sleep(STALL_TIMEOUT * 1000).await;
+        let mut messages = vec![0; 64 << 20];
+        stream.read_exact(&mut messages).await.unwrap();
     }
 }

@@ -7,7 +7,8 @@ use std::{
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpSocket, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
+    task::JoinHandle,
     time::sleep,
 };
 
@@ -45,6 +46,7 @@ async fn cut_off(stream: TcpStream) -> Duration {
 #[tokio::test]
 async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_loses_it() {
     let agent = Agent::start();
+    let (port, sent) = sends(50_000_000).await;
     // More than the system's buffers hold, and one that says nothing.
     let loud = agent.sh("head -c 50000000 /dev/zero | tr '\\0' x; sleep 1000").await;
     let silent = agent.sh("sleep 1000").await;
@@ -54,6 +56,7 @@ async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
     let websocket = ask(&agent, &format!("/ws/v1/execs/{}", loud.id), upgrade).await;
+    let mut forward = ask(&agent, &format!("/ws/v1/ports/{port}"), upgrade).await;
     let quiet = ask(&agent, &format!("/api/v1/stream/execs/{}/io", silent.id), "").await;
 
     let reading = async {
@@ -70,4 +73,21 @@ async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_
     assert!(stalled >= STALL && websocket >= STALL, "{stalled:?}, {websocket:?}");
     assert!(quiet.take_error().unwrap().is_none(), "nothing waited for it");
     quiet.try_write(b"x").unwrap();
+
+    // What is forwarded can't be asked for again: it waits for its client, and goes on where it was.
+    assert!(!sent.is_finished(), "it was taken by nobody");
+    let mut received = vec![0; 50_000_000];
+    within(forward.read_exact(&mut received)).await.unwrap();
+    within(sent).await.unwrap();
+}
+
+/// A server that sends so many bytes to the first that connects: its port, and what ends when it has sent them.
+async fn sends(bytes: usize) -> (u16, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let sending = async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        client.write_all(&vec![b'x'; bytes]).await.unwrap();
+    };
+    (port, tokio::spawn(sending))
 }

@@ -1,6 +1,7 @@
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::Arc,
     time::Duration,
 };
 
@@ -38,6 +39,7 @@ use crate::{
         execs::responses::{ApiErrors, Failed},
     },
     ports::ConnectError,
+    server::Peer,
     token::Role,
 };
 
@@ -70,7 +72,8 @@ pub(crate) struct Unreachable(ErrorBody);
 /// Connect to a port where commands run, by WebSocket: one TCP connection in binary messages.
 ///
 /// The agent connects before it answers. The text message `{"type":"eof"}` is the end of one direction; when both have ended it closes the
-/// WebSocket with 1000. Where the connection breaks it does so with 1011 and the reason. The token may also be given as the query's
+/// WebSocket with 1000. Where the connection breaks it does so with 1011 and the reason. A client may leave what comes unread for as long as it
+/// likes: the server has to wait then. The token may also be given as the query's
 /// `token`; it has to be the one that may do everything.
 #[utoipa::path(
     get,
@@ -95,6 +98,7 @@ pub(crate) async fn forward_port(
     Path(port): Path<String>,
     query: Query,
     Extension(role): Extension<Role>,
+    peer: Option<Extension<Arc<Peer>>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     if role == Role::ReadOnly {
@@ -118,6 +122,9 @@ pub(crate) async fn forward_port(
         Ok::<_, io::Error>(stream)
     };
     let stream = open(stream).map_err(ApiError::internal)?;
+    if let Some(Extension(peer)) = peer {
+        peer.may_pause();
+    }
     Ok(upgrade.on_upgrade(async move |socket| forward(socket, stream, app.over).await))
 }
 
