@@ -405,7 +405,7 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
 
     it("as the agent refuses a flag has the agent's words", () =>
       assertRefused(
-        { image: IMAGE, args: ["--walk"] },
+        { image: IMAGE, network: "none", args: ["--walk"] },
         /ended before its agent listened .*--walk/s,
       ));
   });

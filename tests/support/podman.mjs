@@ -3,7 +3,7 @@
 
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -68,7 +68,8 @@ export async function setUpPodman() {
   const root = join(folder, "root");
   await makeRoot(root);
   const archive = join(folder, "root.tar");
-  await execute("tar", ["-C", root, "-cf", archive, "."]);
+  // The image's files are root's, whoever makes it.
+  await execute("tar", ["-C", root, "--owner=0", "--group=0", "-cf", archive, "."]);
   await podman("import", archive, IMAGE);
   return {
     podman,
@@ -96,7 +97,9 @@ export async function setUpPodman() {
 /** @param {string} root */
 async function makeRoot(root) {
   for (const name of ["bin", "etc", "root"]) await mkdir(join(root, name), { recursive: true });
-  await mkdir(join(root, "tmp"), { mode: 0o777 });
+  await mkdir(join(root, "tmp"));
+  // mkdir() is subject to the umask.
+  await chmod(join(root, "tmp"), 0o1777);
   await copyFile(BUSYBOX, join(root, "bin", "busybox"));
   // Debian has one that is static, and one that needs the C library. ldd fails at the former.
   const { stdout } = await execute("ldd", [BUSYBOX]).catch(() => ({ stdout: "" }));
