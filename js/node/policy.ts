@@ -9,7 +9,7 @@ import { InvalidArgumentError } from "../core/errors.js";
 export type PolicyName = "open" | "workspace" | "offline" | "strict";
 
 /** What a policy is made of: the presets, and the parts of `workspace`. */
-export type PolicyPart = PolicyName | "system" | "secrets" | "git" | "caches";
+export type PolicyPart = PolicyName | "system" | "secrets" | "git" | "commits" | "caches";
 
 /**
  * What commands may touch. A path begins with `/`, with `~`, or in the workspace; `*` is any part of one name, `**` any number of

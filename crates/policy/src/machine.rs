@@ -1,8 +1,11 @@
 //! What this machine has to build walls with.
 
 use std::{
-    env, fs,
+    env,
+    ffi::CString,
+    fs, io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -150,6 +153,20 @@ pub fn scopes_abstract_sockets() -> bool {
 #[must_use]
 pub fn is_root() -> bool {
     user() == 0
+}
+
+/// Whether this user could make something in a directory, if need be after a change of its mode.
+pub(crate) fn can_make_in(directory: &Path) -> bool {
+    let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: the path is a string that ends with NUL.
+    #[allow(unsafe_code)]
+    let answer =
+        unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) };
+    let is_read_only = || io::Error::last_os_error().raw_os_error() == Some(libc::EROFS);
+    let is_own = || directory.metadata().is_ok_and(|metadata| metadata.uid() == user());
+    answer == 0 || (!is_read_only() && is_own())
 }
 
 pub(crate) fn user() -> u32 {

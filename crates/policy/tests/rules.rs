@@ -155,7 +155,7 @@ fn git_that_is_led_to_by_a_link_is_an_error() {
     assert!(
         machine
             .error("{}")
-            .starts_with("read ./.git/hooks (preset git): the symbolic link ~~/workspace/.git")
+            .starts_with("read ./.git (preset git): the symbolic link ~~/workspace/.git")
     );
     assert!(machine.expand(r#"{ "extends": ["workspace", "!git"] }"#).is_ok());
     let machine = Machine::new(&[]).link("workspace/.git", "nowhere");

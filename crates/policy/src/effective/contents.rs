@@ -14,7 +14,12 @@ impl Preset {
             Self::Workspace => &[Self::System, Self::Secrets, Self::Git, Self::Caches],
             Self::Offline => &[Self::Workspace],
             Self::Strict => &[Self::System, Self::Secrets],
-            Self::Open | Self::System | Self::Secrets | Self::Git | Self::Caches => &[],
+            Self::Open
+            | Self::System
+            | Self::Secrets
+            | Self::Git
+            | Self::Commits
+            | Self::Caches => &[],
         }
     }
 
@@ -41,6 +46,11 @@ impl Preset {
             .concat(),
             Self::Secrets => rules(Access::Hide, IfMissing::Skip, SECRETS),
             Self::Git => [
+                rules(Access::Read, IfMissing::Guard(Kind::Directory), &["./.git"]),
+                rules(Access::Read, IfMissing::Skip, NESTED_REPOSITORIES),
+            ]
+            .concat(),
+            Self::Commits => [
                 rules(Access::Read, IfMissing::Guard(Kind::Directory), &["./.git/hooks"]),
                 rules(Access::Read, IfMissing::Guard(Kind::File), &["./.git/config"]),
                 rules(Access::Read, IfMissing::Skip, GIT_MODULES),
@@ -55,7 +65,7 @@ impl Preset {
         match self {
             Self::Open | Self::Workspace => Some(Network::Host),
             Self::Offline | Self::Strict => Some(Network::None),
-            Self::System | Self::Secrets | Self::Git | Self::Caches => None,
+            Self::System | Self::Secrets | Self::Git | Self::Commits | Self::Caches => None,
         }
     }
 
@@ -94,8 +104,11 @@ const SOCKETS: &[&str] = &[
 /// What programs need of /run, which may be where these lead to: name servers, and the system itself on NixOS.
 const READ_IN_RUN: &[&str] = &["/etc/resolv.conf", "/run/current-system"];
 
-/// The modules of a repository have hooks and configurations of their own. The name of one is as a rule its path, which `*` is one name
-/// of; `**` would also look through their objects.
+/// Other repositories in the workspace, as where it is a directory of several. All directories would be too many to look into.
+const NESTED_REPOSITORIES: &[&str] = &["./*/.git", "./*/*/.git", "./*/*/*/.git"];
+
+/// The modules of a repository have hooks and configurations of their own, as have the repositories beside it. The name of a module is as
+/// a rule its path, which `*` is one name of; `**` would also look through their objects.
 const GIT_MODULES: &[&str] = &[
     "./.git/config.worktree",
     "./.git/modules/*/hooks",
@@ -104,6 +117,12 @@ const GIT_MODULES: &[&str] = &[
     "./.git/modules/*/*/config",
     "./.git/modules/*/*/*/hooks",
     "./.git/modules/*/*/*/config",
+    "./*/.git/hooks",
+    "./*/.git/config",
+    "./*/*/.git/hooks",
+    "./*/*/.git/config",
+    "./*/*/*/.git/hooks",
+    "./*/*/*/.git/config",
 ];
 
 const SECRETS: &[&str] = &[
@@ -266,7 +285,8 @@ mod tests {
 
     #[test]
     fn every_path_and_name_of_a_preset_is_one() {
-        let paths = [SOCKETS, READ_IN_RUN, GIT_MODULES, SECRETS, CACHES].concat();
+        let paths =
+            [SOCKETS, READ_IN_RUN, NESTED_REPOSITORIES, GIT_MODULES, SECRETS, CACHES].concat();
         for path in paths {
             assert!(path.parse::<PathPattern>().is_ok(), "{path}");
         }

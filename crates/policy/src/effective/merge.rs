@@ -110,6 +110,9 @@ fn presets(extends: &[Extend]) -> Result<Vec<Preset>, NotExtended> {
         }
         presets.retain(|preset| preset != taken_out);
     }
+    if presets.contains(&Preset::Commits) {
+        presets.retain(|preset| *preset != Preset::Git);
+    }
     Ok(presets)
 }
 
@@ -175,13 +178,15 @@ mod tests {
 
     #[test]
     fn presets_are_made_of_parts_that_can_be_taken_out() {
-        use Preset::{Caches, Git, Offline, Secrets, Strict, System, Workspace};
+        use Preset::{Caches, Commits, Git, Offline, Secrets, Strict, System, Workspace};
         assert_eq!(of("{}").presets, [System, Secrets, Git, Caches, Workspace]);
         let offline = of(r#"{ "extends": ["offline", "!git"] }"#);
         assert_eq!(offline.presets, [System, Secrets, Caches, Workspace, Offline]);
         assert!(!offline.files.iter().any(|rule| rule.origin == Origin::Preset(Git)));
         let both = of(r#"{ "extends": ["!caches", "strict", "workspace"] }"#);
         assert_eq!(both.presets, [System, Secrets, Strict, Git, Workspace]);
+        let commits = of(r#"{ "extends": ["commits", "workspace"] }"#);
+        assert_eq!(commits.presets, [Commits, System, Secrets, Caches, Workspace]);
         let policy = parse(r#"{ "extends": ["strict", "!git"] }"#).unwrap();
         assert_eq!(
             effective(&policy).unwrap_err().to_string(),
@@ -228,13 +233,16 @@ mod tests {
         ) {
             let extends: Vec<_> = chosen.iter().copied().map(Extend::With).collect();
             let presets = presets(&extends).unwrap();
+            let is_replaced =
+                |preset: &Preset| *preset == Preset::Git && chosen.contains(&Preset::Commits);
             for (index, preset) in presets.iter().enumerate() {
                 prop_assert!(!presets[..index].contains(preset));
                 for extended in preset.extends() {
-                    prop_assert!(presets[..index].contains(extended));
+                    prop_assert!(presets[..index].contains(extended) || is_replaced(extended));
                 }
             }
-            prop_assert!(chosen.iter().all(|preset| presets.contains(preset)));
+            let is_in = |preset: &Preset| presets.contains(preset) || is_replaced(preset);
+            prop_assert!(chosen.iter().all(is_in));
         }
     }
 }

@@ -16,15 +16,17 @@ pub enum Preset {
     System,
     /// A part: secrets in the home are not there.
     Secrets,
-    /// A part: what git runs by itself can't be written.
+    /// A part: repositories of git can't be written.
     Git,
+    /// Takes the place of `git`: commands may commit, and what git runs by itself of a repository can't be written.
+    Commits,
     /// A part: the caches of builds may be written.
     Caches,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Open,
         Self::Workspace,
         Self::Offline,
@@ -32,6 +34,7 @@ impl Preset {
         Self::System,
         Self::Secrets,
         Self::Git,
+        Self::Commits,
         Self::Caches,
     ];
 
@@ -46,6 +49,7 @@ impl Preset {
             Self::System => "system",
             Self::Secrets => "secrets",
             Self::Git => "git",
+            Self::Commits => "commits",
             Self::Caches => "caches",
         }
     }

@@ -1,13 +1,20 @@
 //! Which files commands read and write: rules for paths, and the places in the file system that they mean.
 
+mod at_path;
 mod expand;
+mod git_index;
+mod git_layout;
+mod invalid_places;
 mod pattern;
 mod place;
 mod placeholder;
+mod repositories;
 mod resolve;
 mod rule;
+mod search;
 
-pub use expand::{InvalidPlaces, Roots, expand};
+pub use expand::{Roots, expand};
+pub use invalid_places::InvalidPlaces;
 pub use pattern::{InvalidPath, PathPattern};
 pub use place::{Place, Places};
 pub use placeholder::Placeholder;

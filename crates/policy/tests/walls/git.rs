@@ -1,21 +1,206 @@
-use std::fs;
+use std::{fs, path::PathBuf, process::Command};
 
-use crate::support::{Place, walls};
+use crate::support::{Place, users, walls};
+
+const COMMITS: &str = r#"{ "extends": ["workspace", "commits"] }"#;
 
 #[test]
-fn what_git_runs_by_itself_is_not_written() {
+fn a_repository_is_not_written() {
     if !walls() {
         return;
     }
     let place = Place::new();
-    place.write("workspace/.git/hooks/pre-commit.sample", "");
-    place.write("workspace/.git/config", "[core]\n");
-    place.write("workspace/.git/objects/", "");
+    let repository = Repository::new(&place);
+    fs::create_dir(repository.0.join(".git/worktrees")).unwrap();
+    place.refuses(
+        "{}",
+        &[
+            "echo evil > .git/hooks/post-checkout",
+            "echo evil >> .git/config",
+            "rm .git/config",
+            "echo evil > x && mv x .git/config",
+            "ln -f x .git/config",
+            "echo ../evil > .git/commondir",
+            "echo evil > .git/config.worktree",
+            "mkdir .git/worktrees/evil",
+            "mv .git/hooks old",
+            "mv .git old",
+            "rm -rf .git/refs",
+            "chmod 0 .git/refs",
+            "git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,sub",
+        ],
+    );
+    place.allows("{}", &["git status && git log && git diff HEAD"]);
+    place.allows(
+        r#"{ "extends": ["workspace", "!git"] }"#,
+        &["echo mine > .git/hooks/post-checkout"],
+    );
+}
+
+/// What a command would have the user's own git run: a program that leaves a file beside the workspace.
+const EVIL: &str = r#"evil="touch $(dirname "$PWD")/ran; false""#;
+
+/// Each leads `git status` to a program, where it can be done.
+const LEADS: [&str; 6] = [
+    r#"git config core.fsmonitor "$evil""#,
+    r#"mkdir evil && cp -r .git/objects .git/refs evil && git config -f evil/config core.fsmonitor "$evil" && echo ../evil > .git/commondir"#,
+    r#"git config extensions.worktreeConfig true; git config -f .git/config.worktree core.fsmonitor "$evil""#,
+    r#"cp -r .git evil && git config -f evil/config core.fsmonitor "$evil" && mv .git old && mv evil .git"#,
+    r#"git init -q sub && cd sub && git config user.name a && git config user.email a@b && git commit -q --allow-empty -m a && git config core.fsmonitor "$evil" && cd .. && git -c core.fsmonitor= add sub"#,
+    // In place of a repository that is broken git takes a directory that looks like a bare one.
+    r#"cp -r .git/objects .git/refs .git/HEAD .git/config . && git config -f config core.worktree "$PWD" && git config -f config core.fsmonitor "$evil" && rm .git/HEAD"#,
+];
+
+#[test]
+fn git_in_the_workspace_runs_nothing_of_what_commands_have_made() {
+    if !walls() {
+        return;
+    }
+    for lead in LEADS {
+        // Without the rules for git it does: the programs try.
+        for (policy, runs) in [(r#"{ "extends": ["workspace", "!git"] }"#, true), ("{}", false)] {
+            for user in users() {
+                let place = Place::new();
+                let repository = Repository::new(&place);
+                place.run(policy, *user, &format!("{EVIL}; {lead}"));
+                repository.status();
+                let ran = place.root().join("ran").exists();
+                assert_eq!(ran, runs, "{user:?} {policy}: {lead}");
+            }
+        }
+    }
+}
+
+/// The user's own.
+struct Repository(PathBuf);
+
+impl Repository {
+    /// One with a commit, in the workspace.
+    fn new(place: &Place) -> Self {
+        Self::at(place.workspace.clone())
+    }
+
+    fn at(path: PathBuf) -> Self {
+        fs::create_dir_all(&path).unwrap();
+        let repository = Self(path);
+        repository.git(&["init", "-q"]);
+        fs::write(repository.0.join("file"), "content\n").unwrap();
+        repository.git(&["add", "file"]);
+        repository.git(&["commit", "-q", "-m", "first"]);
+        repository
+    }
+
+    fn git(&self, args: &[&str]) {
+        let (done, text) = self.try_git(args);
+        assert!(done, "{args:?}: {text}");
+    }
+
+    fn try_git(&self, args: &[&str]) -> (bool, String) {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&self.0).args([
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "protocol.file.allow=always",
+        ]);
+        for role in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{role}_NAME"), "me")
+                .env(format!("GIT_{role}_EMAIL"), "me@example");
+        }
+        let output = git.args(args).output().unwrap();
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.success(), text)
+    }
+
+    /// What many a prompt does. What has become of the repository may be none.
+    fn status(&self) {
+        self.try_git(&["status"]);
+    }
+}
+
+/// Makes a submodule that runs a program, where the index has one.
+const MAKES: &str = r#"mkdir -p deep/a/b/c/sub && cd deep/a/b/c/sub && rm -f .git && git init -q . && git config user.name a && git config user.email a@b && git commit -q --allow-empty -m a && git config core.fsmonitor "$evil""#;
+
+#[test]
+fn a_submodule_is_not_made_by_commands() {
+    if !walls() {
+        return;
+    }
+    for is_checked_out in [true, false] {
+        for (policy, runs) in [(r#"{ "extends": ["workspace", "!git"] }"#, true), ("{}", false)] {
+            for user in users() {
+                let place = Place::new();
+                let library = Repository::at(place.root().join("library"));
+                let library = library.0.to_str().unwrap();
+                let origin = Repository::at(place.root().join("origin"));
+                origin.git(&["submodule", "--quiet", "add", library, "deep/a/b/c/sub"]);
+                origin.git(&["commit", "-q", "-m", "second"]);
+                fs::remove_dir(&place.workspace).unwrap();
+                origin.git(&["clone", "-q", ".", "../workspace"]);
+                let repository = Repository(place.workspace.clone());
+                if is_checked_out {
+                    repository.git(&["submodule", "--quiet", "update", "--init"]);
+                }
+                place.run(policy, *user, &format!("{EVIL}; {MAKES}"));
+                repository.status();
+                let ran = place.root().join("ran").exists();
+                assert_eq!(ran, runs, "{user:?} {policy}: checked out: {is_checked_out}");
+                if policy == "{}" {
+                    place.allows(policy, &["git status && echo > deep/a/b/c/beside"]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn repositories_beside_each_other_in_the_workspace_are_not_written() {
+    if !walls() {
+        return;
+    }
+    let place = Place::new();
+    for name in ["one", "group/two", "group/a/three"] {
+        let repository = Repository::at(place.workspace.join(name));
+        repository.git(&["worktree", "add", "-q", "../of-it"]);
+        fs::rename(repository.0.join(".git"), repository.0.join("bare")).unwrap();
+        fs::write(repository.0.join(".git"), "gitdir: bare\n").unwrap();
+        place.refuses(
+            "{}",
+            &[
+                &format!("echo evil >> {name}/bare/config"),
+                &format!("echo evil > {name}/bare/commondir"),
+                &format!("echo gitdir: x > {name}/.git"),
+                &format!("mv {name} other"),
+                &format!("mv {name}/bare other"),
+                &format!("echo x > {name}/../of-it/.git"),
+            ],
+        );
+        place.allows("{}", &[&format!("echo more > {name}/file && git -C {name} status")]);
+    }
+    // A command may have made that: it gets nothing by it.
+    fs::create_dir_all(place.home.join(".ssh/keys")).unwrap();
+    place.write("home/.ssh/keys/id", "secret");
+    place.write("workspace/x/.git", &format!("gitdir: {}/.ssh/keys\n", place.home.display()));
+    place.write("workspace/y/.git", "gitdir: ../..\n");
+    place.refuses("{}", &[&format!("cat {}/.ssh/keys/id", place.home.display())]);
+    place.allows("{}", &["echo > made"]);
+}
+
+#[test]
+fn where_commands_may_commit_what_git_runs_by_itself_is_not_written() {
+    if !walls() {
+        return;
+    }
+    let place = Place::new();
+    let repository = Repository::new(&place);
+    repository.git(&["config", "user.name", "me"]);
+    repository.git(&["config", "user.email", "me@example"]);
+    Repository::at(place.workspace.join("a/nested"));
     place.write("workspace/.git/modules/sub/config", "");
     place.write("workspace/.git/modules/third_party/vendor/lib/config", "");
     place.write("workspace/.git/modules/vendor/lib/hooks/", "");
     place.refuses(
-        "{}",
+        COMMITS,
         &[
             "echo evil > .git/hooks/post-checkout",
             "echo evil >> .git/config",
@@ -30,49 +215,47 @@ fn what_git_runs_by_itself_is_not_written() {
             "echo evil > .git/modules/third_party/vendor/lib/config",
             "echo evil > .git/modules/vendor/lib/hooks/post-checkout",
             "mv .git/modules/vendor .git/modules/other",
+            "echo evil >> a/nested/.git/config",
         ],
     );
     place.allows(
-        "{}",
-        &["echo object > .git/objects/1 && echo ref > .git/HEAD && mkdir -p .git/refs/heads"],
+        COMMITS,
+        &["git checkout -q -b branch-$(id -u) && echo $(id -u) > file && git commit -q -a -m mine && git stash list"],
     );
-    place.allows(
-        r#"{ "extends": ["workspace", "!git"] }"#,
-        &["echo mine > .git/hooks/post-checkout"],
-    );
-    let read_only = r#"{ "files": { "read": ["./.git"] } }"#;
-    place.refuses(read_only, &["echo ../evil > .git/commondir", "mv .git old"]);
-    assert_eq!(place.read("workspace/.git/config"), "[core]\n");
-}
-
-#[test]
-fn what_is_missing_of_a_repository_is_not_made() {
-    if !walls() {
-        return;
-    }
-    let place = Place::new();
+    // What is missing is not made.
+    fs::remove_dir_all(repository.0.join(".git/hooks")).unwrap();
+    fs::remove_file(repository.0.join(".git/config")).unwrap();
     place.refuses(
-        "{}",
-        &[
-            "mkdir .git",
-            "mkdir -p .git/hooks",
-            "rmdir .git && mkdir -p .git/hooks",
-            "mv .git x",
-            "ln -s /tmp .git",
-            "echo gitdir: x > .git",
-        ],
-    );
-    assert!(!place.workspace.join(".git").exists());
-    place.write("workspace/.git/objects/", "");
-    place.refuses(
-        "{}",
+        COMMITS,
         &[
             "echo evil > .git/hooks/x",
             "rmdir .git/hooks && mkdir .git/hooks",
             "echo evil > .git/config",
         ],
     );
-    assert_eq!(fs::read_dir(place.workspace.join(".git")).unwrap().count(), 1);
+    assert!(!repository.0.join(".git/hooks").exists());
+}
+
+#[test]
+fn a_repository_that_is_missing_is_not_made() {
+    if !walls() {
+        return;
+    }
+    let place = Place::new();
+    for policy in ["{}", COMMITS] {
+        place.refuses(
+            policy,
+            &[
+                "mkdir .git",
+                "mkdir -p .git/hooks",
+                "rmdir .git && mkdir -p .git/hooks",
+                "mv .git x",
+                "ln -s /tmp .git",
+                "echo gitdir: x > .git",
+            ],
+        );
+    }
+    assert!(!place.workspace.join(".git").exists());
 }
 
 #[test]

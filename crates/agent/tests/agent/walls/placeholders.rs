@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, chown},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -15,7 +15,8 @@ use nix::{
 use super::{User, Walled, users, walls};
 use crate::support::{Agent, children_of, lives, until};
 
-const ARGS: [&str; 2] = ["--policy", "workspace"];
+/// Under this there may be something to mount on also in a repository that is there.
+const ARGS: [&str; 2] = ["--policy", r#"{ "extends": ["workspace", "commits"] }"#];
 
 /// Ends with 0 where a command can write what git runs by itself.
 const WRITES: &str =
@@ -141,6 +142,25 @@ fn an_agent_that_cant_say_that_it_is_ready_leaves_nothing() {
     let output = command.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     assert!(!output.status.success());
     assert!(String::from_utf8(output.stderr).unwrap().contains("can't print the address"));
+    assert_eq!(names(&workspace), [] as [PathBuf; 0]);
+}
+
+#[tokio::test]
+async fn where_commands_could_make_no_repository_nothing_is_made_to_be_mounted_on() {
+    if !walls() || !users().contains(&User::Root) {
+        return;
+    }
+    let Walled { agent, workspace, home, directory } = Walled::start_with(
+        User::Ordinary,
+        &["--policy", "workspace"],
+        |_, _| {},
+        |_, home| {
+            let workspace = home.with_file_name("workspace");
+            chown(workspace, Some(0), Some(0)).unwrap();
+        },
+    );
+    let _kept = (home, directory);
+    assert_eq!(agent.run("mkdir .git || exit 7").await.exit_code(), 7);
     assert_eq!(names(&workspace), [] as [PathBuf; 0]);
 }
 

@@ -1,0 +1,99 @@
+//! What git reads of a repository besides its `.git`, and where it goes from there by itself.
+
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, BufReader, Read},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use super::git_index;
+
+/// More than a path can be long.
+const MAX_POINTER: u64 = 8 * 1024;
+const MAX_CONFIG: u64 = 1024 * 1024;
+/// The lengths of the names of objects, by SHA-1 and by SHA-256.
+const SHA1: usize = 20;
+const SHA256: usize = 32;
+
+/// The directories that a repository is in besides its `.git`: that may be a file which names one, and a working tree of several has
+/// a file `commondir` there (gitrepository-layout(5)).
+pub(super) fn directories(dot_git: &Path) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    let mut directory = dot_git.to_owned();
+    if !dot_git.is_dir() {
+        match named_by(dot_git, b"gitdir: ") {
+            Some(named) => directory = named,
+            None => return directories,
+        }
+        directories.push(directory.clone());
+    }
+    directories.extend(named_by(&directory.join("commondir"), b""));
+    directories
+}
+
+/// The directory that is named in a file, behind a prefix.
+fn named_by(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
+    let mut text = Vec::new();
+    open(file).ok()?.take(MAX_POINTER).read_to_end(&mut text).ok()?;
+    let named = text.strip_prefix(prefix)?.trim_ascii_end();
+    let named = file.parent()?.join(OsStr::from_bytes(named)).canonicalize().ok()?;
+    named.is_dir().then_some(named)
+}
+
+/// Opens what is a file: a pipe would have it wait.
+fn open(path: &Path) -> io::Result<File> {
+    if path.metadata()?.is_file() { File::open(path) } else { Err(io::ErrorKind::NotFound.into()) }
+}
+
+/// The paths of the submodules of a repository in its working tree, at most so many: git goes into each of them by itself.
+///
+/// # Errors
+///
+/// Its index can't be read.
+pub(super) fn submodules(dot_git: &Path, most: usize) -> io::Result<Vec<PathBuf>> {
+    let directories = directories(dot_git);
+    let directory = match directories.first() {
+        Some(named) if !dot_git.is_dir() => named,
+        _ => dot_git,
+    };
+    let common = directories.last().map_or(dot_git, PathBuf::as_path);
+    let object_name = object_name(common);
+    let mut found = Vec::new();
+    for index in indexes(directory)? {
+        let index = match open(&index) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            index => BufReader::new(index?),
+        };
+        let names = git_index::submodules(index, object_name, most)?;
+        found.extend(names.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))));
+    }
+    found.retain(|path| path.is_relative() && !path.as_os_str().is_empty());
+    found.truncate(most);
+    Ok(found)
+}
+
+/// The index, and where it is split also what it is based on.
+fn indexes(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    if !directory.is_dir() {
+        return Ok(found);
+    }
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if name == "index" || name.as_bytes().starts_with(b"sharedindex.") {
+            found.push(directory.join(name));
+        }
+    }
+    Ok(found)
+}
+
+fn object_name(common: &Path) -> usize {
+    let mut config = Vec::new();
+    let read = open(&common.join("config"))
+        .and_then(|file| file.take(MAX_CONFIG).read_to_end(&mut config));
+    let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
+    let is_sha256 = |line: &str| line.contains("objectformat") && line.contains("sha256");
+    if read.is_ok() && config.lines().any(is_sha256) { SHA256 } else { SHA1 }
+}
