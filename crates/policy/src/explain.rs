@@ -47,7 +47,9 @@ pub fn explain_path(places: &Places, path: &Path) -> io::Result<String> {
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Ok(real) => Ok(real),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
             match (path.parent(), path.file_name()) {
                 (Some(parent), Some(name)) => Ok(real_path(parent)?.join(name)),
                 _ => Err(error),
