@@ -12,7 +12,7 @@ import type { ByteStream } from "./platform.js";
 
 /**
  * The files of a sandbox. A path is absolute, or relative to the agent's workspace; any {@link FileInfo} stands for its own
- * path. All is done with the rights of the agent's default user and of its policy.
+ * path. All is done with the rights of the agent's default user, or of `options.user`, and of its policy.
  *
  * Each call says what it throws; all throw {@link HttpError} as well: with status 404 where there is no such file, 400 where it
  * is of the wrong kind, 403 where it may not be read or written, 409 where something else is there, 507 where there is no

@@ -49,6 +49,7 @@ macro_rules! options {
         $(#[doc = $about:literal])*
         interface $interface:literal
         struct $name:ident {
+            $(..$part:ident: $part_type:ty,)*
             $($(#[doc = $doc:literal])*
             $key:literal $typescript:literal =>
                 $field:ident: $type:ty = $how:ident $read:ident $(or $default:expr)?,)*
@@ -56,12 +57,14 @@ macro_rules! options {
     ) => {
         $(#[doc = $about])*
         struct $name {
+            $($part: $part_type,)*
             $($field: $type,)*
         }
         options! {
             $(#[doc = $about])*
             interface $interface
             for $name {
+                $(..$part,)*
                 $($(#[doc = $doc])* $key $typescript => $field = $how $read $(or $default)?,)*
             }
         }

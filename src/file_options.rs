@@ -2,13 +2,14 @@
 
 use js_sys::{Function, Object, Reflect};
 use sandpipe_client::files::{
-    Create, FilePath, ListOptions, MAX_DEPTH, Part, ProgressListener, WatchOptions, WriteArguments,
+    Create, FilePath, ListOptions, MAX_DEPTH, Part, ProgressListener, Target, WatchOptions,
+    WriteArguments,
 };
 use sandpipe_client::{AbortSignal, Result};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::arguments::{
-    abort_signal, boolean, bytes, command_arguments, function, positive, string,
+    abort_signal, boolean, bytes, command_arguments, function, positive, shell_text, string,
 };
 use crate::fields::{Options, options};
 use crate::input::JsInput;
@@ -43,23 +44,64 @@ pub(crate) fn destination(value: &JsValue, name: &str) -> Result<(FilePath, Stri
 }
 
 options! {
+    /// Whose rights files are touched with.
+    interface "FileOptions"
+    struct FileOptions {
+        /// The user to do it as: `user[:group]`, names or numeric ids; what is made is that user's. Default: the agent's.
+        "user" "?: string" => user: Option<String> = optional shell_text,
+    }
+}
+
+impl FileOptions {
+    fn target(self, path: FilePath) -> Target {
+        Target { path, user: self.user }
+    }
+}
+
+/// Reads a path and whose rights it is touched with.
+pub(crate) fn target(path: &JsValue, name: &str, options: &JsValue) -> Result<Target> {
+    Ok(FileOptions::read(options)?.target(file_path(path, name)?))
+}
+
+options! {
+    /// Whether what is in a directory is meant as well.
+    interface "RecursiveFileOptions extends FileOptions"
+    struct RecursiveFileOptions {
+        ..file: FileOptions,
+        /// Also a directory with all that is in it. Default: false.
+        "recursive" "?: boolean" => recursive: bool = optional boolean or false,
+    }
+}
+
+/// Reads a path, and whether what is in a directory is meant as well.
+pub(crate) fn recursive(path: &JsValue, name: &str, options: &JsValue) -> Result<(Target, bool)> {
+    let path = file_path(path, name)?;
+    let RecursiveFileOptions { file, recursive } = Options::read(options)?;
+    Ok((file.target(path), recursive))
+}
+
+options! {
     /// How to read a file.
-    interface "ReadFileOptions"
+    interface "ReadFileOptions extends FileOptions"
     struct ReadFileOptions {
+        ..file: FileOptions,
         /// Aborted: the call ends, and rejects with the signal's reason.
         "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
     }
 }
 
-/// Reads the options of which the signal is all.
-pub(crate) fn read_signal(options: &JsValue) -> Result<Option<AbortSignal>> {
-    Ok(ReadFileOptions::read(options)?.signal)
+/// Reads which file is wanted as a whole.
+pub(crate) fn whole(path: &JsValue, options: &JsValue) -> Result<(Target, Option<AbortSignal>)> {
+    let path = file_path(path, "path")?;
+    let ReadFileOptions { file, signal } = Options::read(options)?;
+    Ok((file.target(path), signal))
 }
 
 options! {
     /// Which part of a file to read.
-    interface "ReadStreamOptions"
+    interface "ReadStreamOptions extends FileOptions"
     struct ReadStreamOptions {
+        ..file: FileOptions,
         /// Where to begin, in bytes. Behind the end of the file there is nothing. Default: 0.
         "offset" "?: number" => offset: u64 = optional bytes or 0,
         /// The most to read, in bytes. Default: up to the end.
@@ -70,15 +112,17 @@ options! {
 }
 
 /// Reads which part of a file is wanted. js/file-stream.ts sees to the signal.
-pub(crate) fn part(options: &JsValue) -> Result<Part> {
-    let ReadStreamOptions { offset, length, .. } = ReadStreamOptions::read(options)?;
-    Ok(Part { offset, length })
+pub(crate) fn part(path: &JsValue, options: &JsValue) -> Result<(Target, Part)> {
+    let path = file_path(path, "path")?;
+    let ReadStreamOptions { file, offset, length, .. } = Options::read(options)?;
+    Ok((file.target(path), Part { offset, length }))
 }
 
 options! {
     /// How to write a file.
-    interface "WriteFileOptions"
+    interface "WriteFileOptions extends FileOptions"
     struct WriteFileOptions {
+        ..file: FileOptions,
         /// The permission bits of a new file, such as 0o755. One that is there keeps its own. Default: 0o666 less the agent's
         /// umask.
         "mode" "?: number" => mode: Option<u32> = optional mode,
@@ -95,13 +139,20 @@ options! {
     }
 }
 
-/// Reads what `write()` takes beside the path.
-pub(crate) fn write_arguments(data: &JsValue, options: &JsValue) -> Result<WriteArguments> {
-    let WriteFileOptions { mode, append, create, signal, on_progress } =
-        WriteFileOptions::read(options)?;
+/// Reads what is to be written, and where.
+pub(crate) fn write_arguments(
+    path: &JsValue,
+    data: &JsValue,
+    options: &JsValue,
+) -> Result<(Target, WriteArguments)> {
+    let path = file_path(path, "path")?;
+    let WriteFileOptions { file, mode, append, create, signal, on_progress } =
+        Options::read(options)?;
     let (data, total) = read_data(data)?;
     let data = Box::new(data.named("data"));
-    Ok(WriteArguments { data, total, mode, appends: append, create, signal, on_progress })
+    let arguments =
+        WriteArguments { data, total, mode, appends: append, create, signal, on_progress };
+    Ok((file.target(path), arguments))
 }
 
 /// What gives the bytes, and how many they are, where that is known.
@@ -169,8 +220,9 @@ fn progress_listener(value: &JsValue, name: &str) -> Result<ProgressListener> {
 
 options! {
     /// What of a directory to watch.
-    interface "WatchFilesOptions"
+    interface "WatchFilesOptions extends FileOptions"
     struct WatchFilesOptions {
+        ..file: FileOptions,
         /// Also what is in the directories in it, however deep, and in those that come. Default: false.
         "recursive" "?: boolean" => recursive: bool = optional boolean or false,
         /// Globs of what is left out, of paths relative to the directory: `*` is any part of one name, `**` any names. One
@@ -182,21 +234,30 @@ options! {
 }
 
 /// Reads what is to be watched. js/file-watcher.ts sees to the signal.
-pub(crate) fn watch_options(options: &JsValue) -> Result<WatchOptions> {
-    let WatchFilesOptions { recursive, ignore, .. } = WatchFilesOptions::read(options)?;
-    Ok(WatchOptions { is_recursive: recursive, ignore })
+pub(crate) fn watched(path: &JsValue, options: &JsValue) -> Result<(Target, WatchOptions)> {
+    let path = file_path(path, "path")?;
+    let WatchFilesOptions { file, recursive, ignore, .. } = Options::read(options)?;
+    Ok((file.target(path), WatchOptions { is_recursive: recursive, ignore }))
 }
 
 options! {
     /// How to list a directory.
-    interface "ListFilesOptions"
-    for ListOptions {
+    interface "ListFilesOptions extends FileOptions"
+    struct ListFilesOptions {
+        ..file: FileOptions,
         /// How deep to look: 1 for what is in the directory itself, 2 also for what is in the directories in it, and so on
         /// up to 64. Default: 1.
-        "depth" "?: number" => depth = optional depth or 1,
+        "depth" "?: number" => depth: u32 = optional depth or 1,
         /// Aborted: the call ends, and rejects with the signal's reason.
-        "signal" "?: AbortSignal" => signal = optional abort_signal,
+        "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
     }
+}
+
+/// Reads which directory is to be listed, and how.
+pub(crate) fn listed(path: &JsValue, options: &JsValue) -> Result<(Target, ListOptions)> {
+    let path = file_path(path, "path")?;
+    let ListFilesOptions { file, depth, signal } = Options::read(options)?;
+    Ok((file.target(path), ListOptions { depth, signal }))
 }
 
 fn depth(value: &JsValue, name: &str) -> Result<u32> {

@@ -11,12 +11,10 @@ use sandpipe_client::files::{
 use sandpipe_client::{Agent, HostOutput, Result};
 use wasm_bindgen::prelude::*;
 
-use crate::arguments::boolean;
 use crate::batches::Batches;
 use crate::errors::or_throw;
-use crate::fields::{Options, only_option};
 use crate::file_options::{
-    destination, file_path, part, read_signal, watch_options, write_arguments,
+    destination, listed, part, recursive, target, watched, whole, write_arguments,
 };
 use crate::promise::{nothing, promise_of};
 use crate::results::json;
@@ -24,7 +22,7 @@ use crate::sandbox::Sandbox;
 use crate::web::value::{js_output, thrown};
 
 /// The files of a sandbox. A path is absolute, or relative to the agent's workspace; any {@link FileInfo} stands for its own
-/// path. All is done with the rights of the agent's default user and of its policy.
+/// path. All is done with the rights of the agent's default user, or of `options.user`, and of its policy.
 ///
 /// Each call says what it throws; all throw {@link HttpError} as well: with status 404 where there is no such file, 400 where it
 /// is of the wrong kind, 403 where it may not be read or written, 409 where something else is there, 507 where there is no
@@ -54,8 +52,8 @@ impl Files {
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "ReadFileOptions")] options: &Object,
     ) -> Promise {
-        let read = file_path(path, "path")
-            .and_then(|path| Ok(read_text(&self.agent, path, read_signal(options)?)));
+        let read =
+            whole(path, options).map(|(target, signal)| read_text(&self.agent, target, signal));
         promise_of(read, content)
     }
 
@@ -68,8 +66,8 @@ impl Files {
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "ReadFileOptions")] options: &Object,
     ) -> Promise {
-        let read = file_path(path, "path")
-            .and_then(|path| Ok(read_bytes(&self.agent, path, read_signal(options)?)));
+        let read =
+            whole(path, options).map(|(target, signal)| read_bytes(&self.agent, target, signal));
         promise_of(read, content)
     }
 
@@ -90,8 +88,8 @@ impl Files {
         #[wasm_bindgen(unchecked_param_type = "FileData")] data: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "WriteFileOptions")] options: &Object,
     ) -> Promise {
-        let written = file_path(path, "path")
-            .and_then(|path| Ok(write(&self.agent, path, write_arguments(data, options)?)));
+        let written = write_arguments(path, data, options)
+            .map(|(target, arguments)| write(&self.agent, target, arguments));
         promise_of(written, json)
     }
 
@@ -104,9 +102,9 @@ impl Files {
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "ListFilesOptions")] options: &Object,
     ) -> Promise {
-        let listed = file_path(path, "path")
-            .and_then(|path| Ok(list(&self.agent, &path, Options::read(options)?)));
-        promise_of(listed, json)
+        let listing =
+            listed(path, options).map(|(target, options)| list(&self.agent, &target, options));
+        promise_of(listing, json)
     }
 
     /// What there is to know of a file, a directory or something else.
@@ -114,8 +112,10 @@ impl Files {
     pub fn stat(
         &self,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "FileOptions")] options: &Object,
     ) -> Promise {
-        promise_of(file_path(path, "path").map(|path| stat(&self.agent, &path)), json)
+        let info = target(path, "path", options).map(|target| stat(&self.agent, &target));
+        promise_of(info, json)
     }
 
     /// Whether there is a file, a directory or something else of that name.
@@ -123,8 +123,9 @@ impl Files {
     pub fn exists(
         &self,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "FileOptions")] options: &Object,
     ) -> Promise {
-        let exists = file_path(path, "path").map(|path| exists(&self.agent, &path));
+        let exists = target(path, "path", options).map(|target| exists(&self.agent, &target));
         promise_of(exists, |exists| Ok(exists.into()))
     }
 
@@ -133,22 +134,23 @@ impl Files {
     pub fn mkdir(
         &self,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "FileOptions")] options: &Object,
     ) -> Promise {
-        promise_of(file_path(path, "path").map(|path| mkdir(&self.agent, &path)), nothing)
+        let made = target(path, "path", options).map(|target| mkdir(&self.agent, &target));
+        promise_of(made, nothing)
     }
 
     /// Removes a file, a symbolic link (not what it leads to), or an empty directory.
     ///
-    /// @param options.recursive Also a directory with all that is in it. Default: false.
     /// @throws {HttpError} With status 409: the directory is not empty.
     #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
     pub fn remove(
         &self,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
-        #[wasm_bindgen(unchecked_optional_param_type = "{ recursive?: boolean }")] options: &Object,
+        #[wasm_bindgen(unchecked_optional_param_type = "RecursiveFileOptions")] options: &Object,
     ) -> Promise {
-        let removed = file_path(path, "path")
-            .and_then(|path| Ok(remove(&self.agent, &path, is_recursive(options)?)));
+        let removed = recursive(path, "path", options)
+            .map(|(target, is_recursive)| remove(&self.agent, &target, is_recursive));
         promise_of(removed, nothing)
     }
 
@@ -160,35 +162,32 @@ impl Files {
         &self,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] from: &JsValue,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] to: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "FileOptions")] options: &Object,
     ) -> Promise {
-        let moved = file_path(from, "from").and_then(|from| {
+        let moved = target(from, "from", options).and_then(|from| {
             let (to, text) = destination(to, "to")?;
             Ok(move_file(&self.agent, &from, to, text))
         });
         promise_of(moved, nothing)
     }
 
-    /// Copies a file. One that is there is replaced. Missing directories above it are made.
+    /// Copies a file. One that is there is replaced; a directory, with `recursive`, is copied to where nothing is. Missing
+    /// directories above it are made.
     ///
-    /// @param options.recursive Also a directory with all that is in it, to where nothing is. Default: false.
     /// @throws {OutcomeUnknownError} No answer came, and a directory is there that may be the copy, or a part of it.
     #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
     pub fn copy(
         &self,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] from: &JsValue,
         #[wasm_bindgen(unchecked_param_type = "FilePath")] to: &JsValue,
-        #[wasm_bindgen(unchecked_optional_param_type = "{ recursive?: boolean }")] options: &Object,
+        #[wasm_bindgen(unchecked_optional_param_type = "RecursiveFileOptions")] options: &Object,
     ) -> Promise {
-        let copied = file_path(from, "from").and_then(|from| {
+        let copied = recursive(from, "from", options).and_then(|(from, is_recursive)| {
             let (_, to) = destination(to, "to")?;
-            Ok(copy(&self.agent, &from, to, is_recursive(options)?))
+            Ok(copy(&self.agent, &from, to, is_recursive))
         });
         promise_of(copied, nothing)
     }
-}
-
-fn is_recursive(options: &JsValue) -> Result<bool> {
-    Ok(only_option(options, "recursive", boolean)?.unwrap_or(false))
 }
 
 #[allow(clippy::needless_pass_by_value)] // A call gives values.
@@ -209,10 +208,10 @@ impl Sandbox {
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "ReadStreamOptions")] options: &Object,
     ) -> std::result::Result<Batches, JsValue> {
-        let path = or_throw(file_path(path, "path"))?;
-        let part = or_throw(part(options))?;
-        Ok(Batches::of_file(FileReader::new(self.agent.child(), path, part)))
+        let (target, part) = or_throw(part(path, options))?;
+        Ok(Batches::of_file(FileReader::new(self.agent.child(), target, part)))
     }
+
     /// Changes in a directory. The first batch alone is empty: all watches are set.
     ///
     /// # Errors
@@ -223,8 +222,7 @@ impl Sandbox {
         #[wasm_bindgen(unchecked_param_type = "FilePath")] path: &JsValue,
         #[wasm_bindgen(unchecked_optional_param_type = "WatchFilesOptions")] options: &Object,
     ) -> std::result::Result<Batches, JsValue> {
-        let path = or_throw(file_path(path, "path"))?;
-        let options = or_throw(watch_options(options))?;
-        Ok(Batches::of_changes(FileWatcher::new(self.agent.child(), path, options)))
+        let (target, options) = or_throw(watched(path, options))?;
+        Ok(Batches::of_changes(FileWatcher::new(self.agent.child(), target, options)))
     }
 }

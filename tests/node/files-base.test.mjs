@@ -106,6 +106,21 @@ describe("files of an agent without extensions", () => {
       });
     }
     await assert.rejects(files.list(".", { depth: 2 }), { feature: "files-raw" });
+    const user = { user: "nobody" };
+    for (const call of [
+      () => files.read("x", user),
+      () => files.readStream("x", user).getReader().read(),
+      () => files.write("x", "y", user),
+      () => files.list(".", user),
+      () => files.stat("x", user),
+      () => files.exists("x", user),
+      () => files.mkdir("x", user),
+      () => files.remove("x", user),
+      () => files.move("x", "y", user),
+      () => files.copy("x", "y", user),
+      () => files.watch(".", user).ready,
+    ])
+      await assert.rejects(call, { code: "unsupported", feature: "files-raw" }, String(call));
     const large = files.write("x", new Uint8Array(16 * 1024 * 1024 + 1));
     await assert.rejects(large, { feature: "files-raw" });
     assert.deepEqual(await readdir(workspace), []);

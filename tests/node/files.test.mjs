@@ -1,7 +1,7 @@
 // Files of a real agent: whole or not at all, every byte once.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -61,6 +61,57 @@ describe("files", () => {
       ["deep directory", "bytes file", "empty file", "text file"],
     );
   });
+
+  const isRoot = process.getuid?.() === 0;
+  it(
+    "are touched with the rights of another user",
+    { skip: !isRoot && "root alone may" },
+    async () => {
+      const user = { user: "nobody:12" };
+      const { name, path } = await directory("of-others");
+      await chmod(workspace, 0o711);
+      await chmod(path, 0o777);
+      await files.write(`${name}/secret`, "secret", { mode: 0o600 });
+      const secret = `${name}/secret`;
+      for (const call of [
+        () => files.read(secret, user),
+        () => files.bytes(secret, user),
+        () => files.readStream(secret, user).getReader().read(),
+        () => files.write("of-root", "", user),
+        () => files.list(".", user),
+        () => files.mkdir("of-root", user),
+        () => files.watch(".", user).ready,
+      ])
+        await assert.rejects(call, { status: 403 }, String(call));
+
+      const watch = files.watch(name, { ...user, ignore: ["*.tmp"] });
+      await watch.ready;
+      const owner = async (/** @type {string} */ of) => {
+        const { uid, gid } = await stat(join(path, of));
+        return [uid, gid];
+      };
+      await files.mkdir(`${name}/d`, user);
+      // In one request, and in pieces.
+      for (const content of ["small", new Uint8Array(2 * MEGABYTE)]) {
+        await files.write(`${name}/d/a`, content, user);
+        assert.deepEqual(await owner("d/a"), [65_534, 12]);
+        await files.remove(`${name}/d/a`);
+      }
+      await files.write(`${name}/d/a`, "a", { ...user, append: true });
+      await files.copy(`${name}/d`, `${name}/e`, { ...user, recursive: true });
+      await files.move(`${name}/e/a`, `${name}/b`, user);
+      for (const made of ["d", "e", "b", "d/a"]) assert.deepEqual(await owner(made), [65_534, 12]);
+      assert.equal(await files.read(`${name}/b`, user), "a");
+      assert.equal((await files.stat(`${name}/b`, user)).size, 1);
+      assert.equal((await files.list(`${name}/d`, { ...user, depth: 2 })).length, 1);
+      await files.remove(`${name}/d`, { ...user, recursive: true });
+      assert.equal(await files.exists(`${name}/d`, user), false);
+      const { value } = await watch.next();
+      assert.equal(value?.type, "add");
+      await watch.return();
+      await assert.rejects(files.stat(name, { user: "no-such-user" }), { status: 400 });
+    },
+  );
 
   it("are read in part", async () => {
     const { name } = await directory("parts");

@@ -214,10 +214,12 @@ export async function filesAndPorts(sandbox: Sandbox) {
   expectTypeOf([modTime, raw]).toEqualTypeOf<(string | undefined)[]>();
   expectTypeOf(isDir).toEqualTypeOf<boolean>();
   expectTypeOf(type).toEqualTypeOf<FileType | undefined>();
-  expectTypeOf(await files.exists("a")).toEqualTypeOf<boolean>();
+  expectTypeOf(await files.exists("a", { user: "nobody:12" })).toEqualTypeOf<boolean>();
   expectTypeOf(files.mkdir("a")).toEqualTypeOf<Promise<void>>();
   expectTypeOf(files.move("a", "b")).toEqualTypeOf<Promise<void>>();
-  expectTypeOf(files.copy("a", "b", { recursive: true })).toEqualTypeOf<Promise<void>>();
+  expectTypeOf(files.copy("a", "b", { recursive: true, user: "nobody" })).toEqualTypeOf<
+    Promise<void>
+  >();
   const changes = files.watch(".", { recursive: true, ignore: ["x"], signal });
   expectTypeOf(changes.ready).toEqualTypeOf<Promise<void>>();
   for await (const change of changes) {

@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::{FileAction, FileActionRequest};
 
-use super::{FilePath, check_files};
+use super::Target;
 use crate::http::Request;
 use crate::{Agent, Call, Error, Operation};
 
@@ -10,13 +10,13 @@ const OPERATION: Operation = Operation::CopyFile;
 
 /// Copies a file, in place of one that is there; where `is_recursive`, also a directory, with all that is in it, to where
 /// nothing is.
-pub fn copy(agent: &Agent, from: &FilePath, to: String, is_recursive: bool) -> Call<()> {
+pub fn copy(agent: &Agent, from: &Target, to: String, is_recursive: bool) -> Call<()> {
     let (agent, from) = (agent.clone(), from.clone());
     Box::pin(async move {
-        check_files(&agent).await?;
+        from.check(&agent).await?;
         let recursive = is_recursive.then_some(true);
         let action = FileActionRequest { action: FileAction::Copy, destination: to, recursive };
-        let request = Request::patch(OPERATION, from.url("/api/v1/files"), &action);
+        let request = Request::patch(OPERATION, from.url("/api/v1/files", &[]), &action);
         let mut may_be_done = false;
         let attempt = async || {
             let copied = match agent.http.open(&request).await {

@@ -1,11 +1,11 @@
 //! Whether there is a file.
 
-use super::{FilePath, stat};
+use super::{Target, stat};
 use crate::{Agent, Call};
 
-/// Whether there is something of that name, where the agent's user may look.
-pub fn exists(agent: &Agent, path: &FilePath) -> Call<bool> {
-    let looking = stat(agent, path);
+/// Whether there is something of that name, where the user may look.
+pub fn exists(agent: &Agent, target: &Target) -> Call<bool> {
+    let looking = stat(agent, target);
     Box::pin(async move {
         match looking.await {
             Ok(_) => Ok(true),

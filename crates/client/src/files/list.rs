@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::{DirectoryListResponse, FileInfo};
 
-use super::{FilePath, check_files, no_bytes};
+use super::{Target, no_bytes};
 use crate::http::Request;
 use crate::{AbortSignal, Agent, Call, Feature, Operation};
 
@@ -18,18 +18,21 @@ pub struct ListOptions {
 }
 
 /// What is in a directory, by name, and what is in the directories in it. Symbolic links are not followed.
-pub fn list(agent: &Agent, path: &FilePath, options: ListOptions) -> Call<Vec<FileInfo>> {
-    let (agent, path) = (agent.clone(), path.url("/api/v1/directories"));
+pub fn list(agent: &Agent, target: &Target, options: ListOptions) -> Call<Vec<FileInfo>> {
+    let (agent, target) = (agent.clone(), target.clone());
     let ListOptions { depth, signal } = options;
     AbortSignal::ending(
         signal,
         Box::pin(async move {
-            check_files(&agent).await?;
+            target.check(&agent).await?;
             let is_deep = depth > 1;
             if is_deep && !agent.offers(Feature::FilesRaw).await? {
                 return Err(no_bytes("`options.depth`"));
             }
-            let path = if is_deep { format!("{path}?depth={depth}") } else { path };
+            let depth = depth.to_string();
+            let parameters = [("depth", &*depth)];
+            let parameters = if is_deep { &parameters[..] } else { &[] };
+            let path = target.url("/api/v1/directories", parameters);
             let request = Request::get(Operation::ListDirectory, path);
             let list: DirectoryListResponse = agent.http.ask(request).await?;
             Ok(list.files)

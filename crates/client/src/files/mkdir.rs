@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::json::{FromJson, Problem, Value};
 
-use super::{FilePath, ask};
+use super::{Target, ask};
 use crate::host::Method;
 use crate::http::Request;
 use crate::{Agent, Call, Operation};
@@ -17,10 +17,10 @@ impl FromJson for Done {
 }
 
 /// Makes a directory, with those above it. One that is there already is left as it is.
-pub fn mkdir(agent: &Agent, path: &FilePath) -> Call<()> {
-    let path = path.url("/api/v1/directories");
+pub fn mkdir(agent: &Agent, target: &Target) -> Call<()> {
+    let path = target.url("/api/v1/directories", &[]);
     let request = Request { method: Method::Post, ..Request::get(Operation::MakeDirectory, path) };
-    let making = ask(agent, request);
+    let making = ask(agent, target, request);
     Box::pin(async move {
         let Done = making.await?;
         Ok(())

@@ -16,14 +16,16 @@ mod read_base;
 mod reader;
 mod remove;
 mod stat;
+mod target;
 mod upload;
 mod watcher;
 mod write;
 
 use sandpipe_protocol::json::FromJson;
 
+use self::target::no_bytes;
 use crate::http::Request;
-use crate::{Agent, Call, Error, Feature, Result};
+use crate::{Agent, Call};
 
 pub use copy::copy;
 pub use exists::exists;
@@ -35,24 +37,15 @@ pub use read::{read_bytes, read_text};
 pub use reader::{FileReader, Part};
 pub use remove::remove;
 pub use stat::stat;
+pub use target::Target;
 pub use watcher::{FileChange, FileChangeType, FileWatcher, WatchOptions};
 pub use write::{Create, ProgressListener, WriteArguments, write};
 
-/// Says whether the agent has files.
-async fn check_files(agent: &Agent) -> Result<()> {
-    agent.check_offers(Feature::Files, "`files`").await
-}
-
-/// Makes a request of an agent that has files; gives what its answer says.
-fn ask<T: FromJson + 'static>(agent: &Agent, request: Request) -> Call<T> {
-    let agent = agent.clone();
+/// Makes a request about a file of an agent that has files; gives what its answer says.
+fn ask<T: FromJson + 'static>(agent: &Agent, target: &Target, request: Request) -> Call<T> {
+    let (agent, target) = (agent.clone(), target.clone());
     Box::pin(async move {
-        check_files(&agent).await?;
+        target.check(&agent).await?;
         agent.http.ask(request).await
     })
-}
-
-/// The error of an agent that has no bytes.
-fn no_bytes(what: &'static str) -> Box<Error> {
-    Error::Unsupported { feature: Feature::FilesRaw.name(), what }.into()
 }

@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::{FileAction, FileActionRequest};
 
-use super::{FilePath, check_files, stat};
+use super::{FilePath, Target, stat};
 use crate::http::Request;
 use crate::{Agent, Call, Error, Operation, Result};
 
@@ -12,12 +12,12 @@ const OPERATION: Operation = Operation::MoveFile;
 ///
 /// # Errors
 /// [`Error::OutcomeUnknown`] where no answer came, and what is there does not tell whether it was done.
-pub fn move_file(agent: &Agent, from: &FilePath, to: FilePath, destination: String) -> Call<()> {
-    let (agent, from) = (agent.clone(), from.clone());
+pub fn move_file(agent: &Agent, from: &Target, to: FilePath, destination: String) -> Call<()> {
+    let (agent, from, to) = (agent.clone(), from.clone(), from.beside(to));
     Box::pin(async move {
-        check_files(&agent).await?;
+        from.check(&agent).await?;
         let action = FileActionRequest { action: FileAction::Move, destination, recursive: None };
-        let request = Request::patch(OPERATION, from.url("/api/v1/files"), &action);
+        let request = Request::patch(OPERATION, from.url("/api/v1/files", &[]), &action);
         let unknown = |cause| -> Box<Error> {
             Error::OutcomeUnknown { operation: OPERATION, path: from.display(), cause }.into()
         };
@@ -48,7 +48,7 @@ pub fn move_file(agent: &Agent, from: &FilePath, to: FilePath, destination: Stri
 }
 
 /// Whether an attempt whose answer was lost has moved something; None where that can't be told.
-async fn was_moved(agent: &Agent, from: &FilePath, to: &FilePath) -> Result<Option<bool>> {
+async fn was_moved(agent: &Agent, from: &Target, to: &Target) -> Result<Option<bool>> {
     let is_there = async |path| match stat(agent, path).await {
         Ok(_) => Ok(true),
         Err(error) if error.status_of_agent() == Some(404) => Ok(false),

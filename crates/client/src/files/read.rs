@@ -2,7 +2,7 @@
 
 use sandpipe_text::Text;
 
-use super::{FilePath, FileReader, Part};
+use super::{FileReader, Part, Target};
 use crate::execs::Utf8Pieces;
 use crate::output::Encoding;
 use crate::{AbortSignal, Agent, Call, Error, HostOutput};
@@ -11,9 +11,9 @@ use crate::{AbortSignal, Agent, Call, Error, HostOutput};
 const CHUNK_BYTES: usize = 512 * 1024;
 
 /// All bytes of a file.
-pub fn read_bytes(agent: &Agent, path: FilePath, signal: Option<AbortSignal>) -> Call<HostOutput> {
+pub fn read_bytes(agent: &Agent, target: Target, signal: Option<AbortSignal>) -> Call<HostOutput> {
     let host = agent.http.host().clone();
-    let mut reader = FileReader::new(agent.clone(), path, Part::default());
+    let mut reader = FileReader::new(agent.clone(), target, Part::default());
     let reading = async move {
         let mut whole = HostOutput::empty(Encoding::Bytes);
         let mut unsent = Vec::new();
@@ -40,11 +40,11 @@ pub fn read_bytes(agent: &Agent, path: FilePath, signal: Option<AbortSignal>) ->
 ///
 /// # Errors
 /// [`Error::NotText`] where it is not UTF-8, or longer than the host's texts can be.
-pub fn read_text(agent: &Agent, path: FilePath, signal: Option<AbortSignal>) -> Call<HostOutput> {
+pub fn read_text(agent: &Agent, target: Target, signal: Option<AbortSignal>) -> Call<HostOutput> {
     let host = agent.http.host().clone();
-    let mut reader = FileReader::new(agent.clone(), path.clone(), Part::default());
+    let mut reader = FileReader::new(agent.clone(), target.clone(), Part::default());
     let reading = async move {
-        let not_text = |problem| Error::NotText { path: path.display(), problem };
+        let not_text = |problem| Error::NotText { path: target.display(), problem };
         let mut whole = HostOutput::empty(Encoding::Utf8);
         let mut utf8 = Utf8Pieces::default();
         let mut unsent = Text::default();

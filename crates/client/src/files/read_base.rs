@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::{FileEncoding, FileReadResponse};
 
-use super::FilePath;
+use super::Target;
 use super::base64::decode;
 use crate::http::Request;
 use crate::{Agent, Error, Operation, Result};
@@ -10,8 +10,8 @@ use crate::{Agent, Error, Operation, Result};
 const OPERATION: Operation = Operation::ReadFile;
 
 /// All bytes of a file.
-pub(super) async fn read_base(agent: &Agent, path: &FilePath) -> Result<Vec<u8>> {
-    let request = Request::get(OPERATION, path.url("/api/v1/files"));
+pub(super) async fn read_base(agent: &Agent, target: &Target) -> Result<Vec<u8>> {
+    let request = Request::get(OPERATION, target.url("/api/v1/files", &[]));
     let file: FileReadResponse = agent.http.ask(request).await?;
     match file.encoding {
         FileEncoding::Utf8 => Ok(file.content.into_bytes()),

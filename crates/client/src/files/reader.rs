@@ -3,7 +3,7 @@
 use futures_util::future::LocalBoxFuture;
 
 use super::read_base::read_base;
-use super::{FilePath, check_files, no_bytes};
+use super::{Target, no_bytes};
 use crate::host::FileHead;
 use crate::http::{
     BYTES, Pause, ReconnectBackoff, Request, ResponseBody, RetryContext, is_retryable,
@@ -25,7 +25,7 @@ pub struct Part {
 /// another one by then is an error, so that the bytes are never those of two.
 pub struct FileReader {
     agent: Agent,
-    path: FilePath,
+    target: Target,
     /// Where the next byte is in the file.
     position: u64,
     /// Where the wanted part ends.
@@ -52,12 +52,12 @@ enum State {
 
 impl FileReader {
     /// A reader of this part. It connects with the first read.
-    pub fn new(agent: Agent, path: FilePath, part: Part) -> Self {
+    pub fn new(agent: Agent, target: Target, part: Part) -> Self {
         let reconnects = ReconnectBackoff::new(agent.http.retry().backoff);
         let end = part.length.map(|length| part.offset.saturating_add(length));
         Self {
             agent,
-            path,
+            target,
             position: part.offset,
             end,
             known_end: None,
@@ -145,15 +145,15 @@ impl FileReader {
     }
 
     async fn connect(&mut self) -> Result<State> {
-        check_files(&self.agent).await?;
+        self.target.check(&self.agent).await?;
         if !self.agent.offers(Feature::FilesRaw).await? {
             if self.has_read {
                 // It is another agent than it was.
                 return Err(no_bytes("going on with a file that was read in part"));
             }
-            return read_base(&self.agent, &self.path).await.map(State::Whole);
+            return read_base(&self.agent, &self.target).await.map(State::Whole);
         }
-        let mut request = Request::get(OPERATION, self.path.url("/api/v1/files"));
+        let mut request = Request::get(OPERATION, self.target.url("/api/v1/files", &[]));
         request.accept = BYTES;
         if self.position > 0 || self.end.is_some() {
             let last = self.end.map(|end| (end - 1).to_string()).unwrap_or_default();
@@ -198,7 +198,7 @@ impl FileReader {
     }
 
     fn changed(&self) -> Box<Error> {
-        Error::FileChanged { path: self.path.display() }.into()
+        Error::FileChanged { path: self.target.display() }.into()
     }
 
     /// Waits after a connection that broke, or could not be made.

@@ -2,38 +2,39 @@
 
 use sandpipe_protocol::FileType;
 
-use super::{FilePath, ListOptions, check_files, list, stat};
+use super::{ListOptions, Target, list, stat};
 use crate::http::Request;
 use crate::{Agent, Call, Error, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::RemoveFile;
 
 /// Removes a file, a link, or a directory: with all that is in it where `is_recursive`, else an empty one.
-pub fn remove(agent: &Agent, path: &FilePath, is_recursive: bool) -> Call<()> {
-    let (agent, path) = (agent.clone(), path.clone());
+pub fn remove(agent: &Agent, target: &Target, is_recursive: bool) -> Call<()> {
+    let (agent, target) = (agent.clone(), target.clone());
     Box::pin(async move {
-        check_files(&agent).await?;
-        let refusal = match delete(&agent, path.url("/api/v1/files")).await {
+        target.check(&agent).await?;
+        let refusal = match delete(&agent, target.url("/api/v1/files", &[])).await {
             Err(error) if may_be_directory(&error) => error,
             removed => return removed,
         };
         // Agents differ in how they refuse to remove a directory as a file.
-        let info = stat(&agent, &path).await?;
+        let info = stat(&agent, &target).await?;
         if !info.is_dir || info.kind.is_some_and(|kind| kind != FileType::Directory) {
             return Err(refusal);
         }
-        let directory = path.url("/api/v1/directories");
+        let directory = |parameters| target.url("/api/v1/directories", parameters);
         if agent.offers(Feature::FilesRaw).await? {
-            return delete(&agent, format!("{directory}?recursive={is_recursive}")).await;
+            let recursive = if is_recursive { "true" } else { "false" };
+            return delete(&agent, directory(&[("recursive", recursive)])).await;
         }
         // The base removes it with all that is in it.
         if !is_recursive {
-            let entries = list(&agent, &path, ListOptions { depth: 1, signal: None }).await?;
+            let entries = list(&agent, &target, ListOptions { depth: 1, signal: None }).await?;
             if !entries.is_empty() {
-                return Err(not_empty(&path));
+                return Err(not_empty(&target));
             }
         }
-        delete(&agent, directory).await
+        delete(&agent, directory(&[])).await
     })
 }
 
@@ -46,11 +47,11 @@ fn may_be_directory(error: &Error) -> bool {
     matches!(error.status_of_agent(), Some(400 | 403 | 405 | 409 | 500))
 }
 
-fn not_empty(path: &FilePath) -> Box<Error> {
+fn not_empty(target: &Target) -> Box<Error> {
     Box::new(Error::Http {
         operation: OPERATION,
         status: 409,
-        message: Some(format!("{:?} is not empty", path.display())),
+        message: Some(format!("{:?} is not empty", target.display())),
         body: String::new(),
         retry_after_ms: None,
         max_delay_ms: None,

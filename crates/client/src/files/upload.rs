@@ -5,7 +5,7 @@ use std::rc::Rc;
 use sandpipe_protocol::{FileInfo, UploadProgress};
 use uuid::Builder;
 
-use super::FilePath;
+use super::Target;
 use crate::http::{Request, read_json};
 use crate::{Agent, Error, Operation, Result};
 
@@ -14,7 +14,7 @@ const OPERATION: Operation = Operation::WriteFile;
 /// An upload. Unless it is completed it is given up when it is dropped: nothing of it is left then.
 pub(super) struct Upload {
     agent: Agent,
-    path: FilePath,
+    target: Target,
     id: String,
     /// What all of its requests have beside that.
     options: UploadOptions,
@@ -44,18 +44,18 @@ pub(super) struct UploadOptions {
 }
 
 impl UploadOptions {
-    /// The request that writes these bytes, with more of a query.
-    pub(super) fn request(self, path: &FilePath, query: &str, bytes: Rc<[u8]>) -> Request {
-        let mut url = path.url("/api/v1/files");
-        let mode = self.mode.map(|mode| format!("mode={mode:04o}"));
-        let append = self.appends.then(|| "append=true".to_owned());
-        let query = (!query.is_empty()).then(|| query.to_owned());
-        let mut separator = '?';
-        for parameter in query.into_iter().chain(mode).chain(append) {
-            url.extend([separator]);
-            url += &parameter;
-            separator = '&';
-        }
+    /// The request that writes these bytes, with more parameters of a query.
+    pub(super) fn request(
+        self,
+        target: &Target,
+        parameters: &[(&str, &str)],
+        bytes: Rc<[u8]>,
+    ) -> Request {
+        let mode = self.mode.map(|mode| format!("{mode:04o}"));
+        let mode = mode.as_deref().map(|mode| ("mode", mode));
+        let append = self.appends.then_some(("append", "true"));
+        let parameters = parameters.iter().copied().chain(mode).chain(append);
+        let url = target.url("/api/v1/files", &parameters.collect::<Vec<_>>());
         let mut request = Request::put_bytes(OPERATION, url, bytes);
         if self.is_new {
             // Only where there is none (RFC 9110, 13.1.2).
@@ -67,17 +67,17 @@ impl UploadOptions {
 
 impl Upload {
     /// One of which nothing has been sent.
-    pub(super) fn new(agent: &Agent, path: &FilePath, options: UploadOptions) -> Self {
+    pub(super) fn new(agent: &Agent, target: &Target, options: UploadOptions) -> Self {
         let random = agent.http.host().random_bytes();
         let id = Builder::from_random_bytes(random).into_uuid().to_string();
-        let (agent, path) = (agent.clone(), path.clone());
-        Self { agent, path, id, options, offset: 0, state: State::Unsent }
+        let (agent, target) = (agent.clone(), target.clone());
+        Self { agent, target, id, options, offset: 0, state: State::Unsent }
     }
 
     /// Sends the next piece, as often as it takes: a piece that has arrived is overwritten by the same bytes.
     pub(super) async fn send(&mut self, piece: Vec<u8>) -> Result<()> {
         let end = self.offset + piece.len() as u64;
-        let answer = self.put(piece, "").await?;
+        let answer = self.put(piece, &[]).await?;
         let UploadProgress { offset } = read_json(OPERATION, &answer)?;
         if offset != end {
             let problem = format!("the upload has {offset} bytes where {end} were sent");
@@ -94,16 +94,17 @@ impl Upload {
     /// [`Error::OutcomeUnknown`] where it may have been appended or made new, and can't be asked again.
     pub(super) async fn complete(&mut self, piece: Vec<u8>) -> Result<FileInfo> {
         let length = piece.len() as u64;
-        let answer = self.put(piece, "&complete=true").await?;
+        let answer = self.put(piece, &[("complete", "true")]).await?;
         self.state = State::Completed;
         self.offset += length;
         read_json(OPERATION, &answer)
     }
 
-    async fn put(&mut self, piece: Vec<u8>, completes: &str) -> Result<Vec<u8>> {
+    async fn put(&mut self, piece: Vec<u8>, completes: &[(&str, &str)]) -> Result<Vec<u8>> {
         self.state = State::Sent;
-        let query = format!("upload={}&offset={}{completes}", self.id, self.offset);
-        let request = self.options.request(&self.path, &query, piece.into());
+        let offset = self.offset.to_string();
+        let parameters = [&[("upload", &*self.id), ("offset", &offset)], completes].concat();
+        let request = self.options.request(&self.target, &parameters, piece.into());
         let mut may_be_done = false;
         let attempt = async || {
             let answer = match self.agent.http.open(&request).await {
@@ -126,7 +127,7 @@ impl Upload {
                 return error;
             }
             if error.is_ambiguous() || is_forgotten || error.is_closed() {
-                let path = self.path.display();
+                let path = self.target.display();
                 return Error::OutcomeUnknown { operation: OPERATION, path, cause: error }.into();
             }
             error
@@ -141,7 +142,7 @@ impl Drop for Upload {
         }
         // Also where all else has been closed.
         let agent = self.agent.detached();
-        let path = format!("{}?upload={}", self.path.url("/api/v1/files"), self.id);
+        let path = self.target.url("/api/v1/files", &[("upload", &self.id)]);
         let giving_up = agent.http.send(Request::delete(OPERATION, path), None);
         // An upload that nobody gives up the agent gives up itself, after some minutes.
         agent.http.host().spawn(Box::pin(async move { drop(giving_up.await) }));
@@ -151,18 +152,20 @@ impl Drop for Upload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::FilePath;
 
     #[test]
     fn a_request_says_what_is_written_and_how() {
-        let path = FilePath::parse("/a b").unwrap();
-        let url = |options: UploadOptions, query| options.request(&path, query, Rc::new([])).path;
-        assert_eq!(url(UploadOptions::default(), ""), "/api/v1/files/%2Fa%20b");
+        let target = FilePath::parse("/a b").unwrap().into();
+        let url =
+            |options: UploadOptions, more: &[_]| options.request(&target, more, Rc::new([])).path;
+        assert_eq!(url(UploadOptions::default(), &[]), "/api/v1/files/%2Fa%20b");
         let options = UploadOptions { mode: Some(0o644), appends: true, is_new: true };
         assert_eq!(
-            url(options, "upload=1&offset=0"),
+            url(options, &[("upload", "1"), ("offset", "0")]),
             "/api/v1/files/%2Fa%20b?upload=1&offset=0&mode=0644&append=true"
         );
-        let request = options.request(&path, "", Rc::new([]));
+        let request = options.request(&target, &[], Rc::new([]));
         assert_eq!(request.headers, [("if-none-match", "*".to_owned())]);
     }
 }

@@ -3,11 +3,10 @@
 use std::mem;
 
 use futures_util::future::LocalBoxFuture;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sandpipe_protocol::json::ToJson;
 use sandpipe_protocol::{WatcherEvent, WatcherEventType, json_object};
 
-use super::FilePath;
+use super::Target;
 use crate::http::{EventSource, read_json};
 use crate::{AbortSignal, Agent, Error, Feature, Operation, Result};
 
@@ -85,16 +84,12 @@ impl ToJson for FileChangeType {
     }
 }
 
-fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
-}
-
 /// Watches a directory, over as many connections as it takes: behind each but the first is an overflow, since what happened
 /// between them is not known.
 pub struct FileWatcher {
     agent: Agent,
     source: EventSource,
-    path: FilePath,
+    target: Target,
     options: WatchOptions,
     /// All watches have been set before.
     was_connected: bool,
@@ -104,9 +99,9 @@ pub struct FileWatcher {
 
 impl FileWatcher {
     /// Watches this directory from the first read on.
-    pub fn new(agent: Agent, path: FilePath, options: WatchOptions) -> Self {
+    pub fn new(agent: Agent, target: Target, options: WatchOptions) -> Self {
         let source = EventSource::new(agent.http.clone(), OPERATION);
-        Self { agent, source, path, options, was_connected: false, pending: Vec::new() }
+        Self { agent, source, target, options, was_connected: false, pending: Vec::new() }
     }
 
     /// Aborted: the watching ends.
@@ -124,6 +119,7 @@ impl FileWatcher {
                 return Ok(mem::take(&mut self.pending));
             }
             self.agent.check_offers(Feature::Watch, "`files.watch()`").await?;
+            self.target.check_user(&self.agent).await?;
             let is_extended = self.agent.offers(Feature::Watch).await?;
             let url = self.url(is_extended);
             loop {
@@ -145,15 +141,12 @@ impl FileWatcher {
     }
 
     fn url(&self, is_extended: bool) -> String {
-        let path = self.path.url("/api/v1/stream/directories/watcher");
-        let mut url = format!("{path}?recursive={}", self.options.is_recursive);
-        for pattern in &self.options.ignore {
-            url.extend(["&ignorePatterns=", &encoded(pattern)]);
-        }
-        if is_extended {
-            url += "&extended=true";
-        }
-        url
+        let WatchOptions { is_recursive, ignore } = &self.options;
+        let recursive = if *is_recursive { "true" } else { "false" };
+        let mut parameters = vec![("recursive", recursive)];
+        parameters.extend(ignore.iter().map(|pattern| ("ignorePatterns", &**pattern)));
+        parameters.extend(is_extended.then_some(("extended", "true")));
+        self.target.url("/api/v1/stream/directories/watcher", &parameters)
     }
 
     /// What an event of the agent's means.
@@ -166,7 +159,7 @@ impl FileWatcher {
             }
             WatcherEventType::Error => {
                 let reason = message.unwrap_or_else(|| "the agent does not say why".to_owned());
-                return Err(Error::WatchEnded { path: self.path.display(), reason }.into());
+                return Err(Error::WatchEnded { path: self.target.display(), reason }.into());
             }
             WatcherEventType::Connected | WatcherEventType::Overflow => FileChangeType::Overflow,
             WatcherEventType::Add => FileChangeType::Add,
@@ -191,7 +184,7 @@ impl FileWatcher {
             }]);
         }
         if kind == FileChangeType::Overflow && paths.is_empty() {
-            return Ok(vec![change(0, &self.path.display())]);
+            return Ok(vec![change(0, &self.target.display())]);
         }
         Ok(paths.iter().enumerate().map(|(at, path)| change(at, path)).collect())
     }

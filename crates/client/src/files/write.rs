@@ -5,7 +5,7 @@ use std::mem;
 use sandpipe_protocol::FileInfo;
 
 use super::upload::{Upload, UploadOptions};
-use super::{FilePath, check_files, no_bytes, stat};
+use super::{Target, no_bytes, stat};
 use crate::execs::{InputSource, next_piece};
 use crate::http::{Request, read_json};
 use crate::{AbortSignal, Agent, Call, Feature, Operation, Result};
@@ -52,16 +52,16 @@ pub struct WriteArguments {
 }
 
 /// Writes what a source gives: all of it, or nothing.
-pub fn write(agent: &Agent, path: FilePath, arguments: WriteArguments) -> Call<FileInfo> {
+pub fn write(agent: &Agent, target: Target, arguments: WriteArguments) -> Call<FileInfo> {
     let agent = agent.clone();
     let WriteArguments { data, total, mode, appends, create, signal, on_progress } = arguments;
     let options = UploadOptions { mode, appends, is_new: create == Create::New };
     let mut progress = Progress { listener: on_progress, total };
     let writing = async move {
-        check_files(&agent).await?;
+        target.check(&agent).await?;
         let mut pieces = Pieces { source: data, is_over: false };
         if !agent.offers(Feature::FilesRaw).await? {
-            return write_base(&agent, &path, options, pieces, progress).await;
+            return write_base(&agent, &target, options, pieces, progress).await;
         }
         let first = pieces.next(FIRST_PIECE_BYTES).await?;
         // An agent that is started again forgets which uploads were completed: a request that both brings the bytes
@@ -70,12 +70,12 @@ pub fn write(agent: &Agent, path: FilePath, arguments: WriteArguments) -> Call<F
         if pieces.is_over && !is_once {
             // It is the same however often it is done.
             let length = first.len() as u64;
-            let request = options.request(&path, "", first.into());
+            let request = options.request(&target, &[], first.into());
             let answer = agent.http.send(request, None).await?.unwrap_or_default();
             progress.report(length)?;
             return read_json(OPERATION, &answer);
         }
-        let mut upload = Upload::new(&agent, &path, options);
+        let mut upload = Upload::new(&agent, &target, options);
         let mut piece = first;
         while !pieces.is_over || is_once && !piece.is_empty() {
             upload.send(piece).await?;
@@ -95,7 +95,7 @@ pub fn write(agent: &Agent, path: FilePath, arguments: WriteArguments) -> Call<F
 /// Writes by the base interface: all of it in one request.
 async fn write_base(
     agent: &Agent,
-    path: &FilePath,
+    target: &Target,
     options: UploadOptions,
     mut pieces: Pieces,
     mut progress: Progress,
@@ -114,11 +114,11 @@ async fn write_base(
         return Err(no_bytes("a file of more than 16 MiB"));
     }
     let length = whole.len() as u64;
-    let request = Request::post_bytes(OPERATION, path.url("/api/v1/files"), whole.into());
+    let request = Request::post_bytes(OPERATION, target.url("/api/v1/files", &[]), whole.into());
     // The answer repeats the content.
     agent.http.send(request, None).await?;
     progress.report(length)?;
-    stat(agent, path).await
+    stat(agent, target).await
 }
 
 /// Where the bytes come from, gathered to pieces.

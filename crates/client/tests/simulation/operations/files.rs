@@ -6,7 +6,8 @@ use std::task::{Context, Poll};
 use futures_util::FutureExt;
 use sandpipe_client::execs::InputSource;
 use sandpipe_client::files::{
-    Create, FilePath, FileReader, Part, WriteArguments, move_file, read_bytes, remove, write,
+    Create, FilePath, FileReader, Part, Target, WriteArguments, move_file, read_bytes, remove,
+    write,
 };
 use sandpipe_client::{AbortSignal, Error, HostValue, Result};
 
@@ -27,6 +28,10 @@ struct Enough;
 
 fn path(name: &str) -> FilePath {
     FilePath::parse(name).expect("a path")
+}
+
+fn target(name: &str) -> Target {
+    path(name).into()
 }
 
 /// A text of some kind and length.
@@ -55,10 +60,10 @@ fn a_file_is_read_whole_and_is_never_that_of_two() {
             _ => Part::default(),
         };
         let read = if random.bool() && part.offset == 0 && part.length.is_none() {
-            let reading = read_bytes(&world.client(), path("f"), None);
+            let reading = read_bytes(&world.client(), target("f"), None);
             world.run(reading)?.map(|bytes| bytes_of(&bytes).to_vec())
         } else {
-            let mut reader = FileReader::new(world.client().child(), path("f"), part);
+            let mut reader = FileReader::new(world.client().child(), target("f"), part);
             world.run(async move {
                 let mut all = Vec::new();
                 let mut take = |bytes: &[u8]| {
@@ -142,7 +147,7 @@ fn a_file_is_written_whole_or_not_at_all() {
             on_progress: None,
         };
         let (appends, is_new) = (arguments.appends, arguments.create == Create::New);
-        let written = world.run(write(&world.client(), path("f"), arguments))?;
+        let written = world.run(write(&world.client(), target("f"), arguments))?;
         let whole = if appends { [old.clone().unwrap_or_default(), new].concat() } else { new };
         let there = world.agent.files.content("f");
         let is_old = there == old;
@@ -206,7 +211,7 @@ fn a_file_is_moved_once_and_removed_once() {
         let content = text('a', random);
         world.agent.files.set("from", content.clone());
         let client = world.client();
-        let moved = world.run(move_file(&client, &path("from"), path("to"), "to".to_owned()))?;
+        let moved = world.run(move_file(&client, &target("from"), path("to"), "to".to_owned()))?;
         let is_at = |name| world.agent.files.content(name).as_ref() == Some(&content);
         let (is_before, is_after) = (is_at("from"), is_at("to"));
         ensure!(is_before != is_after, "it is at both places, or at none");
@@ -222,7 +227,7 @@ fn a_file_is_moved_once_and_removed_once() {
             }
         }
         let name = if is_after { "to" } else { "from" };
-        match world.run(remove(&client, &path(name), false))? {
+        match world.run(remove(&client, &target(name), false))? {
             Ok(()) => ensure!(world.agent.files.content(name).is_none(), "it is not removed"),
             Err(error) => {
                 ensure!(!has_files(world), "not survived: {error}");
