@@ -10,6 +10,7 @@ import {
   ConsoleRig,
   choose,
   connected,
+  fileRow,
   fillSignIn,
   rowOf,
   run,
@@ -23,9 +24,29 @@ const folder = join(target, "screenshots");
 const documentation = join(root, "docs", "img");
 
 /** What the documentation shows, of those in a wide window. */
-const DOCUMENTED = new Set(["sign-in", "runs", "split", "lost", "background", "sessions"]);
+const DOCUMENTED = new Set([
+  "sign-in",
+  "runs",
+  "split",
+  "lost",
+  "files",
+  "ports",
+  "background",
+  "sessions",
+]);
 
 const WINDOWS = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } };
+
+const SOURCE = `import { createServer } from "node:http";
+
+/** Answers each request with its path. */
+const server = createServer((request, response) => {
+  response.setHeader("content-type", "text/plain; charset=utf-8");
+  response.end(\`You asked for \${request.url}\\n\`);
+});
+
+server.listen(Number(process.env.PORT ?? 8080), "127.0.0.1");
+`;
 
 /** A visit of the console with a camera. */
 class Pictures {
@@ -50,6 +71,8 @@ class Pictures {
     await page.getByText("No runs yet").waitFor();
     await this.take("empty");
     await this.#takeRuns(page);
+    await this.#takeFiles(page);
+    await this.#takePorts(page);
     await this.#takeBackground(page);
     await this.#takeSessions(page);
     await page.context().close();
@@ -143,6 +166,69 @@ class Pictures {
     await stubborn.getByRole("button", { name: "Kill now" }).click();
     await stubborn.getByText("exit code 137").waitFor();
     await this.#back(page);
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #takeFiles(page) {
+    const { files } = await this.rig.client();
+    await files.write("site/src/index.ts", SOURCE);
+    await files.write("site/src/server.ts", "export {};\n");
+    await files.write("site/package.json", '{ "name": "site" }\n');
+    await files.write("site/data.bin", new Uint8Array(48_300));
+    await files.mkdir("site/assets");
+    await page.getByRole("link", { name: "Files" }).click();
+    const row = (/** @type {string} */ name) => fileRow(page, name);
+    await row("site").click();
+    await row("assets").click();
+    await page.getByText("Nothing is in it.").waitFor();
+    await row("site").focus();
+    if (this.size === "wide") await page.getByText("Drop files or folders here").waitFor();
+    await this.take("directory");
+    await row("src").click();
+    await row("index.ts").click();
+    await page.getByRole("group", { name: "Content of index.ts" }).waitFor();
+    await this.take("files");
+    if (this.size === "narrow")
+      await page.getByRole("button", { name: "Back to the tree" }).click();
+    await row("data.bin").click();
+    await page.getByText("This is not text").waitFor();
+    await this.take("binary");
+    if (this.size === "narrow")
+      await page.getByRole("button", { name: "Back to the tree" }).click();
+    await row("src").click();
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    const file = (/** @type {string} */ name) => ({
+      name,
+      mimeType: "text/plain",
+      buffer: Buffer.alloc(1_400_000, "x"),
+    });
+    await (await chooser).setFiles([file("index.ts"), file("schema.json")]);
+    await page.getByText("1 of 2 files uploaded").waitFor();
+    await this.take("upload");
+    await page.getByRole("button", { name: "Skip index.ts" }).click();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await row("assets").hover();
+    await row("assets").getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Remove" }).click();
+    await page.getByRole("dialog", { name: "Remove assets?" }).waitFor();
+    await this.take("file-removal");
+    await page.getByRole("button", { name: "Cancel" }).click();
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #takePorts(page) {
+    const { execs, ports } = await this.rig.client();
+    const args = ["-m", "http.server", "--bind", "127.0.0.1", "18080"];
+    const { id } = await execs.create({ command: "python3", args });
+    await ports.waitFor(18080, { exec: id });
+    await page.getByRole("link", { name: "Ports" }).click();
+    await page.getByRole("listitem").filter({ hasText: "18080" }).waitFor();
+    if (this.size === "narrow") await this.take("ports-list");
+    await page.getByRole("listitem").filter({ hasText: "18080" }).getByRole("button").click();
+    await page.getByRole("region", { name: "Port 18080" }).getByRole("link").waitFor();
+    await this.take("ports");
+    await execs.terminate(id);
   }
 
   /** @param {import("playwright-core").Page} page */

@@ -1,7 +1,9 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { BackgroundPage } from "./background/page.js";
+import { FilesPage } from "./files/page.js";
 import { Frame, TITLES } from "./frame/frame.js";
 import { Outputs } from "./output/outputs.js";
+import { PortsPage } from "./ports/page.js";
 import { RunsPage } from "./runs/page.js";
 import { Runs } from "./runs/runs.js";
 import { SessionsPage } from "./sessions/page.js";
@@ -59,6 +61,24 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
           outputs={outputs}
           id={page === "runs" ? id : undefined}
           isShown={page === "runs"}
+        />
+      </div>
+      <div class="page-content" hidden={page !== "files"}>
+        <FilesPage
+          files={sandbox.files}
+          connection={connection}
+          raw={page === "files" ? id : undefined}
+          isShown={page === "files"}
+        />
+      </div>
+      <div class="page-content" hidden={page !== "ports"}>
+        <PortsPage
+          ports={sandbox.ports}
+          runs={runs}
+          url={url}
+          connection={connection}
+          id={page === "ports" ? id : undefined}
+          isShown={page === "ports"}
         />
       </div>
       <div class="page-content" hidden={page !== "background"}>

@@ -1,11 +1,14 @@
+import { rawOfAddress } from "./files/raw-path.js";
+
 /** The pages, in the order of the navigation. */
-export const PAGES = ["runs", "background", "sessions"] as const;
+export const PAGES = ["runs", "files", "ports", "background", "sessions"] as const;
 
 export type Page = (typeof PAGES)[number];
 
 /** What the page shows: one of its pages, and what is selected there. */
 export interface Route {
   page: Page;
+  /** Of a file, its path, absolute and percent-encoded as the `raw` of a `FileInfo` is. */
   id?: string;
 }
 
@@ -13,13 +16,15 @@ export interface Route {
 export function routeOf(hash: string): Route {
   const [, name, ...rest] = hash.split("/");
   const page = hash.startsWith("#/") ? PAGES.find((page) => page === name) : undefined;
-  const id = decoded(rest.join("/"));
-  return { page: page ?? "runs", ...(page === undefined || id === "" ? {} : { id }) };
+  if (page === undefined) return { page: "runs" };
+  const id = page === "files" ? rawOfAddress(`/${rest.join("/")}`) : decoded(rest.join("/"));
+  return { page, ...(rest.length === 0 || id === "" ? {} : { id }) };
 }
 
 /** The fragment that names a route. */
 export function hashOf({ page, id }: Route): string {
-  return id === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(id)}`;
+  if (id === undefined) return `#/${page}`;
+  return page === "files" ? `#/files${id}` : `#/${page}/${encodeURIComponent(id)}`;
 }
 
 function decoded(text: string): string {

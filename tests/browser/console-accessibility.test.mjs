@@ -4,7 +4,16 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { Relay } from "../support/relay.mjs";
-import { ConsoleRig, choose, connected, fillSignIn, rowOf, run, shows } from "./console.mjs";
+import {
+  ConsoleRig,
+  choose,
+  connected,
+  fileRow,
+  fillSignIn,
+  rowOf,
+  run,
+  shows,
+} from "./console.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const rig = await ConsoleRig.start();
@@ -49,6 +58,8 @@ for (const [name, options] of Object.entries(WINDOWS)) {
     try {
       await check(page, "no runs");
       await checkRuns(page, isNarrow, back);
+      await checkFiles(page, isNarrow);
+      await checkPorts(page, isNarrow);
       await checkOthers(page, back);
     } finally {
       // The next one begins with an empty list.
@@ -98,6 +109,81 @@ async function checkRuns(page, isNarrow, back) {
   await check(page, "a lost connection");
   await page.context().setOffline(false);
   await connected(page);
+}
+
+/**
+ * @param {import("playwright-core").Page} page
+ * @param {boolean} isNarrow
+ */
+async function checkFiles(page, isNarrow) {
+  const { files } = await rig.client();
+  await files.write("axe/text", "text\n".repeat(200));
+  await files.write("axe/long", "text\n".repeat(60_000));
+  await files.write("axe/binary", new Uint8Array(100));
+  await page.getByRole("link", { name: "Files" }).click();
+  const row = (/** @type {string} */ name) => fileRow(page, name);
+  await row("axe").click();
+  await row("text").waitFor();
+  await check(page, "a directory");
+  const back = () => isNarrow && page.getByRole("button", { name: "Back to the tree" }).click();
+  for (const [name, shown] of [
+    ["text", "text"],
+    ["long", "are shown. Download has all of it."],
+    ["binary", "This is not text"],
+  ]) {
+    await row(String(name)).click();
+    await page.locator(".outputs").getByText(String(shown)).first().waitFor();
+    await check(page, `a file: ${name}`);
+    await back();
+  }
+  const region = page.getByRole("region", { name: "Files" });
+  await region.getByRole("button", { name: "New folder" }).click();
+  const chooser = page.waitForEvent("filechooser");
+  await region.getByRole("button", { name: "Upload" }).click();
+  const file = (/** @type {string} */ name) => ({
+    name,
+    mimeType: "text/plain",
+    buffer: Buffer.from(name),
+  });
+  await (await chooser).setFiles([file("text"), file("other")]);
+  await page.getByText("1 of 2 files uploaded").waitFor();
+  await check(page, "an upload, and the name of a new folder");
+  await row("long").focus();
+  await page.keyboard.press("Delete");
+  await page.getByRole("dialog", { name: "Remove long?" }).waitFor();
+  await check(page, "a removal that is asked for");
+  await page.keyboard.press("Escape");
+  await page.evaluate("location.hash = '#/files/nowhere'");
+  await page.getByText("This file is not there").waitFor();
+  await check(page, "a file that is not there");
+  await page.getByRole("button", { name: "Show the workspace" }).click();
+  await page.getByRole("button", { name: "Skip text" }).click();
+  await files.remove("axe", { recursive: true });
+}
+
+/**
+ * @param {import("playwright-core").Page} page
+ * @param {boolean} isNarrow
+ */
+async function checkPorts(page, isNarrow) {
+  const { execs } = await rig.client();
+  const script = "python3 -u -m http.server 0 --bind 127.0.0.1";
+  const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+  const { match } = await execs.waitForOutput(id, /port (\d+)/);
+  const port = String(match[1]);
+  await page.getByRole("link", { name: "Ports" }).click();
+  await page.getByRole("list", { name: "Ports" }).getByText(port, { exact: true }).waitFor();
+  await check(page, "the ports");
+  await page.getByRole("list", { name: "Ports" }).getByText(port, { exact: true }).click();
+  await page
+    .getByRole("region", { name: `Port ${port}` })
+    .getByRole("link")
+    .waitFor();
+  await check(page, "a port");
+  await execs.terminate(id);
+  await page.getByText("Nobody listens there").waitFor();
+  await check(page, "a port that nobody listens on");
+  if (!isNarrow) await page.getByRole("button", { name: "Show all ports" }).click();
 }
 
 /**

@@ -155,6 +155,18 @@ export function rowOf(page, text) {
 }
 
 /**
+ * The row of a file in the tree of files.
+ *
+ * @param {Page} page
+ * @param {string} name
+ */
+export function fileRow(page, name) {
+  return page
+    .getByRole("treeitem")
+    .filter({ has: page.locator(".file-name").getByText(name, { exact: true }) });
+}
+
+/**
  * Chooses an action of a run's menu in the list.
  *
  * @param {Page} page

@@ -5,9 +5,10 @@ import "./rows.css";
 
 /**
  * A list of rows of one height, of which only those in sight are drawn. ↑, ↓, Page up, Page down, Home and End go from row to
- * row, also to those that are not drawn; other keys are `onKey`'s.
+ * row, also to those that are not drawn; other keys are `onKey`'s. The rows of a tree say by themselves what they are.
  */
 export function Rows<T>({
+  role = "list",
   label,
   items,
   idOf,
@@ -17,6 +18,7 @@ export function Rows<T>({
   onKey,
   children,
 }: {
+  role?: "list" | "tree";
   label: string;
   items: readonly T[];
   idOf: (item: T) => string;
@@ -25,7 +27,8 @@ export function Rows<T>({
   /** The id of the row that Tab goes to. */
   current: string | undefined;
   onCurrent: (id: string) => void;
-  onKey?: (event: KeyboardEvent, item: T) => void;
+  /** What it returns is the id of a row to go to. */
+  onKey?: (event: KeyboardEvent, item: T) => string | undefined;
   children: (item: T, isCurrent: boolean) => ComponentChildren;
 }) {
   const list = useRef<HTMLDivElement>(null);
@@ -84,11 +87,17 @@ export function Rows<T>({
     <div
       ref={list}
       class="rows"
-      role="list"
+      role={role}
       aria-label={label}
       onScroll={(event) => {
         const { scrollTop: top, clientHeight: height } = event.currentTarget;
         setView({ top, height });
+      }}
+      onFocusIn={(event) => {
+        // A pointer may have brought it there.
+        const focused = (event.target as Element).closest<HTMLElement>("[data-row]");
+        const id = focused?.dataset["row"];
+        if (id !== undefined && id !== current) onCurrent(id);
       }}
       onKeyDown={(event) => {
         const to = {
@@ -104,7 +113,8 @@ export function Rows<T>({
           goTo(to);
           return;
         }
-        if (at !== undefined) onKey?.(event, at);
+        const id = at === undefined ? undefined : onKey?.(event, at);
+        if (id !== undefined) goTo(items.findIndex((item) => idOf(item) === id));
       }}
     >
       <div class="rows-all" style={{ height: `${items.length * rowHeight}px` }}>
@@ -114,10 +124,10 @@ export function Rows<T>({
             <div
               key={id}
               class="row-place"
-              role="listitem"
               data-row={id}
-              aria-setsize={items.length}
-              aria-posinset={at + 1}
+              {...(role === "tree"
+                ? { role: "presentation" }
+                : { role: "listitem", "aria-setsize": items.length, "aria-posinset": at + 1 })}
               style={{ height: `${rowHeight}px`, transform: `translateY(${at * rowHeight}px)` }}
             >
               {children(item, at === index)}

@@ -1,4 +1,11 @@
-import { Layers, LogOut, MessageSquareCode, SquareTerminal } from "lucide";
+import {
+  EthernetPort,
+  FolderTree,
+  Layers,
+  LogOut,
+  MessageSquareCode,
+  SquareTerminal,
+} from "lucide";
 import type { ComponentChildren } from "preact";
 import type { Sandbox } from "sandpipe";
 import { describe, type Connection } from "../connection/state.js";
@@ -14,12 +21,16 @@ import "./frame.css";
 /** What a page is called, and its picture in the navigation. */
 export const TITLES: Readonly<Record<Page, string>> = {
   runs: "Runs",
+  files: "Files",
+  ports: "Ports",
   background: "Background",
   sessions: "Sessions",
 };
 
 const PICTURES: Readonly<Record<Page, Picture>> = {
   runs: SquareTerminal,
+  files: FolderTree,
+  ports: EthernetPort,
   background: Layers,
   sessions: MessageSquareCode,
 };

@@ -10,7 +10,10 @@ const KEYS: readonly [keys: string, what: string][] = [
   ],
   ["/", "goes to the search; Enter looks in outputs, too"],
   ["↑ ↓", "go from run to run in the list; Enter opens one, Delete removes one that has ended"],
-  ["← →", "go from tab to tab, and move the line between two parts"],
+  [
+    "← →",
+    "go from tab to tab, move the line between two parts, and close and open directories of the tree",
+  ],
   ["↑ ↓ Page up Page down Home End", "scroll an output; Tab goes on"],
   ["Ctrl+Shift+↑", "leaves a terminal, which takes every other key"],
   ["Enter, Shift+Enter, Escape", "in Find: the next place, the one before, the end of it"],

@@ -1,10 +1,5 @@
 import { isSandpipeError, type Execs } from "sandpipe";
-
-/** When so many bytes have come they go to the browser, which may keep them on disk. */
-const PART = 4 * 1024 * 1024;
-
-/** It may be of any kind; what says otherwise has some browsers change the file's name. */
-const TYPE = { type: "application/octet-stream" };
+import { BlobParts } from "../download/blob-parts.js";
 
 /**
  * The whole output of an exec as a file, byte for byte; as text from an agent that has nothing else.
@@ -18,22 +13,13 @@ export async function wholeOutput(
   lastSequence: number | undefined,
   onProgress: (size: number) => void,
 ): Promise<Blob> {
-  if (lastSequence === 0) return new Blob([], TYPE);
-  let blob = new Blob([], TYPE);
-  let parts: BlobPart[] = [];
-  let length = 0;
+  const parts = new BlobParts(onProgress);
+  if (lastSequence === 0) return parts.whole();
   for await (const { output, sequence } of pieces(execs, id)) {
-    // It is never in shared memory.
-    parts.push(output as BlobPart);
-    length += output.length;
-    if (length > PART) {
-      blob = new Blob([blob, ...parts], TYPE);
-      onProgress(blob.size);
-      [parts, length] = [[], 0];
-    }
+    parts.add(output);
     if (lastSequence !== undefined && sequence >= lastSequence) break;
   }
-  return new Blob([blob, ...parts], TYPE);
+  return parts.whole();
 }
 
 async function* pieces(
@@ -46,17 +32,4 @@ async function* pieces(
     if (!isSandpipeError(error, "unsupported")) throw error;
     yield* execs.streamOutput(id);
   }
-}
-
-/** Has the browser save a file. */
-export function save(blob: Blob, name: string): void {
-  const address = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = address;
-  link.download = name;
-  link.click();
-  // The browser has begun to read it by then.
-  setTimeout(() => {
-    URL.revokeObjectURL(address);
-  }, 60_000);
 }

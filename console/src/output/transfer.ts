@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ExecItem, Execs } from "sandpipe";
 import { hasEnded } from "../runs/status.js";
-import { save, wholeOutput } from "./download.js";
+import { save } from "../download/save.js";
+import { wholeOutput } from "./download.js";
 import type { Output } from "./output.js";
 
 /** Copies and downloads an output, and tells of it. */

@@ -138,6 +138,7 @@ export function RunList({
           onCurrent={setCurrent}
           onKey={(event, item) => {
             if (event.key === "Delete" && hasEnded(item)) actions.remove(item);
+            return undefined;
           }}
         >
           {(item, isCurrent) => (
