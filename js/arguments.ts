@@ -19,6 +19,19 @@ function isSignal(value: unknown): value is AbortSignal {
 }
 
 /**
+ * Checks that options have no fields but these: one that is misspelt would have no effect.
+ *
+ * @throws {InvalidArgumentError} They have another.
+ */
+export function checkFields(options: object, names: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new InvalidArgumentError(
+    `\`options\` must be an object with no other fields than ${names.join(", ")}, but is one with "${unknown}"`,
+  );
+}
+
+/**
  * Checks a text for a program: no argument, script or path can have a NUL in it.
  *
  * @throws {InvalidArgumentError} It is none.

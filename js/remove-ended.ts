@@ -1,4 +1,5 @@
 // Made of list(), kill() and delete() alone, and here rather than in the core, which every page downloads.
+import { checkFields } from "./arguments.js";
 import type { ExecItem } from "./core/sandpipe.js";
 import { HttpError, InvalidArgumentError } from "./core/errors.js";
 
@@ -66,13 +67,8 @@ function choice(options: RemoveOptions): (items: readonly ExecItem[]) => string[
   if (typeof given !== "object" || given === null) {
     throw new InvalidArgumentError(`\`options\` must be an object, but is ${String(given)}`);
   }
-  const { endedBefore, keep = 0, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    throw new InvalidArgumentError(
-      `\`options\` must be an object with no other fields than endedBefore, keep, but is one with "${unknown}"`,
-    );
-  }
+  checkFields(options, ["endedBefore", "keep"]);
+  const { endedBefore, keep = 0 } = options;
   if (!Number.isSafeInteger(keep) || keep < 0) {
     throw new InvalidArgumentError(
       `\`options.keep\` must be a whole number, 0 or more, but is ${shown(keep)}`,

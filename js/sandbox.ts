@@ -2,13 +2,22 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Background, makeBackground } from "./background.js";
-import { Sandbox as Core, type SandboxOptions, type Sessions } from "./core/sandpipe.js";
+import {
+  type Batches,
+  Sandbox as Core,
+  type FileOptions,
+  type ReadFileOptions,
+  type SandboxOptions,
+  type Sessions,
+} from "./core/sandpipe.js";
 import { Execs } from "./execs.js";
+import type { FilePath } from "./file-data.js";
 import { Files } from "./files.js";
 import type { AbortSignal } from "./platform.js";
 import { Ports } from "./ports.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime, type RunResult } from "./runtime.js";
+import { PORT_SOCKET, READ_TREE, type SocketRequest, WRITE_TREE } from "./node-parts.js";
 
 /** A sandbox: one agent, and the commands that it runs. `connect()` makes one. */
 export class Sandbox implements Runtime {
@@ -48,6 +57,26 @@ export class Sandbox implements Runtime {
    */
   [RUN_AND_FORGET](script: string, options?: { signal?: AbortSignal }): Promise<RunResult> {
     return this.#core.run(script, options, true);
+  }
+
+  /** @internal */
+  [READ_TREE](
+    path: FilePath,
+    exclude: readonly string[],
+    options: FileOptions,
+  ): Batches<Uint8Array> {
+    return this.#core.readTree(path, exclude, options);
+  }
+
+  /** @internal */
+  [WRITE_TREE](path: FilePath, open: () => object, options: ReadFileOptions): Promise<void> {
+    return this.#core.writeTree(path, open, options);
+  }
+
+  /** @internal */
+  async [PORT_SOCKET](port: number): Promise<SocketRequest> {
+    const url = await this.#core.portAddress(port);
+    return { url, headers: this.#core.headers };
   }
 
   /**

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, Promise, Uint8Array};
 use sandpipe_client::execs::{ListStream, OutputReader};
-use sandpipe_client::files::{FileReader, FileWatcher};
+use sandpipe_client::files::{FileReader, FileWatcher, TreeReader};
 use sandpipe_client::output::Encoding;
 use sandpipe_client::ports::PortStream;
 use sandpipe_client::{AbortSignal, Result};
@@ -29,6 +29,8 @@ enum Source {
     Ports(PortStream),
     /// Changes in a directory. The first batch alone is empty: all watches are set.
     Changes(FileWatcher),
+    /// The same of a tree. An empty one says that what follows is the beginning again.
+    Tree(TreeReader),
 }
 
 impl Source {
@@ -58,6 +60,16 @@ impl Source {
             Self::Ports(stream) => Ok(Some(Array::of1(&to_js(&stream.next_list().await?)?))),
             Self::Changes(watcher) => {
                 Ok(Some(to_js(&watcher.next_changes().await?)?.unchecked_into()))
+            }
+            Self::Tree(reader) => {
+                let mut batch = None;
+                reader
+                    .read_into(&mut |bytes| {
+                        batch = Some(Array::of1(&Uint8Array::from(bytes)));
+                        Ok(())
+                    })
+                    .await?;
+                Ok(batch)
             }
         }
     }
@@ -113,6 +125,11 @@ impl Batches {
     /// Changes in a directory.
     pub(crate) fn of_changes(watcher: FileWatcher) -> Self {
         Self::new(watcher.scope().clone(), Source::Changes(watcher))
+    }
+
+    /// The bytes of a tree.
+    pub(crate) fn of_tree(reader: TreeReader) -> Self {
+        Self::new(reader.scope().clone(), Source::Tree(reader))
     }
 
     /// The batches of a source; aborting `under_way` ends what it has under way.

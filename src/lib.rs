@@ -29,6 +29,7 @@ mod sandbox;
 mod sessions;
 mod shim;
 mod terminal;
+mod trees;
 mod web;
 
 pub use background::Background;

@@ -4,7 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 use js_sys::{Number, Object, Promise};
-use sandpipe_client::ports::{PortStream, WaitForPortOptions, list, wait_for};
+use sandpipe_client::ports::{PortStream, WaitForPortOptions, forward_address, list, wait_for};
 use sandpipe_client::{Agent, ExecId, Result};
 use wasm_bindgen::prelude::*;
 
@@ -64,6 +64,20 @@ impl Sandbox {
     #[must_use]
     pub fn stream_ports(&self) -> Batches {
         Batches::of_ports(PortStream::new(self.agent.child()))
+    }
+
+    /// The address of a WebSocket that is one connection to a port. It takes the headers of requests.
+    #[wasm_bindgen(js_name = portAddress, unchecked_return_type = "Promise<string>")]
+    pub fn port_address(&self, port: &Number) -> Promise {
+        let address = self::port(port, "port").map(|port| forward_address(&self.agent, port));
+        promise_of(address, |address| Ok(address.into()))
+    }
+
+    /// What every request carries, the token among it.
+    #[wasm_bindgen(getter, unchecked_return_type = "Record<string, string>")]
+    #[must_use]
+    pub fn headers(&self) -> Object {
+        self.headers.clone()
     }
 }
 

@@ -27,6 +27,8 @@ use crate::web::value::thrown;
 #[wasm_bindgen]
 pub struct Sandbox {
     pub(crate) agent: Agent,
+    /// What every request carries, the token among it.
+    pub(crate) headers: Object,
     sessions: Sessions,
 }
 
@@ -42,9 +44,7 @@ impl Sandbox {
         #[wasm_bindgen(unchecked_param_type = "SandboxOptions")] options: &Object,
         fetch: Option<Function>,
     ) -> std::result::Result<Self, JsValue> {
-        let agent = or_throw(read_options(options, fetch))?;
-        let sessions = Sessions(sessions::Sessions::new(agent.clone()));
-        Ok(Self { agent, sessions })
+        or_throw(read_options(options, fetch))
     }
 
     /// The shells that remember.
@@ -106,7 +106,7 @@ options! {
     }
 }
 
-fn read_options(options: &JsValue, guarded_fetch: Option<Function>) -> Result<Agent> {
+fn read_options(options: &JsValue, guarded_fetch: Option<Function>) -> Result<Sandbox> {
     let SandboxOptions { url, token, fetch, headers, retry } =
         SandboxOptions::read_required(options, "options")?;
     // What the caller's `fetch` and headers do, no WebSocket does.
@@ -117,8 +117,10 @@ fn read_options(options: &JsValue, guarded_fetch: Option<Function>) -> Result<Ag
     if let Some(token) = token {
         set(&headers, "authorization", &format!("Bearer {token}"))?;
     }
-    let host = web_host(Some(Fetch { function, headers, body_memory: Rc::default() }));
-    Ok(Agent::new(HttpClient::new(host, &url, socket_query, retry)))
+    let fetch = Fetch { function, headers: headers.clone(), body_memory: Rc::default() };
+    let agent = Agent::new(HttpClient::new(web_host(Some(fetch)), &url, socket_query, retry));
+    let sessions = Sessions(sessions::Sessions::new(agent.clone()));
+    Ok(Sandbox { agent, headers, sessions })
 }
 
 /// A token in a WebSocket's query: a page can't give it headers.

@@ -2,6 +2,7 @@
 // streams of the web.
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import { pipeline, Readable } from "node:stream";
 import { DirectAgent, directBody, type DirectBody } from "./direct-bodies.js";
 
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
@@ -22,7 +23,8 @@ const agents = {
 export interface Init {
   method: string;
   headers: Record<string, string>;
-  body?: string | Uint8Array<ArrayBuffer>;
+  /** A stream is one of Node.js's, which `fetch` takes as well. */
+  body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   signal: AbortSignal;
   redirect?: "follow" | "manual";
 }
@@ -121,8 +123,17 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Beg
       // A request that is sent elsewhere, by a redirect, has the same signal.
       signal.removeEventListener("abort", abort);
     });
-    request.end(body);
+    if (isStream(body)) {
+      // Its failure ends the request, and the other way round; the request's error is told above.
+      pipeline(body, request, () => undefined);
+    } else {
+      request.end(body);
+    }
   });
+}
+
+function isStream(body: unknown): body is Readable {
+  return body instanceof Readable;
 }
 
 /** The server can't have seen the request: the core knows it by the system call's name. */

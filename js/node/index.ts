@@ -9,4 +9,7 @@ export {
 } from "./start-agent.js";
 export type { ContainerOptions } from "./container/options.js";
 export type { Policy, PolicyName, PolicyPart } from "./policy.js";
+export { download } from "./download.js";
+export { forwardPort, type ForwardedPort, type ForwardPortOptions } from "./forward-port.js";
+export { upload, type TransferOptions, type TransferProgress } from "./upload.js";
 export { toGitBashPath, toWindowsPath } from "./windows.js";

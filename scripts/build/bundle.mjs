@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { root } from "../project.mjs";
 
 /** The files that need other packages. */
-const USERS = ["cli/parser.js", "cli/table.js", "mcp/serve.js"];
+const USERS = [
+  ...["cli/parser.js", "cli/table.js", "mcp/serve.js"],
+  ...["node/forward/connection.js", "node/trees/tar.js"],
+];
 
 const LICENSES = "third-party-licenses.txt";
 

@@ -17,7 +17,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, DomException, RequestInit};
 
 use super::response::{JsBodyReader, JsResponse};
-use super::value::host_value;
+use super::value::{host_value, js_value};
 
 const BYTES: &str = "application/octet-stream";
 
@@ -99,6 +99,13 @@ impl Fetch {
                 let array = self.body_array(bytes);
                 init.set_body(&array.1);
                 memory = array.0;
+            }
+            Some(RequestBody::Tar(source)) => {
+                set("content-type", "application/x-tar")?;
+                let stream = (source.0)().map_err(|thrown| js_value(&thrown))?;
+                init.set_body(&js_value(&stream));
+                // What `fetch` wants to be told of a body that is a stream (Fetch standard, "RequestDuplex").
+                Reflect::set(&init, &"duplex".into(), &"half".into())?;
             }
             None => {}
         }

@@ -58,10 +58,17 @@ test("needs no other package: what it has of others is in it, with their license
     "@modelcontextprotocol/core ",
     "@modelcontextprotocol/server ",
     "ansi-regex ",
+    "b4a ",
     "commander ",
+    "events-universal ",
+    "fast-fifo ",
     "get-east-asian-width ",
+    "streamx ",
     "string-width ",
     "strip-ansi ",
+    "tar-stream ",
+    "text-decoder ",
+    "ws ",
     "zod ",
   ]);
 });

@@ -38,6 +38,8 @@ pub(crate) enum Feature {
     Watch,
     /// Which ports are listened on.
     Ports,
+    /// Connections to ports.
+    PortForward,
 }
 
 impl Feature {
@@ -57,6 +59,7 @@ impl Feature {
             Self::FilesRaw => "files-raw",
             Self::Watch => "watch",
             Self::Ports => "ports",
+            Self::PortForward => "port-forward",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What the client needs of its surroundings: one trait, and the types that cross it.
 
+use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -107,6 +108,26 @@ pub enum RequestBody {
     Json(String),
     /// `application/octet-stream`.
     Bytes(Rc<[u8]>),
+    /// `application/x-tar`.
+    Tar(TarSource),
+}
+
+/// Opens a stream of the host's, which has the same bytes each time: once for each request.
+#[derive(Clone)]
+pub struct TarSource(pub Rc<dyn Fn() -> Result<HostValue, HostValue>>);
+
+impl PartialEq for TarSource {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for TarSource {}
+
+impl fmt::Debug for TarSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TarSource")
+    }
 }
 
 /// The head of an answer; the body is still to be read.

@@ -24,6 +24,8 @@ pub enum Operation {
     RemoveFile,
     MoveFile,
     CopyFile,
+    ReadTree,
+    WriteTree,
     WatchDirectory,
     ListPorts,
     StreamPorts,
@@ -52,6 +54,8 @@ impl Operation {
             Self::RemoveFile => "remove file",
             Self::MoveFile => "move file",
             Self::CopyFile => "copy file",
+            Self::ReadTree => "read tree",
+            Self::WriteTree => "write tree",
             Self::WatchDirectory => "watch directory",
             Self::ListPorts => "list ports",
             Self::StreamPorts => "stream ports",
@@ -70,6 +74,8 @@ impl Operation {
                 | Self::RemoveFile
                 | Self::MoveFile
                 | Self::CopyFile
+                | Self::ReadTree
+                | Self::WriteTree
                 | Self::WatchDirectory
         )
     }

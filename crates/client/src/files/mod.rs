@@ -17,6 +17,7 @@ mod reader;
 mod remove;
 mod stat;
 mod target;
+mod tree;
 mod upload;
 mod watcher;
 mod write;
@@ -38,6 +39,7 @@ pub use reader::{FileReader, Part};
 pub use remove::remove;
 pub use stat::stat;
 pub use target::Target;
+pub use tree::{TreeReader, write_tree};
 pub use watcher::{FileChange, FileChangeType, FileWatcher, WatchOptions};
 pub use write::{Create, ProgressListener, WriteArguments, write};
 

@@ -2,7 +2,7 @@
 
 use sandpipe_protocol::frame;
 
-use super::request::{BYTES, EVENT_STREAM, JSON};
+use super::request::{BYTES, EVENT_STREAM, JSON, TAR};
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(crate) enum MediaType {
     Json,
     /// Bytes as they are.
     Bytes,
+    /// A tar stream.
+    Tar,
     /// Server-Sent Events.
     EventStream,
     /// Binary frames of output: the extension `frames`.
@@ -21,7 +23,7 @@ impl MediaType {
     /// The one that a `Content-Type` names. Its parameters don't matter: all text is UTF-8.
     pub(crate) fn of(content_type: &str) -> Option<Self> {
         let name = content_type.split(';').next().unwrap_or_default().trim();
-        let all = [Self::Json, Self::Bytes, Self::EventStream, Self::Frames];
+        let all = [Self::Json, Self::Bytes, Self::Tar, Self::EventStream, Self::Frames];
         all.into_iter().find(|known| name.eq_ignore_ascii_case(known.name()))
     }
 
@@ -30,6 +32,7 @@ impl MediaType {
         match self {
             Self::Json => JSON,
             Self::Bytes => BYTES,
+            Self::Tar => TAR,
             Self::EventStream => EVENT_STREAM,
             Self::Frames => frame::MEDIA_TYPE,
         }

@@ -22,7 +22,7 @@ pub(crate) use event_source::EventSource;
 pub(crate) use media_type::MediaType;
 pub(crate) use reconnect::{Pause, ReconnectBackoff};
 pub(crate) use request::{
-    BYTES, EVENT_STREAM, FRAMES_OR_JSON, JSON, OUTPUT, OUTPUT_OR_JSON, Request,
+    BYTES, EVENT_STREAM, FRAMES_OR_JSON, JSON, OUTPUT, OUTPUT_OR_JSON, Request, TAR,
 };
 #[cfg(feature = "fuzz")]
 pub(crate) use response::error_of_status;

@@ -63,7 +63,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// `error`, where there is to be no other attempt.
-    fn pause_or_fail(
+    pub(crate) fn pause_or_fail(
         &self,
         operation: Operation,
         attempts: u32,

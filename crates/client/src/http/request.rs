@@ -13,6 +13,9 @@ pub(crate) const JSON: &str = "application/json";
 /// Bytes as they are.
 pub(crate) const BYTES: &str = "application/octet-stream";
 
+/// A tar stream.
+pub(crate) const TAR: &str = "application/x-tar";
+
 /// Server-Sent Events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 

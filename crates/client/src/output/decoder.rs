@@ -40,7 +40,7 @@ impl Decoder {
                 Self::Frames { decoder: frame::Decoder::default(), is_complete: false }
             }
             // Nobody asks for an output in bytes: it is in frames then.
-            MediaType::Json | MediaType::Bytes => Self::Json(Elements::default()),
+            MediaType::Json | MediaType::Bytes | MediaType::Tar => Self::Json(Elements::default()),
         }
     }
 

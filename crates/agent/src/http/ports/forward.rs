@@ -188,12 +188,20 @@ async fn forward(socket: WebSocket, mut tcp: TcpStream, mut over: watch::Receive
     };
     let reason = reason.get(..reason.floor_char_boundary(MAX_REASON)).unwrap_or_default();
     // RFC 6455, 7.1.1: the server closes the connection after the client's close frame has come.
-    let _closed = timeout(CLOSE_TIMEOUT, async {
+    let close = async {
         sink.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
         drain(&mut stream).await;
         Ok::<_, axum::Error>(())
-    })
-    .await;
+    };
+    if code == close_code::NORMAL {
+        // It may be far behind: what it has not taken yet would be lost with the connection.
+        tokio::select! {
+            _closed = close => {}
+            _ = over.wait_for(|over| *over) => {}
+        }
+    } else {
+        let _closed = timeout(CLOSE_TIMEOUT, close).await;
+    }
 }
 
 /// Sends what the client's messages have. After the end of its direction it waits for the client to leave.

@@ -102,6 +102,8 @@ impl Network {
         let body = match &request.body {
             Some(RequestBody::Json(json)) => json.clone(),
             Some(RequestBody::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            // None is written here.
+            Some(RequestBody::Tar(_)) => "a tar stream".to_owned(),
             None => String::new(),
         };
         let content = [path, &body].concat();

@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import { chmod, mkdir, open, rename, rm, utimes } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+
+import { checkText } from "../arguments.js";
+import type { Batches, FileInfo } from "../core/sandpipe.js";
+import type { FilePath } from "../file-data.js";
+import { READ_TREE } from "../node-parts.js";
+import type { Sandbox } from "../sandbox.js";
+import { settle } from "../settle.js";
+import { partsOf } from "./parts.js";
+import { checkTransfer, type Transfer, type TransferOptions } from "./trees/options.js";
+
+/**
+ * Downloads a file, or a directory with all that is in it, from the sandbox: `local` is what the file or the directory is called here. A
+ * directory that is there is kept, with what else is in it; directories above are made.
+ *
+ * Each file is written beside its place and takes it whole. Modes and times are kept, and symbolic links, which are not followed: nothing
+ * is written outside of `local`, whatever the sandbox sends. Owners are not kept, nor what is no file, directory or link. Memory is bounded,
+ * whatever the size. A file goes on where a connection broke; a directory, which is a tar stream, is read from its beginning again, as
+ * far as `retry` of `connect()` allows.
+ *
+ * @throws {UnsupportedError} A directory needs the extension `files-raw`, which the agent lacks.
+ * @throws {HttpError} The agent could not read it: with status 404 where there is nothing.
+ * @throws {FileChangedError} The file was changed meanwhile.
+ * @throws {InvalidArgumentError} An argument is wrong.
+ * @throws What Node.js's `fs` does where a file can't be written, or `onProgress`, or the reason of `signal`.
+ */
+export async function download(
+  sandbox: Sandbox,
+  remote: FilePath,
+  local: string,
+  options?: TransferOptions,
+): Promise<void> {
+  const parts = partsOf(sandbox);
+  checkText("local", local);
+  const transfer = checkTransfer(options);
+  transfer.signal?.throwIfAborted();
+  const info = await sandbox.files.stat(remote, transfer.as);
+  transfer.signal?.throwIfAborted();
+  const path = resolve(local);
+  if (!info.isDir) {
+    await downloadFile(sandbox, remote, info, path, transfer);
+    return;
+  }
+  await downloadTree(() => parts[READ_TREE](remote, transfer.exclude, transfer.as), path, transfer);
+}
+
+async function downloadFile(
+  sandbox: Sandbox,
+  remote: FilePath,
+  info: FileInfo,
+  path: string,
+  { onProgress, signal, as }: Transfer,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = join(dirname(path), `.sandpipe-${randomUUID()}`);
+  const reader = sandbox.files
+    .readStream(remote, signal === undefined ? as : { signal, ...as })
+    .getReader();
+  try {
+    const file = await open(temporary, "wx", 0o600);
+    try {
+      let bytes = 0;
+      for (;;) {
+        const { done, value } = (await reader.read()) as { done: boolean; value?: Uint8Array };
+        if (done || value === undefined) break;
+        for (let at = 0; at < value.length;) at += (await file.write(value, at)).bytesWritten;
+        bytes += value.length;
+        onProgress({ files: 0, bytes });
+      }
+      onProgress({ files: 1, bytes });
+    } finally {
+      await file.close();
+    }
+    const time = Date.parse(info.modTime) / 1000;
+    await chmod(temporary, (info.mode ?? 0o644) & 0o777);
+    if (Number.isFinite(time)) await utimes(temporary, time, time);
+    signal?.throwIfAborted();
+    await rename(temporary, path);
+  } catch (error) {
+    await reader.cancel().catch(() => undefined);
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** The stream begins again: what came before is not part of it. */
+class BegunAgain extends Error {}
+
+async function downloadTree(
+  read: () => Batches<Uint8Array>,
+  path: string,
+  { onProgress, signal }: Transfer,
+): Promise<void> {
+  // It packs and unpacks, which no other call needs.
+  const { unpackTree } = await import("./trees/unpack.js");
+  const batches = read();
+  const abort = (): void => {
+    batches.close();
+  };
+  signal?.addEventListener("abort", abort, { once: true });
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const [chunk] = (await settle(batches.next())) ?? [];
+      signal?.throwIfAborted();
+      if (chunk === undefined) return;
+      if (chunk.length === 0) throw new BegunAgain();
+      yield chunk;
+    }
+  }
+  try {
+    for (let isWhole = false; !isWhole;) {
+      const written = { files: 0, bytes: 0 };
+      try {
+        await unpackTree(chunks(), path, ({ bytes, isFile }) => {
+          written.bytes += bytes;
+          written.files += isFile ? 1 : 0;
+          onProgress({ ...written });
+        });
+        isWhole = true;
+      } catch (error) {
+        if (!(error instanceof BegunAgain)) throw error;
+      }
+    }
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    batches.close();
+  }
+}

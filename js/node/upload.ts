@@ -1,0 +1,80 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+
+import { checkText } from "../arguments.js";
+import { InvalidArgumentError } from "../core/errors.js";
+import type { FilePath } from "../file-data.js";
+import { WRITE_TREE } from "../node-parts.js";
+import type { Sandbox } from "../sandbox.js";
+import { partsOf } from "./parts.js";
+import { excludedBy } from "./trees/exclude.js";
+import { checkTransfer, type TransferOptions } from "./trees/options.js";
+import type { PackedFile } from "./trees/pack.js";
+
+export type { TransferOptions, TransferProgress } from "./trees/options.js";
+
+/**
+ * Uploads a file, or a directory with all that is in it, to a path in the sandbox: `remote` is what the file or the directory is called
+ * there. A directory that is there is kept, with what else is in it; directories above are made.
+ *
+ * Each file is written whole or not at all. Modes of new files are kept; of a directory also times, and symbolic links, which are not
+ * followed. Owners are not, nor what is no file, directory or link. Memory is bounded, whatever the size. A file goes on where a
+ * connection broke; a directory, which is a tar stream, is sent from its beginning again, as far as `retry` of `connect()` allows.
+ *
+ * @throws {UnsupportedError} A directory needs the extension `files-raw`, which the agent lacks.
+ * @throws {HttpError} The agent could not write it.
+ * @throws {InvalidArgumentError} An argument is wrong.
+ * @throws What Node.js's `fs` does where a file can't be read, or `onProgress`, or the reason of `signal`.
+ */
+export async function upload(
+  sandbox: Sandbox,
+  local: string,
+  remote: FilePath,
+  options?: TransferOptions,
+): Promise<void> {
+  const parts = partsOf(sandbox);
+  checkText("local", local);
+  const { exclude, onProgress, signal, as } = checkTransfer(options);
+  signal?.throwIfAborted();
+  const stats = await stat(local);
+  if (stats.isFile()) {
+    await sandbox.files.write(remote, createReadStream(local, { highWaterMark: 256 * 1024 }), {
+      mode: stats.mode & 0o777,
+      onProgress: ({ bytes }) => {
+        onProgress({ files: bytes < stats.size ? 0 : 1, bytes });
+      },
+      ...(signal === undefined ? {} : { signal }),
+      ...as,
+    });
+    return;
+  }
+  if (!stats.isDirectory()) {
+    throw new InvalidArgumentError(
+      `\`local\` must be a file or a directory, but is something else: ${local}`,
+    );
+  }
+  // It packs and unpacks, which no other call needs.
+  const { packTree } = await import("./trees/pack.js");
+  // What goes wrong here is no failure of the connection, and ends the call.
+  const ending = new AbortController();
+  const abort = (): void => {
+    ending.abort(signal?.reason);
+  };
+  signal?.addEventListener("abort", abort, { once: true });
+  const open = (): object => {
+    const sent = { files: 0, bytes: 0 };
+    const packed = ({ bytes, isFile }: PackedFile): void => {
+      sent.bytes += bytes;
+      sent.files += isFile ? 1 : 0;
+      onProgress({ ...sent });
+    };
+    return packTree(local, excludedBy(exclude), packed, (error) => {
+      ending.abort(error);
+    });
+  };
+  try {
+    await parts[WRITE_TREE](remote, open, { signal: ending.signal, ...as });
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}

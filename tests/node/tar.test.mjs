@@ -1,0 +1,224 @@
+// @ts-check
+// Trees of this machine as tar streams, and back; the other side is the system's tar.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { after, describe, it } from "node:test";
+
+import { pack } from "tar-stream";
+
+import { excludedBy } from "../../dist/node/trees/exclude.js";
+import { packTree } from "../../dist/node/trees/pack.js";
+import { unpackTree } from "../../dist/node/trees/unpack.js";
+import { failure } from "../support/script.mjs";
+import { temporaryDirectory } from "../support/target.mjs";
+import { described, makeTree } from "./trees.mjs";
+
+const directory = temporaryDirectory();
+after(() => rmSync(directory, { recursive: true }));
+
+let paths = 0;
+const newPath = () => join(directory, `tree ${(paths += 1)}`);
+
+const nothing = () => undefined;
+
+/** The bytes of some entries as a tar stream. @param {[import("tar-stream").Header | object, string?][]} entries */
+async function tarOf(entries) {
+  const stream = pack();
+  for (const [header, content = ""] of entries)
+    stream.entry(/** @type {never} */ (header), content);
+  stream.finalize();
+  const chunks = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(/** @type {Uint8Array[]} */ (chunks));
+}
+
+/** A stream of bytes in pieces of so many. @param {Buffer} bytes @param {number} [length] */
+async function* piecesOf(bytes, length = 1000) {
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
+describe("a tree that is packed", () => {
+  it("is the same when the system's tar has unpacked it", async () => {
+    const [from, to] = [newPath(), newPath()];
+    makeTree(from, 300, "pack");
+    mkdirSync(to);
+    const tar = spawn("tar", ["-xpf", "-", "-C", to], { stdio: ["pipe", "inherit", "inherit"] });
+    const closed = once(tar, "close");
+    let files = 0;
+    const stream = packTree(
+      from,
+      () => false,
+      ({ isFile }) => (files += isFile ? 1 : 0),
+    );
+    await pipeline(stream, tar.stdin);
+    assert.deepEqual(await closed, [0, null]);
+    assert.deepEqual(described(to), described(from));
+    assert.equal(files, 300);
+  });
+
+  it("has not what is excluded", async () => {
+    const [from, to] = [newPath(), newPath()];
+    for (const path of [
+      "a/node_modules/x",
+      "a/b/c.log",
+      "a/b/keep",
+      "node_modules/y",
+      "c.log",
+      "d/e/f",
+    ]) {
+      mkdirSync(join(from, path, ".."), { recursive: true });
+      writeFileSync(join(from, path), path);
+    }
+    const patterns = ["node_modules", "a/**/*.log", "d/e"];
+    await unpackTree(packTree(from, excludedBy(patterns), nothing), to, nothing);
+    assert.deepEqual(Object.keys(described(to)), ["a", "a/b", "a/b/keep", "c.log", "d"]);
+  });
+
+  it("fails with the file that can't be read", async () => {
+    const from = newPath();
+    mkdirSync(from);
+    const name = Buffer.from([0x61, 0xff]);
+    writeFileSync(Buffer.concat([Buffer.from(`${from}/`), name]), "");
+    const error = await failure(
+      unpackTree(
+        packTree(from, () => false, nothing),
+        newPath(),
+        nothing,
+      ),
+    );
+    assert.match(error.message, /its name is not UTF-8/);
+  });
+});
+
+describe("patterns", () => {
+  for (const [pattern, fits, fitsNot] of /** @type {const} */ ([
+    ["*.log", ["a.log", "x/y/.log"], ["a.logs", "a.log/b"]],
+    ["a/*", ["a/b"], ["a/b/c", "x/a/b", "a"]],
+    ["**/b", ["b", "a/b", "a/c/b"], ["ab", "a/b/c"]],
+    ["a/**", ["a/b", "a/b/c"], ["a", "ab/c"]],
+    ["a/**/b", ["a/b", "a/x/y/b"], ["ab", "a/xb"]],
+    ["/a/", ["a"], ["b/a"]],
+    ["a?c", ["abc", "x/a€c"], ["a/c", "ac"]],
+    ["[x](y)+.", ["[x](y)+."], ["x"]],
+  ])) {
+    it(`${pattern} fits ${fits.join(", ")}`, () => {
+      const isExcluded = excludedBy([pattern]);
+      for (const path of fits) assert.equal(isExcluded(path), true, path);
+      for (const path of fitsNot) assert.equal(isExcluded(path), false, path);
+    });
+  }
+});
+
+describe("a tree that is unpacked", () => {
+  it("is the same as the one that the system's tar has packed", async () => {
+    const [from, to] = [newPath(), newPath()];
+    makeTree(from, 300, "unpack");
+    const args = ["-cf", "-", "--format=pax", "-C", from, "."];
+    const tar = spawn("tar", args, { stdio: ["ignore", "pipe", "inherit"] });
+    await unpackTree(tar.stdout, to, nothing);
+    assert.deepEqual(described(to), described(from));
+    // Once more, over what is there.
+    const again = spawn("tar", args, { stdio: ["ignore", "pipe", "inherit"] });
+    await unpackTree(again.stdout, to, nothing);
+    assert.deepEqual(described(to), described(from));
+  });
+
+  it("is nowhere but in its directory, whatever names and links say", async () => {
+    const outside = newPath();
+    mkdirSync(outside);
+    const file = { type: "file", mode: 0o644 };
+    for (const entries of /** @type {[object, string?][][]} */ ([
+      [[{ ...file, name: `${outside}/absolute` }, "x"]],
+      [[{ ...file, name: "a/../../out" }, "x"]],
+      [
+        [{ name: "link", type: "symlink", linkname: outside }],
+        [{ ...file, name: "link/through" }, "x"],
+      ],
+      [
+        [{ name: "d/", type: "directory" }],
+        [{ ...file, name: "d/first" }, "x"],
+        [{ name: "d", type: "symlink", linkname: outside }],
+        [{ ...file, name: "d/second" }, "x"],
+      ],
+      [[{ name: "hard", type: "link", linkname: "../../etc/passwd" }]],
+      [
+        [{ name: "link", type: "symlink", linkname: outside }],
+        [{ name: "link/", type: "directory", mode: 0o777 }],
+      ],
+    ])) {
+      const to = join(newPath(), "in");
+      const error = await failure(unpackTree(piecesOf(await tarOf(entries)), to, nothing));
+      assert.ok(error instanceof Error, JSON.stringify(entries));
+      assert.deepEqual(readdirSync(outside), []);
+      assert.deepEqual(readdirSync(join(to, "..")), ["in"]);
+    }
+  });
+
+  it("does not go through a link that was there before", async () => {
+    const [to, outside] = [newPath(), newPath()];
+    mkdirSync(to);
+    mkdirSync(outside);
+    symlinkSync(outside, join(to, "link"));
+    const bytes = await tarOf([[{ name: "link/file", type: "file" }, "x"]]);
+    const error = await failure(unpackTree(piecesOf(bytes), to, nothing));
+    assert.match(error.message, /is a symbolic link: nothing is written through it/);
+    assert.deepEqual(readdirSync(outside), []);
+    // One that the file's name itself has is replaced.
+    await unpackTree(piecesOf(await tarOf([[{ name: "link", type: "file" }, "x"]])), to, nothing);
+    assert.equal(readFileSync(join(to, "link"), "utf8"), "x");
+    assert.deepEqual(readdirSync(outside), []);
+  });
+
+  it("has each file whole or as it was, and nothing beside, wherever the stream is cut", async () => {
+    const to = newPath();
+    /** @type {[object, string][]} */
+    const entries = Array.from({ length: 12 }, (_, n) => {
+      const content = `${n}`.repeat(n === 5 ? 200_000 : 3000);
+      return [{ name: `f${n}`, type: "file", mode: 0o644 }, content];
+    });
+    const bytes = await tarOf(entries);
+    mkdirSync(to);
+    for (let n = 0; n < 12; n += 1) writeFileSync(join(to, `f${n}`), "old");
+    for (let cut = 100; cut < bytes.length - 1024; cut += 9973) {
+      const cutOff = new Error("cut");
+      const broken = async function* () {
+        yield* piecesOf(bytes.subarray(0, cut), 4096);
+        throw cutOff;
+      };
+      assert.equal(await failure(unpackTree(broken(), to, nothing)), cutOff);
+      assert.deepEqual(readdirSync(to).sort(), entries.map((_, n) => `f${n}`).sort());
+      for (const [n, [, content]] of entries.entries()) {
+        const found = readFileSync(join(to, `f${n}`), "utf8");
+        assert.ok(found === "old" || found === content, `f${n} at ${cut}`);
+      }
+      // An end that comes too early is no end.
+      const early = await failure(unpackTree(piecesOf(bytes.subarray(0, cut), 4096), to, nothing));
+      assert.ok(early instanceof Error);
+    }
+  });
+
+  it("fails where a file can't be written, and says why", async () => {
+    const to = newPath();
+    mkdirSync(join(to, "taken"), { recursive: true });
+    const bytes = await tarOf([
+      [{ name: "taken", type: "file" }, "x"],
+      [{ name: "b", type: "file" }, "y".repeat(500_000)],
+    ]);
+    const error = await failure(unpackTree(piecesOf(bytes), to, nothing));
+    assert.match(error.message, /EISDIR|EEXIST|ENOTEMPTY/);
+    assert.ok(!readdirSync(to).some((name) => name.startsWith(".sandpipe-")));
+    assert.ok(existsSync(join(to, "taken")));
+  });
+});
