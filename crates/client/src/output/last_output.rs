@@ -17,7 +17,12 @@ pub(crate) struct LastOutput(String);
 impl LastOutput {
     /// Takes the next text.
     pub(crate) fn push(&mut self, text: &str) {
-        self.0.push_str(end_of(text, MAX_BYTES));
+        let end = end_of(text, MAX_BYTES);
+        if end.len() < text.len() {
+            // Something is missing between what came before and this.
+            self.0.clear();
+        }
+        self.0.push_str(end);
         if self.0.len() > 2 * MAX_BYTES {
             self.0 = self.as_str().to_owned();
         }
@@ -65,5 +70,16 @@ mod tests {
         assert!((4000..=MAX_BYTES).contains(&last.as_str().len()));
         assert_eq!(last.line().chars().count(), MAX_LINE_LENGTH + 1);
         assert!(last.line().starts_with("999 é"));
+    }
+
+    #[test]
+    fn it_is_the_end_where_a_character_is_cut() {
+        let mut last = LastOutput::default();
+        last.push("before");
+        last.push(&"𝄞".repeat(MAX_BYTES / 2));
+        last.push("!");
+        assert!(last.as_str().starts_with('𝄞') && last.as_str().ends_with("𝄞!"));
+        last.push(&format!("{}x", "𝄞".repeat(MAX_BYTES / 2)));
+        assert!(last.as_str().starts_with('𝄞'), "{}", &last.as_str()[..8]);
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     MoveFile,
     RemoveFile,
     StatFile,
+    StreamPorts,
+    Watch,
 }
 
 impl Kind {
@@ -55,6 +57,8 @@ impl Kind {
             (Method::Patch, ["api", "v1", "files", _]) => Self::MoveFile,
             (Method::Delete, ["api", "v1", "files", _]) => Self::RemoveFile,
             (Method::Get, ["api", "v1", "file_stat", _]) => Self::StatFile,
+            (Method::Get, ["api", "v1", "stream", "ports"]) => Self::StreamPorts,
+            (Method::Get, ["api", "v1", "stream", "directories", "watcher", _]) => Self::Watch,
             _ => return None,
         })
     }
@@ -252,7 +256,7 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
     let kinds = match kind {
         Kind::StreamOutput => 15,
         Kind::StreamList => 10,
-        Kind::ReadFile => 8,
+        Kind::ReadFile | Kind::StreamPorts | Kind::Watch => 8,
         _ => 6,
     };
     match random.u8(..kinds) {

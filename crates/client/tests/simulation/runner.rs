@@ -16,7 +16,7 @@ const SEEDS: u64 = 7_500;
 const REPEATED: u64 = 100;
 
 /// All operations.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 25] = [
     "attach",
     "background",
     "background_run",
@@ -31,6 +31,7 @@ const NAMES: [&str; 22] = [
     "get_output",
     "given_up",
     "kill",
+    "port_list",
     "session_interrupts",
     "session_runs",
     "stream_closed",
@@ -39,6 +40,8 @@ const NAMES: [&str; 22] = [
     "terminate",
     "wait",
     "wait_for_output",
+    "wait_for_port",
+    "watch",
 ];
 
 /// Ok, or what is wrong.

@@ -8,7 +8,7 @@ use sandpipe_protocol::ExecStatus;
 use crate::faults::{Budget, Kind};
 
 /// The extensions of the agent's interface.
-const FEATURES: [&str; 11] = [
+const FEATURES: [&str; 13] = [
     "idempotency-key",
     "signal",
     "stdin-eof",
@@ -20,6 +20,8 @@ const FEATURES: [&str; 11] = [
     "frames",
     "files",
     "files-raw",
+    "ports",
+    "watch",
 ];
 
 /// The agent, the client's host and the network of a run.

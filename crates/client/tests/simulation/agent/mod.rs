@@ -4,12 +4,14 @@ pub(crate) mod exec;
 pub(crate) mod files;
 pub(crate) mod kill;
 mod output_form;
+pub(crate) mod ports;
 mod process;
 pub(crate) mod program;
 pub(crate) mod response;
 mod routes;
 pub(crate) mod shell;
 mod streams;
+pub(crate) mod watched;
 pub(crate) mod websocket;
 
 use std::cell::{Cell, RefCell};
@@ -23,7 +25,9 @@ use crate::executor::{Executor, Owner};
 use crate::setup::Setup;
 use exec::{Exec, Waiting};
 use files::SimFiles;
+use ports::SimPorts;
 use program::Program;
+use watched::SimWatched;
 
 /// A create with a key: its body, and the exec.
 type Created = (Option<RequestBody>, Rc<Exec>);
@@ -42,14 +46,29 @@ pub(crate) struct SimAgent {
     /// How many outputs have been asked for.
     pub(super) outputs: Cell<u32>,
     pub(crate) files: SimFiles,
+    pub(crate) ports: SimPorts,
+    pub(crate) watched: SimWatched,
     /// Woken when the list of execs changes.
     readers: Waiting,
 }
 
 impl SimAgent {
     pub(crate) fn new(executor: Executor, setup: Rc<Setup>) -> Rc<Self> {
-        let (programs, execs, keys, created, outputs, files, readers) = Default::default();
-        Rc::new(Self { executor, setup, programs, execs, keys, created, outputs, files, readers })
+        let (programs, execs, keys, created, outputs, readers) = Default::default();
+        let (files, ports, watched) = Default::default();
+        Rc::new(Self {
+            executor,
+            setup,
+            programs,
+            execs,
+            keys,
+            created,
+            outputs,
+            files,
+            ports,
+            watched,
+            readers,
+        })
     }
 
     /// Makes a program available as a command.

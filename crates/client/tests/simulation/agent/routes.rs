@@ -34,6 +34,8 @@ impl SimAgent {
                 let wants_changes = query == "changes=true" && self.setup.offers("list-changes");
                 return stream(200, "text/event-stream", self.stream_list(wants_changes));
             }
+            Kind::StreamPorts => return stream(200, "text/event-stream", self.stream_ports()),
+            Kind::Watch => return stream(200, "text/event-stream", self.stream_watched()),
             kind if kind.is_of_files() => {
                 return self.handle_files(kind, path, query, request);
             }

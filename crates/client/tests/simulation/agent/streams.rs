@@ -14,7 +14,7 @@ use super::output_form::{OutputForm, comment, event};
 use crate::network::Bytes;
 
 /// The time between two comments that keep a stream without events alive, in milliseconds.
-const PING_INTERVAL_MS: f64 = 15_000.0;
+pub(super) const PING_INTERVAL_MS: f64 = 15_000.0;
 
 /// The shortest time between two messages about the list, in milliseconds.
 const LIST_INTERVAL_MS: f64 = 50.0;

@@ -9,11 +9,13 @@ mod files;
 mod input;
 mod listener;
 mod output;
+mod ports;
 mod regressions;
 mod session;
 mod stop;
 mod stream_list;
 mod wait_for_output;
+mod watch;
 
 use std::rc::Rc;
 
