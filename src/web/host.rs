@@ -20,6 +20,10 @@ use super::{bytes, socket, timer};
 /// lowest.
 const MAX_STRING_LENGTH: u32 = (1 << 29) - 24;
 
+/// What a browser may hold of a file whose reader waits: Firefox (140) reads all of an answer ahead, Chromium 64 MB. It takes
+/// long enough for another request not to matter.
+const MAX_RANGE_BYTES: u64 = 32 * 1024 * 1024;
+
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_namespace = performance)]
@@ -113,6 +117,10 @@ impl Host for WebHost {
 
     fn append_bytes(&self, bytes: &HostOutput, more: &[u8]) -> Result<HostOutput, HostValue> {
         bytes::append(bytes, more).map_err(HostValue::new)
+    }
+
+    fn max_range_bytes(&self) -> u64 {
+        MAX_RANGE_BYTES
     }
 
     fn max_text_length(&self) -> u32 {

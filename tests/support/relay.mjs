@@ -14,6 +14,8 @@ export class Relay {
   breakAfterSent = Infinity;
   /** How many connections it has broken. */
   broken = 0;
+  /** How many bytes of the agent it has taken, over all connections. */
+  carried = 0;
 
   /** @param {string} target the agent's address */
   constructor(target) {
@@ -49,6 +51,7 @@ export class Relay {
     let carried = 0;
     agent.on("data", (bytes) => {
       carried += bytes.length;
+      this.carried += bytes.length;
       if (carried <= this.breakAfter) {
         if (!client.write(bytes)) agent.pause();
         return;

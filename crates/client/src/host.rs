@@ -52,6 +52,10 @@ pub trait Host {
 
     /// The most UTF-16 code units of a text.
     fn max_text_length(&self) -> u32;
+
+    /// How many bytes of a file are asked for by one request, at least 1. A host that reads an answer ahead, whoever takes
+    /// it, holds up to so many.
+    fn max_range_bytes(&self) -> u64;
 }
 
 /// What a request does to the resource that its URL names (RFC 9110, 9.3).

@@ -21,8 +21,9 @@ pub struct Part {
     pub length: Option<u64>,
 }
 
-/// Reads a part of a file. A connection that breaks is made again, and goes on where the last one was; a file that is
-/// another one by then is an error, so that the bytes are never those of two.
+/// Reads a part of a file, range by range: browsers read an answer ahead of who takes it, Firefox all of it. A connection
+/// that breaks is made again, and goes on where the last one was; a file that is another one by then is an error, so that
+/// the bytes are never those of two.
 pub struct FileReader {
     agent: Agent,
     target: Target,
@@ -30,8 +31,12 @@ pub struct FileReader {
     position: u64,
     /// Where the wanted part ends.
     end: Option<u64>,
-    /// Where the file ends, or the part that an answer has of it, if that is known.
+    /// Where the file ends, if that is known.
     known_end: Option<u64>,
+    /// Where the part ends that the answer has, if that is known.
+    range_end: Option<u64>,
+    /// How much is asked for at once, where what follows can be asked for.
+    max_range_bytes: Option<u64>,
     /// The file's strong entity tag: which one it is.
     version: Option<String>,
     has_read: bool,
@@ -55,12 +60,15 @@ impl FileReader {
     pub fn new(agent: Agent, target: Target, part: Part) -> Self {
         let reconnects = ReconnectBackoff::new(agent.http.retry().backoff);
         let end = part.length.map(|length| part.offset.saturating_add(length));
+        let max_range_bytes = Some(agent.http.host().max_range_bytes());
         Self {
             agent,
             target,
             position: part.offset,
             end,
             known_end: None,
+            range_end: None,
+            max_range_bytes,
             version: None,
             has_read: false,
             state: State::Disconnected,
@@ -90,8 +98,11 @@ impl FileReader {
         loop {
             let end = self.end.into_iter().chain(self.known_end).min();
             if end.is_some_and(|end| self.position >= end) {
-                self.leave();
+                self.leave(State::Ended);
+            } else if self.range_end.is_some_and(|end| self.position >= end) {
+                self.leave(State::Disconnected);
             }
+            let range_end = end.into_iter().chain(self.range_end).min();
             match &mut self.state {
                 State::Ended => return Ok(false),
                 State::Disconnected => match self.connect().await {
@@ -109,7 +120,7 @@ impl FileReader {
                 State::Open(body, unwanted) => {
                     let error = match body.read_unless_idle().await {
                         Ok(Ok(Some(chunk))) => {
-                            let wanted = wanted_part(chunk, unwanted, self.position, end);
+                            let wanted = wanted_part(chunk, unwanted, self.position, range_end);
                             if wanted.is_empty() {
                                 continue;
                             }
@@ -121,7 +132,7 @@ impl FileReader {
                             return Ok(true);
                         }
                         // Where the length is known, this is not the end.
-                        Ok(Ok(None)) if self.known_end.is_some() => {
+                        Ok(Ok(None)) if self.range_end.is_some() => {
                             body.cut_off("the answer ended before the file did")
                         }
                         Ok(Ok(None)) => {
@@ -137,9 +148,10 @@ impl FileReader {
         }
     }
 
-    /// All that was wanted has come.
-    fn leave(&mut self) {
-        if let State::Open(body, _) = std::mem::replace(&mut self.state, State::Ended) {
+    /// All that was wanted of the answer has come.
+    fn leave(&mut self, next: State) {
+        self.range_end = None;
+        if let State::Open(body, _) = std::mem::replace(&mut self.state, next) {
             body.finish();
         }
     }
@@ -153,10 +165,23 @@ impl FileReader {
             }
             return read_base(&self.agent, &self.target).await.map(State::Whole);
         }
+        loop {
+            if let Some(state) = self.open().await? {
+                return Ok(state);
+            }
+            // What follows can't be told to be of the same file: all of it comes in one answer.
+            self.max_range_bytes = None;
+        }
+    }
+
+    /// Asks for the next range; None where it can't be gone on behind that.
+    async fn open(&mut self) -> Result<Option<State>> {
         let mut request = Request::get(OPERATION, self.target.url("/api/v1/files", &[]));
         request.accept = BYTES;
-        if self.position > 0 || self.end.is_some() {
-            let last = self.end.map(|end| (end - 1).to_string()).unwrap_or_default();
+        let max_end = self.max_range_bytes.map(|bytes| self.position.saturating_add(bytes));
+        let end = self.end.into_iter().chain(max_end).min();
+        if self.position > 0 || end.is_some() {
+            let last = end.map(|end| (end - 1).to_string()).unwrap_or_default();
             request.headers.push(("range", format!("bytes={}-{last}", self.position)));
             if let Some(version) = &self.version {
                 request.headers.push(("if-range", version.clone()));
@@ -166,7 +191,11 @@ impl FileReader {
             Ok(body) => body,
             // There is nothing from there on (RFC 9110, 15.5.17).
             Err(error) if error.status() == Some(416) => {
-                return if self.version.is_some() { Err(self.changed()) } else { Ok(State::Ended) };
+                return if self.known_end.is_some() {
+                    Err(self.changed())
+                } else {
+                    Ok(Some(State::Ended))
+                };
             }
             Err(error) => return Err(error),
         };
@@ -176,10 +205,10 @@ impl FileReader {
             return Err(self.changed());
         }
         let is_partial = body.status == 206;
-        let (first, end) = if is_partial {
+        let (first, end, size) = if is_partial {
             let range = content_range.as_deref().and_then(ContentRange::parse);
             let range = range.filter(|range| range.first == self.position);
-            let Some(ContentRange { first, last }) = range else {
+            let Some(ContentRange { first, last, size }) = range else {
                 let problem = format!(
                     "the answer has another part than the one from byte {} on",
                     self.position
@@ -187,14 +216,20 @@ impl FileReader {
                 let excerpt = content_range.clone().unwrap_or_default();
                 return Err(Error::Protocol { operation: OPERATION, problem, excerpt }.into());
             };
-            (first, Some(last + 1))
+            (first, Some(last + 1), size)
         } else {
-            (0, content_length.as_deref().and_then(|length| length.trim().parse().ok()))
+            let length = content_length.as_deref().and_then(|length| length.trim().parse().ok());
+            (0, length, length)
         };
+        let is_all = [size, self.end].into_iter().flatten().any(|all| end >= Some(all));
+        if is_partial && etag.is_none() && self.max_range_bytes.is_some() && !is_all {
+            return Ok(None);
+        }
         self.version = etag.map(str::to_owned);
         // Of an encoded answer it would be another length; that has no strong tag.
-        self.known_end = end.filter(|_| self.version.is_some());
-        Ok(State::Open(body, self.position - first))
+        self.range_end = end.filter(|_| self.version.is_some());
+        self.known_end = size.filter(|_| self.version.is_some());
+        Ok(Some(State::Open(body, self.position - first)))
     }
 
     fn changed(&self) -> Box<Error> {
@@ -258,14 +293,16 @@ fn is_strong(etag: &str) -> bool {
 struct ContentRange {
     first: u64,
     last: u64,
+    /// Of the whole file; None where the server does not say.
+    size: Option<u64>,
 }
 
 impl ContentRange {
     fn parse(header: &str) -> Option<Self> {
-        let (range, _size) = header.trim().strip_prefix("bytes ")?.split_once('/')?;
+        let (range, size) = header.trim().strip_prefix("bytes ")?.split_once('/')?;
         let (first, last) = range.split_once('-')?;
         let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-        (first <= last && last < u64::MAX).then_some(Self { first, last })
+        (first <= last && last < u64::MAX).then(|| Self { first, last, size: size.parse().ok() })
     }
 }
 
@@ -275,8 +312,9 @@ mod tests {
 
     #[test]
     fn a_content_range_is_read_and_what_is_none_is_not() {
-        assert_eq!(ContentRange::parse("bytes 2-9/10"), Some(ContentRange { first: 2, last: 9 }));
-        assert_eq!(ContentRange::parse("bytes 0-0/*"), Some(ContentRange { first: 0, last: 0 }));
+        let range = |first, last, size| Some(ContentRange { first, last, size });
+        assert_eq!(ContentRange::parse("bytes 2-9/10"), range(2, 9, Some(10)));
+        assert_eq!(ContentRange::parse("bytes 0-0/*"), range(0, 0, None));
         for wrong in
             ["", "bytes */10", "bytes 9-2/10", "lines 0-1/2", "bytes 0-18446744073709551615/*"]
         {

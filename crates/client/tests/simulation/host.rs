@@ -91,6 +91,10 @@ impl Host for SimHost {
     fn max_text_length(&self) -> u32 {
         self.setup.max_text_length
     }
+
+    fn max_range_bytes(&self) -> u64 {
+        self.setup.max_range_bytes
+    }
 }
 
 fn text_units(text: &HostOutput) -> &[u16] {

@@ -53,6 +53,8 @@ pub(crate) struct Setup {
     pub(crate) jump: Option<(f64, f64)>,
     /// The most UTF-16 code units of a text in the client's host.
     pub(crate) max_text_length: u32,
+    /// How many bytes of a file the client asks for at once.
+    pub(crate) max_range_bytes: u64,
     /// The most bytes that the network delivers at once.
     pub(crate) max_chunk: usize,
 }
@@ -75,6 +77,7 @@ impl Setup {
             clock_ahead_ms: 0.0,
             jump: None,
             max_text_length: 1 << 29,
+            max_range_bytes: 1 << 25,
             max_chunk: 64 * 1024,
         }
     }
@@ -119,6 +122,9 @@ impl Setup {
         }
         if random.u8(..16) == 0 {
             setup.max_text_length = random.u32(8..2000);
+        }
+        if random.bool() {
+            setup.max_range_bytes = 1 << random.u32(7..14);
         }
         if random.bool() {
             setup.max_chunk = 1 << random.u32(..8);
