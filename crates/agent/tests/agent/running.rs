@@ -9,10 +9,11 @@ use nix::{
     fcntl::OFlag,
     pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
 };
+use reqwest::StatusCode;
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 
-use crate::support::{Agent, READONLY, run_by, stat_of};
+use crate::support::{Agent, READONLY, run_by, set_mode, stat_of};
 
 #[tokio::test]
 async fn both_streams_and_the_exit_code_arrive() {
@@ -293,6 +294,25 @@ async fn another_user_can_open_its_streams_by_name() {
     let finished = agent.finish(&exec.id).await;
     assert_eq!(finished.stdout(), "out\nin\n", "{}", finished.stderr());
     assert_eq!(finished.stderr(), "err\n");
+}
+
+#[tokio::test]
+async fn a_directory_is_entered_with_the_rights_of_the_command() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let inner = directory.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let agent = Agent::start();
+    let request =
+        |user: &str| json!({ "command": "ls", "args": [], "user": user, "cwd": inner.clone() });
+    for (mode, status) in [(0o700, StatusCode::BAD_REQUEST), (0o711, StatusCode::CREATED)] {
+        set_mode(directory.path(), mode);
+        let response = agent.try_create(request("nobody")).await;
+        assert_eq!(response.status(), status, "{mode:o}");
+        assert_eq!(agent.try_create(request("0:0")).await.status(), StatusCode::CREATED);
+    }
 }
 
 #[tokio::test]

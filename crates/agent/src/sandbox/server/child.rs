@@ -60,8 +60,10 @@ impl Child<'_> {
         let failed = |step| move |errno: Errno| Failure { step, errno: errno as i32 };
         let request = self.request;
         take_streams(self.streams).map_err(failed(Step::SetUp))?;
+        self.lead_session().map_err(failed(Step::SetUp))?;
+        // With its own rights: the box may have more.
         chdir(request.cwd.as_c_str()).map_err(failed(Step::Directory))?;
-        self.set_up().map_err(failed(Step::SetUp))?;
+        self.confine().map_err(failed(Step::SetUp))?;
         match &request.program {
             Program::Command { args, env } => {
                 let env = env.iter().map(CString::as_c_str).chain(self.mark.map(Mark::entry));
@@ -78,7 +80,8 @@ impl Child<'_> {
         }
     }
 
-    fn set_up(&self) -> Result<(), Errno> {
+    /// Leads a session of its own, as the user that is asked for.
+    fn lead_session(&self) -> Result<(), Errno> {
         let request = self.request;
         // A session leader also leads a process group. It has left the terminal that the agent may have
         // been started in, so that the command can neither read it nor type into it (POSIX, setsid).
@@ -90,6 +93,11 @@ impl Child<'_> {
         if let Some(credentials) = &request.credentials {
             take_on(credentials)?;
         }
+        Ok(())
+    }
+
+    fn confine(&self) -> Result<(), Errno> {
+        let request = self.request;
         let is_worker = request.program == Program::Worker;
         if is_worker {
             walls::confine_worker()?;

@@ -1,4 +1,4 @@
-use nix::unistd::Pid;
+use nix::{libc, unistd::Pid};
 use rustix::{
     io::Errno,
     process::{WaitOptions, WaitStatus, wait},
@@ -16,13 +16,27 @@ pub(super) fn reap_next() -> Option<Ended> {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
+                let pid = Pid::from_raw(pid.as_raw_pid());
                 if let Some(code) = exit_code(status) {
-                    return Some(Ended { pid: Pid::from_raw(pid.as_raw_pid()), code });
+                    return Some(Ended { pid, code });
+                }
+                if let Some(signal) = status.stopping_signal() {
+                    let_go(pid, signal);
                 }
             }
             Err(Errno::INTR) => {}
             Ok(None) | Err(_) => return None,
         }
+    }
+}
+
+/// Has a child go on with the signal that it was stopped for. The box asks for no stops (`waitpid`, `WUNTRACED`): it hears of those alone
+/// whose child has made it its tracer (ptrace(2), `PTRACE_TRACEME`), and would wait for it at each signal.
+fn let_go(pid: Pid, signal: i32) {
+    // SAFETY: it touches no memory of this process. That the child has died meanwhile is told by its end.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::ptrace(libc::PTRACE_DETACH, pid.as_raw(), 0, signal);
     }
 }
 

@@ -2,7 +2,7 @@ use std::{fs, process::Command, sync::Arc};
 
 use nix::sys::signal::Signal;
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{User, Walled, users, walls};
 use crate::{
@@ -228,5 +228,27 @@ async fn commands_of_another_user_are_its_own_and_are_stopped_wherever_they_went
         until("all of it runs", async || marked(&marker).len() >= 2).await;
         assert_eq!(agent.delete(&exec.id).await.status(), 200);
         none_is_left(&marker).await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_has_itself_traced_goes_on_with_its_signals() {
+    let policies = if walls() { &["open", "workspace"][..] } else { &["open"] };
+    for user in users() {
+        for policy in policies {
+            let walled = Walled::start_as(*user, &["--policy", policy]);
+            let agent = &walled.agent;
+            let call = nix::libc::SYS_ptrace.to_string();
+            let script = r#"$| = 1; syscall(shift() + 0, 0, 0, 0, 0) == 0 or die; print "ready\n"; sleep 600"#;
+            let exec =
+                agent.create(json!({ "command": "perl", "args": ["-e", script, call] })).await;
+            agent.stream(&exec.id, "").await.until_output("ready").await;
+            // Neither a stop and its end are kept from it, nor what ends it.
+            for signal in ["SIGWINCH", "SIGSTOP", "SIGCONT", "SIGTERM"] {
+                agent.signal_exec(&exec.id, signal).await;
+            }
+            let end = within(agent.finish(&exec.id)).await;
+            assert_eq!(end.exit_code(), 143, "{user:?} {policy}");
+        }
     }
 }
