@@ -149,6 +149,35 @@ fn a_link_that_commands_could_make_leads_nowhere_else() {
 }
 
 #[test]
+fn what_is_hidden_depends_on_no_link_that_commands_could_change() {
+    let machine = Machine::new(&["outside/key", "workspace/a/", "workspace/.env.local"])
+        .link("workspace/key", "outside/key")
+        .link("workspace/.env", "workspace/.env.local")
+        .link("home/key", "outside/key");
+    for (policy, link) in [
+        (r#"{ "files": { "hide": ["./key"] } }"#, "key"),
+        (r#"{ "files": { "hide": ["**/.env"] } }"#, ".env"),
+        (r#"{ "extends": ["strict"], "files": { "hide": ["./k*"] } }"#, ""),
+    ] {
+        let error = format!("the symbolic link ~~/workspace/{link}, which a command could change");
+        let result = machine.expand(policy).err().map(|error| machine.shown(&error.to_string()));
+        assert_eq!(
+            result.is_some_and(|found| found.contains(&error)),
+            !link.is_empty(),
+            "{policy}"
+        );
+    }
+    for policy in [
+        r#"{ "files": { "hide": ["./key", "~/../outside/key"] } }"#,
+        r#"{ "files": { "hide": ["**/.env", ".env.local"] } }"#,
+        r#"{ "files": { "hide": ["~/key"] } }"#,
+    ] {
+        let policy = policy.replace("~/..", machine.root.to_str().unwrap());
+        assert!(machine.expand(&policy).is_ok(), "{policy}");
+    }
+}
+
+#[test]
 fn git_that_is_led_to_by_a_link_is_an_error() {
     let machine = Machine::new(&["repository/config", "repository/hooks/"])
         .link("workspace/.git", "repository");

@@ -67,6 +67,7 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
     // A command of another policy may have written the workspace, even where those of this one may not.
     let mut writable = vec![roots.workspace.clone()];
     let mut led_by_links = Vec::new();
+    let mut hidden = Vec::new();
     let mut repositories = Vec::new();
     for (rule, path) in found {
         match resolve(&path) {
@@ -78,8 +79,10 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
                 if rule.access == Access::Write {
                     writable.push(path.clone());
                 }
-                if !links.is_empty() && matches!(rule.access, Access::Read | Access::Write) {
+                if !links.is_empty() {
                     led_by_links.push((rule.clone(), links, path.clone()));
+                } else if rule.access == Access::Hide {
+                    hidden.push(path.clone());
                 }
                 if rule.origin == Origin::Preset(Preset::Git) {
                     repositories.push((rule.clone(), path.clone()));
@@ -113,6 +116,10 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
         }
         led_by_links.push((rule, links, path));
     }
+    // What is hidden under its own name stays so whatever links to it.
+    led_by_links.retain(|(rule, _, target)| {
+        rule.access != Access::Hide || !hidden.iter().any(|place| target.starts_with(place))
+    });
     for (rule, links, target) in led_by_links {
         check_links(&rule, &links, &target, &writable, &places)?;
     }
@@ -135,7 +142,8 @@ fn is_workspace_of_preset(rule: &FileRule) -> bool {
     rule.origin == Origin::Preset(Preset::Workspace) && rule.access == Access::Write
 }
 
-/// A link that a command may have made or could change leads nowhere else, and no rule against writing depends on one.
+/// A link that a command may have made or could change opens nothing elsewhere, and what takes rights away depends on none: of a link that
+/// was changed the next box would only know the new target.
 fn check_links(
     rule: &FileRule,
     links: &[PathBuf],
@@ -144,12 +152,13 @@ fn check_links(
     places: &Places,
 ) -> Result<(), InvalidPlaces> {
     for link in links {
-        let leads_out = writable
-            .iter()
-            .any(|place| link.starts_with(place) && link != place && !target.starts_with(place));
+        let leads_out = matches!(rule.access, Access::Read | Access::Write)
+            && writable.iter().any(|place| {
+                link.starts_with(place) && link != place && !target.starts_with(place)
+            });
         let can_be_changed =
             places.above(link).map(|place| place.rule.access) == Some(Access::Write);
-        if leads_out || (rule.access == Access::Read && can_be_changed) {
+        if leads_out || (rule.access < Access::Write && can_be_changed) {
             return Err(InvalidPlaces::LeadsOut(rule.clone(), link.clone(), target.to_owned()));
         }
     }
