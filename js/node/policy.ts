@@ -34,7 +34,10 @@ export interface Policy {
   network?: "none" | "host" | { allow: readonly string[] };
   /** What they have in their environment, besides what each is given when it is created. */
   env?: {
-    /** The variables that they get from the agent's environment; `*` is any part of a name. Default: that of what it extends. */
+    /**
+     * The variables that they get from the agent's environment; `*` is any part of a name. What looks like a secret, such as `GITHUB_TOKEN`,
+     * they get only where its very name is here. Default: that of what it extends.
+     */
     pass?: readonly string[];
     /** Variables and their values. */
     set?: Readonly<Record<string, string>>;

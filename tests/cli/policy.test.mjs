@@ -160,6 +160,14 @@ describe("sandpipe policy", { skip: noBubblewrap }, () => {
     const explain = await sandpipe.run(["policy", "explain", "--policy", "workspace", "~/.ssh/id"]);
     assert.equal(explain.exitCode, 0, explain.stderr);
     assert.match(explain.stdout, /hid/);
+    const env = { SERVICE_TOKEN: "x" };
+    const withheld = await sandpipe.run(["policy", "check", "workspace"], { env });
+    assert.match(withheld.stdout, /look like secrets:.* SERVICE_TOKEN\b/);
+    const named = ["policy", "explain", "--pass-env", "SERVICE_TOKEN", "$SERVICE_TOKEN", "$A_KEY"];
+    assert.match(
+      (await sandpipe.run(named)).stdout,
+      /^\$SERVICE_TOKEN: passed, .*\n\$A_KEY: not passed, /,
+    );
     const dry = await sandpipe.run(["policy", "check", "strict", "--dry-run"]);
     assert.match(dry.stdout, /bwrap .*--unshare/s);
   });

@@ -41,9 +41,11 @@ describe("attempts in an image", { skip }, () => {
     podman = await setUpPodman();
     folder = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
     compile(join(folder, PROGRAM));
+    process.env["SERVICE_TOKEN"] = "of another service";
   });
 
   after(async () => {
+    delete process.env["SERVICE_TOKEN"];
     await podman.remove();
     rmSync(folder, { recursive: true, force: true });
   });

@@ -29,11 +29,51 @@ impl NamePattern {
         wildcard::matches(self.0.as_bytes(), name)
     }
 
+    /// The name, where it is a single one.
+    #[must_use]
+    pub(crate) fn exact(&self) -> Option<&str> {
+        (!self.0.contains('*')).then_some(self.0.as_str())
+    }
+
     /// Whether all variables that `other` means are meant: true only if this is certain.
     #[must_use]
     pub(crate) fn covers(&self, other: &Self) -> bool {
         wildcard::matches(self.0.as_bytes(), other.0.as_bytes())
     }
+}
+
+/// What names of secrets look like, in capitals.
+const SECRETS: &[&str] = &[
+    "*TOKEN",
+    "*TOKENS",
+    "*SECRET*",
+    "*PASSWORD*",
+    "*PASSWD*",
+    "*PASSPHRASE*",
+    "*_PASS",
+    "*_PWD",
+    "*CREDENTIAL*",
+    "*_KEY",
+    "*_KEYS",
+    "*_KEY_ID",
+    "*APIKEY*",
+    "*API_KEY*",
+    "*PRIVATE_KEY*",
+    "*_PAT",
+    "*_AUTH",
+    "*_COOKIE",
+    "*_DSN",
+    "*_CONNECTION_STRING",
+    "*_WEBHOOK_URL",
+    "DATABASE_URL",
+    "*_DATABASE_URL",
+];
+
+/// Whether a variable is likely a secret, as its name tells.
+#[must_use]
+pub(crate) fn looks_secret(name: &[u8]) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRETS.iter().any(|secret| wildcard::matches(secret.as_bytes(), &name))
 }
 
 impl FromStr for NamePattern {
@@ -72,5 +112,44 @@ impl JsonSchema for NamePattern {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "pattern": "^[^=]+$" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_told_by_their_names() {
+        for secret in [
+            "GITHUB_TOKEN",
+            "NPM_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SESSION_TOKEN",
+            "OPENAI_API_KEY",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "DATABASE_URL",
+            "npm_config_//registry.example/:_authToken",
+        ] {
+            assert!(looks_secret(secret.as_bytes()), "{secret}");
+        }
+        for other in [
+            "PATH",
+            "PWD",
+            "OLDPWD",
+            "HOME",
+            "LS_COLORS",
+            "TOKENIZERS_PARALLELISM",
+            "AWS_REGION",
+            "GIT_ASKPASS",
+            "XDG_SESSION_ID",
+            "KEYBOARD",
+            "HTTPS_PROXY",
+        ] {
+            assert!(!looks_secret(other.as_bytes()), "{other}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     document::Network,
-    effective::Effective,
+    effective::{Effective, Passing},
     files::{Access, Places},
     machine::has_address,
     network::{Destination, check_address, check_name},
@@ -56,6 +56,24 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
             }
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Says whether commands get a variable of the agent's environment, and why.
+#[must_use]
+pub fn explain_variable(policy: &Effective, name: &str) -> String {
+    match policy.passing(name.as_bytes()) {
+        Passing::Passed => {
+            let pattern = policy.pass.iter().find(|pattern| pattern.matches(name.as_bytes()));
+            let pattern = pattern.map(ToString::to_string).unwrap_or_default();
+            format!("${name}: passed, by the rule: env.pass {pattern}")
+        }
+        Passing::NotNamed => {
+            format!("${name}: not passed, since env.pass has no name that means it")
+        }
+        Passing::Withheld => format!(
+            "${name}: not passed, since it looks like a secret (preset secrets), and env.pass does not have its very name"
+        ),
     }
 }
 

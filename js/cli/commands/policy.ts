@@ -10,7 +10,7 @@ export const policy = command({
   usage: "check|explain [ARGS...]",
   about:
     "`check` prints the rules that hold, what holds them here, and what is missing; with --dry-run the command line of " +
-    "bubblewrap. `explain` says which rule decides about a path, or about HOST:PORT. `sandpipe policy check --help` " +
+    "bubblewrap. `explain` says which rule decides about a path, about HOST:PORT, or about the variable $NAME. `sandpipe policy check --help` " +
     "lists what else they take: the flags with which an agent gets its policy.",
   options: {},
   operands: "[ARGS...]",

@@ -3,13 +3,15 @@
 use std::{
     env,
     io::{self, Write},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use clap::{Args, Parser, Subcommand};
 use sandpipe_policy::{
     document::Network,
-    explain::{explain_destination, explain_path},
+    effective::Passing,
+    explain::{explain_destination, explain_path, explain_variable},
     machine,
     network::Destination,
     walls::{Mechanism, RLimit},
@@ -39,9 +41,9 @@ enum Action {
         #[command(flatten)]
         place: Place,
     },
-    /// Says which rule decides about a path, or about HOST:PORT.
+    /// Says which rule decides about a path, about HOST:PORT, or about the variable $NAME.
     Explain {
-        #[arg(value_name = "PATH|HOST:PORT", required = true)]
+        #[arg(value_name = "PATH|HOST:PORT|$NAME", required = true)]
         targets: Vec<String>,
         #[command(flatten)]
         place: Place,
@@ -132,6 +134,16 @@ fn check(place: &Place) -> Result<(String, bool), PolicyError> {
     let pass: Vec<_> = effective.pass.iter().map(ToString::to_string).collect();
     let set: Vec<_> = effective.set.keys().cloned().collect();
     lines.push(format!("environment: passed {}; set {}", listed(&pass), listed(&set)));
+    let names = env::vars_os().map(|(name, _)| name);
+    let withheld = names.filter(|name| effective.passing(name.as_bytes()) == Passing::Withheld);
+    let mut withheld: Vec<_> = withheld.map(|name| name.to_string_lossy().into_owned()).collect();
+    if !withheld.is_empty() {
+        withheld.sort();
+        let names = listed(&withheld);
+        lines.push(format!(
+            "  not passed, since they look like secrets: {names}; env.pass can name them"
+        ));
+    }
     for held in policy.held() {
         let by = match held.mechanism {
             Mechanism::Cgroup => "a control group",
@@ -169,6 +181,11 @@ fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
     let places = policy.places()?;
     let mut text = String::new();
     for target in targets {
+        if let Some(name) = target.strip_prefix('$') {
+            text.push_str(&explain_variable(&policy.effective, name));
+            text.push('\n');
+            continue;
+        }
         let is_path =
             target.starts_with(['/', '.', '~']) || policy.roots.workspace.join(target).exists();
         let destination = Destination::parse(target).filter(|_| !is_path);

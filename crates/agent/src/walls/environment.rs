@@ -1,6 +1,10 @@
 use std::{collections::BTreeMap, ffi::OsString, os::unix::ffi::OsStrExt};
 
-use sandpipe_policy::{document::Network, effective::Effective, walls::PROXY_PORT};
+use sandpipe_policy::{
+    document::Network,
+    effective::{Effective, Passing},
+    walls::PROXY_PORT,
+};
 
 /// What leads to sockets and directories that are not there behind walls.
 const OF_THE_MACHINE: [&str; 14] = [
@@ -28,7 +32,7 @@ pub(super) fn environment(
     let has_walls = policy.has_walls();
     let is_passed = |name: &OsString| {
         let is_led_away = has_walls && OF_THE_MACHINE.iter().any(|known| name == known);
-        !is_led_away && policy.pass.iter().any(|pattern| pattern.matches(name.as_bytes()))
+        !is_led_away && policy.passing(name.as_bytes()) == Passing::Passed
     };
     let mut env: BTreeMap<_, _> = own.into_iter().filter(|(name, _)| is_passed(name)).collect();
     if let Network::Allow(_) = policy.network {
@@ -66,7 +70,9 @@ mod tests {
     #[test]
     fn a_policy_passes_what_it_names_and_sets_the_rest() {
         assert_eq!(names(r#"{ "extends": ["open"] }"#).len(), 5);
-        assert_eq!(names("{}"), ["AWS_SECRET_ACCESS_KEY", "LC_ALL", "PATH"]);
+        assert_eq!(names("{}"), ["LC_ALL", "PATH"]);
+        let named = names(r#"{ "env": { "pass": ["LC_*", "AWS_SECRET_ACCESS_KEY"] } }"#);
+        assert_eq!(named, ["AWS_SECRET_ACCESS_KEY", "LC_ALL"]);
         assert_eq!(names(r#"{ "extends": ["strict"] }"#), ["LC_ALL", "PATH"]);
         assert_eq!(names(r#"{ "env": { "pass": [], "set": { "TMPDIR": "/tmp" } } }"#), ["TMPDIR"]);
         let proxied = names(r#"{ "env": { "pass": [] }, "network": { "allow": ["a.example"] } }"#);

@@ -38,7 +38,8 @@ pub struct PolicyOptions {
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_net: Vec<HostRule>,
 
-    /// A variable of the agent's environment that commands get; `*` is any part of a name. Repeatable; others they don't get then.
+    /// A variable of the agent's environment that commands get; `*` is any part of a name. Repeatable; others they don't get then. What
+    /// looks like a secret they get only by its very name.
     #[arg(long, value_name = "NAME")]
     pub pass_env: Vec<NamePattern>,
 

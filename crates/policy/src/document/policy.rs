@@ -56,7 +56,7 @@ pub struct Files {
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Env {
     /// The variables that they get from the agent's environment: names, in which `*` is any part. It takes the place of what
-    /// the presets pass.
+    /// the presets pass. What looks like a secret, such as `GITHUB_TOKEN`, they get only where its very name is here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<Vec<NamePattern>>,
     /// Variables and their values.

@@ -80,8 +80,7 @@ impl Narrowable<'_> {
         if !is_within(&inner.network, &outer.network) {
             return Err(Wider::Field("network"));
         }
-        let is_passed = |name| outer.pass.iter().any(|outer| outer.covers(name));
-        if !inner.pass.iter().all(is_passed) {
+        if !inner.passes_within(outer) {
             return Err(Wider::Field("env.pass"));
         }
         if let Some(field) = inner.limits.wider_than(&outer.limits) {
@@ -201,6 +200,11 @@ mod tests {
             (
                 "{}",
                 r#"{ "env": { "pass": ["LC_*"] } }"#,
+                "env.pass is wider than in the agent's policy",
+            ),
+            (
+                r#"{ "env": { "pass": ["API_KEY"] } }"#,
+                "{}",
                 "env.pass is wider than in the agent's policy",
             ),
             (

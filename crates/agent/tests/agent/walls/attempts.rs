@@ -112,6 +112,7 @@ fn fill(workspace: &Path, home: &Path) {
 async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     let machine = Machine::new();
     let walled = Walled::start_with(user, &["--policy", policy], fill, |command, home| {
+        command.env("SERVICE_TOKEN", "of another service");
         let token = home.join("token");
         let open = "exec 7<\"$0\"; shift; exec \"$@\"";
         run_by(command, &["sh", "-c", open, token.to_str().unwrap()]);
@@ -226,8 +227,10 @@ async fn what_walls_are_for_is_tried_by_programs() {
         let reached = |name: &str| outcomes.contains(&(name.to_owned(), Outcome::Reached));
         if *policy == "open" {
             for name in [
+                "a token of another service in the agent's environment",
                 "read `~/.ssh`",
                 "write `.git/hooks`",
+                "lead git to settings of its own by `.git/commondir`",
                 "put another `.git` in place",
                 "TCP to the machine",
             ] {

@@ -1,0 +1,97 @@
+use super::{Effective, Preset};
+use crate::env::{NamePattern, looks_secret};
+
+/// What becomes of a variable of the agent's environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// Commands get it.
+    Passed,
+    /// They don't: no name in `env.pass` is its.
+    NotNamed,
+    /// They don't: it looks like a secret, and `env.pass` does not have its very name.
+    Withheld,
+}
+
+impl Effective {
+    /// What becomes of a variable.
+    #[must_use]
+    pub fn passing(&self, name: &[u8]) -> Passing {
+        let is_named = |pattern: &NamePattern| pattern.exact().map(str::as_bytes) == Some(name);
+        if !self.pass.iter().any(|pattern| pattern.matches(name)) {
+            Passing::NotNamed
+        } else if self.withholds_secrets() && looks_secret(name) && !self.pass.iter().any(is_named)
+        {
+            Passing::Withheld
+        } else {
+            Passing::Passed
+        }
+    }
+
+    /// Whether it passes no variable that `outer` does not: true only if this is certain.
+    pub(super) fn passes_within(&self, outer: &Self) -> bool {
+        let is_within = |pattern: &NamePattern| {
+            outer.pass.iter().any(|outer| outer.covers(pattern))
+                && match pattern.exact() {
+                    Some(name) => outer.passing(name.as_bytes()) == Passing::Passed,
+                    None => self.withholds_secrets() || !outer.withholds_secrets(),
+                }
+        };
+        self.pass.iter().all(is_within)
+    }
+
+    fn withholds_secrets(&self) -> bool {
+        self.presets.contains(&Preset::Secrets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{document::parse, effective::effective};
+
+    fn of(text: &str) -> Effective {
+        effective(&parse(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn what_looks_like_a_secret_is_passed_where_it_is_named() {
+        let all = of("{}");
+        assert_eq!(all.passing(b"LANG"), Passing::Passed);
+        assert_eq!(all.passing(b"GITHUB_TOKEN"), Passing::Withheld);
+        let named = of(r#"{ "env": { "pass": ["LANG", "AWS_*", "GITHUB_TOKEN"] } }"#);
+        assert_eq!(named.passing(b"GITHUB_TOKEN"), Passing::Passed);
+        assert_eq!(named.passing(b"AWS_REGION"), Passing::Passed);
+        assert_eq!(named.passing(b"AWS_SECRET_ACCESS_KEY"), Passing::Withheld);
+        assert_eq!(named.passing(b"HOME"), Passing::NotNamed);
+        for open in [r#"{ "extends": ["open"] }"#, r#"{ "extends": ["workspace", "!secrets"] }"#] {
+            assert_eq!(of(open).passing(b"GITHUB_TOKEN"), Passing::Passed, "{open}");
+        }
+    }
+
+    fn policy() -> impl Strategy<Value = Effective> {
+        let pattern = prop::sample::select(vec!["*", "A_*", "*_KEY", "A_KEY", "A_B", "B_KEY", "B"]);
+        let extends = prop::sample::select(vec!["workspace", "open", "strict", "system"]);
+        let pass = prop::option::of(prop::collection::vec(pattern, 0..4));
+        (extends, pass).prop_map(|(extends, pass)| {
+            let mut policy = of(&format!(r#"{{ "extends": ["{extends}"] }}"#));
+            if let Some(pass) = pass {
+                policy.pass = pass.iter().map(|name| name.parse().unwrap()).collect();
+            }
+            policy
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn within_another_nothing_is_passed_that_it_does_not_pass(inner in policy(), outer in policy()) {
+            if inner.passes_within(&outer) {
+                for name in ["A_KEY", "A_B", "B_KEY", "B", "C", "C_KEY"] {
+                    let is_passed = |policy: &Effective| policy.passing(name.as_bytes()) == Passing::Passed;
+                    prop_assert!(!is_passed(&inner) || is_passed(&outer), "{name}");
+                }
+            }
+        }
+    }
+}
