@@ -281,6 +281,7 @@ fn bubblewrap_gets_what_the_rules_say() {
         workspace: machine.root.join("workspace"),
         is_root,
         bubblewrap: Version(0, 5, 0),
+        checks_places: false,
     };
     let planned = plan(&policy, &places, &inside(false)).unwrap();
     let args = planned.args(|index| 7 + i32::try_from(index).unwrap());
@@ -322,6 +323,7 @@ fn what_is_in_memory_is_limited_as_memory_where_bubblewrap_can() {
             workspace: machine.root.join("workspace"),
             is_root: true,
             bubblewrap,
+            checks_places: false,
         };
         let args = plan(&policy, &places, &inside).unwrap().args(|_| 7);
         args.join(" ".as_ref()).into_string().unwrap()

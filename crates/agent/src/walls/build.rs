@@ -24,7 +24,7 @@ use sandpipe_policy::{
 };
 use tokio::sync::oneshot;
 
-use super::{held_place::HeldPlace, relay};
+use super::{held_place::HeldPlace, relay, same_places};
 use crate::sandbox::receive_descriptor;
 
 /// The walls around a box: how they are built each time that one starts.
@@ -122,13 +122,15 @@ impl Walls {
     }
 }
 
-/// A descriptor with what bubblewrap is to read from it.
+/// A descriptor with what bubblewrap, or the box, is to read from it.
 fn open(content: &plans::Content) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("sandpipe", MemfdFlags::CLOEXEC)?);
-    if let plans::Content::Seccomp(program) = content {
-        file.write_all(program)?;
-        file.rewind()?;
+    match content {
+        plans::Content::Empty => {}
+        plans::Content::Seccomp(program) => file.write_all(program)?,
+        plans::Content::Places(places) => file.write_all(&same_places::record(places)?)?,
     }
+    file.rewind()?;
     Ok(file.into())
 }
 

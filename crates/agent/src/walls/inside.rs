@@ -1,9 +1,11 @@
 //! What a box does about its walls from within: it learns of them by its arguments.
 
 use std::{
-    env, io,
+    env,
+    fs::File,
+    io,
     net::{Ipv4Addr, TcpListener},
-    os::fd::AsFd,
+    os::fd::{AsFd, FromRawFd, RawFd},
     sync::OnceLock,
 };
 
@@ -13,9 +15,10 @@ use nix::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use sandpipe_policy::walls::{
-    Held, Mechanism, PROXY_PORT, RLimit, keep_from_abstract_sockets, keep_from_clone3,
+    Held, Mechanism, PLACES, PROXY_PORT, RLimit, keep_from_abstract_sockets, keep_from_clone3,
 };
 
+use super::same_places;
 use crate::sandbox::send_descriptor;
 
 /// What a box is told of its walls.
@@ -27,6 +30,8 @@ pub(super) struct Inside {
     pub(super) relays: bool,
     /// What each process of a command may use.
     pub(super) limits: Vec<(Limit, u64)>,
+    /// The descriptor from which it reads what is to be mounted.
+    places: Option<RawFd>,
 }
 
 /// A limit of each process that a box sets. That on open files is part of each request.
@@ -65,7 +70,8 @@ impl Inside {
             };
             Some((limit, held.value))
         };
-        Self { has_walls, relays, limits: held.iter().filter_map(limit).collect() }
+        let limits = held.iter().filter_map(limit).collect();
+        Self { has_walls, relays, limits, places: None }
     }
 
     /// What a box is started with behind its role.
@@ -86,6 +92,10 @@ impl Inside {
             match argument.as_str() {
                 "--walls" => inside.has_walls = true,
                 "--relay" => inside.relays = true,
+                places if places.starts_with(PLACES) => {
+                    let number = places.strip_prefix(PLACES)?.parse().ok()?;
+                    inside.places = Some(number).filter(|number| *number > 2);
+                }
                 limit => {
                     let (name, value) = limit.strip_prefix("--limit=")?.split_once('=')?;
                     let (_, limit, _) = LIMITS.iter().find(|(known, ..)| *known == name)?;
@@ -97,25 +107,41 @@ impl Inside {
     }
 }
 
-/// Prepares a box before its first command: its standard output is the socket to which it hands what it listens with.
+/// Reads what a box was told, and looks that what is mounted in it is what was to be. Called before it closes what it inherits.
 ///
 /// # Errors
-/// It was told something that it does not know, or the system refuses what is asked for.
-pub(crate) fn prepare_box() -> io::Result<()> {
+/// It was told something that it does not know, or something else is mounted.
+pub(crate) fn begin_box() -> io::Result<()> {
     let arguments = env::args_os().skip(2).map(|argument| argument.to_string_lossy().into_owned());
     let inside = Inside::parse(arguments)
         .ok_or_else(|| io::Error::other("a box was started with what it does not know"))?;
+    if let Some(places) = inside.places {
+        // SAFETY: it is the descriptor that the box was started with, and nothing else has it.
+        #[allow(unsafe_code)]
+        same_places::check(unsafe { File::from_raw_fd(places) })?;
+    }
+    // There is one box a process.
+    let _set = INSIDE.set(inside);
+    Ok(())
+}
+
+/// Prepares a box before its first command: its standard output is the socket to which it hands what it listens with.
+///
+/// # Errors
+/// The system refuses what is asked for.
+pub(crate) fn prepare_box() -> io::Result<()> {
+    let Some(inside) = INSIDE.get() else {
+        return Ok(());
+    };
     if inside.has_walls {
         keep_from_abstract_sockets().map_err(io::Error::other)?;
     }
     if inside.relays {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
         send_descriptor(rustix::stdio::stdout(), listener.as_fd())?;
-        let null = std::fs::File::options().write(true).open("/dev/null")?;
+        let null = File::options().write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(null)?;
     }
-    // There is one box a process.
-    let _set = INSIDE.set(inside);
     Ok(())
 }
 
@@ -166,10 +192,20 @@ mod tests {
             has_walls: true,
             relays: true,
             limits: vec![(Limit::CpuTime, 2), (Limit::Processes, 513), (Limit::FileSize, 1 << 40)],
+            places: Some(7),
         };
-        assert_eq!(Inside::parse(inside.arguments().into_iter()), Some(inside));
+        let arguments = inside.arguments().into_iter().chain(["--places=7".to_owned()]);
+        assert_eq!(Inside::parse(arguments), Some(inside));
         assert_eq!(Inside::parse([].into_iter()), Some(Inside::default()));
-        for wrong in ["", "--wall", "--limit=cpu-time", "--limit=cpu-time=", "--limit=x=1"] {
+        for wrong in [
+            "",
+            "--wall",
+            "--places=",
+            "--places=x",
+            "--limit=cpu-time",
+            "--limit=cpu-time=",
+            "--limit=x=1",
+        ] {
             assert_eq!(Inside::parse([wrong.to_owned()].into_iter()), None, "{wrong}");
         }
     }

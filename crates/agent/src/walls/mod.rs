@@ -16,10 +16,11 @@ mod options;
 mod policies;
 mod policy;
 mod relay;
+mod same_places;
 
 pub(crate) use build::{Walls, WallsGone, start};
 pub use command::{is_policy_command, run_policy_command};
-pub(crate) use inside::{confine_command, confine_worker, prepare_box};
+pub(crate) use inside::{begin_box, confine_command, confine_worker, prepare_box};
 pub use options::PolicyOptions;
 pub(crate) use policies::{CommandSetting, NarrowerError, Policies};
 pub use policy::PolicyError;

@@ -158,6 +158,7 @@ impl AgentPolicy {
             workspace: self.roots.workspace.clone(),
             is_root: machine::is_root(),
             bubblewrap: bubblewrap.version,
+            checks_places: true,
         };
         let (policy, roots) = (Arc::clone(&self.effective), self.roots.clone());
         Ok(Walls { policy, within: None, roots, bubblewrap: bubblewrap.path, inside })

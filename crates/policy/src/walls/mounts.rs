@@ -25,6 +25,21 @@ pub enum Mount {
     EmptyFile(PathBuf),
 }
 
+impl Mount {
+    /// The place that is to be the same inside as outside.
+    pub(super) fn bound(&self) -> Option<&Path> {
+        match self {
+            Self::Read(path) | Self::Write(path) | Self::Device(path) => Some(path),
+            Self::Proc
+            | Self::Dev
+            | Self::Private(_)
+            | Self::EmptyDirectory(_)
+            | Self::NoFile(_)
+            | Self::EmptyFile(_) => None,
+        }
+    }
+}
+
 /// The mounts that give commands each place as its rule says, and nothing else.
 ///
 /// A directory can be renamed with the mounts in it, and another put into its place. So each directory between a place that

@@ -31,7 +31,13 @@ pub struct Box {
     pub is_root: bool,
     /// The bubblewrap that builds the walls.
     pub bubblewrap: Version,
+    /// Whether it looks, before it starts a command, that what is mounted is what was there when the walls were planned: it is told by
+    /// [`PLACES`].
+    pub checks_places: bool,
 }
+
+/// What a box is told by from which descriptor it reads the [`Content::Places`].
+pub const PLACES: &str = "--places=";
 
 /// The first that has `--size`.
 const LIMITS_DIRECTORIES: Version = Version(0, 7, 0);
@@ -51,6 +57,8 @@ enum Arg {
     Text(OsString),
     /// The number of the descriptor with this index.
     Descriptor(usize),
+    /// The same behind a text.
+    Named(&'static str, usize),
 }
 
 /// What can be read from a descriptor.
@@ -60,6 +68,8 @@ pub enum Content {
     Empty,
     /// The program of seccomp.
     Seccomp(Vec<u8>),
+    /// What is at these places, without following symbolic links.
+    Places(Vec<PathBuf>),
 }
 
 /// Why no walls can be planned.
@@ -112,7 +122,9 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     // With an older one that is the control group's to limit.
     let size = policy.limits.memory.filter(|_| inside.bubblewrap >= LIMITS_DIRECTORIES);
     let mut empty_directories = Vec::new();
+    let mut bound = Vec::new();
     for mount in mounts(places) {
+        bound.extend(mount.bound().map(Path::to_owned));
         match &mount {
             Mount::Proc => {
                 plan.push(["--proc", "/proc"]);
@@ -167,6 +179,10 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     plan.push(["--chdir".as_ref(), inside.workspace.as_os_str()]);
     plan.push(["--".as_ref(), inside.program.as_os_str()]);
     plan.push(&inside.args);
+    if inside.checks_places {
+        plan.args.push(Arg::Named(PLACES, plan.inherited.len()));
+        plan.inherited.push(Content::Places(bound));
+    }
     Ok(plan)
 }
 
@@ -177,6 +193,7 @@ impl Plan {
         let text = |arg: &Arg| match arg {
             Arg::Text(text) => text.clone(),
             Arg::Descriptor(index) => descriptor(*index).to_string().into(),
+            Arg::Named(name, index) => format!("{name}{}", descriptor(*index)).into(),
         };
         self.args.iter().map(text).collect()
     }

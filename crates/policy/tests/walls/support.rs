@@ -104,6 +104,7 @@ impl Place {
             workspace: self.workspace.clone(),
             is_root: is_root() && user == User::Own,
             bubblewrap: machine::bubblewrap().unwrap().version,
+            checks_places: false,
         };
         plan(&policy, &places, &inside).unwrap()
     }
@@ -130,7 +131,7 @@ impl Place {
         let seccomp = self.root().join("seccomp");
         for (index, content) in plan.inherited.iter().enumerate() {
             let from = match content {
-                Content::Empty => Path::new("/dev/null"),
+                Content::Empty | Content::Places(_) => Path::new("/dev/null"),
                 Content::Seccomp(program) => {
                     fs::write(&seccomp, program).unwrap();
                     seccomp.as_path()

@@ -76,6 +76,9 @@ pub fn run_box() -> io::Result<()> {
 
 /// Makes this process one that has nothing but its socket, is told of its children, and does not end with those that it starts.
 fn prepare() -> io::Result<SignalFd> {
+    if is_box() {
+        walls::begin_box()?;
+    }
     close_inherited()?;
     if is_box() {
         walls::prepare_box()?;

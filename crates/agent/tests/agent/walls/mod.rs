@@ -2,6 +2,7 @@
 
 mod attempts;
 mod evasion;
+mod exchanged;
 mod exhaustion;
 mod limits;
 mod narrower;
