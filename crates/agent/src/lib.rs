@@ -22,6 +22,7 @@
 //! at whatever time, has a `Reader` of the spool, which follows it to its end. So a slow client holds up neither the process nor
 //! another client.
 
+mod abandoned;
 mod agent;
 mod blocking;
 mod cgroups;

@@ -11,7 +11,13 @@ use nix::{
     fcntl::{Flock, FlockArg, OFlag},
 };
 
-use crate::owned_path::{OpenToOthers, check_directory};
+use crate::{
+    abandoned,
+    owned_path::{OpenToOthers, check_directory},
+};
+
+/// The directory of the spools of an agent that keeps nothing.
+const EPHEMERAL: &str = "ephemeral-execs";
 
 /// The directory with the agent's state, which is this agent's alone as long as this value lives.
 #[derive(Debug)]
@@ -77,6 +83,9 @@ impl StateDir {
         let state_dir = Self { path, made, keep, left: AtomicBool::new(false), _lock: lock };
         // What an agent left that was killed.
         remove_all(&state_dir.ephemeral()).map_err(unusable)?;
+        if keep == Keep::Nothing {
+            abandoned::remove_beside(&state_dir.path, EPHEMERAL);
+        }
         Ok(state_dir)
     }
 
@@ -127,7 +136,7 @@ impl StateDir {
     /// The spools of an agent that keeps nothing. They are apart, so that the execs of one that keeps
     /// its state are left alone.
     fn ephemeral(&self) -> PathBuf {
-        self.path.join("ephemeral-execs")
+        self.path.join(EPHEMERAL)
     }
 }
 

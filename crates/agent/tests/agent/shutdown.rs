@@ -66,6 +66,33 @@ async fn an_ephemeral_agent_removes_what_it_made_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn what_an_ephemeral_agent_leaves_that_was_killed_the_next_one_removes() {
+    let parent = tempfile::tempdir().unwrap();
+    // As `startAgent()` names them.
+    let path = |digit: &str| parent.path().join(format!("sandpipe-agent-{}", digit.repeat(32)));
+    let start = |digit| {
+        Agent::with(|command| {
+            command.arg("--ephemeral").arg("--state-dir").arg(path(digit));
+        })
+    };
+    let (mut killed, living) = (start("0"), start("1"));
+    let named_by_a_user = parent.path().join("sandpipe-agent-of-mine/ephemeral-execs");
+    std::fs::create_dir_all(&named_by_a_user).unwrap();
+    for agent in [&killed, &living] {
+        assert_eq!(agent.run("echo output").await.exit_code(), 0);
+    }
+    killed.signal(Signal::SIGKILL);
+    killed.ended().await;
+    assert!(path("0").exists());
+    let third = start("2");
+    until("it is removed", async || !path("0").exists()).await;
+    assert!(path("1").exists() && path("2").exists() && named_by_a_user.exists());
+    for agent in [&living, &third] {
+        assert_eq!(agent.run("echo output").await.output(), "output\n");
+    }
+}
+
+#[tokio::test]
 async fn what_ignores_sigterm_is_killed_after_the_grace_period() {
     let mut agent = Agent::start();
     let exec = agent.sh("trap '' TERM; echo ready; while :; do sleep 1; done").await;
