@@ -10,6 +10,11 @@ const POLICY = {
     value: "NAME|FILE",
     help: "what commands may touch: open, workspace, offline, strict, or a file [default: open]",
   },
+  extend: {
+    value: "NAME",
+    multiple: true,
+    help: "a part that it has besides, such as commits, or with ! has not; repeatable",
+  },
   "allow-write": { value: "PATH", multiple: true, help: "what they may also write; repeatable" },
   "allow-read": { value: "PATH", multiple: true, help: "what they may also read; repeatable" },
   hide: { value: "PATH", multiple: true, help: "what they can't even read; repeatable" },
@@ -17,6 +22,11 @@ const POLICY = {
     value: "HOST[:PORT]",
     multiple: true,
     help: "a host that they reach, and no other; repeatable",
+  },
+  "pass-env": {
+    value: "NAME",
+    multiple: true,
+    help: "a variable that they get of the agent's, and no other; * is any part; repeatable",
   },
 } as const satisfies Options;
 

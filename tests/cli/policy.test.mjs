@@ -1,7 +1,8 @@
 // @ts-check
 // What commands of the program may touch: --policy and `sandpipe policy`.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
@@ -59,6 +60,24 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     ]);
     assert.equal(added.exitCode, 1);
     assert.equal(added.stderr, "cat: package.json: Permission denied\n");
+  });
+
+  it("lets commands commit, and gives them a secret, where that is asked for", async () => {
+    const repository = join(sandpipe.path, ".git");
+    const git = (/** @type {string[]} */ ...args) =>
+      execFileSync("git", args, { cwd: sandpipe.path });
+    git("init", "--quiet");
+    const script = `echo "$A_TOKEN"; git -c user.name=me -c user.email=me@example commit --quiet --allow-empty -m made`;
+    const run = (/** @type {string[]} */ ...options) =>
+      sandpipe.run(["run", ...options, "--", "sh", "-c", script], { env: { A_TOKEN: "token" } });
+    const refused = await run("--policy", "workspace");
+    assert.match(refused.stderr, /Read-only file system/);
+    assert.deepEqual([refused.exitCode, refused.stdout], [128, "\n"]);
+    const pass = ["--pass-env", "*", "--pass-env", "A_TOKEN"];
+    const done = await run("--extend", "commits", ...pass);
+    assert.deepEqual([done.exitCode, done.stdout], [0, "token\n"], done.stderr);
+    assert.equal(git("log", "--format=%s").toString(), "made\n");
+    rmSync(repository, { recursive: true });
   });
 
   it("lets a server clean up after Ctrl+C, for up to 10 s", async () => {

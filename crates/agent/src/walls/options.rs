@@ -18,6 +18,10 @@ pub struct PolicyOptions {
     #[arg(long, value_name = "NAME|FILE|JSON")]
     pub policy: Option<String>,
 
+    /// A preset, or a part of one, that the policy extends besides, like `commits`; with `!` one that it leaves out. Repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub extend: Vec<Extend>,
+
     /// A path that commands may read and write. Repeatable.
     #[arg(long, value_name = "PATH")]
     pub allow_write: Vec<PathPattern>,
@@ -124,6 +128,11 @@ impl PolicyOptions {
 
     fn add_to(&self, policy: &mut Policy) {
         let flags = self.clone();
+        if !flags.extend.is_empty() {
+            let extends =
+                policy.extends.get_or_insert_with(|| vec![Extend::With(Preset::Workspace)]);
+            extends.extend(flags.extend);
+        }
         policy.files.write.extend(flags.allow_write);
         policy.files.read.extend(flags.allow_read);
         policy.files.hide.extend(flags.hide);
@@ -229,6 +238,9 @@ mod tests {
         let added = policy(&["--allow-write", "~/x", "--allow-net", "a.example:443"]).unwrap();
         assert_eq!(added.presets, Effective::of(Preset::Workspace).presets);
         assert_eq!(added.network, Network::Allow(vec!["a.example:443".parse().unwrap()]));
+        let extended = policy(&["--extend", "commits", "--extend", "!caches"]).unwrap();
+        let with = r#"{ "extends": ["workspace", "commits", "!caches"] }"#;
+        assert_eq!(extended, policy(&["--policy", with]).unwrap());
         let open = policy(&["--policy", "open", "--max-memory", "1GiB"]).unwrap();
         assert!(!open.has_walls());
         assert_eq!(open.limits.memory, "1 GiB".parse().ok());
