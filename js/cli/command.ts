@@ -37,7 +37,7 @@ export interface Command<O extends Options = Options> {
   /** What it does, in paragraphs. */
   readonly about: string;
   readonly options: O;
-  /** Its operands: `<ID>` is one, `<ID...>` one or more, `[ARGS...]` any number. Default: none. */
+  /** Its operands, with spaces between: `<ID>` is one, `<ID...>` one or more, `[PATH]` one or none, `[ARGS...]` any number. Default: none. */
   readonly operands?: string;
   /** Whether its options end at the first operand: what follows is another program's. Default: false. */
   readonly endsAtOperand?: boolean;

@@ -4,6 +4,9 @@ import { attach } from "./commands/attach.js";
 import { bg } from "./commands/bg.js";
 import { completion } from "./commands/completion.js";
 import { browserConsole } from "./commands/console.js";
+import { cp } from "./commands/cp.js";
+import { files } from "./commands/files.js";
+import { forward } from "./commands/forward.js";
 import { help } from "./commands/help.js";
 import { kill } from "./commands/kill.js";
 import { logs } from "./commands/logs.js";
@@ -13,6 +16,7 @@ import { ps } from "./commands/ps.js";
 import { rm } from "./commands/rm.js";
 import { run } from "./commands/run.js";
 import { stop } from "./commands/stop.js";
+import { waitPort } from "./commands/wait-port.js";
 
 /**
  * The program with all its commands.
@@ -27,6 +31,7 @@ export const PROGRAM: CommandGroup = {
   options: { version: { short: "v", help: "show the version" } },
   commands: [
     ...[run, ps, logs, attach, kill, stop, rm],
+    ...[cp, files, forward, waitPort],
     ...[bg, agent, policy, browserConsole, mcp],
     completion(() => PROGRAM),
     help(() => PROGRAM),

@@ -35,6 +35,14 @@ function inert(text: string): string {
   });
 }
 
+/** A number of bytes, for people. */
+export function sizeText(bytes: number): string {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  const size = bytes / 1000 ** power;
+  return `${power > 0 && size < 10 ? size.toFixed(1) : Math.floor(size)} ${units[power] ?? ""}`;
+}
+
 /** Arguments as a POSIX shell reads them back, byte for byte. */
 export function shellQuote(args: readonly string[]): string {
   return args.map(quoted).join(" ");

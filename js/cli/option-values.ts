@@ -90,6 +90,13 @@ export function positiveNumber(option: string, text: string, what = "number"): n
   throw new UsageError(`${option} must be a ${what} from 1 on, but is "${text}"`);
 }
 
+/** A TCP port. */
+export function portNumber(what: string, text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new UsageError(`${what} must be a port from 1 to 65535, but is "${text}"`);
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,

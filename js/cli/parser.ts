@@ -149,7 +149,7 @@ function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing)
     parser.addHelpText("after", `\n${more}\n\n${examples.trimEnd()}`);
     return;
   }
-  if (entry.operands !== undefined) parser.argument(entry.operands);
+  if (entry.operands !== undefined) parser.arguments(entry.operands);
   const notes = entry.notes === undefined ? "" : `${entry.notes.trim()}\n\n`;
   parser
     .usage(entry.usage)

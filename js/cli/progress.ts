@@ -7,10 +7,11 @@ const SHOW_AFTER_MS = 2000;
  * Awaits something. If stderr is a terminal and it takes longer than a moment, a line there says what is
  * waited for, and goes when it is over.
  *
+ * @param what What is waited for, or what says so anew each second.
  * @param over Aborted: nobody waits for it any more.
  */
 export async function withProgress<T>(
-  what: string,
+  what: string | (() => string),
   work: Promise<T>,
   over: AbortSignal,
 ): Promise<T> {
@@ -20,7 +21,8 @@ export async function withProgress<T>(
   let shown = false;
   const show = (): void => {
     const seconds = Math.floor((performance.now() - start) / 1000);
-    const line = `${what}: ${seconds} s`.slice(0, Math.max(stderr.columns - 1, 1));
+    const text = typeof what === "string" ? what : what();
+    const line = `${text}: ${seconds} s`.slice(0, Math.max(stderr.columns - 1, 1));
     stderr.write(`\r${line}\x1b[K`);
     shown = true;
   };

@@ -50,7 +50,10 @@ describe("sandpipe completion bash", () => {
       commands.filter((name) => all.includes(name)),
       all,
     );
-    assert.deepEqual(await offered("bash", "c"), ["completion", "console"]);
+    assert.deepEqual(await offered("bash", "c"), ["completion", "console", "cp"]);
+    assert.deepEqual(await offered("bash", "wait"), ["wait-port"]);
+    assert.deepEqual(await offered("bash", "files", ""), ["cat", "ls", "rm", "watch"]);
+    assert.deepEqual(await offered("bash", "cp", "--e"), ["--exclude"]);
     assert.deepEqual(await offered("bash", "--v"), ["--version"]);
     assert.deepEqual(await offered("bash", "bg", "st"), ["start", "stop"]);
     assert.deepEqual(await offered("bash", "logs", "--f"), ["--follow"]);

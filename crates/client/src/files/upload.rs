@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use futures_channel::oneshot;
 use sandpipe_protocol::{FileInfo, UploadProgress};
 use uuid::Builder;
 
@@ -21,6 +22,8 @@ pub(super) struct Upload {
     /// How much has arrived.
     pub(super) offset: u64,
     state: State,
+    /// Dropped when the agent has nothing of it any more, or was told to have nothing.
+    gone: Option<oneshot::Sender<()>>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -67,11 +70,16 @@ impl UploadOptions {
 
 impl Upload {
     /// One of which nothing has been sent.
-    pub(super) fn new(agent: &Agent, target: &Target, options: UploadOptions) -> Self {
+    pub(super) fn new(
+        agent: &Agent,
+        target: &Target,
+        options: UploadOptions,
+        gone: oneshot::Sender<()>,
+    ) -> Self {
         let random = agent.http.host().random_bytes();
         let id = Builder::from_random_bytes(random).into_uuid().to_string();
         let (agent, target) = (agent.clone(), target.clone());
-        Self { agent, target, id, options, offset: 0, state: State::Unsent }
+        Self { agent, target, id, options, offset: 0, state: State::Unsent, gone: Some(gone) }
     }
 
     /// Sends the next piece, as often as it takes: a piece that has arrived is overwritten by the same bytes.
@@ -145,7 +153,11 @@ impl Drop for Upload {
         let path = self.target.url("/api/v1/files", &[("upload", &self.id)]);
         let giving_up = agent.http.send(Request::delete(OPERATION, path), None);
         // An upload that nobody gives up the agent gives up itself, after some minutes.
-        agent.http.host().spawn(Box::pin(async move { drop(giving_up.await) }));
+        let gone = self.gone.take();
+        agent.http.host().spawn(Box::pin(async move {
+            drop(giving_up.await);
+            drop(gone);
+        }));
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::mem;
 
+use futures_channel::oneshot;
+use futures_util::future::select;
 use sandpipe_protocol::FileInfo;
 
 use super::upload::{Upload, UploadOptions};
 use super::{Target, no_bytes, stat};
 use crate::execs::{InputSource, next_piece};
-use crate::http::{Request, read_json};
+use crate::http::{FINISH_TIMEOUT_MS, Request, read_json};
 use crate::{AbortSignal, Agent, Call, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::WriteFile;
@@ -57,6 +59,8 @@ pub fn write(agent: &Agent, target: Target, arguments: WriteArguments) -> Call<F
     let WriteArguments { data, total, mode, appends, create, signal, on_progress } = arguments;
     let options = UploadOptions { mode, appends, is_new: create == Create::New };
     let mut progress = Progress { listener: on_progress, total };
+    let host = agent.http.host().clone();
+    let (gone, is_gone) = oneshot::channel();
     let writing = async move {
         target.check(&agent).await?;
         let mut pieces = Pieces { source: data, is_over: false };
@@ -75,7 +79,7 @@ pub fn write(agent: &Agent, target: Target, arguments: WriteArguments) -> Call<F
             progress.report(length)?;
             return read_json(OPERATION, &answer);
         }
-        let mut upload = Upload::new(&agent, &target, options);
+        let mut upload = Upload::new(&agent, &target, options, gone);
         let mut piece = first;
         while !pieces.is_over || is_once && !piece.is_empty() {
             upload.send(piece).await?;
@@ -89,7 +93,15 @@ pub fn write(agent: &Agent, target: Target, arguments: WriteArguments) -> Call<F
         }
         Ok(info)
     };
-    AbortSignal::ending(signal, Box::pin(writing))
+    let writing = AbortSignal::ending(signal, Box::pin(writing));
+    Box::pin(async move {
+        let written = writing.await;
+        if written.is_err() {
+            // A program that ends now leaves nothing behind at the agent.
+            select(is_gone, host.sleep(f64::from(FINISH_TIMEOUT_MS))).await;
+        }
+        written
+    })
 }
 
 /// Writes by the base interface: all of it in one request.
