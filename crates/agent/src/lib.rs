@@ -52,9 +52,11 @@ mod worker;
 #[cfg(feature = "fuzz")]
 pub mod fuzz {
     pub use crate::execs::fuzz::*;
+    pub use crate::files::fuzz::*;
     pub use crate::http::fuzz::*;
     pub use crate::output::fuzz::*;
     pub use crate::sandbox::fuzz::*;
+    pub use crate::worker::fuzz::*;
 }
 
 pub use agent::{Agent, run};

@@ -2,6 +2,7 @@
 
 pub use crate::background::fuzz::*;
 pub use crate::execs::fuzz::*;
+pub use crate::files::fuzz::*;
 pub use crate::sessions::fuzz::*;
 pub use crate::websocket::fuzz::*;
 

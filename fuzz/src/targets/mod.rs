@@ -7,6 +7,8 @@ mod bodies;
 mod box_messages;
 mod client_frame;
 mod ended_index;
+mod file_answers;
+mod file_requests;
 mod frames;
 mod json;
 mod json_array;
@@ -18,6 +20,7 @@ mod record;
 mod request;
 mod spool;
 mod sse;
+mod tar;
 mod utf_8;
 
 use crate::Target;
@@ -35,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     answers::TARGET,
     markers::TARGET,
     background::TARGET,
+    file_answers::TARGET,
     request::TARGET,
     bodies::TARGET,
     client_frame::TARGET,
@@ -43,6 +47,8 @@ pub const TARGETS: &[Target] = &[
     record::TARGET,
     ended_index::TARGET,
     box_messages::TARGET,
+    file_requests::TARGET,
+    tar::TARGET,
 ];
 
 /// The target of that name.

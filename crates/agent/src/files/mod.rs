@@ -7,6 +7,8 @@
 
 mod append_queue;
 mod change;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod info;
 mod list;
 mod open_file;

@@ -27,6 +27,8 @@ mod beneath;
 mod client;
 mod copy_tree;
 mod failure;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod metadata;
 mod operation;
 mod operations;

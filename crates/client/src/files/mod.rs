@@ -7,6 +7,8 @@
 mod base64;
 mod copy;
 mod exists;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod list;
 mod mkdir;
 mod move_file;

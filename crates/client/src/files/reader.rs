@@ -290,15 +290,15 @@ fn is_strong(etag: &str) -> bool {
 
 /// The header `Content-Range` of a part (RFC 9110, 14.4).
 #[derive(Debug, PartialEq, Eq)]
-struct ContentRange {
-    first: u64,
-    last: u64,
+pub(super) struct ContentRange {
+    pub(super) first: u64,
+    pub(super) last: u64,
     /// Of the whole file; None where the server does not say.
-    size: Option<u64>,
+    pub(super) size: Option<u64>,
 }
 
 impl ContentRange {
-    fn parse(header: &str) -> Option<Self> {
+    pub(super) fn parse(header: &str) -> Option<Self> {
         let (range, size) = header.trim().strip_prefix("bytes ")?.split_once('/')?;
         let (first, last) = range.split_once('-')?;
         let (first, last) = (first.parse().ok()?, last.parse().ok()?);

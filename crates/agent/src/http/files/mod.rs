@@ -1,6 +1,8 @@
 //! The handlers of files and directories, one operation a file.
 
 mod action;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod list_directory;
 mod make_directory;
 mod put;

@@ -72,7 +72,7 @@ impl<W: Write> Writer<W> {
         let mut records = Vec::new();
         let Time { seconds, nanoseconds } = entry.modified;
         if nanoseconds > 0 || seconds < 0 {
-            push_record(&mut records, "mtime", format!("{seconds}.{nanoseconds:09}").as_bytes());
+            push_record(&mut records, "mtime", decimal(entry.modified).as_bytes());
         }
         if entry.path.len() > MAX_NAME {
             push_record(&mut records, "path", entry.path);
@@ -138,6 +138,16 @@ fn push_record(records: &mut Vec<u8>, key: &str, value: &[u8]) {
     records.extend_from_slice(format!("{length} {key}=").as_bytes());
     records.extend_from_slice(value);
     records.push(b'\n');
+}
+
+/// Seconds since 1970 with a fraction. Before that it counts backwards: nanoseconds are always behind the second.
+fn decimal(Time { seconds, nanoseconds }: Time) -> String {
+    if seconds < 0 && nanoseconds > 0 {
+        let fraction = 1_000_000_000_u32.saturating_sub(nanoseconds);
+        format!("-{}.{fraction:09}", seconds.saturating_add(1).unsigned_abs())
+    } else {
+        format!("{seconds}.{nanoseconds:09}")
+    }
 }
 
 fn digits(number: usize) -> usize {

@@ -22,6 +22,8 @@ const LIST_INTERVAL_MS: f64 = 100.0;
 #[derive(Default)]
 pub(crate) struct SimPorts {
     open: RefCell<BTreeSet<u16>>,
+    /// All lists there have been, each time that something had changed.
+    lists: RefCell<Vec<PortsListResponse>>,
     readers: Waiting,
 }
 
@@ -32,6 +34,7 @@ impl SimPorts {
         let has_changed = if listens { open.insert(port) } else { open.remove(&port) };
         drop(open);
         if has_changed {
+            self.lists.borrow_mut().push(self.list());
             self.readers.wake();
         }
     }
@@ -53,14 +56,17 @@ impl SimAgent {
     /// The list of all ports, now and whenever it changes.
     pub(super) fn stream_ports(self: &Rc<Self>) -> Bytes {
         let agent = self.clone();
-        let lists = stream::unfold(None, move |mut known| {
+        let (first, next) = (self.ports.list(), self.ports.lists.borrow().len());
+        let lists = stream::unfold(next, move |mut next| {
             let agent = agent.clone();
             async move {
                 let bytes = {
+                    // Those that come together are delivered together.
                     let find = || {
-                        let list = agent.ports.list();
-                        let is_new = known.as_ref() != Some(&list);
-                        is_new.then(|| event("", known.insert(list)))
+                        let lists = agent.ports.lists.borrow();
+                        let new = lists.get(next..).filter(|new| !new.is_empty())?;
+                        next += new.len();
+                        Some(new.iter().flat_map(|list| event("", list)).collect())
                     };
                     let next = pin!(agent.ports.readers.until(find));
                     match select(next, agent.executor.sleep(PING_INTERVAL_MS)).await {
@@ -71,9 +77,9 @@ impl SimAgent {
                         Either::Right(_) => comment("ping"),
                     }
                 };
-                Some((bytes, known))
+                Some((bytes, next))
             }
         });
-        stream::once(ready(comment("sandpipe"))).chain(lists).boxed_local()
+        stream::once(ready(event("", &first))).chain(lists).boxed_local()
     }
 }

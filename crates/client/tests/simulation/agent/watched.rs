@@ -14,6 +14,9 @@ use super::output_form::{comment, event};
 use super::streams::PING_INTERVAL_MS;
 use crate::network::Bytes;
 
+/// How long the first bytes take, in milliseconds.
+const SENDING_MS: f64 = 4.0;
+
 /// A change, with the paths that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
@@ -47,8 +50,27 @@ impl SimWatched {
 impl SimAgent {
     /// Changes from now on.
     pub(super) fn stream_watched(self: &Rc<Self>) -> Bytes {
-        let agent = self.clone();
         let next = self.watched.changes.borrow().len();
+        let (agent, connected) = (self.clone(), watcher_event(WatcherEventType::Connected, &[]));
+        // What changes meanwhile is delivered with it.
+        let first = async move {
+            agent.executor.sleep(SENDING_MS).await;
+            let changes = agent.watched.changes.borrow();
+            let new = changes.get(next..).unwrap_or_default();
+            let bytes = [connected, new.iter().flat_map(told).collect()].concat();
+            (bytes, next + new.len())
+        };
+        let agent = self.clone();
+        let all = async move {
+            let (bytes, next) = first.await;
+            stream::once(ready(bytes)).chain(agent.stream_changes(next))
+        };
+        stream::once(all).flatten().boxed_local()
+    }
+
+    /// The changes from this one on.
+    fn stream_changes(self: &Rc<Self>, next: usize) -> Bytes {
+        let agent = self.clone();
         let changes = stream::unfold(next, move |mut next| {
             let agent = agent.clone();
             async move {
@@ -68,8 +90,7 @@ impl SimAgent {
                 Some((bytes, next))
             }
         });
-        let connected = watcher_event(WatcherEventType::Connected, &[]);
-        stream::once(ready(connected)).chain(changes).boxed_local()
+        changes.boxed_local()
     }
 }
 
