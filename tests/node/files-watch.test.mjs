@@ -86,6 +86,21 @@ describe("files.watch", () => {
     await changes.return();
   });
 
+  it("has names that are not UTF-8", async () => {
+    const changes = files.watch(directory);
+    await changes.ready;
+    const name = (/** @type {number} */ byte) =>
+      Buffer.concat([Buffer.from(`${directory}/x`), Buffer.of(byte)]);
+    await writeFile(name(0xff), "content");
+    const { change } = await upTo(changes, "add", "x\uFFFD");
+    assert.equal(change.raw, `${directory}/x%FF`);
+    assert.equal(await files.read(change), "content");
+    await rename(name(0xff), name(0xfe));
+    const { change: renamed } = await upTo(changes, "rename", "x\uFFFD");
+    assert.deepEqual([renamed.raw, renamed.rawTo], [`${directory}/x%FF`, `${directory}/x%FE`]);
+    await changes.return();
+  });
+
   it("says that changes may have been missed when the connection broke", async () => {
     const relay = new Relay(agent.url);
     const { files: through } = await connect({ ...agent, url: await relay.listen() });

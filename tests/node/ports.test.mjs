@@ -8,6 +8,7 @@ import { connect, isSandpipeError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 import { freePort } from "../support/free-port.mjs";
+import { Relay } from "../support/relay.mjs";
 
 describe("ports", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -78,6 +79,20 @@ describe("ports", () => {
       );
       return true;
     });
+  });
+
+  it("are waited for over a connection that breaks", async () => {
+    const relay = new Relay(agent.url);
+    const through = await connect({ ...agent, url: await relay.listen() });
+    const port = await freePort();
+    const found = through.ports.waitFor(port);
+    for await (const _first of through.ports.streamList()) break;
+    relay.breakAll();
+    const server = createServer().listen(port, "127.0.0.1");
+    assert.equal((await found).port, port);
+    assert(relay.broken > 0);
+    server.close();
+    await relay.close();
   });
 
   it("are given up by time and by signal", async () => {

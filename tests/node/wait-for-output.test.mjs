@@ -65,6 +65,14 @@ describe("waitForOutput", () => {
     assert.equal((await execs.waitForOutput(id, /\u{1F600} do(ne)?$/u)).match[1], "ne");
   });
 
+  it("has what a RegExp finds at the very end of an output", async () => {
+    const script = "printf 'port 51'; sleep 0.02; printf 73";
+    const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+    assert.equal((await execs.waitForOutput(id, /port (\d+)/)).match[1], "5173");
+    // When it has ended.
+    assert.equal((await execs.waitForOutput(id, /port (\d+)/)).match[1], "5173");
+  });
+
   it("knows the beginning of the output and of lines, however much there is", async () => {
     const id = await begin("yes 'no line: x' | head -n 40000; echo 'line: y'");
     assert.equal((await execs.waitForOutput(id, /^line: (.)/m)).match[1], "y");

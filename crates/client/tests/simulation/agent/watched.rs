@@ -31,6 +31,8 @@ pub(crate) struct Change {
 pub(crate) struct SimWatched {
     /// All changes there have been.
     changes: RefCell<Vec<Change>>,
+    /// How many changes there had been when each stream of them began.
+    streams: RefCell<Vec<usize>>,
     readers: Waiting,
 }
 
@@ -39,6 +41,11 @@ impl SimWatched {
     pub(crate) fn change(&self, change: Change) {
         self.changes.borrow_mut().push(change);
         self.readers.wake();
+    }
+
+    /// How many changes there had been when the first stream of them began.
+    pub(crate) fn first_stream(&self) -> usize {
+        self.streams.borrow().first().copied().unwrap_or_default()
     }
 
     /// All changes there have been.
@@ -51,6 +58,7 @@ impl SimAgent {
     /// Changes from now on.
     pub(super) fn stream_watched(self: &Rc<Self>) -> Bytes {
         let next = self.watched.changes.borrow().len();
+        self.watched.streams.borrow_mut().push(next);
         let (agent, connected) = (self.clone(), watcher_event(WatcherEventType::Connected, &[]));
         // What changes meanwhile is delivered with it.
         let first = async move {
