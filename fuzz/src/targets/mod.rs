@@ -10,6 +10,7 @@ mod ended_index;
 mod file_answers;
 mod file_requests;
 mod frames;
+mod git_index;
 mod json;
 mod json_array;
 mod json_string;
@@ -46,6 +47,7 @@ pub const TARGETS: &[Target] = &[
     spool::TARGET,
     record::TARGET,
     ended_index::TARGET,
+    git_index::TARGET,
     box_messages::TARGET,
     file_requests::TARGET,
     tar::TARGET,

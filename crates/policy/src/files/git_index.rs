@@ -11,14 +11,14 @@ const MODE: usize = 24;
 const STAT: usize = 40;
 const NAME_LENGTH: u16 = 0x0fff;
 const IS_EXTENDED: u16 = 0x4000;
-/// Longer than any path of a file system.
-const MAX_NAME: u64 = 64 * 1024;
+/// A longer path can't be opened (`PATH_MAX`).
+const MAX_NAME: usize = 4096;
 
 /// The paths of the submodules in an index, at most so many. What git itself could not read ends it: of that git starts nothing.
 ///
 /// # Errors
 ///
-/// It can't be read.
+/// It can't be read, or has a path that is too long for the system.
 pub(super) fn submodules(
     mut index: impl BufRead,
     object_name: usize,
@@ -54,29 +54,32 @@ fn read(
         let mode = u32::from_be_bytes(mode.ok_or_else(malformed)?);
         skip(index, object_name)?;
         let flags = u16::from_be_bytes(array(index)?);
-        let is_extended = version > 2 && flags & IS_EXTENDED != 0;
+        // Git looks at that in every version.
+        let is_extended = flags & IS_EXTENDED != 0;
         if is_extended {
             skip(index, 2)?;
         }
-        if version == 4 {
+        let kept = if version == 4 {
             // How much of the name before it ends with is not in this one.
             let dropped = usize::try_from(offset(index)?).map_err(|_| malformed())?;
-            name.truncate(name.len().checked_sub(dropped).ok_or_else(malformed)?);
-            terminated(index, &mut name)?;
+            name.len().checked_sub(dropped).ok_or_else(malformed)?
         } else {
-            name.clear();
-            let length = usize::from(flags & NAME_LENGTH);
-            if length < usize::from(NAME_LENGTH) {
-                name.resize(length, 0);
-                index.read_exact(&mut name)?;
-            } else {
-                terminated(index, &mut name)?;
-            }
-            // One to eight zeros, so that the next entry begins at a multiple of eight.
-            let before = STAT + object_name + 2 + if is_extended { 2 } else { 0 } + name.len();
-            let zeros = 8 - before % 8;
-            skip(index, if length < usize::from(NAME_LENGTH) { zeros } else { zeros - 1 })?;
+            0
+        };
+        name.truncate(kept);
+        let length = usize::from(flags & NAME_LENGTH);
+        let is_whole = length < usize::from(NAME_LENGTH);
+        if is_whole {
+            let added = length.checked_sub(kept).ok_or_else(malformed)?;
+            name.resize(kept + added, 0);
+            index.read_exact(name.get_mut(kept..).unwrap_or_default())?;
+        } else {
+            terminated(index, &mut name)?;
         }
+        // What is behind it: one zero, and before version 4 up to seven more, so that the next entry begins at a multiple of eight.
+        let before = STAT + object_name + 2 + if is_extended { 2 } else { 0 } + name.len();
+        let zeros = if version == 4 { 1 } else { 8 - before % 8 };
+        skip(index, if is_whole { zeros } else { zeros - 1 })?;
         if mode & FILE_TYPE == GITLINK {
             found.push(name.clone());
             if found.len() >= most {
@@ -102,8 +105,13 @@ fn skip(input: &mut impl Read, count: usize) -> io::Result<()> {
 
 /// Adds what comes up to a zero, which is read, too.
 fn terminated(input: &mut impl BufRead, name: &mut Vec<u8>) -> io::Result<()> {
-    input.take(MAX_NAME).read_until(0, name)?;
-    if name.pop() == Some(0) { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    let left = MAX_NAME.saturating_sub(name.len());
+    let count = input.take(u64::try_from(left).unwrap_or(u64::MAX)).read_until(0, name)?;
+    match name.pop() {
+        Some(0) if count > 0 => Ok(()),
+        _ if count == left => Err(io::Error::other("it has a path of more than 4096 bytes")),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
 }
 
 /// A number in groups of seven bits (gitformat-pack(5), "offset encoding").
@@ -118,6 +126,16 @@ fn offset(input: &mut impl Read) -> io::Result<u64> {
         let next = value.checked_add(1).and_then(|value| value.checked_mul(0x80));
         value = next.ok_or(io::ErrorKind::InvalidData)?;
     }
+}
+
+/// The same, of what is in memory, for the fuzz target.
+///
+/// # Errors
+///
+/// It has a path that is too long for the system.
+#[cfg(feature = "fuzz")]
+pub fn read_git_index(index: &[u8], object_name: usize, most: usize) -> io::Result<Vec<Vec<u8>>> {
+    submodules(index, object_name, most)
 }
 
 #[cfg(test)]
@@ -135,8 +153,8 @@ mod tests {
 
     #[test]
     fn submodules_are_found_in_what_git_writes() {
-        let long = format!("long/{}", "name/".repeat(850));
-        let long = long.trim_end_matches('/');
+        // As long as a path can be: its length is not in the index.
+        let long = format!("longe{}", "/name".repeat(818));
         for (format, object_name) in [("sha1", 20), ("sha256", 32)] {
             for version in ["2", "3", "4"] {
                 let directory = tempfile::tempdir().unwrap();
@@ -152,7 +170,7 @@ mod tests {
                     git(place, &["add", "--intent-to-add", "b/later"]);
                 }
                 let commit = "1".repeat(object_name * 2);
-                for name in ["b/sub", "modules/one", "modules/other", long] {
+                for name in ["b/sub", "modules/one", "modules/other", long.as_str()] {
                     let entry = format!("160000,{commit},{name}");
                     git(place, &["update-index", "--add", "--cacheinfo", &entry]);
                 }
@@ -162,12 +180,31 @@ mod tests {
                 let names = found.iter().map(|name| String::from_utf8_lossy(name));
                 assert_eq!(
                     names.collect::<Vec<_>>(),
-                    ["b/sub", long, "modules/one", "modules/other"],
+                    ["b/sub", long.as_str(), "modules/one", "modules/other"],
                     "{format} {version}"
                 );
                 assert_eq!(submodules(index.as_slice(), object_name, 2).unwrap().len(), 2);
             }
         }
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_is_told() {
+        let entry = |name: &[u8]| {
+            let mut entry = vec![0; STAT + 20];
+            entry.extend(NAME_LENGTH.to_be_bytes());
+            entry.push(0);
+            entry.extend(name);
+            entry.push(0);
+            entry
+        };
+        let index = |names: [&[u8]; 2]| {
+            let header = [b"DIRC".as_slice(), &4_u32.to_be_bytes(), &2_u32.to_be_bytes()].concat();
+            [header, entry(names[0]), entry(names[1])].concat()
+        };
+        let (half, rest) = ([b'a'; 2048], [b'a'; 2047]);
+        assert!(submodules(index([&half, &rest]).as_slice(), 20, 5).is_ok());
+        assert!(submodules(index([&half, &half]).as_slice(), 20, 5).is_err());
     }
 
     proptest! {

@@ -14,6 +14,8 @@ mod rule;
 mod search;
 
 pub use expand::{Roots, expand};
+#[cfg(feature = "fuzz")]
+pub use git_index::read_git_index;
 pub use invalid_places::InvalidPlaces;
 pub use pattern::{InvalidPath, PathPattern};
 pub use place::{Place, Places};
