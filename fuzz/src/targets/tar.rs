@@ -20,7 +20,7 @@ pub(super) const TARGET: Target = Target {
     seeds: &[
         b"\x01#|0|a/file|5||644|1700000000#hello",
         b"\x03#|5|a/||||#|2|link||../x||#|1|hard||a/file||#|6|fifo||||#|3|dev|||||7 11",
-        b"\x05#|x|pax|30|||#30 mtime=-1.250000000 path=xy\n#|0|short|1|||#z",
+        b"\x05#|x|pax|41|||#22 mtime=-1.250000000\n11 path=xy\n#|0|short|1|||#z",
         b"\x07#|L|long|10|||#long/name\0#|K|link|7|||#target\0#|2|x||y||",
         b"\x08#|g|global|3|||#abc#|0|x/||||#|7|contiguous|600|||#many",
     ],
@@ -44,7 +44,8 @@ pub(super) const TARGET: Target = Target {
         b"12 path=abc\n",
         b"11 size=12\n",
         b"13 mtime=1.5\n",
-        b"16 linkpath=ab\n",
+        b"15 linkpath=ab\n",
+        b"15 mtime=-2.25\n",
         b"22 GNU.sparse.major=1\n",
         b" ",
         b"=",
