@@ -54,6 +54,11 @@ const GOALS = [
   { row: "warm", column: "sandpipe", to: "spawn", most: 1.1 },
   { row: "box-warm", column: "workspace", to: "open", most: 1.2 },
   { row: "box-burst", column: "workspace", to: "open", most: 1.2 },
+  { row: "files-upload", column: "sandpipe", to: "tar to tar", most: 3 },
+  { row: "files-download", column: "sandpipe", to: "tar to tar", most: 3 },
+  { row: "files-read", column: "sandpipe", to: "busybox httpd", most: 2 },
+  { row: "files-1gb-client", column: "sandpipe", figure: "rssMb", most: 64 },
+  { row: "files-1gb-agent", column: "sandpipe", figure: "rssMb", most: 64 },
   { row: "box-idle", column: "open", figure: "rssMb", most: 10 },
 ];
 

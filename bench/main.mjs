@@ -14,6 +14,7 @@ import { agentRows } from "./rows/agent.mjs";
 import { boxRows } from "./rows/box.mjs";
 import { browserRows } from "./rows/browser.mjs";
 import { bytesRows, endToEndRows, framesRows, preparedRows } from "./rows/clients.mjs";
+import { filesRows } from "./rows/files.mjs";
 import { latencyRows } from "./rows/latency.mjs";
 import { lineRows } from "./rows/line.mjs";
 import { retainedRows } from "./rows/retained.mjs";
@@ -49,6 +50,7 @@ await command(async () => {
     ...agentRows,
     ...boxRows,
     ...retainedRows,
+    ...filesRows,
     ...browserRows,
   ]) {
     if (asked.length > 0 && !asked.some((name) => row.name.startsWith(name))) continue;
