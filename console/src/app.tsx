@@ -32,6 +32,8 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
   const runs = useMemo(() => new Runs(sandbox), [sandbox]);
   const outputs = useMemo(() => new Outputs(sandbox.execs), [sandbox]);
   const connection = useStore(runs.list.connection);
+  const policy = useStore(runs.policy);
+  const isLive = connection.state === "live";
 
   useEffect(
     () => () => {
@@ -40,12 +42,16 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
     [runs],
   );
   useEffect(() => {
+    if (isLive) void runs.askPolicy();
+    else runs.policy.set(undefined);
+  }, [runs, isLive]);
+  useEffect(() => {
     document.title = `${TITLES[page]} – Sandpipe console`;
   }, [page]);
 
   return (
     <Frame
-      sandbox={sandbox}
+      policy={policy}
       url={url}
       page={page}
       connection={connection}

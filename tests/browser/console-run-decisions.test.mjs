@@ -35,6 +35,36 @@ test("a state says what happened, and nothing runs that is not known to run", as
     [stopped, true, undefined, "Stopped", "SIGTERM"],
     [stopped, true, { phase: "stopped", forced: false }, "Stopped", "by you: SIGTERM"],
     [stopped, true, { phase: "failed" }, "Stopped", "SIGTERM"],
+    [{ ...stopped, stopReason: "client" }, true, undefined, "Stopped", "by a user: SIGTERM"],
+    [
+      { ...stopped, stopReason: "client" },
+      true,
+      { phase: "stopped", forced: false },
+      "Stopped",
+      "by you: SIGTERM",
+    ],
+    [
+      { ...stopped, stopReason: "agent" },
+      true,
+      { phase: "failed" },
+      "Stopped",
+      "by the agent’s end: SIGTERM",
+    ],
+    [
+      { ...stopped, exitCode: 137, stopReason: "wallTime" },
+      true,
+      undefined,
+      "Stopped",
+      "by the time limit: SIGKILL",
+    ],
+    [
+      { ...ended, exitCode: 152, stopReason: "cpuTime" },
+      true,
+      undefined,
+      "Stopped",
+      "by the processor time limit: SIGXCPU",
+    ],
+    [{ ...stopped, stopReason: "new" }, true, undefined, "Stopped", "by new: SIGTERM"],
     [{ ...stopped, exitCode: 137 }, true, byForce, "Stopped", "by you, by force: SIGKILL"],
     [
       { status: "STOPPED" },
@@ -241,4 +271,36 @@ test("of very many rows those in sight are drawn, and a few beyond", async () =>
   assert.deepEqual(visibleRows(10_000, 50, 499_500, 500), { first: 9_984, end: 10_000 });
   assert.deepEqual(visibleRows(3, 50, 5_000, 500), { first: 3, end: 3 });
   assert.deepEqual(visibleRows(0, 50, 0, 500), { first: 0, end: 0 });
+});
+
+test("a run is run again where and under which policy it ran, or not at all", async () => {
+  const { Requests } = await load("runs/requests.ts");
+  globalThis.sessionStorage ??= /** @type {any} */ ({ getItem: () => null, setItem: () => {} });
+  const requests = new Requests();
+  /** @type {object[]} */
+  const created = [];
+  const execs = {
+    create: async (/** @type {object} */ request) => {
+      created.push(request);
+      return item({ id: "b" });
+    },
+    get: async () => item({ args: ["-c", "whole"], cwd: "/whole" }),
+  };
+  const usual = { command: "sh", args: ["-c", "make all"], pty: false, interactive: false };
+  for (const [facts, request] of [
+    [{}, usual],
+    [
+      { cwd: "/a", policy: "workspace", user: "1" },
+      { ...usual, cwd: "/a", user: "1" },
+    ],
+    [{ policy: "strict" }, { ...usual, policy: "strict" }],
+    [{ argsTruncated: true }, { ...usual, args: ["-c", "whole"], cwd: "/whole" }],
+  ]) {
+    await requests.again(execs, item(/** @type {object} */ (facts)), "workspace");
+    assert.deepEqual(created.pop(), request);
+  }
+  const custom = item({ id: "c", policy: "custom" });
+  await assert.rejects(requests.again(execs, custom, "workspace"), /a policy of its own/);
+  await requests.again(execs, custom, "custom");
+  assert.deepEqual(created, [usual]);
 });

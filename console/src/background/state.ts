@@ -7,7 +7,7 @@ export function stateOf({ status, exitCode }: BackgroundProcess, isLive: boolean
     case "running":
       return isLive ? { kind: "running" } : { kind: "unknown" };
     case "killed":
-      return { kind: "stopped", code: exitCode ?? 137, byUser: false, forced: false };
+      return { kind: "stopped", code: exitCode ?? 137, forced: false };
     case "failed":
       return { kind: "lost" };
     case "exited":

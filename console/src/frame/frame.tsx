@@ -7,7 +7,6 @@ import {
   SquareTerminal,
 } from "lucide";
 import type { ComponentChildren } from "preact";
-import type { Sandbox } from "sandpipe";
 import { describe, type Connection } from "../connection/state.js";
 import { Icon, type Picture } from "../design/icon.js";
 import icon from "../icon.svg";
@@ -37,7 +36,7 @@ const PICTURES: Readonly<Record<Page, Picture>> = {
 
 /** The frame of the page, which never scrolls: its head, what is wrong, the navigation, and the page. */
 export function Frame({
-  sandbox,
+  policy,
   url,
   page,
   connection,
@@ -45,7 +44,8 @@ export function Frame({
   onSignOut,
   children,
 }: {
-  sandbox: Sandbox;
+  /** The agent's, as far as it is known. */
+  policy: string | undefined;
   url: string;
   page: Page;
   connection: Connection;
@@ -65,7 +65,7 @@ export function Frame({
           {describe(connection)}
         </p>
         <span class="badge agent">{new URL(url).host}</span>
-        <PolicyBadge sandbox={sandbox} connection={connection} />
+        <PolicyBadge policy={policy} />
         <span class="head-end">
           <Help />
           <button class="quiet square" aria-label="Sign out" title="Sign out" onClick={onSignOut}>

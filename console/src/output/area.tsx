@@ -55,7 +55,6 @@ export function OutputArea({
         output={outputs.of(item)}
         connection={connection}
         stopping={stops.get(id)}
-        request={runs.requests.of(id)}
         actions={actions}
         onBack={onBack}
       />

@@ -1,6 +1,6 @@
 import { ArrowDownToLine, ChevronLeft, Unplug } from "lucide";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isSandpipeError, type CreateExecRequest, type ExecItem, type Execs } from "sandpipe";
+import { isSandpipeError, type ExecItem, type Execs } from "sandpipe";
 import { useNow } from "../clock.js";
 import { attemptText, type Connection } from "../connection/state.js";
 import { Icon } from "../design/icon.js";
@@ -35,7 +35,6 @@ export function Pane({
   output,
   connection,
   stopping,
-  request,
   actions,
   onBack,
 }: {
@@ -44,7 +43,6 @@ export function Pane({
   output: Output;
   connection: Connection;
   stopping: Stopping | undefined;
-  request: CreateExecRequest | undefined;
   actions: RunActions;
   onBack: () => void;
 }) {
@@ -86,8 +84,8 @@ export function Pane({
     detailOf(state, now),
     code === undefined ? "" : `exit code ${code}`,
     duration === undefined || !hasEnded(item) ? "" : `took ${durationText(duration)}`,
-    request?.cwd ?? "",
-    request?.policy === undefined ? "" : `policy ${request.policy}`,
+    command.cwd ?? "",
+    command.policy === undefined ? "" : `policy ${command.policy}`,
     item.pid === 0 ? "" : `pid ${item.pid}`,
   ].filter((fact) => fact !== "");
   return (

@@ -35,6 +35,7 @@ export function RunList({
   const hidden = useStore(runs.removals.hidden);
   const stops = useStore(runs.stops.store);
   const error = useStore(runs.removals.error);
+  const policy = useStore(runs.policy);
   const now = useNow();
   const [filter, setFilter] = useState<Filter>({ kind: "all", text: "" });
   const [current, setCurrent] = useState<string>();
@@ -149,7 +150,7 @@ export function RunList({
               isShown={item.id === arrangement.active || item.id === arrangement.beside}
               isCurrent={isCurrent}
               stopping={stops.get(item.id)}
-              request={runs.requests.of(item.id)}
+              policy={policy}
               place={progress?.found.get(item.id)}
               now={now}
               actions={actions}

@@ -30,21 +30,36 @@ export class Requests {
     keep("history", this.#lines);
   }
 
-  /** Where it runs and under which policy; undefined for what another has run, for the agent does not tell. */
-  of(id: string): CreateExecRequest | undefined {
-    return this.#byId.get(id);
-  }
-
-  /** Runs a command again: as this page asked for it, or as much of it as the agent tells. */
-  async again(execs: Execs, item: ExecItem): Promise<ExecItem> {
-    let request = this.#byId.get(item.id);
-    if (request === undefined) {
-      const { command, args, pty, user } =
-        item.argsTruncated === true ? await execs.get(item.id) : item;
-      request = { command, args, pty, interactive: pty, ...(user === undefined ? {} : { user }) };
-    }
+  /**
+   * Runs a command again: as this page asked for it, or as the agent tells, which is all but its environment.
+   *
+   * @param policy The agent's own, if it is known.
+   * @throws {Error} It had another policy, which is not known in full: without it the command could do more.
+   */
+  async again(execs: Execs, item: ExecItem, policy: string | undefined): Promise<ExecItem> {
+    const whole = item.argsTruncated === true ? await execs.get(item.id) : item;
+    const request = this.#byId.get(item.id) ?? requestOf(whole, policy);
     const created = await execs.create(request);
     this.remember(undefined, created.id, request);
     return created;
   }
+}
+
+/** What asks for a run as the agent tells of it. */
+function requestOf(
+  { command, args, pty, user, cwd, policy }: ExecItem,
+  agentPolicy: string | undefined,
+): CreateExecRequest {
+  const isOwn = policy !== undefined && policy !== agentPolicy;
+  if (isOwn && policy === "custom") {
+    throw new Error(
+      "This ran under a policy of its own, of which the agent tells only that. Run it by the command line, with the policy.",
+    );
+  }
+  return {
+    ...{ command, args, pty, interactive: pty },
+    ...(user === undefined ? {} : { user }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(isOwn && policy !== "open" ? { policy } : {}),
+  };
 }

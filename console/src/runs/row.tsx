@@ -1,5 +1,5 @@
 import { Columns2, Copy, Link, RotateCw, Skull, Square, Trash2 } from "lucide";
-import type { CreateExecRequest, ExecItem } from "sandpipe";
+import type { ExecItem } from "sandpipe";
 import { Icon } from "../design/icon.js";
 import { Menu, type MenuItem } from "../design/menu.js";
 import { lineOf } from "./command-line.js";
@@ -80,6 +80,12 @@ export function actionsOf(
   return all.filter((action) => action.if !== false);
 }
 
+/** The end of a path: the directory, and the one that it is in. */
+function shortPath(path: string): string {
+  const parts = path.split("/");
+  return parts.length <= 3 ? path : `…/${parts.slice(-2).join("/")}`;
+}
+
 /** A run in the list: its command, and below what became of it. */
 export function RunRow({
   item,
@@ -88,7 +94,7 @@ export function RunRow({
   isShown,
   isCurrent,
   stopping,
-  request,
+  policy,
   place,
   now,
   actions,
@@ -102,8 +108,8 @@ export function RunRow({
   /** Tab goes to it. */
   isCurrent: boolean;
   stopping: Stopping | undefined;
-  /** How this page has asked for it. */
-  request: CreateExecRequest | undefined;
+  /** The agent's. */
+  policy: string | undefined;
   /** The line of its output that a search has found. */
   place: string | undefined;
   now: number;
@@ -116,8 +122,9 @@ export function RunRow({
   const time = isRunning(item) && duration !== undefined && isLive ? elapsedText(duration) : "";
   const facts = [
     state.kind === "stopping" || state.kind === "stopped" ? detailOf(state, now) : "",
-    request?.cwd ?? "",
-    request?.policy ?? "",
+    item.cwd === undefined ? "" : shortPath(item.cwd),
+    // What all have the page's head says.
+    item.policy === policy ? "" : (item.policy ?? ""),
     hasEnded(item) && duration !== undefined ? `took ${durationText(duration)}` : "",
     item.createdAt === undefined ? "" : ageText(Date.parse(item.createdAt), now),
   ].filter((fact) => fact !== "");

@@ -1,4 +1,5 @@
 import type { CreateExecRequest, ExecItem, Execs, Sandbox } from "sandpipe";
+import { Store } from "../store.js";
 import { LiveList } from "./live-list.js";
 import { Removals } from "./removals.js";
 import { Requests } from "./requests.js";
@@ -11,8 +12,13 @@ export class Runs {
   readonly stops: Stops;
   readonly removals: Removals;
   readonly requests = new Requests();
+  /** The agent's policy; undefined until it is known. */
+  readonly policy = new Store<string | undefined>(undefined);
+  readonly #sandbox: Sandbox;
 
-  constructor({ execs }: Sandbox) {
+  constructor(sandbox: Sandbox) {
+    const { execs } = sandbox;
+    this.#sandbox = sandbox;
     this.execs = execs;
     this.list = new LiveList(execs);
     this.stops = new Stops(execs);
@@ -28,9 +34,15 @@ export class Runs {
   }
 
   async again(item: ExecItem): Promise<ExecItem> {
-    const created = await this.requests.again(this.execs, item);
+    const created = await this.requests.again(this.execs, item, this.policy.value);
     this.list.add(created);
     return created;
+  }
+
+  /** Asks for the agent's policy: where it was away, another one may be there. */
+  async askPolicy(): Promise<void> {
+    // What is not known is not shown.
+    this.policy.set(await this.#sandbox.policy().catch(() => undefined));
   }
 
   close(): void {

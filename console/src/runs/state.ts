@@ -11,8 +11,8 @@ export type RunState =
   | { kind: "stopping"; killAt?: number; killing: boolean }
   | { kind: "succeeded" }
   | { kind: "failed"; code: number }
-  /** `byUser`: it was this page that told it to. */
-  | { kind: "stopped"; code: number; byUser: boolean; forced: boolean }
+  /** `by`: what stopped it, in words; undefined where nobody knows. */
+  | { kind: "stopped"; code: number; by?: string; forced: boolean }
   /** It is over, and nobody knows its exit code. */
   | { kind: "lost" }
   /** It ran when the agent was last heard of. */
@@ -39,13 +39,31 @@ export function stateOf(item: ExecItem, isLive: boolean, stopping?: Stopping): R
     return item.status === "STOPPING" ? { kind: "stopping", killing: false } : { kind: "running" };
   }
   if (item.exitCode < 0) return { kind: "lost" };
-  if (item.status === "STOPPED") {
-    const byUser = stopping !== undefined && stopping.phase !== "failed";
+  // A limit that the kernel holds ends a command without anybody's telling it to.
+  if (item.status === "STOPPED" || item.stopReason !== undefined) {
     const forced = stopping?.phase === "stopped" && stopping.forced;
-    return { kind: "stopped", code: item.exitCode, byUser, forced };
+    const by = stopper(item, stopping);
+    return { kind: "stopped", code: item.exitCode, forced, ...(by === undefined ? {} : { by }) };
   }
   return item.exitCode === 0 ? { kind: "succeeded" } : { kind: "failed", code: item.exitCode };
 }
+
+/** What stopped a run, in words. */
+function stopper({ stopReason }: ExecItem, stopping: Stopping | undefined): string | undefined {
+  const isOurs = stopping !== undefined && stopping.phase !== "failed";
+  if (isOurs && (stopReason === undefined || stopReason === "client")) return "you";
+  return stopReason === undefined ? undefined : (STOPPERS[stopReason] ?? stopReason);
+}
+
+const STOPPERS: Readonly<Partial<Record<string, string>>> = {
+  client: "a user",
+  agent: "the agent’s end",
+  wallTime: "the time limit",
+  output: "the output limit",
+  cpuTime: "the processor time limit",
+  fileSize: "the file size limit",
+  memory: "the memory limit",
+};
 
 /** The word for a state; with the exit code where it says more. */
 export function wordOf(state: RunState): string {
@@ -90,9 +108,8 @@ export function detailOf(state: RunState, now: number): string {
   }
 }
 
-function stoppedText({ code, byUser, forced }: RunState & { kind: "stopped" }): string {
-  const signal = signalName(code);
-  const how = signal ?? `exit code ${code}`;
-  if (!byUser) return how;
-  return forced ? `by you, by force: ${how}` : `by you: ${how}`;
+function stoppedText({ code, by, forced }: RunState & { kind: "stopped" }): string {
+  const how = signalName(code) ?? `exit code ${code}`;
+  if (by === undefined) return how;
+  return forced ? `by ${by}, by force: ${how}` : `by ${by}: ${how}`;
 }

@@ -53,7 +53,30 @@ pub struct ExecItem {
     #[cfg_attr(feature = "typescript", tsify(optional))]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub ended_at: Option<String>,
-    /// Whether `command` and `args` are shown short, as a list shows long ones: the exec by itself has
+    /// The working directory that it was given, absolute. Left out by an agent that does not tell, and in a list that shows the
+    /// command line short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub cwd: Option<String>,
+    /// The policy that it runs under: the name of a preset, or `custom`. Left out by an agent that does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub policy: Option<String>,
+    /// What stopped it, or began to: `client`, a request; `agent`, the agent's end; or a limit of its policy, by the limit's name. Left out
+    /// where it ended by itself or nobody knows, and by an agent that does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "typescript",
+        tsify(
+            optional,
+            type = "\"client\" | \"agent\" | \"wallTime\" | \"output\" | \"cpuTime\" | \"fileSize\" | \"memory\" | (string & {})"
+        )
+    )]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub stop_reason: Option<String>,
+    /// Whether `command`, `args` and `cwd` are shown short, as a list shows long ones: the exec by itself has
     /// them whole. Left out where they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
@@ -123,6 +146,9 @@ json_object!(FromJson + ToJson for ExecItem {
     created_at: "createdAt",
     started_at: "startedAt",
     ended_at: "endedAt",
+    cwd: "cwd",
+    policy: "policy",
+    stop_reason: "stopReason",
     args_truncated: "argsTruncated",
 });
 

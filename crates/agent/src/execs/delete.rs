@@ -3,6 +3,7 @@ use std::{io, sync::Arc, time::Duration};
 use super::{
     exec::{Exec, Lifecycle},
     registry::Registry,
+    stop_reason::StopReason,
 };
 use crate::blocking::{self, NotRun};
 use nix::sys::signal::Signal;
@@ -37,7 +38,7 @@ impl Registry {
         if *lifecycle == Lifecycle::Deleted {
             return Err(DeleteError::Gone(exec.id.clone()));
         }
-        exec.set_stopping();
+        exec.set_stopping(StopReason::Client);
         exec.hold_end();
         if let Err(error) = kill(exec).await {
             // What can't be deleted keeps its output, and its readers.

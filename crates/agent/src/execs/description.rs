@@ -1,11 +1,11 @@
 use crate::process::Launch;
 
-/// The most bytes of a command that are kept: no path that can be executed is longer (`PATH_MAX`).
-const MAX_COMMAND: usize = 4096;
+/// The most bytes of a command or a directory that are kept: no path that can be used is longer (`PATH_MAX`).
+const MAX_PATH: usize = 4096;
 /// The most bytes of memory for the arguments that are kept.
 const MAX_ARGS: usize = 128 * 1024;
 
-/// The most bytes that a command line takes in a list, as JSON. With what else an item has, it is less than 640
+/// The most bytes that a command line and its directory take in a list, as JSON. With what else an item has, it is less than 640
 /// bytes: a list of 100,000 execs fits into the 64 MiB that a client reads of an answer.
 const MAX_LISTED: usize = 256;
 
@@ -19,20 +19,27 @@ pub(super) struct Description {
     /// Whether standard input was to stay open.
     pub(super) interactive: bool,
     pub(super) user: Option<String>,
+    /// The policy that it runs under, by its name; None where an older agent did not write it down.
+    pub(super) policy: Option<String>,
 }
 
-/// A program and its arguments.
+/// A program, its arguments, and the directory that it runs in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
     pub(super) command: String,
     pub(super) args: Vec<String>,
+    /// None where a list has no room for it, or an older agent did not write it down.
+    pub(super) cwd: Option<String>,
 }
 
 impl Description {
     /// What is asked for by `launch`; and the command line as it is shown of the exec alone, where that is more.
     pub(super) fn of(launch: &Launch) -> (Self, Option<CommandLine>) {
-        let whole =
-            CommandLine { command: shown_command(&launch.command), args: shown_args(&launch.args) };
+        let whole = CommandLine {
+            command: shown_path(&launch.command),
+            args: shown_args(&launch.args),
+            cwd: Some(shown_path(&launch.cwd.to_string_lossy())),
+        };
         let (line, whole) = whole.shortened();
         let description = Self {
             line,
@@ -40,6 +47,7 @@ impl Description {
             pty: launch.pty,
             interactive: launch.interactive,
             user: launch.identity.as_ref().map(ToString::to_string),
+            policy: Some(launch.policy.clone()),
         };
         (description, whole)
     }
@@ -49,7 +57,8 @@ impl CommandLine {
     /// It as a list shows it, and the whole where that is more.
     pub(super) fn shortened(self) -> (Self, Option<Self>) {
         let mut room = MAX_LISTED;
-        let mut short = Self { command: beginning(&self.command, &mut room), args: vec![] };
+        let command = beginning(&self.command, &mut room);
+        let mut short = Self { command, args: vec![], cwd: None };
         if short.command == self.command {
             for arg in &self.args {
                 let beginning = beginning(arg, &mut room);
@@ -61,6 +70,13 @@ impl CommandLine {
                     break;
                 }
             }
+        }
+        // All of it or nothing: a part of it is another directory.
+        if short.args == self.args
+            && let Some(cwd) = &self.cwd
+            && beginning(cwd, &mut room) == *cwd
+        {
+            short.cwd = Some(cwd.clone());
         }
         if short == self { (short, None) } else { (short, Some(self)) }
     }
@@ -91,8 +107,8 @@ fn json_len(char: char) -> usize {
     }
 }
 
-fn shown_command(command: &str) -> String {
-    let (shown, rest) = command.split_at(command.floor_char_boundary(MAX_COMMAND));
+fn shown_path(path: &str) -> String {
+    let (shown, rest) = path.split_at(path.floor_char_boundary(MAX_PATH));
     if rest.is_empty() { shown.into() } else { format!("{shown}[{} more bytes]", rest.len()) }
 }
 
@@ -126,16 +142,18 @@ mod tests {
         fn a_command_line_is_short_in_a_list_and_its_beginning(
             command in prop_oneof!["[a-z/]{1,20}", any::<String>()],
             args in prop::collection::vec(prop_oneof![any::<String>(), ".{0,300}"], 0..40),
+            cwd in prop::option::of(prop_oneof!["/[a-z]{1,20}", ".{0,300}"]),
         ) {
-            let line = CommandLine { command, args };
+            let line = CommandLine { command, args, cwd };
             let (short, whole) = line.clone().shortened();
             let json = |line: &CommandLine| {
-                serde_json::to_string(&(&line.command, &line.args)).unwrap()
+                serde_json::to_string(&(&line.command, &line.args, &line.cwd)).unwrap()
             };
-            prop_assert!(json(&short).len() <= MAX_LISTED + 4, "{}", json(&short));
+            prop_assert!(json(&short).len() <= MAX_LISTED + "[,[],null]".len(), "{}", json(&short));
             if let Some(whole) = whole {
                 prop_assert_eq!(&whole, &line);
                 prop_assert!(json(&line).len() > MAX_LISTED - 16);
+                prop_assert!(short.cwd.is_none() || short.cwd == whole.cwd);
                 prop_assert!(line.command.starts_with(&short.command));
                 for (short, whole) in short.args.iter().zip(&line.args) {
                     prop_assert!(whole.starts_with(short));
@@ -148,7 +166,8 @@ mod tests {
 
     #[test]
     fn many_empty_arguments_are_many_too() {
-        let line = CommandLine { command: "true".into(), args: vec![String::new(); 5_000] };
+        let args = vec![String::new(); 5_000];
+        let line = CommandLine { command: "true".into(), args, cwd: Some("/".into()) };
         let (short, whole) = line.clone().shortened();
         assert!(short.args.len() < 100);
         assert_eq!(whole, Some(line));
@@ -172,8 +191,8 @@ mod tests {
 
     #[test]
     fn a_command_that_is_no_path_is_cut_between_characters() {
-        assert_eq!(shown_command("true"), "true");
-        let shown = shown_command(&"\u{20AC}".repeat(2_000));
+        assert_eq!(shown_path("true"), "true");
+        let shown = shown_path(&"\u{20AC}".repeat(2_000));
         assert_eq!(shown, "\u{20AC}".repeat(1_365) + "[1905 more bytes]");
     }
 }

@@ -19,6 +19,7 @@ use super::{
     directory::Directory,
     input::Input,
     record::{ExecRecord, Recording},
+    stop_reason::StopReason,
     time::Time,
 };
 use crate::{
@@ -83,6 +84,8 @@ pub(super) struct State {
     pub(super) group: Option<Arc<Group>>,
     /// By what it was ended, if that was a limit.
     pub(super) reached: Option<ReachedLimit>,
+    /// What was the first to stop it, or to try.
+    stop_reason: Option<StopReason>,
     /// What wakes the thread that observes the process.
     pub(super) waker: Weak<Waker>,
     /// Standard input, while it is open.
@@ -129,16 +132,18 @@ impl Exec {
         let (created_at, ended_at) = (record.created(), record.ended());
         let started_at = record.item.started_at.as_deref().and_then(Time::parse);
         let ExecRecord { number, item, creation, last_event } = record;
-        let ExecItem { id, command, args, status, pid, pty, user, args_truncated, .. } = item;
-        let line = CommandLine { command, args };
+        let ExecItem { id, command, args, status, pid, pty, user, .. } = item;
+        let ExecItem { cwd, policy, stop_reason, args_truncated, .. } = item;
+        let line = CommandLine { command, args, cwd };
         let truncated = args_truncated == Some(true);
-        let description = Description { line, truncated, pty, interactive: true, user };
+        let description = Description { line, truncated, pty, interactive: true, user, policy };
         let exit_code = last_event.and_then(|last| last.exit_code);
         let status = if exit_code.is_some() { status } else { ExecStatus::Stopped };
         let mut state = State::of(status, exit_code, pid);
         state.is_over = true;
         state.started_at = started_at;
         state.ended_at = ended_at;
+        state.stop_reason = stop_reason.as_deref().and_then(StopReason::of);
         Self {
             created_at,
             // Nothing is written of it any more but that it is removed, and that only where the index lacks it.
@@ -219,9 +224,15 @@ impl Exec {
         self.state().is_over
     }
 
+    /// It is about to be told to stop. That may be too late: its status says whether it was.
+    pub(super) fn set_stop_reason(&self, reason: StopReason) {
+        self.state().stop_reason.get_or_insert(reason);
+    }
+
     /// From now on its process is being stopped.
-    pub(super) fn set_stopping(&self) {
+    pub(super) fn set_stopping(&self, reason: StopReason) {
         let mut state = self.state();
+        state.stop_reason.get_or_insert(reason);
         if state.status == ExecStatus::Running {
             state.status = ExecStatus::Stopping;
             drop(state);
@@ -233,7 +244,7 @@ impl Exec {
     pub(super) fn end_by(&self, limit: ReachedLimit) {
         let group = {
             let mut state = self.state();
-            state.reached.get_or_insert(limit);
+            state.set_reached(limit);
             state.group.clone()
         };
         // Nobody waits for that: its end is heard of like any other.
@@ -250,6 +261,8 @@ impl Exec {
         let mut item = self.item();
         let group = self.state().group.clone();
         item.status = over(&item.status, group.as_deref());
+        let reason = self.state().stop_reason_of(&item.status);
+        item.stop_reason = reason.map(|reason| reason.name().to_owned());
         item.exit_code = exit_code;
         item.ended_at.clone_from(&last.timestamp);
         let at = last.timestamp.as_deref().and_then(Time::parse).unwrap_or_else(Time::now);
@@ -356,11 +369,28 @@ impl State {
             end: EndDelivery::Deliver,
             group: None,
             reached: None,
+            stop_reason: None,
             waker: Weak::new(),
             input: None,
             terminal: None,
             size: None,
         }
+    }
+
+    /// A limit ends it, or has.
+    pub(super) fn set_reached(&mut self, limit: ReachedLimit) {
+        if self.reached.is_none() {
+            self.reached = Some(limit);
+            if let Some(reason) = StopReason::of_limit(limit) {
+                self.stop_reason = Some(reason);
+            }
+        }
+    }
+
+    /// What stopped it, where it has that status: a limit may be one that the kernel holds.
+    pub(super) fn stop_reason_of(&self, status: &ExecStatus) -> Option<StopReason> {
+        let was_stopped = matches!(status, ExecStatus::Stopping | ExecStatus::Stopped);
+        self.stop_reason.filter(|reason| was_stopped || reason.is_limit())
     }
 }
 

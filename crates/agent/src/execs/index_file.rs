@@ -191,6 +191,9 @@ mod tests {
             created_at: Some(created.to_string()),
             started_at: None,
             ended_at: None,
+            cwd: None,
+            policy: None,
+            stop_reason: None,
             args_truncated: None,
         };
         let record = ExecRecord { number: 1, item, creation: None, last_event: None };

@@ -16,8 +16,8 @@ impl Exec {
     /// It as clients see it now, as far as it is in memory: a long command line of one that has ended is not.
     pub(crate) fn item(&self) -> ExecItem {
         let state = self.state();
-        let Description { line, truncated, pty, interactive: _, user } = &self.description;
-        let CommandLine { command, args } = state.whole.as_ref().unwrap_or(line).clone();
+        let Description { line, truncated, pty, interactive: _, user, policy } = &self.description;
+        let CommandLine { command, args, cwd } = state.whole.as_ref().unwrap_or(line).clone();
         let text = |time: Option<Time>| time.map(|time| time.to_string());
         ExecItem {
             id: self.id.clone(),
@@ -31,6 +31,9 @@ impl Exec {
             created_at: text(self.created_at),
             started_at: text(state.started_at),
             ended_at: text(state.ended_at),
+            cwd,
+            policy: policy.clone(),
+            stop_reason: state.stop_reason_of(&state.status).map(|reason| reason.name().to_owned()),
             args_truncated: (*truncated && state.whole.is_none()).then_some(true),
         }
     }
@@ -45,9 +48,10 @@ impl Exec {
     /// Has an item of it the command line that a list shows.
     pub(super) fn shorten(&self, item: &mut ExecItem) {
         if self.description.truncated {
-            let CommandLine { command, args } = self.description.line.clone();
+            let CommandLine { command, args, cwd } = self.description.line.clone();
             item.command = command;
             item.args = args;
+            item.cwd = cwd;
             item.args_truncated = Some(true);
         }
     }
@@ -61,9 +65,9 @@ impl Exec {
         let exec = Arc::clone(self);
         let read = blocking::run(move || exec.directory.read()).await;
         match read.map_err(io::Error::from).flatten() {
-            Ok(ExecRecord { item: ExecItem { command, args, args_truncated, .. }, .. }) => {
-                ExecItem { command, args, args_truncated, ..item }
-            }
+            Ok(ExecRecord {
+                item: ExecItem { command, args, cwd, args_truncated, .. }, ..
+            }) => ExecItem { command, args, cwd, args_truncated, ..item },
             Err(error) => {
                 tracing::warn!(%error, id = self.id, "the arguments of the exec can't be read");
                 item

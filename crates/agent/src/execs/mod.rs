@@ -35,6 +35,7 @@ mod signal;
 mod start;
 mod stdin;
 mod stop;
+mod stop_reason;
 mod time;
 mod write_record;
 

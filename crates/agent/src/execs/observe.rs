@@ -40,6 +40,7 @@ pub(super) fn observe(
         pump.finish(exec);
         let reached = exec.state().reached.or_else(|| limits.told_by(exit_code));
         if let Some(reached) = reached {
+            exec.state().set_reached(reached);
             pump.collector.tell(&reached.to_string());
         }
         exec.end(exit_code);

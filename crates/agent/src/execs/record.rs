@@ -30,10 +30,11 @@ impl ExecRecord {
 
     /// From now on it has the command line that a list shows.
     pub(super) fn shorten(&mut self) {
-        let ExecItem { command, args, args_truncated, .. } = &mut self.item;
-        let line = CommandLine { command: mem::take(command), args: mem::take(args) };
+        let ExecItem { command, args, cwd, args_truncated, .. } = &mut self.item;
+        let line =
+            CommandLine { command: mem::take(command), args: mem::take(args), cwd: cwd.take() };
         let (short, whole) = line.shortened();
-        (*command, *args) = (short.command, short.args);
+        (*command, *args, *cwd) = (short.command, short.args, short.cwd);
         *args_truncated = args_truncated.or(whole.map(|_| true));
     }
 

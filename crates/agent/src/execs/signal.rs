@@ -3,7 +3,7 @@ use std::io;
 use nix::sys::signal::Signal;
 use sandpipe_protocol::ExecStatus;
 
-use super::exec::Exec;
+use super::{exec::Exec, stop_reason::StopReason};
 use crate::sandbox::{Reached, stops};
 
 /// Why a signal was not sent.
@@ -40,6 +40,11 @@ impl Exec {
         let Some(group) = group else {
             return Err(SignalError::Gone(self.id.clone()));
         };
+        let is_stop = signal.is_some_and(stops);
+        if is_stop {
+            // Its end, which may come in between, tells of it.
+            self.set_stop_reason(StopReason::Client);
+        }
         // A process that is stopped, as by Ctrl+Z, acts on SIGTERM only when it goes on.
         let sent = match signal {
             None => group.probe().await,
@@ -51,8 +56,8 @@ impl Exec {
             return Err(SignalError::Gone(self.id.clone()));
         }
         // An end that it brings about may have come in between: that end knows of it by the group.
-        if signal.is_some_and(stops) {
-            self.set_stopping();
+        if is_stop {
+            self.set_stopping(StopReason::Client);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use super::{
     delete::KILL_TIMEOUT,
     exec::{Exec, Lifecycle},
     registry::Registry,
+    stop_reason::StopReason,
 };
 
 /// How long processes may take to end after SIGTERM.
@@ -98,7 +99,7 @@ async fn close(exec: &Exec) {
 
 /// Asks the processes to end.
 async fn end(exec: &Exec) {
-    exec.set_stopping();
+    exec.set_stopping(StopReason::Agent);
     // A process that is stopped, as by Ctrl+Z, takes a signal only when it goes on.
     let signals: &[_] = if exec.description.pty {
         // An interactive shell ignores SIGTERM, and ends when its terminal goes away.

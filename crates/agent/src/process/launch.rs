@@ -35,6 +35,8 @@ pub(crate) struct SpawnDefaults {
     pub(crate) limit_group: Option<Arc<LimitGroup>>,
     /// What starts it.
     pub(crate) process_box: Arc<BoxClient>,
+    /// The policy that it is held to, by its name.
+    pub(crate) policy: String,
 }
 
 #[cfg(test)]
@@ -49,6 +51,7 @@ impl SpawnDefaults {
             limits: CommandLimits::default(),
             limit_group: None,
             process_box: Arc::new(BoxClient::for_test()),
+            policy: "open".into(),
         }
     }
 }
@@ -64,13 +67,14 @@ pub(crate) struct Launch {
     /// Whether all that it starts is stopped with it.
     pub(super) contain: bool,
     pub(crate) identity: Option<Identity>,
-    pub(super) cwd: PathBuf,
+    pub(crate) cwd: PathBuf,
     /// The whole environment.
     pub(super) env: BTreeMap<OsString, OsString>,
     pub(super) file_limit: FileLimit,
     pub(crate) limits: CommandLimits,
     pub(super) limit_group: Option<Arc<LimitGroup>>,
     pub(super) process_box: Arc<BoxClient>,
+    pub(crate) policy: String,
 }
 
 /// Why a request names no command that could be started.
@@ -150,6 +154,7 @@ impl Launch {
             limits: spawn_defaults.limits,
             limit_group: spawn_defaults.limit_group.clone(),
             process_box: Arc::clone(&spawn_defaults.process_box),
+            policy: spawn_defaults.policy.clone(),
         })
     }
 

@@ -171,6 +171,7 @@ impl Policies {
             limits: policy.command_limits(),
             limit_group,
             process_box: Arc::new(BoxClient::new(command)),
+            policy: policy.effective.name().to_owned(),
         })
     }
 }

@@ -122,6 +122,7 @@ mod tests {
                 ("id", "\"x\""), ("command", "\"sh\""), ("args", "[\"a\",\"b\"]"), ("status", "\"RUNNING\""),
                 ("pid", "7"), ("pty", "false"), ("exitCode", "-1"), ("user", "\"u\""),
                 ("createdAt", "\"c\""), ("startedAt", "\"s\""), ("endedAt", "\"e\""), ("argsTruncated", "true"),
+                ("cwd", "\"/\""), ("policy", "\"open\""), ("stopReason", "\"client\""),
             ]),
         ) {
             is_read_alike::<ExecItem>(&exec);
@@ -234,7 +235,10 @@ mod tests {
                 user: optional.clone(),
                 created_at: optional.clone(),
                 started_at: None,
-                ended_at: optional,
+                ended_at: optional.clone(),
+                cwd: optional.clone(),
+                policy: None,
+                stop_reason: optional,
                 args_truncated: flag,
             };
             is_written_alike(&ExecListChanges { changed: vec![exec.clone()], removed: vec![exec.id.clone()] });

@@ -161,6 +161,9 @@ impl Exec {
             created_at: None,
             started_at: None,
             ended_at: None,
+            cwd: None,
+            policy: None,
+            stop_reason: None,
             args_truncated: None,
         }
     }
