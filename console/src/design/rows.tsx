@@ -1,7 +1,12 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visibleRows } from "./visible-rows.js";
 import "./rows.css";
+
+interface DrawnRow {
+  isCurrent: boolean;
+  row: VNode;
+}
 
 /**
  * A list of rows of one height, of which only those in sight are drawn. ↑, ↓, Page up, Page down, Home and End go from row to
@@ -33,6 +38,12 @@ export function Rows<T>({
 }) {
   const list = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
+  /** The rows as they were drawn, by their places. */
+  const cache = useRef<{ children: unknown; items: unknown; rows: Map<number, DrawnRow> }>({
+    children,
+    items,
+    rows: new Map(),
+  });
   /** The row that is to have the keyboard when it is drawn. */
   const wanted = useRef<string>(undefined);
 
@@ -77,6 +88,13 @@ export function Rows<T>({
     onCurrent(idOf(item));
   };
 
+  // What is scrolled is not drawn anew.
+  if (cache.current.children !== children || cache.current.items !== items) {
+    cache.current = { children, items, rows: new Map() };
+  }
+  const before = cache.current.rows;
+  const rows = new Map<number, DrawnRow>();
+  cache.current.rows = rows;
   const { first, end } = visibleRows(items.length, rowHeight, view.top, view.height);
   const page = Math.max(1, Math.floor(view.height / rowHeight) - 1);
   const drawn = items.slice(first, end).map((item, offset) => ({ item, at: first + offset }));
@@ -119,8 +137,14 @@ export function Rows<T>({
     >
       <div class="rows-all" style={{ height: `${items.length * rowHeight}px` }}>
         {drawn.map(({ item, at }) => {
+          const known = before.get(at);
+          const isCurrent = at === index;
+          if (known?.isCurrent === isCurrent) {
+            rows.set(at, known);
+            return known.row;
+          }
           const id = idOf(item);
-          return (
+          const row = (
             <div
               key={id}
               class="row-place"
@@ -130,9 +154,11 @@ export function Rows<T>({
                 : { role: "listitem", "aria-setsize": items.length, "aria-posinset": at + 1 })}
               style={{ height: `${rowHeight}px`, transform: `translateY(${at * rowHeight}px)` }}
             >
-              {children(item, at === index)}
+              {children(item, isCurrent)}
             </div>
           );
+          rows.set(at, { isCurrent, row });
+          return row;
         })}
       </div>
     </div>
