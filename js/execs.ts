@@ -8,6 +8,7 @@ import {
   type ExecStdout,
   type Sandbox,
   type StdinBody,
+  type StreamListOptions,
   type WaitForOutputOptions,
   type WaitOptions,
 } from "./core/sandpipe.js";
@@ -187,8 +188,8 @@ export class Execs extends Core {
    *
    * @throws The reason of `options.signal` when that is aborted.
    */
-  streamList(options?: StreamOptions): AsyncIterableIterator<{ execs: ExecItem[] }> {
-    return new EventStream(() => this.#core.streamList(), checkSignal(options));
+  streamList(options?: StreamListOptions): AsyncIterableIterator<{ execs: ExecItem[] }> {
+    return new EventStream(() => this.#core.streamList(options), checkSignal(options));
   }
 
   /**

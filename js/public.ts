@@ -34,6 +34,7 @@ export type {
   SpawnOptions,
   StdinBody,
   StdinType,
+  StreamListOptions,
   TerminateOptions,
   TerminateResult,
   WaitForOutputOptions,

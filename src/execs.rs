@@ -17,7 +17,7 @@ use crate::batches::Batches;
 use crate::callbacks::regexp::pattern;
 use crate::errors::or_throw;
 use crate::fields::Options;
-use crate::options::{NewExec, StdinBody, encoding, exec_arguments};
+use crate::options::{NewExec, StdinBody, encoding, exec_arguments, max_silence_ms};
 use crate::promise::{nothing, promise_of};
 use crate::results::{exec_result, exec_snapshot, found_output, json};
 use crate::sandbox::Sandbox;
@@ -220,10 +220,16 @@ impl Sandbox {
     }
 
     /// The list of all execs (`{ execs }`), now and after every change, until it is closed.
+    ///
+    /// # Errors
+    /// `invalid_argument`.
     #[wasm_bindgen(js_name = streamList, unchecked_return_type = "Batches<{ execs: ExecItem[] }>")]
-    #[must_use]
-    pub fn stream_list(&self) -> Batches {
-        Batches::of_lists(ListStream::new(self.agent.child()))
+    pub fn stream_list(
+        &self,
+        #[wasm_bindgen(unchecked_optional_param_type = "StreamListOptions")] options: &Object,
+    ) -> Result<Batches, JsValue> {
+        let max_silence_ms = or_throw(max_silence_ms(options))?;
+        Ok(Batches::of_lists(ListStream::new(self.agent.child(), max_silence_ms)))
     }
 
     /// Resolves a `Terminal` at an exec that exists.

@@ -7,13 +7,13 @@ use sandpipe_client::execs::{
 };
 use sandpipe_client::output::{Encoding, OutputSink};
 use sandpipe_client::sessions::SessionOptions;
-use sandpipe_client::{Result, WaitLimits};
+use sandpipe_client::{AbortSignal, Result, WaitLimits};
 use sandpipe_protocol::{CreateExecRequest, ExecStdin, StdinType};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
     abort_signal, boolean, bytes, command_arguments, function, last_sequence, milliseconds,
-    program, shell_text, string, variables,
+    positive, program, shell_text, string, variables,
 };
 use crate::events::EventBatch;
 use crate::fields::{Fields, Options, options};
@@ -146,6 +146,24 @@ options! {
         /// Aborted: the wait ends, and rejects with the signal's reason.
         "signal" "?: AbortSignal" => signal = optional abort_signal,
     }
+}
+
+options! {
+    /// How to follow the list.
+    interface "StreamListOptions"
+    struct StreamListOptions {
+        /// How long the agent may be silent, in milliseconds: longer than that is a connection that broke, as where an agent hangs. The
+        /// agent is asked for signs of life three times as often, up to ten a second. It needs the extension `heartbeat`: another agent
+        /// may be silent for 45 s, and is asked again then. Default: so it is with any.
+        "maxSilenceMs" "?: number" => max_silence_ms: Option<u32> = optional positive,
+        /// Ends the stream when it is aborted: the iteration throws the signal's reason.
+        "signal" "?: AbortSignal" => _signal: Option<AbortSignal> = optional abort_signal,
+    }
+}
+
+/// Reads how long there may be silence. js/stream.ts sees to the signal.
+pub(crate) fn max_silence_ms(options: &JsValue) -> Result<Option<u32>> {
+    Ok(StreamListOptions::read(options)?.max_silence_ms)
 }
 
 options! {

@@ -207,10 +207,71 @@ test("twenty outputs are open in one tab, each goes on when it is looked at, and
   await page.context().close();
 });
 
+test("an agent that hangs is told from one that is there, in every view, until it goes on", async () => {
+  const page = await rig.signIn();
+  const pane = await run(page, "echo up; exec sleep 1015");
+  await shows(pane, "up");
+  const banner = page.getByRole("alert").filter({ hasText: "Connection lost" });
+  for (const [view, told] of /** @type {const} */ ([
+    ["Runs", /^Not live: what has become of this run since is not known\./],
+    ["Files", /^Not live: files may have changed/],
+    ["Ports", /^Not live: who listens may have changed/],
+    ["Background", undefined],
+    ["Sessions", undefined],
+  ])) {
+    await page.getByRole("link", { name: view }).click();
+    await connected(page);
+    rig.agent.pause();
+    try {
+      // Long before a connection would be taken for dead, of which nothing comes.
+      await banner.waitFor({ timeout: 10_000 });
+      if (told !== undefined) await page.getByText(told).waitFor();
+      assert.ok(!/running \d/i.test(await page.locator("body").innerText()), view);
+    } finally {
+      rig.agent.goOn();
+    }
+    await connected(page);
+    await banner.waitFor({ state: "detached" });
+  }
+  await page.getByRole("link", { name: "Runs" }).click();
+  await pane.getByText(/^Running \d/).waitFor();
+  await pane.getByRole("button", { name: "Stop" }).click();
+  await pane.getByText("by you: SIGTERM").waitFor();
+  await page.context().close();
+});
+
+test("who stopped a run, and where it ran, is told after a reload and an agent's restart, too", async () => {
+  await rig.agent.stop();
+  await rig.agent.start(["--max-wall-time", "1s"]);
+  const page = await rig.signIn();
+  const long = await run(page, "echo long; exec sleep 1016", { cwd: "/usr" });
+  await long.getByText("by the time limit: SIGKILL").waitFor();
+  await rig.agent.stop();
+  await rig.agent.start();
+  await connected(page);
+  await page.reload();
+  await long.getByText("by the time limit: SIGKILL").waitFor();
+  await long.getByText("/usr", { exact: true }).waitFor();
+  await long.getByText("policy custom", { exact: true }).waitFor();
+  await rowOf(page, "echo long")
+    .getByText(/^by the time limit: SIGKILL · \/usr · custom · took/)
+    .waitFor();
+  const ended = await run(page, "echo other; exec sleep 1016");
+  await shows(ended, "other");
+  await rig.agent.stop();
+  await rig.agent.start();
+  await ended.getByText("by the agent’s end: SIGTERM").waitFor();
+  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  await page.context().close();
+});
+
 test("100 MB of output leave the page responsive, and can be downloaded whole", async () => {
   const page = await rig.signIn();
-  const line =
-    "yes 0123456789012345678901234567890123456789012345678 | head -c 100000000; echo end";
+  await page.evaluate(`new MutationObserver(() => {
+    if (document.querySelector(".banner") !== null) globalThis.wasLost = true;
+  }).observe(document.body, { childList: true, subtree: true })`);
+  const go = join(rig.agent.folder, "go-100-mb");
+  const line = `yes 0123456789012345678901234567890123456789012345678 | head -c 100000000; while [ ! -e ${go} ]; do sleep 0.05; done; echo end`;
   const panel = await run(page, line);
   await shows(panel, "0123456789");
   await page.evaluate(
@@ -225,6 +286,8 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
     await panel.getByRole("search").waitFor({ state: "detached" });
     await until(async () => (await frames()) !== before);
   }
+  await panel.getByText(/^Running \d/).waitFor();
+  await writeFile(go, "");
   // As long as it may take a machine that is busy.
   const timeout = 120_000;
   await panel.getByText("exit code 0", { exact: true }).waitFor({ timeout });
@@ -232,6 +295,11 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
   const downloading = page.waitForEvent("download", { timeout });
   await panel.getByRole("button", { name: "Download" }).click();
   assert.equal((await stat(await (await downloading).path())).size, 100_000_004);
+  assert.equal(
+    await page.evaluate("globalThis.wasLost"),
+    undefined,
+    "an agent that is busy is there",
+  );
   await page.context().close();
 });
 

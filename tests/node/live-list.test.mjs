@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { connect, ProtocolError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { idsOfAgent } from "../support/processes.mjs";
 
 /** @typedef {import("sandpipe").ExecItem} ExecItem */
 
@@ -117,6 +119,42 @@ describe("streamList over changes", () => {
     for (const [index, exec] of before.entries()) assert.equal(later[index + 1], exec);
     await lists.return?.();
     await agent.stop();
+  });
+
+  it("ends where the agent is silent for longer than it may be, and goes on where it is merely busy", async (t) => {
+    const agent = await startAgent();
+    t.after(() => agent.stop());
+    const { execs } = await connect({ ...agent, retry: { shouldRetry: () => false } });
+    const lists = execs.streamList({ maxSilenceMs: 600 });
+    assert.deepEqual((await lists.next()).value, { execs: [] });
+    // Its commands take what processors there are.
+    const { id } = await execs.create({
+      command: "sh",
+      args: ["-c", "for i in 1 2 3 4; do while :; do :; done & done; wait"],
+    });
+    await until(lists, (list) => list.length === 1 && list[0]?.status === "RUNNING");
+    const next = lists.next();
+    const first = await Promise.race([next, delay(3_000, "silence is no end")]);
+    assert.equal(first, "silence is no end");
+    await execs.kill(id, "SIGKILL");
+    const isStopped = (/** @type {ExecItem[]} */ list) => list[0]?.status === "STOPPED";
+    if (!isStopped((await next).value.execs)) await until(lists, isStopped);
+
+    const { agent: pid } = await idsOfAgent((script) => execs.exec("sh", ["-c", script]));
+    await until(lists, (list) => list.length === 2 && list[0]?.status === "EXITED");
+    process.kill(Number(pid), "SIGSTOP");
+    const stopped = performance.now();
+    try {
+      await assert.rejects(lists.next(), { code: "network", message: /nothing came for 600 ms/ });
+    } finally {
+      process.kill(Number(pid), "SIGCONT");
+    }
+    assert.ok(performance.now() - stopped >= 200, "it was not waited for");
+    await assert.rejects(
+      // @ts-expect-error
+      execs.streamList({ maxSilenceMs: "long" }).next(),
+      /`options.maxSilenceMs`/,
+    );
   });
 
   it("has the order of the agent's list, whatever a change brings, and refuses what makes no sense", async () => {

@@ -56,6 +56,16 @@ export class RestartableAgent {
     return this.#end("SIGKILL");
   }
 
+  /** It hangs: its connections stay, and nothing answers. */
+  pause() {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  /** It goes on after that. */
+  goOn() {
+    this.#child?.kill("SIGCONT");
+  }
+
   /** @param {NodeJS.Signals} signal */
   async #end(signal) {
     const child = this.#child;

@@ -3,6 +3,12 @@ import { pause } from "../connection/pause.js";
 import { pauseAfter, stateAfter, type Connection } from "../connection/state.js";
 import { Store } from "../store.js";
 
+/**
+ * How long the agent may be silent, in milliseconds: it says something three times as often, also where nothing changes. One that is busy
+ * does, for its commands have no part in that; one that hangs, or whose network is gone without a word, does not.
+ */
+const MAX_SILENCE_MS = 1_500;
+
 /** All runs as the agent tells them, and how the page and the agent stand. It goes on until it is closed. */
 export class LiveList {
   /** Newest first, as the agent lists them; undefined until then. */
@@ -42,7 +48,8 @@ export class LiveList {
     for (;;) {
       let error: unknown;
       try {
-        for await (const { execs } of this.#execs.streamList({ signal })) {
+        const lists = this.#execs.streamList({ signal, maxSilenceMs: MAX_SILENCE_MS });
+        for await (const { execs } of lists) {
           failures = 0;
           this.#take(execs);
         }

@@ -19,6 +19,8 @@ pub enum Feature {
     CreateStream,
     /// The stream of the list tells what has changed.
     ListChanges,
+    /// The stream of the list gives signs of life as often as is asked for.
+    Heartbeat,
     /// Output can be had in binary frames, with the process's bytes as they are.
     Frames,
     /// A stop reaches all that a command has started, unless its create says otherwise.
@@ -38,7 +40,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::IdempotencyKey,
         Self::Signal,
         Self::StdinEof,
@@ -47,6 +49,7 @@ impl Feature {
         Self::Attach,
         Self::CreateStream,
         Self::ListChanges,
+        Self::Heartbeat,
         Self::Frames,
         Self::Contain,
         Self::Policy,
@@ -68,6 +71,7 @@ impl Feature {
             Self::Attach => "attach",
             Self::CreateStream => "create-stream",
             Self::ListChanges => "list-changes",
+            Self::Heartbeat => "heartbeat",
             Self::Frames => "frames",
             Self::Contain => "contain",
             Self::Policy => "policy",
@@ -145,6 +149,7 @@ mod tests {
                 "attach",
                 "create-stream",
                 "list-changes",
+                "heartbeat",
                 "frames",
                 "contain",
                 "policy",

@@ -28,6 +28,8 @@ pub(crate) enum Feature {
     Frames,
     /// A stream of the list with what has changed in place of all of it.
     ListChanges,
+    /// A stream of the list that gives signs of life as often as is asked for.
+    Heartbeat,
     /// A create may name a policy.
     Policy,
     /// The base interface's files and directories.
@@ -54,6 +56,7 @@ impl Feature {
             Self::CreateStream => "create-stream",
             Self::Frames => "frames",
             Self::ListChanges => "list-changes",
+            Self::Heartbeat => "heartbeat",
             Self::Policy => "policy",
             Self::Files => "files",
             Self::FilesRaw => "files-raw",

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::output_format::OutputFormat;
 
 /// How long a stream may be silent: proxies close one that is so for long.
-const PING_INTERVAL: Duration = Duration::from_secs(15);
+pub(super) const PING_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The `Cache-Control` of output: it may be more by the next time. It is not `no-store`, of which Chromium
 /// shows many a request as aborted whose answer a page has read to its end.
@@ -31,10 +31,20 @@ pub(super) trait Source: Send + 'static {
 /// wherever there was silence. An error of the source cuts the connection, so that the client does not
 /// take it for an end.
 pub(super) fn respond(format: OutputFormat, first: Bytes, source: impl Source) -> Response {
+    respond_with(PING_INTERVAL, format, first, source)
+}
+
+/// The same, with a sign of life wherever there was silence for so long.
+pub(super) fn respond_with(
+    ping_interval: Duration,
+    format: OutputFormat,
+    first: Bytes,
+    source: impl Source,
+) -> Response {
     let first: Result<Bytes, std::io::Error> = Ok(first);
     let rest = stream::unfold(Some(source), move |source| async move {
         let mut source = source?;
-        match timeout(PING_INTERVAL, source.next()).await {
+        match timeout(ping_interval, source.next()).await {
             Err(_) => Some((Ok(format.ping()), Some(source))),
             Ok(Ok(Some(bytes))) => Some((Ok(bytes), Some(source))),
             Ok(Ok(None)) => None,

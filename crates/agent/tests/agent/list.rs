@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sandpipe_protocol::{ExecItem, ExecListChanges, ExecListResponse, ExecStatus};
 use serde_json::json;
 
-use crate::support::{Agent, Events, until, within};
+use crate::support::{Agent, Events, message_of, until, within};
 
 /// What a reader knows of the list, by id, and how it learnt it.
 #[derive(Default)]
@@ -109,6 +109,31 @@ async fn a_parameter_that_makes_no_sense_is_refused() {
     let path = "/api/v1/stream/execs?changes=perhaps";
     let response = within(agent.request(reqwest::Method::GET, path).send()).await.unwrap();
     assert_eq!(response.status(), 400);
+}
+
+#[tokio::test]
+async fn a_list_that_does_not_change_gives_signs_of_life_as_often_as_is_asked_for() {
+    let agent = Agent::start();
+    let path = "/api/v1/stream/execs?changes=true&heartbeat=100";
+    let mut stream = within(agent.request(reqwest::Method::GET, path).send()).await.unwrap();
+    let mut text = String::new();
+    // Without it there would be none for 15 s, which is longer than is waited here.
+    while text.matches("\n:").count() < 5 {
+        let chunk = within(stream.chunk()).await.unwrap().expect("it goes on");
+        text += std::str::from_utf8(&chunk).unwrap();
+    }
+    for wrong in ["99", "15001", "often", "-1"] {
+        let path = format!("/api/v1/stream/execs?heartbeat={wrong}");
+        let response = within(agent.request(reqwest::Method::GET, &path).send()).await.unwrap();
+        assert_eq!(response.status(), 400, "{wrong}");
+        let message = message_of(response).await;
+        assert!(message.contains("from 100 to 15000"), "{message}");
+    }
+    // An agent without the extension knows no such parameter.
+    let agent = Agent::with_args(&["--without", "heartbeat"]);
+    let path = "/api/v1/stream/execs?heartbeat=99";
+    let response = within(agent.request(reqwest::Method::GET, path).send()).await.unwrap();
+    assert_eq!(response.status(), 200);
 }
 
 #[tokio::test]

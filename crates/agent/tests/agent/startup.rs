@@ -133,6 +133,7 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
         "attach",
         "create-stream",
         "list-changes",
+        "heartbeat",
         "frames",
         "contain",
         "policy",

@@ -8,6 +8,12 @@ use crate::{AbortSignal, Agent, Feature, Operation, Result};
 
 const OPERATION: Operation = Operation::StreamList;
 
+/// How many signs of life are due in the longest silence that a reader allows: one or two may be late.
+const HEARTBEATS: u32 = 3;
+
+/// How far apart signs of life can be asked for, in milliseconds: the agent's bounds.
+const HEARTBEAT_MS: (u32, u32) = (100, 15_000);
+
 /// Reads the list, over as many connections as it takes: each begins with the list as it is. What comes after it
 /// is the list again, or with the extension `list-changes` what has changed.
 pub struct ListStream {
@@ -15,13 +21,15 @@ pub struct ListStream {
     source: EventSource,
     /// The newest event, as it came: the list that a new connection begins with may be the same.
     newest: String,
+    max_silence_ms: Option<u32>,
 }
 
 impl ListStream {
-    /// A stream of the list. It connects with the first read.
-    pub fn new(agent: Agent) -> Self {
+    /// A stream of the list. It connects with the first read. Where the agent has the extension `heartbeat`, silence for longer than
+    /// `max_silence_ms` is a connection that broke.
+    pub fn new(agent: Agent, max_silence_ms: Option<u32>) -> Self {
         let source = EventSource::new(agent.http.clone(), OPERATION);
-        Self { agent, source, newest: String::new() }
+        Self { agent, source, newest: String::new(), max_silence_ms }
     }
 
     /// What the next chunk says of the list, at least one event.
@@ -36,14 +44,13 @@ impl ListStream {
 
     async fn read(&mut self) -> Result<Vec<ListEvent>> {
         loop {
-            let changes = match self.agent.offers(Feature::ListChanges).await {
-                Ok(changes) => changes,
+            let query = match self.query().await {
+                Ok(query) => query,
                 Err(error) => {
                     self.source.wait_to_reconnect(Some(error)).await?;
                     continue;
                 }
             };
-            let query = if changes { "?changes=true" } else { "" };
             let mut changes = Vec::new();
             for data in self.source.read(&format!("/api/v1/stream/execs{query}")).await? {
                 if data != self.newest {
@@ -56,5 +63,24 @@ impl ListStream {
                 return Ok(changes);
             }
         }
+    }
+
+    /// What is asked for, as far as the agent has it.
+    async fn query(&mut self) -> Result<String> {
+        let mut parameters = Vec::new();
+        if self.agent.offers(Feature::ListChanges).await? {
+            parameters.push("changes=true".to_owned());
+        }
+        if let Some(max_ms) = self.max_silence_ms
+            && self.agent.offers(Feature::Heartbeat).await?
+        {
+            let (min, max) = HEARTBEAT_MS;
+            parameters.push(format!("heartbeat={}", (max_ms / HEARTBEATS).clamp(min, max)));
+            self.source.set_max_silence(f64::from(max_ms));
+        }
+        if parameters.is_empty() {
+            return Ok(String::new());
+        }
+        Ok(format!("?{}", parameters.join("&")))
     }
 }

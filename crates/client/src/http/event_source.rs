@@ -4,8 +4,8 @@ use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::sse::Decoder;
 
 use super::{
-    EVENT_STREAM, HttpClient, Pause, ReconnectBackoff, Request, ResponseBody, RetryContext,
-    is_retryable,
+    EVENT_STREAM, HttpClient, IDLE_TIMEOUT_MS, Pause, ReconnectBackoff, Request, ResponseBody,
+    RetryContext, is_retryable,
 };
 use crate::{Error, Operation, Result};
 
@@ -18,13 +18,28 @@ pub(crate) struct EventSource {
     /// How many attempts in a row to connect have failed.
     failures: u32,
     reconnects: ReconnectBackoff,
+    /// Nothing for so long is a connection that broke, in milliseconds; None where silence says nothing.
+    max_silence_ms: Option<f64>,
 }
 
 impl EventSource {
     /// One that has not connected.
     pub(crate) fn new(http: HttpClient, operation: Operation) -> Self {
         let reconnects = ReconnectBackoff::new(http.retry().backoff);
-        Self { http, operation, decoder: Decoder::default(), body: None, failures: 0, reconnects }
+        Self {
+            http,
+            operation,
+            decoder: Decoder::default(),
+            body: None,
+            failures: 0,
+            reconnects,
+            max_silence_ms: None,
+        }
+    }
+
+    /// From now on nothing for so long is a connection that broke, in milliseconds.
+    pub(crate) fn set_max_silence(&mut self, max_silence_ms: f64) {
+        self.max_silence_ms = Some(max_silence_ms);
     }
 
     /// The data of the events that the next chunk completes, at least one; a connection is made to `path`.
@@ -62,10 +77,13 @@ impl EventSource {
                 none.insert(body)
             }
         };
-        let Ok(chunk) = body.read_unless_idle().await else {
+        let limit_ms = self.max_silence_ms.unwrap_or(IDLE_TIMEOUT_MS);
+        let Ok(chunk) = body.read_unless_silent(limit_ms).await else {
             // It may be dead, it may be idle: another one tells.
-            self.body = None;
-            return Ok(Some(Vec::new()));
+            let silent = self.body.take();
+            let silent = silent.filter(|_| self.max_silence_ms.is_some());
+            let reason = || format!("nothing came for {limit_ms} ms");
+            return silent.map_or(Ok(Some(Vec::new())), |body| Err(body.cut_off(&reason())));
         };
         let Some(chunk) = chunk? else {
             return Ok(None);

@@ -26,5 +26,7 @@ pub(crate) use request::{
 };
 #[cfg(feature = "fuzz")]
 pub(crate) use response::error_of_status;
-pub(crate) use response::{FINISH_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json};
+pub(crate) use response::{
+    FINISH_TIMEOUT_MS, IDLE_TIMEOUT_MS, Idle, ResponseBody, excerpt, read_json,
+};
 pub(crate) use retry_policy::is_retryable;

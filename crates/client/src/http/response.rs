@@ -15,7 +15,11 @@ use crate::{AbortSignal, Error, Host, Operation, Result};
 
 /// How long a stream may be idle, in milliseconds, before its connection is taken for dead. An
 /// agent says something every 15 s; another one that does not is merely asked again.
-pub(super) const IDLE_TIMEOUT_MS: f64 = 45_000.0;
+pub(crate) const IDLE_TIMEOUT_MS: f64 = 45_000.0;
+
+/// How long a read that has waited long enough goes on looking, in milliseconds: in a page that was busy timers may be told before
+/// what has come.
+const LAST_LOOK_MS: f64 = 50.0;
 
 /// How long what is as good as over may take to end, in milliseconds.
 pub(crate) const FINISH_TIMEOUT_MS: u32 = 1000;
@@ -84,9 +88,18 @@ impl ResponseBody {
     pub(crate) async fn read_unless_idle(
         &mut self,
     ) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
+        self.read_unless_silent(IDLE_TIMEOUT_MS).await
+    }
+
+    /// The same; too long is what the caller says, in milliseconds.
+    pub(crate) async fn read_unless_silent(
+        &mut self,
+        limit_ms: f64,
+    ) -> std::result::Result<Result<Option<&[u8]>>, Idle> {
         let begun_ms = self.host.now_ms();
-        let mut left_ms = IDLE_TIMEOUT_MS;
-        while left_ms > 0.0 {
+        let mut left_ms = limit_ms;
+        let mut is_last_look = false;
+        loop {
             let timer = self.idle_timer.take().unwrap_or_else(|| self.host.sleep(left_ms));
             let read = match select(pin!(self.read_chunk()), timer).await {
                 Either::Left(read) => Some(read),
@@ -97,9 +110,15 @@ impl ResponseBody {
                 return Ok(read.map(|()| self.newest()));
             }
             // It may have been set for a read before this one.
-            left_ms = begun_ms + IDLE_TIMEOUT_MS - self.host.now_ms();
+            left_ms = begun_ms + limit_ms - self.host.now_ms();
+            if left_ms <= 0.0 {
+                if is_last_look {
+                    return Err(Idle);
+                }
+                is_last_look = true;
+                left_ms = LAST_LOOK_MS;
+            }
         }
-        Err(Idle)
     }
 
     /// Reads into the chunk; one that is given up before it is done loses nothing.

@@ -15,7 +15,7 @@ use crate::{
         App,
         body::Query,
         error::ApiError,
-        event_stream::{self, Source},
+        event_stream::{self, PING_INTERVAL, Source},
         output_format::OutputFormat,
     },
 };
@@ -24,21 +24,31 @@ use crate::{
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
 /// How often a reader is told of changes, at most.
 const CHANGES_INTERVAL: Duration = Duration::from_millis(50);
+/// How often a reader may ask for signs of life, at most.
+const MIN_HEARTBEAT: Duration = Duration::from_millis(100);
 
 /// Stream the list of all execs as Server-Sent Events: at once, and whenever it changes, but no more than some
 /// times a second.
 ///
 /// With the feature `list-changes` and `?changes=true` only the first event has the list; those after it have
 /// what has changed since: an `ExecListChanges`. A reader that is far behind gets the list anew.
+///
+/// With the feature `heartbeat` and `?heartbeat=N` a comment comes wherever there was silence for N milliseconds.
 #[utoipa::path(
     get,
     path = "/api/v1/stream/execs",
     operation_id = "StreamExecsList",
     tag = "execs",
-    params((
-        "changes" = Option<bool>, Query,
-        description = "Whether to send what has changed in place of the whole list each time"
-    )),
+    params(
+        (
+            "changes" = Option<bool>, Query,
+            description = "Whether to send what has changed in place of the whole list each time"
+        ),
+        (
+            "heartbeat" = Option<u64>, Query,
+            description = "How long there may be silence, in milliseconds: from 100 to 15000, which it is without it"
+        ),
+    ),
     responses(
         (
             status = 200, description = "The lists, and the changes where they are asked for",
@@ -54,8 +64,14 @@ pub(crate) async fn stream_execs_list(
     // An agent without the feature knows no such parameter.
     let wants_changes =
         app.features.has(Feature::ListChanges) && query.flag("changes")?.unwrap_or(false);
+    let ping_interval =
+        match query.get("heartbeat").filter(|_| app.features.has(Feature::Heartbeat)) {
+            Some(text) => heartbeat(text)?,
+            None => PING_INTERVAL,
+        };
     let format = OutputFormat::Events;
-    Ok(event_stream::respond(
+    Ok(event_stream::respond_with(
+        ping_interval,
         format,
         format.beginning(),
         ListStream {
@@ -68,6 +84,19 @@ pub(crate) async fn stream_execs_list(
             over: app.over,
         },
     ))
+}
+
+/// How long there may be silence.
+fn heartbeat(text: &str) -> Result<Duration, ApiError> {
+    let interval = text.parse().ok().map(Duration::from_millis);
+    let allowed = MIN_HEARTBEAT..=PING_INTERVAL;
+    interval.filter(|interval| allowed.contains(interval)).ok_or_else(|| {
+        ApiError::bad_request(format!(
+            "heartbeat is {text:?}: it is a number of milliseconds, from {} to {}",
+            MIN_HEARTBEAT.as_millis(),
+            PING_INTERVAL.as_millis(),
+        ))
+    })
 }
 
 /// An event of the list's stream.

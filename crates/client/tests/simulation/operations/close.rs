@@ -56,7 +56,7 @@ fn closing_a_stream_ends_no_other_call() {
     check("stream_closed", |world, random| {
         world.agent.install(COMMAND, world.program(random));
         let client = world.client();
-        let mut list = ListStream::new(client.child());
+        let mut list = ListStream::new(client.child(), None);
         let scope = list.scope().clone();
         world
             .after(random.f64() * 20.0, "close the stream", move || scope.controller().abort(None));

@@ -18,7 +18,7 @@ fn stream_list_shows_the_list_as_it_is_in_the_end() {
     check("stream_list", |world, random| {
         let list = Rc::<RefCell<Vec<ExecItem>>>::default();
         let shown = list.clone();
-        let mut stream = ListStream::new(world.client().child());
+        let mut stream = ListStream::new(world.client().child(), None);
         let (agent, executor) = (world.agent.clone(), world.executor.clone());
         let mut random = random.fork();
         // A stream that has died is known to have after 45 s without a sign of life.

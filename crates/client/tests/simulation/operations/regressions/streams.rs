@@ -82,7 +82,7 @@ fn a_silent_command_is_followed_where_every_stream_ends_at_once() {
 #[test]
 fn a_list_is_asked_for_after_pauses_where_every_stream_ends_at_once() {
     let world = world_with(|request, _| request.contains("/stream/").then_some(Fault::EndEmpty));
-    let mut list = ListStream::new(world.client());
+    let mut list = ListStream::new(world.client(), None);
     let hour = world.executor.sleep(3_600_000.0);
     let failed = world.run(async move {
         let reading = async { while list.next_events().await.is_ok() {} };
