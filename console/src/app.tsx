@@ -72,6 +72,7 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
       <div class="page-content" hidden={page !== "files"}>
         <FilesPage
           files={sandbox.files}
+          url={url}
           connection={connection}
           raw={page === "files" ? id : undefined}
           isShown={page === "files"}

@@ -1,6 +1,11 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { dist } from "../../scripts/project.mjs";
 import { connected, ConsoleRig, fillSignIn, paneOf, run, shows } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
@@ -37,6 +42,40 @@ test("who listens is listed with its run, live, and as a link that can be shared
   await watching.getByText("Nobody listens there").waitFor();
   await page.context().close();
   await watching.context().close();
+});
+
+test("the command that is copied makes a port reachable from here", async (t) => {
+  const page = await rig.signIn({ permissions: ["clipboard-read", "clipboard-write"] });
+  const { execs } = await rig.client();
+  const { id } = await execs.create({ command: "sh", args: ["-c", SERVER] });
+  const { match } = await execs.waitForOutput(id, /port (\d+)/);
+  await page.goto(`${rig.agent.url}/#/ports/${String(match[1])}`);
+  await page.getByRole("button", { name: "Copy the command" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+  // As in a shell that has the package's program.
+  const script = `sandpipe() { exec "$NODE" "$PROGRAM" "$@"; }; ${copied}`;
+  const forward = spawn("sh", ["-c", script], {
+    env: {
+      ...process.env,
+      NODE: process.execPath,
+      PROGRAM: join(dist, "cli", "sandpipe.js"),
+      SANDPIPE_TOKEN: rig.agent.token,
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(forward, "close");
+  t.after(async () => {
+    forward.kill("SIGTERM");
+    await ended;
+  });
+  const [line] = await once(createInterface({ input: forward.stdout }), "line");
+  const [address] = String(line).split(" ");
+  assert.notEqual(address, `127.0.0.1:${String(match[1])}`, "the forward listens by itself");
+  const answer = await fetch(`http://${address}/`);
+  assert.match(await answer.text(), /Directory listing for \//);
+  await execs.terminate(id);
+  await page.context().close();
 });
 
 test("in a narrow window a port is a view of its own", async () => {

@@ -6,6 +6,7 @@ import { Empty } from "../design/empty.js";
 import { Icon } from "../design/icon.js";
 import { Menu } from "../design/menu.js";
 import { Failure } from "../message.js";
+import { lineOf } from "../runs/command-line.js";
 import { ageText } from "../runs/time-text.js";
 import { actionsOf, type FileActions } from "./actions.js";
 import { MAX_PICTURE, MAX_TEXT, type Preview } from "./preview.js";
@@ -164,10 +165,16 @@ function Text({ text, name }: { text: string; name: string }) {
   );
 }
 
+/** What uploads the directory in which it is pasted. */
+function copyCommand(directory: string, url: string): string {
+  return lineOf({ command: "sandpipe", args: ["cp", "--url", url, ".", `sandbox:${directory}`] });
+}
+
 /** A directory: how much is in it, and how to put more there. */
 export function DirectoryPane({
   directory,
   raw,
+  url,
   count,
   actions,
   onBack,
@@ -176,6 +183,8 @@ export function DirectoryPane({
 }: {
   directory: FileInfo;
   raw: string;
+  /** The agent's. */
+  url: string;
   /** How many names are in it; undefined while that is not known. */
   count: number | undefined;
   actions: FileActions;
@@ -201,6 +210,8 @@ export function DirectoryPane({
         <Empty
           icon={Upload}
           title="Drop files or folders here"
+          // A command line has no name that is not UTF-8.
+          {...(directory.raw === undefined ? { command: copyCommand(directory.path, url) } : {})}
           action={
             <button class="primary" onClick={onUpload}>
               Choose files to upload

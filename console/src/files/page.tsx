@@ -31,11 +31,14 @@ import "./files.css";
 /** The files of the sandbox: a tree, and what is selected in it. */
 export function FilesPage({
   files,
+  url,
   connection,
   raw,
   isShown,
 }: {
   files: Files;
+  /** The agent's. */
+  url: string;
   connection: Connection;
   /** The path that the address names. */
   raw: string | undefined;
@@ -249,6 +252,7 @@ export function FilesPage({
               <DirectoryPane
                 directory={file}
                 raw={selected}
+                url={url}
                 count={listings.get(selected)?.files.length}
                 actions={actions}
                 onBack={() => {

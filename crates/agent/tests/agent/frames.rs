@@ -17,7 +17,7 @@ enum Received {
     Exit(i32),
     Gap(Gap),
     Ping,
-    Exec(ExecItem),
+    Exec(Box<ExecItem>),
 }
 
 /// The frames of an answer, with their sequences.
