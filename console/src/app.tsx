@@ -34,6 +34,8 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
   const connection = useStore(runs.list.connection);
   const policy = useStore(runs.policy);
   const isLive = connection.state === "live";
+  /** The agent that is there has said its policy: it may be another one than before a loss. */
+  const [hasPolicy, setHasPolicy] = useState(false);
 
   useEffect(
     () => () => {
@@ -42,8 +44,15 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
     [runs],
   );
   useEffect(() => {
-    if (isLive) void runs.askPolicy();
-    else runs.policy.set(undefined);
+    setHasPolicy(false);
+    if (!isLive) return;
+    let isCurrent = true;
+    void runs.askPolicy().then(() => {
+      if (isCurrent) setHasPolicy(true);
+    });
+    return () => {
+      isCurrent = false;
+    };
   }, [runs, isLive]);
   useEffect(() => {
     document.title = `${TITLES[page]} – Sandpipe console`;
@@ -51,7 +60,7 @@ function Console({ agent, onSignOut }: { agent: Agent; onSignOut: () => void }) 
 
   return (
     <Frame
-      policy={policy}
+      policy={hasPolicy ? policy : undefined}
       url={url}
       page={page}
       connection={connection}

@@ -54,7 +54,7 @@ test("runs a command and shows stdout, stderr and its exit code", async () => {
   assert.equal(await panel.locator(".xterm-rows .xterm-fg-1").first().innerText(), "┃ oops");
   const row = rowOf(page, line);
   await row.getByText("Failed 3", { exact: true }).waitFor();
-  await row.getByText(/^\/ · took \d\.\d s · (now|\d+ s ago)$/).waitFor();
+  await row.getByText(/^took \d\.\d s · (now|\d+ s ago) · \/$/).waitFor();
   await panel.getByText(/^pid \d+$/).waitFor();
 
   const streams = panel.getByRole("group", { name: "Streams" });

@@ -122,11 +122,12 @@ export function RunRow({
   const time = isRunning(item) && duration !== undefined && isLive ? elapsedText(duration) : "";
   const facts = [
     state.kind === "stopping" || state.kind === "stopped" ? detailOf(state, now) : "",
-    item.cwd === undefined ? "" : shortPath(item.cwd),
     // What all have the page's head says.
     item.policy === policy ? "" : (item.policy ?? ""),
     hasEnded(item) && duration !== undefined ? `took ${durationText(duration)}` : "",
     item.createdAt === undefined ? "" : ageText(Date.parse(item.createdAt), now),
+    // It may be long: what has no room is cut at the end.
+    item.cwd === undefined ? "" : shortPath(item.cwd),
   ].filter((fact) => fact !== "");
   return (
     <div class={`run-row${isShown ? " shown" : ""}${isOpen ? " opened" : ""}`} data-run={item.id}>
