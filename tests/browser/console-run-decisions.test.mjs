@@ -299,8 +299,16 @@ test("a run is run again where and under which policy it ran, or not at all", as
     await requests.again(execs, item(/** @type {object} */ (facts)), "workspace");
     assert.deepEqual(created.pop(), request);
   }
+  // The agent's own may be no preset either, and allow more.
   const custom = item({ id: "c", policy: "custom" });
-  await assert.rejects(requests.again(execs, custom, "workspace"), /a policy of its own/);
-  await requests.again(execs, custom, "custom");
-  assert.deepEqual(created, [usual]);
+  for (const policy of ["workspace", "custom", undefined]) {
+    await assert.rejects(requests.again(execs, custom, policy), /a policy that is no preset/);
+  }
+  assert.deepEqual(created, []);
+  // What this page has asked for is known in full.
+  for (const request of [usual, { ...usual, policy: '{ "network": "none" }' }]) {
+    requests.remember(undefined, custom.id, request);
+    await requests.again(execs, custom, "custom");
+    assert.deepEqual(created.pop(), request);
+  }
 });

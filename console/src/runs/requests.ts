@@ -34,7 +34,7 @@ export class Requests {
    * Runs a command again: as this page asked for it, or as the agent tells, which is all but its environment.
    *
    * @param policy The agent's own, if it is known.
-   * @throws {Error} It had another policy, which is not known in full: without it the command could do more.
+   * @throws {Error} This page did not start it, and its policy is no preset, so not known in full: without it the command could do more.
    */
   async again(execs: Execs, item: ExecItem, policy: string | undefined): Promise<ExecItem> {
     const whole = item.argsTruncated === true ? await execs.get(item.id) : item;
@@ -50,16 +50,18 @@ function requestOf(
   { command, args, pty, user, cwd, policy }: ExecItem,
   agentPolicy: string | undefined,
 ): CreateExecRequest {
-  const isOwn = policy !== undefined && policy !== agentPolicy;
-  if (isOwn && policy === "custom") {
+  // The agent's own may have that name, too, and allow more.
+  if (policy === "custom") {
     throw new Error(
-      "This ran under a policy of its own, of which the agent tells only that. Run it by the command line, with the policy.",
+      "This ran under a policy that is no preset. The agent doesn’t tell what it allows, and without it the command could do more. " +
+        "Run it by the command line, with the policy; or type it above, to run it under the agent’s own.",
     );
   }
+  const isNamed = policy !== undefined && policy !== agentPolicy && policy !== "open";
   return {
     ...{ command, args, pty, interactive: pty },
     ...(user === undefined ? {} : { user }),
     ...(cwd === undefined ? {} : { cwd }),
-    ...(isOwn && policy !== "open" ? { policy } : {}),
+    ...(isNamed ? { policy } : {}),
   };
 }
