@@ -8,6 +8,7 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 const MAX_REDIRECTS = 20;
 
 const TOO_MANY = `no more than ${MAX_REDIRECTS} redirects in a row are followed`;
+const READ_ONCE = "a body that is a stream is sent once";
 const PRIVATE = "nothing but a GET without credentials goes to another origin";
 
 /**
@@ -52,11 +53,18 @@ function isPublic({ method, headers }: Init): boolean {
 /** Why a request is not made again at another address, where a server said so by this status. */
 function whyNot(status: number, init: Init, from: string, to: URL): string | undefined {
   if (to.origin !== new URL(from).origin && !isPublic(init)) return PRIVATE;
+  // What was read of it is gone.
+  if (isStream(init.body)) return READ_ONCE;
   const { method } = init;
   // After the others `fetch` makes a GET of a POST, which would do something else.
   if (status === 307 || status === 308 || method === "GET") return undefined;
   if (method !== "POST" && status !== 303) return undefined;
   return `a ${method} is sent again only after 307 and 308`;
+}
+
+/** Whether it can be read only once; one of Node.js's is passed as well. */
+function isStream(body: Init["body"]): boolean {
+  return typeof body === "object" && !(body instanceof Uint8Array);
 }
 
 function addressOf(location: string, base: string): URL | undefined {

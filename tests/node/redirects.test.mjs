@@ -2,6 +2,7 @@
 // Where requests go when an answer says that what they ask for is elsewhere.
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
+import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 
 import { connect, HttpError } from "sandpipe";
@@ -46,6 +47,26 @@ describe("redirects", () => {
       if (request.url === "/health") return void response.writeHead(404).end();
       response.writeHead(status, { location: `${target}/moved${request.url}` }).end();
     });
+
+  it("sends a body that is a stream nowhere else: what was read of it is gone", async () => {
+    let reached = false;
+    const url = await leading(307, (_, response) => {
+      reached = true;
+      response.end();
+    });
+    const follow = withRedirects(httpFetch);
+    const { signal } = new AbortController();
+    const body = Readable.from([Buffer.from("content")]);
+    const init = /** @type {any} */ ({ method: "PUT", headers: {}, body, signal });
+    const answer = await follow(`${url}/there`, init);
+    assert.equal(answer.status, 307);
+    const chunk = await answer.body?.getReader().read();
+    assert.match(
+      Buffer.from(chunk?.value ?? []).toString(),
+      /a body that is a stream is sent once/,
+    );
+    assert.equal(reached, false);
+  });
 
   for (const [how, fetch] of /** @type {const} */ ([
     ["node:http", undefined],

@@ -229,6 +229,14 @@ impl Exec {
         self.state().stop_reason.get_or_insert(reason);
     }
 
+    /// It was not stopped after all, while it runs.
+    pub(super) fn take_back_stop_reason(&self, reason: StopReason) {
+        let mut state = self.state();
+        if state.status == ExecStatus::Running {
+            state.stop_reason.take_if(|told| *told == reason);
+        }
+    }
+
     /// From now on its process is being stopped.
     pub(super) fn set_stopping(&self, reason: StopReason) {
         let mut state = self.state();

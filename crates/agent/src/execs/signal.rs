@@ -52,9 +52,14 @@ impl Exec {
             Some(signal) => group.signal(&[signal]).await,
         };
         let refused = |error| SignalError::Refused { id: self.id.clone(), error };
-        if sent.map_err(refused)? == Reached::Nobody {
-            return Err(SignalError::Gone(self.id.clone()));
+        let sent = sent.map_err(refused).and_then(|reached| match reached {
+            Reached::Members => Ok(()),
+            Reached::Nobody => Err(SignalError::Gone(self.id.clone())),
+        });
+        if sent.is_err() && is_stop {
+            self.take_back_stop_reason(StopReason::Client);
         }
+        sent?;
         // An end that it brings about may have come in between: that end knows of it by the group.
         if is_stop {
             self.set_stopping(StopReason::Client);

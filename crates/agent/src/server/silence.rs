@@ -36,7 +36,7 @@ mod tests {
         io::{ErrorKind, Write},
         net::{TcpListener, TcpStream},
         os::unix::net::UnixStream,
-        thread::yield_now,
+        thread,
     };
 
     use super::*;
@@ -73,6 +73,9 @@ mod tests {
         assert_eq!(attached, 0);
     }
 
+    /// Tests beside this one have the processor meanwhile.
+    const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+
     #[test]
     fn a_client_that_reads_nothing_is_heard_and_one_that_is_gone_is_not() {
         let (socket, _client) = stalled();
@@ -84,7 +87,7 @@ mod tests {
                 break;
             }
             last = now;
-            yield_now();
+            thread::sleep(BETWEEN_LOOKS);
         }
         let (socket, client) = stalled();
         go_away(&client);
@@ -96,7 +99,7 @@ mod tests {
             let now = silence(&socket);
             assert!(now >= last || last < late, "it was heard after {last:?}");
             last = now;
-            yield_now();
+            thread::sleep(BETWEEN_LOOKS);
         }
     }
 

@@ -64,7 +64,7 @@ async fn an_exec_tells_what_stopped_it() {
 
 #[tokio::test]
 async fn of_a_limit_and_a_client_that_tried_before_the_limit_is_told() {
-    let agent = Agent::with_args(&["--max-wall-time", "3s"]);
+    let agent = Agent::with_args(&["--max-wall-time", "10s"]);
     let stubborn = agent.sh("trap '' TERM; echo up; while :; do sleep 0.01; done").await;
     agent.stream(&stubborn.id, "").await.until_output("up").await;
     agent.signal_exec(&stubborn.id, "SIGTERM").await;

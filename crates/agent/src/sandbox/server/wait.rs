@@ -31,8 +31,10 @@ pub(super) fn reap_next() -> Option<Ended> {
 }
 
 /// Has a child go on with the signal that it was stopped for. The box asks for no stops (`waitpid`, `WUNTRACED`): it hears of those alone
-/// whose child has made it its tracer (ptrace(2), `PTRACE_TRACEME`), and would wait for it at each signal.
+/// whose child has made it its tracer (ptrace(2), `PTRACE_TRACEME`), and would wait for it at each signal. SIGTRAP is for the tracer: it says that
+/// the child executes another program.
 fn let_go(pid: Pid, signal: i32) {
+    let signal = if signal == libc::SIGTRAP { 0 } else { signal };
     // SAFETY: it touches no memory of this process. That the child has died meanwhile is told by its end.
     #[allow(unsafe_code)]
     unsafe {

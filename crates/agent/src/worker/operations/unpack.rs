@@ -11,8 +11,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, futimens,
-        linkat, makedev, mkdirat, mknodat, openat, renameat, statat, symlinkat, unlinkat,
+        AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat,
+        futimens, linkat, makedev, mkdirat, mknodat, openat, renameat, statat, symlinkat, unlinkat,
         utimensat,
     },
     io::Errno,
@@ -165,13 +165,30 @@ impl Unpacking<'_> {
         match mkdirat(above, name, Mode::from_raw_mode(entry.mode & 0o777 | 0o700)) {
             Ok(()) => {}
             // One that is there, also by a link, is that one.
-            Err(Errno::EXIST) => drop(self.beneath.directory(path, Missing::Refuse)?),
+            Err(Errno::EXIST) => {
+                drop(self.beneath.directory(path, Missing::Refuse)?);
+                self.let_owner_write(path);
+            }
             Err(errno) => return Err(errno),
         }
         if self.directories.len() < MAX_DIRECTORIES {
             self.directories.push((path.to_owned(), entry.mode, entry.modified));
         }
         Ok(())
+    }
+
+    /// What comes in a directory may be made, although its owner may not write it: that it has at the end.
+    fn let_owner_write(&self, path: &Path) {
+        if self.directories.len() >= MAX_DIRECTORIES {
+            return;
+        }
+        if let Ok(directory) = self.beneath.readable(path)
+            && let Ok(found) = fstat(&directory)
+            && found.st_mode & 0o300 != 0o300
+        {
+            // Of another owner's it stays as it is, and what is made in it fails.
+            let _refused = fchmod(&directory, Mode::from_raw_mode(found.st_mode & 0o7777 | 0o300));
+        }
     }
 
     /// Writes a file, and puts it in its place when all of it is there.

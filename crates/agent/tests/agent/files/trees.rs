@@ -9,7 +9,10 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use nix::{sys::stat::Mode, unistd::mkfifo};
+use nix::{
+    sys::stat::Mode,
+    unistd::{geteuid, mkfifo},
+};
 use reqwest::{Body, Method, Response};
 
 use super::{Space, json_of, names, refused, route};
@@ -151,6 +154,32 @@ async fn a_tree_that_tar_makes_is_unpacked() {
     let summary = json_of(space.put_tree("empty", vec![0; 1024]).await, 200).await;
     assert_eq!((&summary["files"], &summary["bytes"]), (&0.into(), &0.into()));
     assert!(space.path("empty").is_dir());
+}
+
+#[tokio::test]
+async fn a_tree_is_unpacked_again_over_directories_that_can_only_be_read() {
+    let space = Space::start();
+    let source = tempfile::tempdir().unwrap();
+    let only_read = source.path().join("a/only-read");
+    fs::create_dir_all(&only_read).unwrap();
+    fs::create_dir(space.path("there")).unwrap();
+    for place in [&space.workspace, &space.path("there")] {
+        fs::set_permissions(place, Permissions::from_mode(0o777)).unwrap();
+    }
+    // Root may write everywhere.
+    let user = if geteuid().is_root() { "?user=nobody" } else { "" };
+    for content in ["first", "second"] {
+        fs::set_permissions(&only_read, Permissions::from_mode(0o755)).unwrap();
+        fs::write(only_read.join("file"), content).unwrap();
+        fs::set_permissions(&only_read, Permissions::from_mode(0o555)).unwrap();
+        let stream = tar(&["-cf", "-", "a"], source.path(), &[]);
+        let request = space.agent.request(Method::PUT, &(route("trees", "there") + user));
+        let response = space.agent.call(request.body(stream)).await;
+        assert!(response.status().is_success(), "{}", response.text().await.unwrap());
+        let there = space.path("there/a/only-read");
+        assert_eq!(fs::read_to_string(there.join("file")).unwrap(), content);
+        assert_eq!(there.metadata().unwrap().mode() & 0o777, 0o555);
+    }
 }
 
 #[tokio::test]

@@ -249,6 +249,12 @@ async fn a_command_that_has_itself_traced_goes_on_with_its_signals() {
             }
             let end = within(agent.finish(&exec.id)).await;
             assert_eq!(end.exit_code(), 143, "{user:?} {policy}");
+            // One that executes another program is stopped by the kernel, for its tracer.
+            let script =
+                r#"syscall(shift() + 0, 0, 0, 0, 0) == 0 or die; exec "sh", "-c", "exit 5""#;
+            let exec =
+                agent.create(json!({ "command": "perl", "args": ["-e", script, call] })).await;
+            assert_eq!(within(agent.finish(&exec.id)).await.exit_code(), 5, "{user:?} {policy}");
         }
     }
 }
