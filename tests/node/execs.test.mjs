@@ -25,6 +25,8 @@ describe("execs", () => {
       status: "CREATED",
       pty: false,
       exitCode: -1,
+      cwd: process.cwd(),
+      policy: "open",
     };
     const { id, pid, createdAt = "" } = created;
     assert.deepEqual(created, { ...expected, id, pid, createdAt });

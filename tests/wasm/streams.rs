@@ -56,7 +56,7 @@ async fn a_second_call_of_next_meanwhile_finds_the_end_and_does_no_harm() {
 
 #[wasm_bindgen_test]
 async fn lists_now_and_after_a_change() {
-    let stream = sandbox().stream_list();
+    let stream = sandbox().stream_list(&undefined()).unwrap();
     let batch = settled(stream.next()).await.unwrap();
     assert!(Array::is_array(&field(&batch.unchecked_into::<Array>().get(0), "execs")));
     let id = create("true").await;
