@@ -68,6 +68,53 @@ test("the rows of the tree are those of expanded directories, each behind its ow
   assert.deepEqual(failed[0].note, { error });
 });
 
+test("of many files that come into a directory it is read once more after the read that is under way", async () => {
+  const { FileTree } = await load("files/file-tree.ts");
+  globalThis.sessionStorage ??= /** @type {any} */ ({ getItem: () => null, setItem: () => {} });
+  /** @type {string[]} */
+  const reads = [];
+  /** @type {Record<string, string[]>} */
+  const names = { "/w": [], "/w/new": [] };
+  let underWay = 0;
+  const tree = new FileTree({
+    list: async (/** @type {{ raw: string }} */ { raw }) => {
+      reads.push(raw);
+      const listed = (names[raw] ?? assert.fail(raw)).map((name) => ({
+        ...{ name, path: `${raw}/${name}`, isDir: name === "new", size: 0, modTime: "" },
+      }));
+      assert.equal(++underWay, 1);
+      // Others go on meanwhile.
+      await new Promise(setImmediate);
+      underWay--;
+      return listed;
+    },
+  });
+  const listed = (/** @type {string} */ raw) =>
+    tree.listings.value.get(raw)?.files.map((/** @type {{ name: string }} */ { name }) => name);
+  const first = tree.read("/w");
+  names["/w"] = ["x"];
+  await Promise.all([first, ...Array.from({ length: 100 }, () => tree.readFor("/w/x"))]);
+  assert.deepEqual(reads.splice(0), ["/w", "/w"]);
+  assert.deepEqual(listed("/w"), ["x"]);
+  // Nothing is left of those.
+  await tree.readFor("/w/x");
+  assert.deepEqual(reads.splice(0), ["/w"]);
+
+  // A file further down shows up by the directory that is new, once that is there it is no news.
+  names["/w"] = ["x", "new"];
+  await tree.readFor("/w/new/deep/file");
+  assert.deepEqual(listed("/w"), ["new", "x"]);
+  await tree.readFor("/w/new/deep/other");
+  assert.deepEqual(reads.splice(0), ["/w"]);
+  await tree.read("/w/new");
+  names["/w/new"] = ["file"];
+  await tree.readFor("/w/new/file");
+  assert.deepEqual(reads.splice(0), ["/w/new", "/w/new"]);
+  assert.deepEqual(listed("/w/new"), ["file"]);
+  await tree.readFor("/elsewhere/file");
+  assert.deepEqual(reads, []);
+});
+
 test("text is told from what is none, also where a character is cut", async () => {
   const { MAX_TEXT, pictureType, textPreview } = await load("files/preview.ts");
   const bytes = (/** @type {string} */ text) => new TextEncoder().encode(text);

@@ -89,6 +89,35 @@ test("files are uploaded by the button and by dragging, and what is there is rep
   await page.context().close();
 });
 
+test("the browser stays on the page wherever files are dropped, and a long command can be read", async () => {
+  await mkdir(join(folder, "empty directory of a name that is long"));
+  const page = await rig.signIn();
+  /** Whether what a browser does by itself is prevented. @param {string} type @param {string} [item] */
+  const isTaken = (type, item = "new File(['text'], 'name')") =>
+    page.evaluate(`(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(${item});
+      const event = new DragEvent("${type}", { dataTransfer, bubbles: true, cancelable: true });
+      return !document.querySelector("header").dispatchEvent(event);
+    })()`);
+  for (const type of ["dragover", "drop"]) {
+    assert.equal(await isTaken(type), true, type);
+    assert.equal(await isTaken(type, "'text', 'text/plain'"), false, type);
+  }
+
+  await page.getByRole("link", { name: "Files" }).click();
+  await fileRow(page, "empty directory of a name that is long").click();
+  const command = page.locator(".copy-line code").filter({ hasText: "name that is long" });
+  await command.waitFor();
+  /** How far the longest line of a command goes beyond what is shown of it. */
+  const hidden = await page.evaluate(
+    "Math.max(...[...document.querySelectorAll('.copy-line code')].map((code) => code.scrollWidth - code.clientWidth))",
+  );
+  assert.equal(hidden, 0);
+  assert.ok(await page.getByRole("button", { name: "Copy the command" }).isVisible());
+  await page.context().close();
+});
+
 test("an upload that is given up leaves nothing", async () => {
   await mkdir(join(folder, "given-up"));
   const page = await openFiles();

@@ -15,7 +15,7 @@ export function CopyLine({ text }: { text: string }) {
   };
   return (
     <span class="copy-line">
-      <code tabIndex={0}>{text}</code>
+      <code>{text}</code>
       <button
         class="quiet square"
         aria-label={isCopied ? "Copied" : "Copy the command"}

@@ -1,7 +1,7 @@
 import type { Files } from "sandpipe";
 import { Store } from "../store.js";
 import { keep, kept } from "../tab-storage.js";
-import { above, common, isWithin, rawOfFile } from "./raw-path.js";
+import { above, common, isWithin, parentOf, rawOfFile } from "./raw-path.js";
 import { inOrder, type Listing } from "./rows.js";
 
 /** A directory with more names than that is read again only when somebody asks. */
@@ -9,6 +9,12 @@ const MAX_POLLED = 2_000;
 
 /** How many directories stay expanded over a reload. */
 const MAX_KEPT = 100;
+
+/** The read of a directory that is under way, and the one that follows: what changed meanwhile may not be in the first. */
+interface Reading {
+  now: Promise<void>;
+  next?: Promise<void>;
+}
 
 /** The directories that are shown, below one of them: what is in each is read when it is first expanded. */
 export class FileTree {
@@ -21,9 +27,7 @@ export class FileTree {
   readonly listings = new Store<ReadonlyMap<string, Listing>>(new Map());
   readonly expanded: Store<ReadonlySet<string>>;
   readonly #files: Files;
-  /** The newest read of each directory: an older one's answer is not to come after its. */
-  readonly #reads = new Map<string, number>();
-  #count = 0;
+  readonly #reads = new Map<string, Reading>();
 
   constructor(files: Files) {
     this.#files = files;
@@ -72,20 +76,49 @@ export class FileTree {
     this.#setExpanded([...this.expanded.value].filter((raw) => raw !== directory));
   }
 
-  /** Reads what is in a directory. What was there stays meanwhile. */
-  async read(directory: string): Promise<void> {
-    const read = ++this.#count;
-    this.#reads.set(directory, read);
+  /**
+   * Reads what is in a directory. What was there stays meanwhile. However often this is called, one read is under way
+   * and one follows.
+   */
+  read(directory: string): Promise<void> {
+    const reading = this.#reads.get(directory);
+    if (reading === undefined) return this.#begin(directory);
+    return (reading.next ??= reading.now.then(() => this.#begin(directory)));
+  }
+
+  /** Shows a file that is new or has changed: reads its directory, or what is further up if that is not there yet. */
+  async readFor(raw: string): Promise<void> {
+    let child = raw;
+    let directory = parentOf(raw);
+    while (!this.listings.value.has(directory)) {
+      if (directory === "/") return;
+      child = directory;
+      directory = parentOf(directory);
+    }
+    const { files = [] } = this.listings.value.get(directory) ?? {};
+    if (child === raw || !files.some((file) => rawOfFile(file) === child)) {
+      await this.read(directory);
+    }
+  }
+
+  #begin(directory: string): Promise<void> {
+    const reading: Reading = { now: this.#list(directory) };
+    this.#reads.set(directory, reading);
+    void reading.now.then(() => {
+      if (reading.next === undefined) this.#reads.delete(directory);
+    });
+    return reading.now;
+  }
+
+  async #list(directory: string): Promise<void> {
     const before = this.listings.value.get(directory);
     if (before === undefined) this.#set(directory, { files: [], isLoading: true });
-    let listing: Listing;
     try {
       const files = inOrder(await this.#files.list({ raw: directory }));
-      listing = { files, isLoading: false };
+      this.#set(directory, { files, isLoading: false });
     } catch (error) {
-      listing = { files: before?.files ?? [], isLoading: false, error };
+      this.#set(directory, { files: before?.files ?? [], isLoading: false, error });
     }
-    if (this.#reads.get(directory) === read) this.#set(directory, listing);
   }
 
   /** Reads all again that is in sight; without those that are very long, unless all are wanted. */

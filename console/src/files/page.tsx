@@ -46,10 +46,7 @@ export function FilesPage({
   isShown: boolean;
 }) {
   const tree = useMemo(() => new FileTree(files), [files]);
-  const uploads = useMemo(
-    () => new Uploads(files, (directory) => void tree.read(directory)),
-    [files, tree],
-  );
+  const uploads = useMemo(() => new Uploads(files, (raw) => void tree.readFor(raw)), [files, tree]);
   const root = useStore(tree.root);
   const workspace = useStore(tree.workspace);
   const treeError = useStore(tree.error);
@@ -229,7 +226,7 @@ export function FilesPage({
           <div
             class="outputs"
             onDragOver={(event) => {
-              if (hasFiles(event.dataTransfer)) event.preventDefault();
+              if (hasFiles(event.dataTransfer) && directory !== undefined) event.preventDefault();
             }}
             onDrop={(event) => {
               if (!hasFiles(event.dataTransfer) || directory === undefined) return;

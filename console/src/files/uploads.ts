@@ -30,13 +30,13 @@ export interface Upload extends Source {
 export class Uploads {
   readonly store = new Store<readonly Upload[]>([]);
   readonly #files: Files;
-  readonly #onDone: (directory: string) => void;
+  readonly #onDone: (raw: string) => void;
   readonly #sending = new Map<number, AbortController>();
   readonly #replacing = new Set<number>();
   #count = 0;
 
-  /** @param onDone Told of the directory of each file that is there then. */
-  constructor(files: Files, onDone: (directory: string) => void) {
+  /** @param onDone Told the path of each file that is there then. */
+  constructor(files: Files, onDone: (raw: string) => void) {
     this.#files = files;
     this.#onDone = onDone;
   }
@@ -90,8 +90,9 @@ export class Uploads {
   }
 
   async #send({ key, directory, name, file }: Upload, signal: AbortSignal): Promise<void> {
+    const raw = within(directory, name);
     try {
-      await this.#files.write({ raw: within(directory, name) }, file, {
+      await this.#files.write({ raw }, file, {
         create: this.#replacing.has(key) ? "always" : "new",
         signal,
         onProgress: ({ bytes }) => {
@@ -99,7 +100,7 @@ export class Uploads {
         },
       });
       this.#set(key, { kind: "done" });
-      this.#onDone(directory);
+      this.#onDone(raw);
     } catch (error) {
       if (signal.aborted) return;
       const exists = isSandpipeError(error, "http") && error.status === 412;

@@ -3,21 +3,24 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../design/icon.js";
 import { screenReaderMode, setScreenReaderMode } from "../terminal/reader-mode.js";
 
-const KEYS: readonly [keys: string, what: string][] = [
+const KEYS: readonly [keys: readonly string[], what: string][] = [
   [
-    "n",
+    ["n"],
     "goes to the command line; ↑ and ↓ bring what was run before, Shift+Enter begins another line",
   ],
-  ["/", "goes to the search; Enter looks in outputs, too"],
-  ["↑ ↓", "go from run to run in the list; Enter opens one, Delete removes one that has ended"],
+  [["/"], "goes to the search; Enter looks in outputs, too"],
   [
-    "← →",
+    ["↑", "↓"],
+    "go from run to run in the list; Enter opens one, Delete removes one that has ended",
+  ],
+  [
+    ["←", "→"],
     "go from tab to tab, move the line between two parts, and close and open directories of the tree",
   ],
-  ["↑ ↓ Page up Page down Home End", "scroll an output; Tab goes on"],
-  ["Ctrl+Shift+↑", "leaves a terminal, which takes every other key"],
-  ["Enter, Shift+Enter, Escape", "in Find: the next place, the one before, the end of it"],
-  ["?", "shows this"],
+  [["↑", "↓", "Page up", "Page down", "Home", "End"], "scroll an output; Tab goes on"],
+  [["Ctrl+Shift+↑"], "leaves a terminal, which takes every other key"],
+  [["Enter", "Shift+Enter", "Escape"], "in Find: the next place, the one before, the end of it"],
+  [["?"], "shows this"],
 ];
 
 /** How the page is used without a mouse, and with a screen reader. */
@@ -59,9 +62,11 @@ export function Help() {
         </div>
         <dl>
           {KEYS.map(([keys, what]) => (
-            <div key={keys}>
+            <div key={what}>
               <dt>
-                <kbd>{keys}</kbd>
+                {keys.map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
               </dt>
               <dd>{what}</dd>
             </div>

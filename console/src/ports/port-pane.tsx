@@ -86,7 +86,7 @@ export function PortPane({
 }
 
 const REACH = {
-  loopback: "Nobody but processes beside it can connect to it without that.",
+  loopback: "Otherwise only processes on the agent’s machine can connect.",
   everybody: "It takes connections from every address that its network is reached by.",
   "one address": "It takes connections to that address alone.",
 };
