@@ -1,6 +1,6 @@
 //! What every operation has of its agent: how to reach it, and what it offers beyond the base interface.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_util::FutureExt;
@@ -74,11 +74,11 @@ pub struct Agent {
     features: Rc<Features>,
 }
 
-/// The extensions of one agent: asked for once, when they are first needed.
+/// The extensions of one agent: asked for when they are first needed, and again when another agent may have come.
 #[derive(Default)]
 struct Features {
     /// What the agent offers, once it has said so.
-    answer: OnceCell<Vec<String>>,
+    answer: RefCell<Option<Vec<String>>>,
     /// The question that is under way, for all who ask meanwhile. It ends with the last of them: nothing goes on
     /// for a call that has been given up.
     question: RefCell<Option<WeakShared<Call<Vec<String>>>>>,
@@ -120,7 +120,7 @@ impl Agent {
         let includes = move |offered: &[String]| offered.iter().any(|name| name == feature.name());
         Box::pin(async move {
             loop {
-                if let Some(offered) = self.features.answer.get() {
+                if let Some(offered) = self.features.answer.borrow().as_deref() {
                     return Ok(includes(offered));
                 }
                 match self.question().await {
@@ -131,6 +131,11 @@ impl Agent {
                 }
             }
         })
+    }
+
+    /// Has the extensions be asked for again: another agent may be there by now.
+    pub(crate) fn forget_features(&self) {
+        *self.features.answer.borrow_mut() = None;
     }
 
     /// Fails where the agent says what it offers, and this is not in it. One that says nothing may have what is part of the
@@ -145,7 +150,7 @@ impl Agent {
     ) -> LocalBoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let is_offered = self.offers(feature).await?;
-            let says_nothing = self.features.answer.get().is_none_or(Vec::is_empty);
+            let says_nothing = self.features.answer.borrow().as_ref().is_none_or(Vec::is_empty);
             if is_offered || says_nothing {
                 return Ok(());
             }
@@ -172,7 +177,8 @@ impl Agent {
         match self.health().await {
             Ok(health) => {
                 let features = health.map(|health| health.features).unwrap_or_default();
-                Ok(self.features.answer.get_or_init(|| features).clone())
+                *self.features.answer.borrow_mut() = Some(features.clone());
+                Ok(features)
             }
             Err(error) => match *error {
                 Error::Http { .. } | Error::Protocol { .. } => Ok(Vec::new()),

@@ -52,7 +52,12 @@ impl ListStream {
                 }
             };
             let mut changes = Vec::new();
-            for data in self.source.read(&format!("/api/v1/stream/execs{query}")).await? {
+            let read = self.source.read(&format!("/api/v1/stream/execs{query}")).await;
+            if self.source.take_silence() {
+                // An agent without signs of life may have come in the place of one that has them.
+                self.agent.forget_features();
+            }
+            for data in read? {
                 if data != self.newest {
                     changes.push(read_json(OPERATION, data.as_bytes())?);
                     self.newest = data;
@@ -71,12 +76,14 @@ impl ListStream {
         if self.agent.offers(Feature::ListChanges).await? {
             parameters.push("changes=true".to_owned());
         }
-        if let Some(max_ms) = self.max_silence_ms
-            && self.agent.offers(Feature::Heartbeat).await?
-        {
+        let max_silence_ms = match self.max_silence_ms {
+            Some(max_ms) if self.agent.offers(Feature::Heartbeat).await? => Some(max_ms),
+            _ => None,
+        };
+        self.source.set_max_silence(max_silence_ms.map(f64::from));
+        if let Some(max_ms) = max_silence_ms {
             let (min, max) = HEARTBEAT_MS;
             parameters.push(format!("heartbeat={}", (max_ms / HEARTBEATS).clamp(min, max)));
-            self.source.set_max_silence(f64::from(max_ms));
         }
         if parameters.is_empty() {
             return Ok(String::new());

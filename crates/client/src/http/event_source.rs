@@ -1,5 +1,7 @@
 //! Server-Sent Events of what goes on and on, over as many connections as it takes.
 
+use std::mem;
+
 use futures_util::future::LocalBoxFuture;
 use sandpipe_protocol::sse::Decoder;
 
@@ -20,6 +22,8 @@ pub(crate) struct EventSource {
     reconnects: ReconnectBackoff,
     /// Nothing for so long is a connection that broke, in milliseconds; None where silence says nothing.
     max_silence_ms: Option<f64>,
+    /// A connection broke so, and nobody has asked.
+    was_silent: bool,
 }
 
 impl EventSource {
@@ -34,15 +38,22 @@ impl EventSource {
             failures: 0,
             reconnects,
             max_silence_ms: None,
+            was_silent: false,
         }
     }
 
-    /// From now on nothing for so long is a connection that broke, in milliseconds.
-    pub(crate) fn set_max_silence(&mut self, max_silence_ms: f64) {
-        self.max_silence_ms = Some(max_silence_ms);
+    /// From now on nothing for so long is a connection that broke, in milliseconds; None: silence says nothing.
+    pub(crate) fn set_max_silence(&mut self, max_silence_ms: Option<f64>) {
+        self.max_silence_ms = max_silence_ms;
     }
 
-    /// The data of the events that the next chunk completes, at least one; a connection is made to `path`.
+    /// Whether a connection broke by silence since this was last asked.
+    pub(crate) fn take_silence(&mut self) -> bool {
+        mem::take(&mut self.was_silent)
+    }
+
+    /// The data of the events that the next chunk completes; none where a connection has ended, so that the next can be another one.
+    /// A connection is made to `path`.
     pub(crate) fn read<'a>(&'a mut self, path: &'a str) -> LocalBoxFuture<'a, Result<Vec<String>>> {
         Box::pin(async move {
             loop {
@@ -53,6 +64,7 @@ impl EventSource {
                     Err(error) => Some(error),
                 };
                 self.wait_to_reconnect(error).await?;
+                return Ok(Vec::new());
             }
         })
     }
@@ -82,6 +94,7 @@ impl EventSource {
             // It may be dead, it may be idle: another one tells.
             let silent = self.body.take();
             let silent = silent.filter(|_| self.max_silence_ms.is_some());
+            self.was_silent |= silent.is_some();
             let reason = || format!("nothing came for {limit_ms} ms");
             return silent.map_or(Ok(Some(Vec::new())), |body| Err(body.cut_off(&reason())));
         };
