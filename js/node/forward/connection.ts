@@ -113,8 +113,11 @@ export function connectSocket(
     const isOver = hasSentEnd && hasReceivedEnd && [NORMAL, NO_CLOSE_FRAME].includes(code);
     if (!isOver && !socket.destroyed) {
       const why = reason.length > 0 ? `: ${reason.toString()}` : "";
-      failed(problem ?? failure(`the connection broke${why}`));
+      // Before it is told: the listener may throw.
       socket.resetAndDestroy();
+      close();
+      failed(problem ?? failure(`the connection broke${why}`));
+      return;
     }
     close();
   });
@@ -125,7 +128,8 @@ export function connectSocket(
     close();
   });
   return () => {
-    socket.destroy();
+    // A reader must not take what came so far for all there is.
+    socket.resetAndDestroy();
     remote.terminate();
   };
 }
