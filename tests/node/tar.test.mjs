@@ -1,15 +1,19 @@
 // @ts-check
 // Trees of this machine as tar streams, and back; the other side is the system's tar.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -99,6 +103,12 @@ describe("a tree that is packed", () => {
       ),
     );
     assert.match(error.message, /its name is not UTF-8/);
+    const other = newPath();
+    mkdirSync(other);
+    symlinkSync(name, join(other, "link"));
+    const stream = packTree(other, () => false, nothing);
+    const wrong = await failure(unpackTree(stream, newPath(), nothing));
+    assert.match(wrong.message, /link: the target of the link is not UTF-8/);
   });
 });
 
@@ -221,4 +231,85 @@ describe("a tree that is unpacked", () => {
     assert.ok(!readdirSync(to).some((name) => name.startsWith(".sandpipe-")));
     assert.ok(existsSync(join(to, "taken")));
   });
+
+  it("takes no name and no target of a link that is not UTF-8, however it is packed", async () => {
+    for (const format of ["gnu", "pax"]) {
+      for (const length of [1, 120, 200]) {
+        const [from, to] = [newPath(), newPath()];
+        mkdirSync(from);
+        const name = Buffer.concat([Buffer.alloc(length, "n"), Buffer.from([0xff])]);
+        symlinkSync(name, join(from, "link"));
+        const file = Buffer.concat([Buffer.from(`${from}/`), name]);
+        for (const of of ["link", "file"]) {
+          if (of === "file") {
+            rmSync(join(from, "link"));
+            writeFileSync(file, "");
+          }
+          const args = ["-cf", "-", `--format=${format}`, "-C", from, "."];
+          const { stdout } = spawnSync("tar", args);
+          const error = await failure(unpackTree(piecesOf(stdout), to, nothing));
+          assert.match(
+            error.message,
+            /^"(\.\/)?n+\uFFFD" is not UTF-8/,
+            `${format}, ${length}, ${of}`,
+          );
+          assert.deepEqual(readdirSync(to), []);
+        }
+      }
+    }
+  });
+
+  it("has no file in the place of its directory, and no temporary one beside it", async () => {
+    for (const header of [
+      { name: ".", type: "file" },
+      { name: "./", type: "symlink", linkname: "x" },
+      { name: ".", type: "link", linkname: "x" },
+    ]) {
+      const to = newPath();
+      const error = await failure(unpackTree(piecesOf(await tarOf([[header]])), to, nothing));
+      assert.match(error.message, /is a directory, but the archive has something else/);
+    }
+  });
+
+  it("fails at once where a file can't be written, with what comes next still awaited", async () => {
+    const to = newPath();
+    mkdirSync(join(to, "taken"), { recursive: true });
+    const bytes = await tarOf([[{ name: "taken", type: "file" }, "x"]]);
+    /** @type {(error: Error) => void} */
+    let end = nothing;
+    const chunks = async function* () {
+      yield bytes.subarray(0, 1024);
+      await new Promise((_, reject) => (end = reject));
+    };
+    const error = await failure(unpackTree(chunks(), to, nothing));
+    assert.match(error.message, /EISDIR|EEXIST|ENOTEMPTY/);
+    end(new Error("the connection was lost"));
+  });
+
+  it(
+    "is unpacked again over directories that are read-only",
+    { skip: process.geteuid?.() !== 0 && "it takes root" },
+    async () => {
+      const [from, to] = [newPath(), newPath()];
+      mkdirSync(join(from, "closed"), { recursive: true });
+      writeFileSync(join(from, "closed", "file"), "x");
+      chmodSync(join(from, "closed"), 0o555);
+      for (const path of ["closed/file", "closed"]) utimesSync(join(from, path), 1.5e9, 1.5e9);
+      chmodSync(directory, 0o755);
+      mkdirSync(to);
+      chownSync(to, 65_534, 65_534);
+      const chunks = [];
+      for await (const chunk of packTree(from, () => false, nothing)) chunks.push(chunk);
+      process.seteuid?.(65_534);
+      try {
+        for (let time = 0; time < 2; time += 1) {
+          await unpackTree(piecesOf(Buffer.concat(chunks)), to, nothing);
+        }
+      } finally {
+        process.seteuid?.(0);
+      }
+      assert.equal(statSync(join(to, "closed")).mode & 0o777, 0o555);
+      assert.deepEqual(described(to), described(from));
+    },
+  );
 });

@@ -117,10 +117,7 @@ function* walk(root: string, below: string, isExcluded: IsExcluded): Generator<s
   for (const entry of entries) {
     // Types of Node.js 20 say that it is text.
     const raw = entry.name as unknown as Buffer;
-    const name = raw.toString();
-    if (!Buffer.from(name).equals(raw)) {
-      throw new Error(`${join(root, below, name)}: its name is not UTF-8, which can't be packed`);
-    }
+    const name = textOf(raw, `${join(root, below, raw.toString())}: its name`);
     names.push([below === "" ? name : `${below}/${name}`, entry.isDirectory()]);
   }
   names.sort(([a], [b]) => (a < b ? -1 : 1));
@@ -135,12 +132,23 @@ function entryOf(root: string, name: string): Entry | undefined {
   const path = join(root, name);
   const stats = lstatSync(path, { bigint: true });
   if (stats.isSymbolicLink()) {
-    return { name, stats, content: undefined, linkTarget: readlinkSync(path) };
+    return { name, stats, content: undefined, linkTarget: linkTargetOf(path) };
   }
   if (stats.isDirectory()) return { name, stats, content: undefined, linkTarget: undefined };
   if (!stats.isFile()) return undefined;
   const content = stats.size <= SMALL ? readFileSync(path) : undefined;
   return { name, stats, content, linkTarget: undefined };
+}
+
+function linkTargetOf(path: string): string {
+  return textOf(readlinkSync(path, { encoding: "buffer" }), `${path}: the target of the link`);
+}
+
+/** @throws It is not UTF-8. */
+function textOf(raw: Buffer, what: string): string {
+  const text = raw.toString();
+  if (Buffer.from(text).equals(raw)) return text;
+  throw new Error(`${what} is not UTF-8, which can't be packed`);
 }
 
 async function add(

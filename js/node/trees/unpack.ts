@@ -36,9 +36,17 @@ const SMALL = 64 * 1024;
 /** Permission bits that are kept: whose rights a program has is not for another machine to say. */
 const MODE = 0o777;
 
+/** What the owner of a directory needs to write into it. */
+const OWNER = 0o700;
+
 /** Where the name of a file is not inside of the directory, or leads out of it. */
 export class UnsafeNameError extends Error {
   override readonly name = "UnsafeNameError";
+}
+
+/** Where a name, or the target of a link, is not UTF-8: two such names could become one. */
+export class UnreadableNameError extends Error {
+  override readonly name = "UnreadableNameError";
 }
 
 /** What is told of each file that has been written. */
@@ -50,7 +58,8 @@ export interface UnpackedFile {
 /**
  * Unpacks a tar stream into a directory, which is made where it is missing. Each file is written beside its place and takes it whole;
  * nothing is written outside of the directory, whatever names and links say. Modes and times are kept; owners are not, nor what is
- * no file, directory or link. What was written before a failure stays.
+ * no file, directory or link. What was written before a failure stays. After one of its own it does not wait for the next chunk: whoever
+ * gives them ends them.
  *
  * @param unpacked Called with what has been written.
  */
@@ -61,10 +70,12 @@ export async function unpackTree(
 ): Promise<void> {
   await mkdir(root, { recursive: true });
   const target = new Target(await realpath(root), unpacked);
-  const archive = extract();
+  // Each character is a byte then; `textOf` makes text of them. Its types lack the option.
+  const archive = extract({ filenameEncoding: "latin1" } as object);
   // Whoever reads it is told, once it is read.
   archive.on("error", () => undefined);
-  const feeding = feed(chunks, archive);
+  let failure: { error: unknown } | undefined;
+  const feeding = feed(chunks, archive, (error) => (failure = { error }));
   // It is awaited below, later.
   feeding.catch(() => undefined);
   try {
@@ -77,14 +88,17 @@ export async function unpackTree(
     await target.end();
   } catch (error) {
     archive.destroy();
-    // What the stream itself failed with says more.
-    await feeding;
-    throw error;
+    // What the chunks themselves failed with says more.
+    throw (failure as { error: unknown } | undefined)?.error ?? error;
   }
 }
 
-/** Writes the chunks, no faster than they are taken. */
-async function feed(chunks: AsyncIterable<Uint8Array>, archive: Extract): Promise<void> {
+/** Writes the chunks, no faster than they are taken. `failed` is called before whoever reads the archive is told. */
+async function feed(
+  chunks: AsyncIterable<Uint8Array>,
+  archive: Extract,
+  failed: (error: unknown) => void,
+): Promise<void> {
   const isGone = new Promise<true>((resolve) =>
     archive.once("close", () => {
       resolve(true);
@@ -104,6 +118,7 @@ async function feed(chunks: AsyncIterable<Uint8Array>, archive: Extract): Promis
     }
     archive.end(null);
   } catch (error) {
+    failed(error);
     archive.destroy(error as Error);
     throw error;
   }
@@ -125,11 +140,18 @@ class Target {
 
   /** Takes an entry, and writes it. */
   async take(header: Header, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const name = safeName(header.name);
+    const { pax } = header as { pax?: { path?: string; linkpath?: string } | null };
+    // Null for what is no link.
+    const linkname = header.linkname as string | null;
+    const name = safeName(textOf(header.name, pax?.path !== undefined));
+    const linkTarget = textOf(linkname ?? "", pax?.linkpath !== undefined);
     const path = join(this.#root, name);
+    if (name === "" && header.type !== "directory") {
+      throw new UnsafeNameError(`${this.#root} is a directory, but the archive has something else`);
+    }
     switch (header.type) {
       case "directory":
-        await this.#makeDirectory(name);
+        await this.#makeDirectory(name, true);
         if (name !== "") this.#directories.push({ path, header });
         this.#unpacked({ bytes: 0, isFile: false });
         return;
@@ -150,7 +172,7 @@ class Target {
       case "symlink":
         await this.#makeDirectory(parentOf(name));
         await replaced(path, async (temporary) => {
-          await symlink(header.linkname, temporary);
+          await symlink(linkTarget, temporary);
           const time = secondsOf(header);
           await lutimes(temporary, time, time);
         });
@@ -161,7 +183,7 @@ class Target {
         return;
       case "link": {
         await this.#makeDirectory(parentOf(name));
-        const to = safeName(header.linkname);
+        const to = safeName(linkTarget);
         await this.#makeDirectory(parentOf(to));
         await replaced(path, (temporary) => link(join(this.#root, to), temporary));
         this.#unpacked({ bytes: 0, isFile: true });
@@ -182,8 +204,12 @@ class Target {
     }
   }
 
-  /** Makes a directory with those above it, none of which is a symbolic link. */
-  async #makeDirectory(name: string): Promise<void> {
+  /**
+   * Makes a directory with those above it, none of which is a symbolic link.
+   *
+   * @param isWritten Its mode is set at the end: one that is there is made writable until then, if it is the user's own.
+   */
+  async #makeDirectory(name: string, isWritten = false): Promise<void> {
     if (this.#known.has(name)) return;
     await this.#makeDirectory(parentOf(name));
     const path = join(this.#root, name);
@@ -198,6 +224,8 @@ class Target {
         });
       }
       if (!stats.isDirectory()) throw error;
+      const isClosed = (stats.mode & OWNER) !== OWNER && stats.uid === process.geteuid?.();
+      if (isWritten && isClosed) await chmod(path, (stats.mode & MODE) | OWNER);
     }
     this.#known.add(name);
   }
@@ -278,6 +306,22 @@ function safeName(name: string): string {
   if (!name.startsWith("/") && !parts.includes("..") && !name.includes("\0"))
     return parts.join("/");
   throw new UnsafeNameError(`the name ${JSON.stringify(name)} is outside of the directory`);
+}
+
+/**
+ * What the characters of a name say, each of which is a byte; in the records of pax it is text already.
+ *
+ * @throws {UnreadableNameError} They are not UTF-8.
+ */
+function textOf(name: string, isText: boolean): string {
+  const bytes = Buffer.from(name, "latin1");
+  const text = isText ? name : bytes.toString();
+  // What is not UTF-8 has become U+FFFD.
+  const isWhole = isText ? !name.includes("\uFFFD") : Buffer.from(text).equals(bytes);
+  if (isWhole) return text;
+  throw new UnreadableNameError(
+    `${JSON.stringify(text)} is not UTF-8, or was not: a tree with such a name can't be unpacked here`,
+  );
 }
 
 function parentOf(name: string): string {
