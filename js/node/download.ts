@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, open, rename, rm, utimes } from "node:fs/promises";
+import { chmod, mkdir, open, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 import { checkText } from "../arguments.js";
+import { InvalidArgumentError } from "../core/errors.js";
 import type { Batches, FileInfo } from "../core/sandpipe.js";
 import type { FilePath } from "../file-data.js";
 import { READ_TREE } from "../node-parts.js";
 import type { Sandbox } from "../sandbox.js";
 import { settle } from "../settle.js";
+import { orAborted } from "./or-aborted.js";
 import { partsOf } from "./parts.js";
 import { checkTransfer, type Transfer, type TransferOptions } from "./trees/options.js";
 
@@ -18,7 +20,8 @@ import { checkTransfer, type Transfer, type TransferOptions } from "./trees/opti
  * Each file is written beside its place and takes it whole. Modes and times are kept, and symbolic links, which are not followed: nothing
  * is written outside of `local`, whatever the sandbox sends. Owners are not kept, nor what is no file, directory or link. Memory is bounded,
  * whatever the size. A file goes on where a connection broke; a directory, which is a tar stream, is read from its beginning again, as
- * far as `retry` of `connect()` allows.
+ * far as `retry` of `connect()` allows. A file takes the place of a symbolic link; what is neither file nor directory, such as a device, is
+ * refused. So are names and targets of links that are not UTF-8.
  *
  * @throws {UnsupportedError} A directory needs the extension `files-raw`, which the agent lacks.
  * @throws {HttpError} The agent could not read it: with status 404 where there is nothing.
@@ -36,8 +39,7 @@ export async function download(
   checkText("local", local);
   const transfer = checkTransfer(options);
   transfer.signal?.throwIfAborted();
-  const info = await sandbox.files.stat(remote, transfer.as);
-  transfer.signal?.throwIfAborted();
+  const info = await orAborted(sandbox.files.stat(remote, transfer.as), transfer.signal);
   const path = resolve(local);
   if (!info.isDir) {
     await downloadFile(sandbox, remote, info, path, transfer);
@@ -53,7 +55,9 @@ async function downloadFile(
   path: string,
   { onProgress, signal, as }: Transfer,
 ): Promise<void> {
+  await checkTarget(path);
   await mkdir(dirname(path), { recursive: true });
+  signal?.throwIfAborted();
   const temporary = join(dirname(path), `.sandpipe-${randomUUID()}`);
   const reader = sandbox.files
     .readStream(remote, signal === undefined ? as : { signal, ...as })
@@ -85,6 +89,15 @@ async function downloadFile(
   }
 }
 
+/** @throws {InvalidArgumentError} A file would take the place of something else, such as a device. */
+async function checkTarget(path: string): Promise<void> {
+  const stats = await stat(path).catch(() => undefined);
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw new InvalidArgumentError(
+    `\`local\` must be a file, a directory or a new name, but is something else: ${path}`,
+  );
+}
+
 /** The stream begins again: what came before is not part of it. */
 class BegunAgain extends Error {}
 
@@ -95,6 +108,7 @@ async function downloadTree(
 ): Promise<void> {
   // It packs and unpacks, which no other call needs.
   const { unpackTree } = await import("./trees/unpack.js");
+  signal?.throwIfAborted();
   const batches = read();
   const abort = (): void => {
     batches.close();

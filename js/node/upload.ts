@@ -38,14 +38,21 @@ export async function upload(
   signal?.throwIfAborted();
   const stats = await stat(local);
   if (stats.isFile()) {
-    await sandbox.files.write(remote, createReadStream(local, { highWaterMark: 256 * 1024 }), {
-      mode: stats.mode & 0o777,
-      onProgress: ({ bytes }) => {
-        onProgress({ files: bytes < stats.size ? 0 : 1, bytes });
-      },
-      ...(signal === undefined ? {} : { signal }),
-      ...as,
-    });
+    signal?.throwIfAborted();
+    const content = createReadStream(local, { highWaterMark: 256 * 1024 });
+    try {
+      await sandbox.files.write(remote, content, {
+        mode: stats.mode & 0o777,
+        onProgress: ({ bytes }) => {
+          onProgress({ files: bytes < stats.size ? 0 : 1, bytes });
+        },
+        ...(signal === undefined ? {} : { signal }),
+        ...as,
+      });
+    } finally {
+      // A call that was refused has not read it.
+      content.destroy();
+    }
     return;
   }
   if (!stats.isDirectory()) {
@@ -55,6 +62,7 @@ export async function upload(
   }
   // It packs and unpacks, which no other call needs.
   const { packTree } = await import("./trees/pack.js");
+  signal?.throwIfAborted();
   // What goes wrong here is no failure of the connection, and ends the call.
   const ending = new AbortController();
   const abort = (): void => {

@@ -1,6 +1,8 @@
 // @ts-check
 // `sandpipe cp`: files and directories, either way.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   mkdirSync,
   readdirSync,
@@ -12,6 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { processesThat, until } from "../support/processes.mjs";
@@ -131,6 +134,13 @@ describe("sandpipe cp", () => {
       assert.equal(exitCode, 2, stderr);
       assert.match(stderr, message);
     }
+    // Never a device: where this went wrong it would be gone.
+    const fifo = join(newDirectory(), "fifo");
+    assert.equal(spawnSync("mkfifo", [fifo]).status, 0);
+    const special = await run("cp", `sandbox:${here}/a`, fifo);
+    assert.equal(special.exitCode, 2, special.stderr);
+    assert.match(special.stderr, /TARGET must be .* something else: .*fifo/);
+    assert.ok(statSync(fifo).isFIFO());
     const wrong = { ...env, SANDPIPE_TOKEN: "wrong" };
     const refused = await sandpipe.run(["cp", join(here, "a"), "sandbox:"], { env: wrong });
     assert.equal(refused.exitCode, 125);
@@ -192,6 +202,45 @@ describe("Ctrl+C during sandpipe cp", () => {
     await until(() => !isWritten(to));
     assert.deepEqual(readdirSync(to), []);
     await invocation.leavesNothing();
+  });
+
+  it("ends it where the agent never answers", async (test) => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    /** @type {import("node:net").Socket[]} */
+    const sockets = [];
+    server.on("connection", (socket) => sockets.push(socket));
+    test.after(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    const here = newDirectory();
+    writeFileSync(join(here, "a"), "x");
+    const hanging = { ...env, SANDPIPE_URL: `http://127.0.0.1:${port}` };
+    for (const args of [
+      [join(here, "a"), "sandbox:a"],
+      ["sandbox:a", join(here, "b")],
+    ]) {
+      const before = sockets.length;
+      const invocation = await sandpipe.start(["cp", ...args], { env: hanging });
+      await until(() => sockets.length > before);
+      invocation.child.kill("SIGINT");
+      const { signal, stderr } = await invocation.end;
+      assert.deepEqual({ signal, stderr }, { signal: "SIGINT", stderr: "" });
+    }
+    assert.deepEqual(readdirSync(here), ["a"]);
+  });
+
+  it("ends it where nobody reads its stdout", async () => {
+    const from = newDirectory();
+    writeFileSync(join(from, "large"), "");
+    truncateSync(join(from, "large"), LARGE);
+    const invocation = await sandpipe.start(["cp", `sandbox:${from}/large`, "-"], { env });
+    await once(invocation.child.stdout, "readable");
+    invocation.child.stdout.pause();
+    invocation.child.kill("SIGINT");
+    assert.equal((await once(invocation.child, "exit"))[1], "SIGINT");
   });
 
   it("ends it in a terminal, which has shown how far it was", async () => {

@@ -7,15 +7,18 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
@@ -176,6 +179,15 @@ describe("a tree", () => {
     const error = await failure(upload(sandbox, from, there));
     assert.match(error.message, /its name is not UTF-8/);
     await until(() => leftIn(there).length === 0);
+    rmSync(from, { recursive: true });
+    mkdirSync(from);
+    const back = newPath();
+    for (const byte of [0xfe, 0xff]) {
+      writeFileSync(Buffer.concat([Buffer.from(`${from}/b`), Buffer.from([byte])]), "");
+    }
+    const unreadable = await failure(download(sandbox, from, back));
+    assert.match(unreadable.message, /^"b\uFFFD" is not UTF-8/);
+    assert.deepEqual(readdirSync(back), []);
     const missing = await failure(download(sandbox, join(directory, "none"), there));
     assert.ok(isSandpipeError(missing, "http") && missing.status === 404, String(missing));
     const none = await failure(upload(sandbox, join(directory, "none"), there));
@@ -211,6 +223,41 @@ describe("a tree", () => {
   });
 });
 
+describe("a signal", () => {
+  it("ends what waits for an agent that never answers", async (test) => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    const hanging = await connect({ url: `http://127.0.0.1:${port}`, token: "x" });
+    test.after(() => {
+      hanging.close();
+      server.close();
+    });
+    const stop = new AbortController();
+    const connected = once(server, "connection");
+    const ended = failure(download(hanging, "a", newPath(), { signal: stop.signal }));
+    const [socket] = await connected;
+    test.after(() => socket.destroy());
+    stop.abort(new Error("enough"));
+    assert.equal(await ended, stop.signal.reason);
+  });
+
+  it("that is aborted while all is being prepared is not lost", async () => {
+    const [from, there, file] = [newPath(), newPath(), newPath()];
+    makeTree(from, 10, "early");
+    writeFileSync(file, "x");
+    for (const act of [upload, download]) {
+      for (const source of [from, file]) {
+        const stop = new AbortController();
+        const ended = failure(act(sandbox, source, there, { signal: stop.signal }));
+        stop.abort(new Error("enough"));
+        assert.equal(await ended, stop.signal.reason);
+        assert.ok(!existsSync(there));
+      }
+    }
+  });
+});
+
 describe("a file", () => {
   it("is the same there and back, with its mode, and its time here", async () => {
     const [from, there, back] = [newPath(), newPath(), newPath()];
@@ -227,6 +274,43 @@ describe("a file", () => {
       const stats = statSync(join(back, "deep", "file"));
       assert.deepEqual([stats.mode & 0o777, stats.mtimeMs], [0o750, 1.5e12]);
     }
+  });
+
+  it("is not written in the place of a FIFO or a device, but of a symbolic link", async () => {
+    const [from, to] = [newPath(), newPath()];
+    mkdirSync(to);
+    writeFileSync(from, "x");
+    const [fifo, link, dangling] = [join(to, "fifo"), join(to, "link"), join(to, "dangling")];
+    assert.equal(spawnSync("mkfifo", [fifo]).status, 0);
+    symlinkSync(fifo, link);
+    symlinkSync(join(to, "none"), dangling);
+    for (const special of [fifo, link]) {
+      const error = await failure(download(sandbox, from, special));
+      assert.ok(isSandpipeError(error, "invalid_argument"), String(error));
+      assert.match(error.message, /`local` must be .* but is something else/);
+      assert.ok(statSync(special).isFIFO());
+    }
+    await download(sandbox, from, dangling);
+    assert.ok(lstatSync(dangling).isFile());
+    assert.deepEqual(readdirSync(to).sort(), ["dangling", "fifo", "link"]);
+  });
+
+  it("closes what it was to be written from, where the call is refused", async () => {
+    const from = newPath();
+    writeFileSync(from, "x");
+    const isOpen = () =>
+      readdirSync("/proc/self/fd").some((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`) === from;
+        } catch {
+          return false;
+        }
+      });
+    const error = await failure(upload(sandbox, from, "a\0b"));
+    assert.ok(isSandpipeError(error, "invalid_argument"), String(error));
+    // It is opened, if at all, before another call has gone to the agent and back.
+    await sandbox.files.stat(from);
+    assert.ok(!isOpen());
   });
 
   it("says which argument is wrong", async () => {

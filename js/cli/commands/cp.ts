@@ -3,6 +3,7 @@ import { basename } from "node:path";
 
 import { isSandpipeError } from "../../core/errors.js";
 import { download } from "../../node/download.js";
+import { orAborted } from "../../node/or-aborted.js";
 import { upload, type TransferOptions, type TransferProgress } from "../../node/upload.js";
 import type { Sandbox } from "../../sandbox.js";
 import { CONNECTION, connectToNamed } from "../agent.js";
@@ -58,7 +59,7 @@ Exit codes:
     "sandpipe cp --exclude node_modules --exclude .git . sandbox:/work/app/",
     "sandpipe cp sandbox:report.html .",
     "tar c data | sandpipe cp - sandbox:data.tar",
-    "sandpipe cp sandbox:/var/log/app.log - | tail",
+    "sandpipe cp sandbox:data.tar - | tar x",
   ],
 
   async run({ exclude, quiet, ...values }, [from = "", to = ""]) {
@@ -81,10 +82,11 @@ Exit codes:
       () => ({ exitCode: 0 }),
       (error: unknown) => failureOf(error),
     );
-    // When a signal has come, what was written in part is still removed.
+    // When a signal has come, what was written in part is still removed; of what goes to stdout there is nothing to remove.
+    const over = to === STANDARD ? exit.decided : exit.forced;
     const outcome = await Promise.race([
       quiet ? copying : withProgress(what, copying, exit.decided),
-      aborted(exit.forced).then(() => exit.wait()),
+      aborted(over).then(() => exit.wait()),
     ]);
     sandbox.close();
     return exit.outcome ?? outcome;
@@ -133,7 +135,7 @@ async function copyThere(
   if (!stats.isFile() && !stats.isDirectory()) {
     throw new UsageError(`SOURCE must be a file, a directory or -, but is something else: ${from}`);
   }
-  const isInto = to.endsWith("/") || (await isDirectoryThere(sandbox, to));
+  const isInto = to.endsWith("/") || (await isDirectoryThere(sandbox, to, options.signal));
   await upload(sandbox, from, isInto ? `${to.replace(/\/+$/, "")}/${nameOf(from)}` : to, options);
 }
 
@@ -144,12 +146,15 @@ async function copyHere(
   options: TransferOptions,
 ): Promise<void> {
   // What is not there makes no directory here.
-  await sandbox.files.stat(from);
+  await orAborted(sandbox.files.stat(from), options.signal);
   if (to.endsWith("/")) await mkdir(to, { recursive: true });
-  const isInto = await stat(to).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
+  const stats = await stat(to).catch(() => undefined);
+  const isInto = stats?.isDirectory() === true;
+  if (stats !== undefined && !isInto && !stats.isFile()) {
+    throw new UsageError(
+      `TARGET must be a file, a directory, a new name or -, but is something else: ${to}`,
+    );
+  }
   await download(sandbox, from, isInto ? `${to.replace(/\/+$/, "")}/${nameOf(from)}` : to, options);
 }
 
@@ -176,9 +181,13 @@ async function writeTo(
   }
 }
 
-async function isDirectoryThere(sandbox: Sandbox, path: string): Promise<boolean> {
+async function isDirectoryThere(
+  sandbox: Sandbox,
+  path: string,
+  signal: TransferOptions["signal"],
+): Promise<boolean> {
   try {
-    return (await sandbox.files.stat(path)).isDir;
+    return (await orAborted(sandbox.files.stat(path), signal)).isDir;
   } catch (error) {
     if (isSandpipeError(error, "http") && error.status === 404) return false;
     throw error;
