@@ -34,7 +34,7 @@ export interface TransferProgress {
 export interface Transfer {
   exclude: readonly string[];
   onProgress: (progress: TransferProgress) => void;
-  signal: globalThis.AbortSignal | undefined;
+  signal: AbortSignal | undefined;
   /** Whose rights it is done with, for calls of files: they check it. */
   as: { user?: string };
 }

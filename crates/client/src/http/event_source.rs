@@ -9,7 +9,7 @@ use super::{
     EVENT_STREAM, HttpClient, IDLE_TIMEOUT_MS, Pause, ReconnectBackoff, Request, ResponseBody,
     RetryContext, is_retryable,
 };
-use crate::{Error, Operation, Result};
+use crate::{Error, Operation, Result, error::whole_ms};
 
 /// Reads the data of events. A connection that ends is made again; what each begins with is the agent's to say.
 pub(crate) struct EventSource {
@@ -95,7 +95,7 @@ impl EventSource {
             let silent = self.body.take();
             let silent = silent.filter(|_| self.max_silence_ms.is_some());
             self.was_silent |= silent.is_some();
-            let reason = || format!("nothing came for {limit_ms} ms");
+            let reason = || format!("nothing came for {} ms", whole_ms(limit_ms));
             return silent.map_or(Ok(Some(Vec::new())), |body| Err(body.cut_off(&reason())));
         };
         let Some(chunk) = chunk? else {
