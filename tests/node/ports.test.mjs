@@ -67,7 +67,8 @@ describe("ports", () => {
 
   it("reject the wait as soon as the exec ends, with exit code and last output", async () => {
     const port = await freePort();
-    const script = "sleep 0.2; seq 1 2000; echo 'port in use' >&2; exit 4";
+    // By one pipe: what comes by two has no order.
+    const script = "exec 2>&1; sleep 0.2; seq 1 2000; echo 'port in use' >&2; exit 4";
     const { id } = await sandbox.execs.create({ command: "sh", args: ["-c", script] });
     await assert.rejects(sandbox.ports.waitFor(port, { exec: id }), (error) => {
       assert(isSandpipeError(error, "not_ready"));
