@@ -194,6 +194,23 @@ describe("a tree", () => {
     assert.equal(/** @type {NodeJS.ErrnoException} */ (none).code, "ENOENT");
   });
 
+  it("names what the agent can't read, and is not read again", async () => {
+    const from = newPath();
+    mkdirSync(from);
+    chmodSync(directory, 0o755);
+    writeFileSync(join(from, "large"), Buffer.alloc(2_000_000));
+    const secret = join(from, "secret");
+    writeFileSync(secret, "", { mode: 0o000 });
+    // Root may read everything.
+    const user = process.getuid?.() === 0 ? { user: "nobody" } : {};
+    let bytes = 0;
+    const onProgress = (/** @type {{ bytes: number }} */ progress) => (bytes = progress.bytes);
+    const error = await failure(download(sandbox, from, newPath(), { ...user, onProgress }));
+    assert.ok(isSandpipeError(error, "http"), String(error));
+    assert.deepEqual([error.status, error.body], [403, `${secret}: Permission denied`]);
+    assert.ok(bytes <= 2_000_000, String(bytes));
+  });
+
   it("ends at once when it is aborted, with the signal's reason", async () => {
     const [from, there, back] = [newPath(), newPath(), newPath()];
     makeTree(from, 300, "aborted");

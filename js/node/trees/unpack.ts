@@ -28,6 +28,7 @@ import { dirname, join } from "node:path";
 
 import type { Extract, Header } from "tar-stream";
 
+import { HttpError } from "../../core/errors.js";
 import { extract } from "./tar.js";
 
 /** Files up to this length are written at once, in bytes. */
@@ -88,6 +89,7 @@ export async function unpackTree(
     await target.end();
   } catch (error) {
     archive.destroy();
+    if (error instanceof HttpError) throw error;
     // What the chunks themselves failed with says more.
     throw (failure as { error: unknown } | undefined)?.error ?? error;
   }
@@ -124,6 +126,19 @@ async function feed(
   }
 }
 
+/** @throws {HttpError} The agent says by records of an extended header why the stream ends before all is in it. */
+function checkFailure(pax: Partial<Record<string, string>> | null | undefined): void {
+  const status = Number(pax?.["SANDPIPE.failure.status"]);
+  const body = pax?.["SANDPIPE.failure.message"];
+  if (body === undefined || !Number.isInteger(status)) return;
+  const operation = "read tree";
+  throw new HttpError(`${operation}: the agent answered ${status}: ${body}`, {
+    status,
+    operation,
+    body,
+  });
+}
+
 /** A directory that is unpacked into. */
 class Target {
   readonly #root: string;
@@ -140,11 +155,12 @@ class Target {
 
   /** Takes an entry, and writes it. */
   async take(header: Header, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const { pax } = header as { pax?: { path?: string; linkpath?: string } | null };
+    const { pax } = header as { pax?: Partial<Record<string, string>> | null };
+    checkFailure(pax);
     // Null for what is no link.
     const linkname = header.linkname as string | null;
-    const name = safeName(textOf(header.name, pax?.path !== undefined));
-    const linkTarget = textOf(linkname ?? "", pax?.linkpath !== undefined);
+    const name = safeName(textOf(header.name, pax?.["path"] !== undefined));
+    const linkTarget = textOf(linkname ?? "", pax?.["linkpath"] !== undefined);
     const path = join(this.#root, name);
     if (name === "" && header.type !== "directory") {
       throw new UnsafeNameError(`${this.#root} is a directory, but the archive has something else`);

@@ -103,6 +103,8 @@ impl PackedTree {
                 Ok(()) => None,
                 Err(error) => {
                     tracing::info!(%error, "a tree is not packed to its end");
+                    // The connection breaks with this error: what says why goes out before.
+                    tokio::task::yield_now().await;
                     Some((Err(io::Error::other(error)), None))
                 }
             }

@@ -10,7 +10,7 @@ use crate::{
     execs::{CreateError, DeleteError, InputError, SignalError, StartError},
     process::SpawnError,
     walls::NarrowerError,
-    worker::{FailureKind, WorkerError},
+    worker::WorkerError,
 };
 
 /// An error answer: a status, and a message that says what was wrong and with which value.
@@ -152,18 +152,7 @@ impl From<CreateError> for ApiError {
 impl From<WorkerError> for ApiError {
     fn from(error: WorkerError) -> Self {
         let status = match &error {
-            WorkerError::Failed(failure) => match failure.kind {
-                FailureKind::Invalid => StatusCode::BAD_REQUEST,
-                FailureKind::Denied => StatusCode::FORBIDDEN,
-                FailureKind::Missing => StatusCode::NOT_FOUND,
-                FailureKind::Conflict => StatusCode::CONFLICT,
-                FailureKind::Exists => StatusCode::PRECONDITION_FAILED,
-                FailureKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-                FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
-                FailureKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
-                FailureKind::Unreachable => StatusCode::BAD_GATEWAY,
-                FailureKind::System => StatusCode::INTERNAL_SERVER_ERROR,
-            },
+            WorkerError::Failed(failure) => failure.kind.status(),
             WorkerError::NotStarted(_) => StatusCode::INTERNAL_SERVER_ERROR,
             WorkerError::NoRoom(_)
             | WorkerError::TooMany(_)

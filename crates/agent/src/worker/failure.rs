@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use axum::http::StatusCode;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,24 @@ pub(crate) enum FailureKind {
     Unreachable,
     /// Anything else.
     System,
+}
+
+impl FailureKind {
+    /// What a request is answered with that failed so.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::Invalid => StatusCode::BAD_REQUEST,
+            Self::Denied => StatusCode::FORBIDDEN,
+            Self::Missing => StatusCode::NOT_FOUND,
+            Self::Conflict => StatusCode::CONFLICT,
+            Self::Exists => StatusCode::PRECONDITION_FAILED,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unreachable => StatusCode::BAD_GATEWAY,
+            Self::System => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
 }
 
 impl Failure {

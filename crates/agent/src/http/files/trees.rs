@@ -39,7 +39,7 @@ pub(super) struct TreeUnpacked {
 }
 
 /// Read a directory with all that is in it as a tar stream, or a file alone. Names are below the directory; links are links, sockets are left
-/// out. Where not all can be read the answer is cut off.
+/// out. Where not all can be read the answer is cut off, after an entry for the directory itself whose pax records `SANDPIPE.failure.status` and `.message` say why.
 #[utoipa::path(
     get,
     path = "/api/v1/trees/{path}",

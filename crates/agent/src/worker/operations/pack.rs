@@ -91,11 +91,7 @@ impl Operation for Pack {
             writer: Writer::new(io::BufWriter::with_capacity(BUFFER, writer)),
             path: &self.path,
         };
-        let packed = match tree {
-            Tree::Directory(root) => packing.directory(root),
-            Tree::Alone(place) => packing.alone(&place),
-        };
-        match packed {
+        match packing.tree(tree) {
             Err(NotPacked::Failed(failure)) => Err(failure),
             Ok(()) | Err(NotPacked::Gone) => peer.send(&Ok::<(), Failure>(())).map_err(gone),
         }
@@ -109,12 +105,26 @@ struct Packing<'a> {
 }
 
 impl Packing<'_> {
-    fn alone(mut self, place: &Place) -> Result<(), NotPacked> {
-        self.entry(place.directory.as_fd(), &place.name, place.name.as_bytes())?;
-        self.writer.finish().map_err(|_| NotPacked::Gone)
+    fn tree(mut self, tree: Tree) -> Result<(), NotPacked> {
+        let packed = match tree {
+            Tree::Directory(root) => self.directory(root),
+            Tree::Alone(place) => {
+                let at = place.directory.as_fd();
+                self.entry(at, &place.name, place.name.as_bytes()).map(drop)
+            }
+        };
+        match &packed {
+            Ok(()) => self.writer.finish().map_err(|_| NotPacked::Gone)?,
+            Err(NotPacked::Failed(failure)) => {
+                let told = self.writer.fail(failure.kind.status().as_u16(), &failure.message);
+                told.map_err(|_| NotPacked::Gone)?;
+            }
+            Err(NotPacked::Gone) => {}
+        }
+        packed
     }
 
-    fn directory(mut self, root: Dir) -> Result<(), NotPacked> {
+    fn directory(&mut self, root: Dir) -> Result<(), NotPacked> {
         let mut levels = vec![Level { entries: root, path: Vec::new() }];
         while let Some(level) = levels.last_mut() {
             let name = match level.entries.next() {
@@ -140,7 +150,7 @@ impl Packing<'_> {
                 levels.push(Level { entries, path });
             }
         }
-        self.writer.finish().map_err(|_| NotPacked::Gone)
+        Ok(())
     }
 
     /// Writes an entry; returns a directory, whose entries come next. What is gone by now is passed over.

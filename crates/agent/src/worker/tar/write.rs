@@ -13,10 +13,17 @@ const MAX_NAME: usize = 100;
 /// The first size that the old header has no digits for.
 const LARGE: u64 = 1 << 33;
 
+/// Records of why a stream ends early, as the status of HTTP that it would have been answered with, and in words. Keywords in capitals are for
+/// implementations (POSIX, pax, "pax Extended Header Keyword Precedence").
+const FAILURE_STATUS: &str = "SANDPIPE.failure.status";
+const FAILURE_MESSAGE: &str = "SANDPIPE.failure.message";
+
 /// Writes a tar stream.
 pub(in crate::worker) struct Writer<W> {
     stream: W,
     buffer: Vec<u8>,
+    /// Whether another entry may begin.
+    is_between: bool,
 }
 
 /// What is known of an entry that is written.
@@ -34,7 +41,7 @@ pub(in crate::worker) struct Written<'a> {
 
 impl<W: Write> Writer<W> {
     pub(in crate::worker) fn new(stream: W) -> Self {
-        Self { stream, buffer: vec![0; BUFFER] }
+        Self { stream, buffer: vec![0; BUFFER], is_between: true }
     }
 
     /// Writes an entry with its content.
@@ -46,6 +53,7 @@ impl<W: Write> Writer<W> {
         entry: &Written<'_>,
         mut content: impl Read,
     ) -> io::Result<()> {
+        self.is_between = false;
         self.write_header(entry)?;
         let mut left = entry.size;
         while left > 0 {
@@ -59,7 +67,29 @@ impl<W: Write> Writer<W> {
             self.stream.write_all(buffer.get(..count).unwrap_or_default())?;
             left -= count as u64;
         }
-        self.pad(entry.size)
+        self.pad(entry.size)?;
+        self.is_between = true;
+        Ok(())
+    }
+
+    /// Says why the stream ends before all is in it, where an entry may begin: by records of an extended header, of the directory itself, which
+    /// is there already. The end of the stream does not follow, so that nobody takes it for whole.
+    pub(in crate::worker) fn fail(mut self, status: u16, message: &str) -> io::Result<()> {
+        if !self.is_between {
+            return Ok(());
+        }
+        let mut records = Vec::new();
+        push_record(&mut records, FAILURE_STATUS, status.to_string().as_bytes());
+        push_record(&mut records, FAILURE_MESSAGE, message.as_bytes());
+        self.write_records(&records)?;
+        let mut header = Header::new_ustar();
+        header.set_entry_type(EntryType::Directory);
+        set_name(&mut header, b"./");
+        header.set_mode(0o755);
+        header.set_size(0);
+        header.set_cksum();
+        self.stream.write_all(header.as_bytes())?;
+        self.stream.flush()
     }
 
     /// Writes the end of the stream.
@@ -84,15 +114,7 @@ impl<W: Write> Writer<W> {
             push_record(&mut records, "size", entry.size.to_string().as_bytes());
         }
         if !records.is_empty() {
-            let mut header = Header::new_ustar();
-            header.set_entry_type(EntryType::XHeader);
-            set_name(&mut header, b"pax");
-            header.set_mode(0o644);
-            header.set_size(records.len() as u64);
-            header.set_cksum();
-            self.stream.write_all(header.as_bytes())?;
-            self.stream.write_all(&records)?;
-            self.pad(records.len() as u64)?;
+            self.write_records(&records)?;
         }
         let mut header = Header::new_ustar();
         header.set_entry_type(entry.kind);
@@ -110,6 +132,19 @@ impl<W: Write> Writer<W> {
         }
         header.set_cksum();
         self.stream.write_all(header.as_bytes())
+    }
+
+    /// Writes an extended header, for the entry that follows.
+    fn write_records(&mut self, records: &[u8]) -> io::Result<()> {
+        let mut header = Header::new_ustar();
+        header.set_entry_type(EntryType::XHeader);
+        set_name(&mut header, b"pax");
+        header.set_mode(0o644);
+        header.set_size(records.len() as u64);
+        header.set_cksum();
+        self.stream.write_all(header.as_bytes())?;
+        self.stream.write_all(records)?;
+        self.pad(records.len() as u64)
     }
 
     fn pad(&mut self, size: u64) -> io::Result<()> {

@@ -183,6 +183,35 @@ async fn a_tree_is_unpacked_again_over_directories_that_can_only_be_read() {
 }
 
 #[tokio::test]
+async fn a_tree_of_which_not_all_can_be_read_says_which_and_is_cut_off() {
+    let space = Space::start();
+    fs::create_dir(space.path("tree")).unwrap();
+    for place in [&space.workspace, &space.path("tree")] {
+        fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(space.path("tree/secret"), "secret").unwrap();
+    fs::set_permissions(space.path("tree/secret"), Permissions::from_mode(0o000)).unwrap();
+    // Root may read everything.
+    let user = if geteuid().is_root() { "?user=nobody" } else { "" };
+    let mut response = space.tree("tree", user).await;
+    assert_eq!(response.status(), 200);
+    let mut stream = Vec::new();
+    let cut_off = loop {
+        match within(response.chunk()).await {
+            Ok(Some(chunk)) => stream.extend_from_slice(&chunk),
+            Ok(None) => break false,
+            Err(_) => break true,
+        }
+    };
+    assert!(cut_off);
+    let text = String::from_utf8_lossy(&stream);
+    assert!(text.contains(" SANDPIPE.failure.status=403\n"), "{text}");
+    let named = space.path("tree/secret");
+    let message = format!(" SANDPIPE.failure.message={}: Permission denied\n", named.display());
+    assert!(text.contains(&message), "{text}");
+}
+
+#[tokio::test]
 async fn what_is_unpacked_comes_back_the_same() {
     let space = Space::start();
     fill(&space.path("full"));
