@@ -21,7 +21,11 @@ import { nodeTests } from "./suites/node.mjs";
 import { wasmTests } from "./suites/wasm.mjs";
 
 /**
- * @typedef {{ passed: number, failed: number, skipped: number }} Counts
+ * @typedef {object} Counts
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {string[]} [failures] what is said of each test that failed, its name first
  *
  * @typedef {object} Suite
  * @property {string} name
@@ -118,8 +122,20 @@ async function timed(name, work) {
   return { name, ...counts, time: performance.now() - start };
 }
 
-/** @param {readonly (Counts & { name: string, time: number })[]} results */
+/** Of what a test that failed has said this much is shown again at the end. */
+const MOST_LINES = 40;
+
+/**
+ * What failed is told once more at the end, where whoever has only the last part of the output finds it.
+ *
+ * @param {readonly (Counts & { name: string, time: number })[]} results
+ */
 function report(results) {
+  for (const { name, failures = [] } of results) {
+    for (const failure of failures) {
+      console.log(`\n━━ failed: ${name}: ${failure.split("\n").slice(0, MOST_LINES).join("\n")}`);
+    }
+  }
   console.log("\nsuite          passed  failed  skipped      time");
   for (const { name, passed, failed, skipped, time } of results) {
     const numbers = [passed, failed, skipped].map((n) => String(n).padStart(8)).join("");

@@ -17,7 +17,7 @@ export async function cargoTests() {
 export async function countRustTests(command, args, env = process.env) {
   const { exitCode, output } = await run(command, args, { env, keepOutput: true });
 
-  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const counts = { passed: 0, failed: 0, skipped: 0, failures: failures(output) };
   const summaries = output.matchAll(
     /^test result: \w+\. (?<passed>\d+) passed; (?<failed>\d+) failed; (?<ignored>\d+) ignored/gm,
   );
@@ -33,4 +33,12 @@ export async function countRustTests(command, args, env = process.env) {
   // A test program that doesn't compile or dies says nothing of its tests.
   if (exitCode !== 0 && counts.failed === 0) counts.failed = 1;
   return counts;
+}
+
+/** @param {string} output of Rust's test programs, which end with what each test that failed has said */
+function failures(output) {
+  const sections = output.matchAll(
+    /^---- (?<test>.+) stdout ----\n(?<said>[^]*?)(?=^---- |^failures:$)/gm,
+  );
+  return [...sections].map(({ groups = {} }) => `${groups["test"]}\n${groups["said"]?.trim()}`);
 }

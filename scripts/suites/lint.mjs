@@ -38,12 +38,14 @@ const CHECKS = [
 ];
 
 export async function lint() {
-  const counts = { passed: 0, failed: 0, skipped: 0 };
+  /** @type {import("../test.mjs").Counts & { failures: string[] }} */
+  const counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
   for (const [name, command, args] of CHECKS) {
     const start = performance.now();
     const { exitCode } = await run(command, args);
     const passed = exitCode === 0;
     counts[passed ? "passed" : "failed"] += 1;
+    if (!passed) counts.failures.push(name);
     console.log(`${passed ? "✔" : "✖"} ${name} (${seconds(performance.now() - start)})`);
   }
   return counts;
