@@ -192,6 +192,40 @@ fn git_that_is_led_to_by_a_link_is_an_error() {
 }
 
 #[test]
+fn repositories_are_read_only_wherever_the_policy_lets_commands_write() {
+    let machine = Machine::new(&[
+        "home/other/a/.git/hooks/",
+        "home/other/.git/config",
+        "home/file",
+        "home/beside/.git/",
+        "workspace/private/.git/config",
+        "home/other/private/.git/config",
+        "home/.cargo/registry/index/.git/config",
+    ]);
+    let policy = r#"{ "extends": EXTENDS, "files": { "write": ["~/other/", "~/.cargo", "~/file"], "hide": ["./private", "~/other/private"] } }"#;
+    let access = |extends, path| machine.access(&policy.replace("EXTENDS", extends), path);
+    for (path, git, commits, neither) in [
+        ("home/other/new", Access::Write, Access::Write, Access::Write),
+        ("home/file", Access::Write, Access::Write, Access::Write),
+        ("home/other/.git", Access::Read, Access::Write, Access::Write),
+        ("home/other/.git/config", Access::Read, Access::Read, Access::Write),
+        ("home/other/a/.git/hooks", Access::Read, Access::Read, Access::Write),
+        ("home/beside/.git", Access::Read, Access::Read, Access::Read),
+        ("home/.cargo/registry/index/.git/config", Access::Write, Access::Write, Access::Write),
+        // What is hidden stays so.
+        ("workspace/private/.git/config", Access::Hide, Access::Hide, Access::Hide),
+        ("home/other/private/.git/config", Access::Hide, Access::Hide, Access::Hide),
+    ] {
+        assert_eq!(access(r#"["offline"]"#, path), git, "{path}");
+        assert_eq!(access(r#"["offline", "commits"]"#, path), commits, "{path}");
+        assert_eq!(access(r#"["offline", "!git"]"#, path), neither, "{path}");
+    }
+    let (_, places) = machine.expand(&policy.replace("EXTENDS", r#"["workspace"]"#)).unwrap();
+    let told = explain_path(&places, &machine.root.join("home/other/a/.git/x")).unwrap();
+    assert!(told.ends_with("read, by the rule: read ~/other/*/.git (preset git)"), "{told}");
+}
+
+#[test]
 fn a_workspace_that_holds_the_home_is_refused() {
     let machine = Machine::new(&[]);
     let refused = |policy: &str, workspace: &str| {

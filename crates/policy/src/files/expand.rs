@@ -7,7 +7,7 @@ use super::{
     Access, FileRule, IfMissing, InvalidPlaces, Origin, Place, Placeholder, Places,
     at_path::{guard, guarded, is_absent, place},
     pattern::Start,
-    repositories::with_repositories,
+    repositories::{only_where_writable, repositories_elsewhere, with_repositories},
     resolve::{Resolved, resolve},
     search::Search,
 };
@@ -37,7 +37,7 @@ pub struct Roots {
 pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces> {
     let protected = roots.protected.iter().map(|path| (of_agent(Access::Hide, path), path.clone()));
     let mut found: Vec<(FileRule, PathBuf)> = protected.collect();
-    for rule in rules {
+    for rule in rules.iter().chain(&repositories_elsewhere(rules)) {
         if is_workspace_of_preset(rule)
             && let Some(home) = roots.homes.iter().find(|home| home.starts_with(&roots.workspace))
         {
@@ -106,7 +106,7 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
             Err(error) => return Err(InvalidPlaces::Unreadable(rule, path, error)),
         }
     }
-    let mut places = with_repositories(Places::new(places, absent), repositories)?;
+    let mut places = with_repositories(only_where_writable(places, absent), repositories)?;
     if let Some(file) = &roots.policy_file {
         let rule = of_agent(Access::Read, file);
         let Resolved { path, links } = resolve(file)

@@ -109,6 +109,16 @@ impl PathPattern {
         self.segments.iter().any(|segment| !matches!(segment, Segment::Name(_)))
     }
 
+    /// The path in the workspace, in another place.
+    pub(super) fn moved_to(&self, place: &Self) -> Self {
+        let text = self.text.trim_start_matches("./");
+        Self {
+            text: format!("{}/{text}", place.text.trim_end_matches('/')),
+            start: place.start,
+            segments: [place.segments.as_slice(), &self.segments].concat(),
+        }
+    }
+
     /// The path, up to the first wildcard.
     pub(super) fn base(&self, workspace: &Path, home: &Path) -> (PathBuf, &[Segment]) {
         let mut path = match self.start {

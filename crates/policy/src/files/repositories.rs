@@ -1,4 +1,4 @@
-//! What of repositories may not be written besides their `.git`.
+//! What of repositories may not be written: where they are looked for outside of the workspace, and what belongs to them besides `.git`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +7,54 @@ use super::{
     at_path::{guard, guarded, is_absent, is_closed_to_commands, place},
     git_layout,
     invalid_places::MAX_MATCHES,
+    pattern::Start,
     resolve::{Resolved, resolve},
+    rule::Origin,
 };
+use crate::effective::Preset;
+
+/// The rules for repositories in the workspace, for each other place that a policy itself lets commands write. Nothing is made in those
+/// places to guard what is missing.
+pub(super) fn repositories_elsewhere(rules: &[FileRule]) -> Vec<FileRule> {
+    let is_elsewhere = |rule: &&FileRule| {
+        rule.origin == Origin::Policy
+            && rule.access == Access::Write
+            && rule.path.start != (Start::Workspace { above: 0 })
+    };
+    let in_place = |place: &FileRule| {
+        let of_git = rules.iter().filter(|rule| is_of_git(rule));
+        let moved = of_git.map(|rule| FileRule {
+            path: rule.path.moved_to(&place.path),
+            if_missing: IfMissing::Skip,
+            ..rule.clone()
+        });
+        moved.collect::<Vec<_>>()
+    };
+    rules.iter().filter(is_elsewhere).flat_map(in_place).collect()
+}
+
+/// All places, but those for repositories only where commands could write without them: a rule that says that a repository may only be
+/// read opens nothing that is hidden. The clones that builds keep in their caches are theirs to change.
+pub(super) fn only_where_writable(
+    mut places: Vec<Place>,
+    mut absent: Vec<(PathBuf, FileRule)>,
+) -> Places {
+    let is_other = |place: &&Place| !is_of_git(&place.rule);
+    let others = Places::new(places.iter().filter(is_other).cloned().collect(), Vec::new());
+    let is_writable = |place: &Place| {
+        place.rule.access == Access::Write && place.rule.origin != Origin::Preset(Preset::Caches)
+    };
+    let is_kept = |rule: &FileRule, path: &Path| {
+        !is_of_git(rule) || others.deciding(path).is_some_and(is_writable)
+    };
+    places.retain(|place| is_kept(&place.rule, &place.path));
+    absent.retain(|(path, rule)| is_kept(rule, path));
+    Places::new(places, absent)
+}
+
+fn is_of_git(rule: &FileRule) -> bool {
+    matches!(rule.origin, Origin::Preset(Preset::Git | Preset::Commits))
+}
 
 /// Has what git reads of repositories besides their `.git` read-only, too, and what it goes into from there by itself: submodules,
 /// also where none has been checked out. All of that may be what a command has made before.

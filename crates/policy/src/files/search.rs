@@ -43,8 +43,9 @@ impl<'a> Search<'a> {
             [Segment::Wild(pattern), rest @ ..] => {
                 for (name, is_directory) in self.read(&path)? {
                     let is_match = wildcard::matches(pattern.as_bytes(), name.as_bytes());
-                    if is_match && (is_directory || rest.is_empty()) {
-                        self.find(path.join(name), rest)?;
+                    let path = path.join(name);
+                    if is_match && (rest.is_empty() || is_directory && path != Path::new("/proc")) {
+                        self.find(path, rest)?;
                     }
                 }
                 Ok(())

@@ -187,6 +187,33 @@ fn repositories_beside_each_other_in_the_workspace_are_not_written() {
 }
 
 #[test]
+fn git_in_other_places_that_may_be_written_runs_no_hook_of_a_command() {
+    if !walls() {
+        return;
+    }
+    let hook = r#"mkdir -p .git/hooks; printf '#!/bin/sh\ntouch "$PWD/../ran"\n' > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit"#;
+    let write = r#""files": { "write": ["../other"] }"#;
+    for (extends, runs) in [("!git", true), ("workspace", false), ("commits", false)] {
+        for repository in ["other", "other/a/b/c"] {
+            for user in users() {
+                let place = Place::new();
+                let repository = Repository::at(place.root().join(repository));
+                let policy = format!(r#"{{ "extends": ["workspace", "{extends}"], {write} }}"#);
+                let path = repository.0.display();
+                place.run(&policy, *user, &format!("cd {path} && echo more >> file; {hook}"));
+                assert_eq!(
+                    fs::read_to_string(repository.0.join("file")).unwrap(),
+                    "content\nmore\n"
+                );
+                repository.git(&["commit", "-q", "-a", "-m", "second"]);
+                let ran = repository.0.join("../ran").exists();
+                assert_eq!(ran, runs, "{user:?} {policy}: {path}");
+            }
+        }
+    }
+}
+
+#[test]
 fn where_commands_may_commit_what_git_runs_by_itself_is_not_written() {
     if !walls() {
         return;
