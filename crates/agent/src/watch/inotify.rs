@@ -8,14 +8,17 @@ use std::{
 };
 
 use rustix::{
-    fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init, remove_watch},
-    io::Errno,
+    fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch},
+    io::{Errno, ioctl_fionread},
 };
 
 use super::{disk::path_of, move_queue::RawEvent};
 
 /// How much is read at once.
 const BUFFER: usize = 64 * 1024;
+
+/// The largest event: its fields, and a name of `NAME_MAX` with a NUL.
+const MAX_EVENT: usize = 16 + 256;
 
 /// What is told of a directory, and of what is in it as long as it has its name there.
 const EVENTS: WatchFlags = WatchFlags::CREATE
@@ -75,6 +78,21 @@ impl Inotify {
             has_read = true;
         }
         Ok(has_read)
+    }
+
+    /// Reads all that waits now, and drops it but for overflows.
+    pub(super) fn drop_waiting(&mut self, mut overflow: impl FnMut(RawEvent)) -> Result<(), Errno> {
+        let mut waiting = ioctl_fionread(&self.instance)?;
+        let mut take = |event: RawEvent| {
+            if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+                overflow(event);
+            }
+        };
+        // A read leaves room for less than one event, unless there are no more.
+        while waiting > 0 && self.read(&mut take)? {
+            waiting = waiting.saturating_sub((BUFFER - MAX_EVENT) as u64);
+        }
+        Ok(())
     }
 }
 

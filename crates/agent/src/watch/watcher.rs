@@ -228,6 +228,7 @@ impl Watcher {
 
     /// Some events were lost: what is watched is found anew, and then that is told.
     fn start_anew(&mut self, changes: &mut Changes<'_>) -> Result<(), End> {
+        self.drop_waiting()?;
         self.found.clear();
         self.found_count = 0;
         self.untold.clear();
@@ -245,6 +246,15 @@ impl Watcher {
             self.inotify.remove(watch);
         }
         Ok(changes.add(ChangeKind::Overflow, &[Path::new("")])?)
+    }
+
+    /// Drops the events that wait. As long as one overflow waits to be read, Linux queues no other (`fsnotify_insert_event()`): of what
+    /// came behind it some may be lost without a word.
+    fn drop_waiting(&mut self) -> Result<(), End> {
+        self.queue = MoveQueue::default();
+        let queue = &mut self.queue;
+        let dropped = self.inotify.drop_waiting(|overflow| queue.push(overflow, Instant::now()));
+        dropped.map_err(|errno| self.system(Path::new(""), errno))
     }
 
     pub(super) fn add_found(&mut self, watch: i32, name: &OsStr) {
@@ -287,4 +297,74 @@ fn check_root(flags: ReadFlags) -> Result<(), End> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs, io,
+        os::fd::{BorrowedFd, OwnedFd},
+    };
+
+    use rustix::pipe::pipe;
+
+    use super::*;
+    use crate::watch::{Audience, Change};
+
+    /// Keeps what it is told, and is gone once it was told all.
+    struct Heard {
+        told: Vec<Change>,
+        closed: OwnedFd,
+    }
+
+    impl AsFd for Heard {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.closed.as_fd()
+        }
+    }
+
+    impl Audience for Heard {
+        fn tell(&mut self, changes: Vec<Change>) -> io::Result<()> {
+            self.told.extend(changes);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_lost_while_an_overflow_waits_to_be_read_is_told_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().to_owned();
+        let files = ["a", "b"].map(|name| root.join(name));
+        for file in &files {
+            fs::write(file, "").unwrap();
+        }
+        let most = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+        let most: usize = most.trim().parse().unwrap();
+        // An event each; the same one twice in succession would be one.
+        let fill = || {
+            for file in files.iter().cycle().take(most + 1) {
+                fs::set_permissions(file, fs::metadata(file).unwrap().permissions()).unwrap();
+            }
+        };
+        let mut watcher = Watcher::start(Scope {
+            root: root.clone(),
+            recursive: false,
+            ignore: IgnorePatterns::default(),
+            tells_renames: true,
+        })
+        .unwrap();
+
+        fill();
+        assert!(watcher.read().unwrap());
+        // There is room again, behind the overflow. The removal has none, and no second overflow says so.
+        fs::create_dir(root.join("short-lived")).unwrap();
+        fill();
+        fs::remove_dir(root.join("short-lived")).unwrap();
+
+        let mut heard = Heard { told: Vec::new(), closed: pipe().unwrap().0 };
+        assert!(matches!(watcher.run(&mut Changes::new(&mut heard, root)), End::Unheard));
+        let last = |kind| heard.told.iter().rposition(|change| change.kind == kind);
+        assert!(last(ChangeKind::Overflow) > last(ChangeKind::Added), "{:?}", heard.told);
+        assert!(last(ChangeKind::Overflow).is_some());
+    }
 }
