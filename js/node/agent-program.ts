@@ -123,10 +123,13 @@ export function explainEarlyEnd(
   platform: string,
   { exitCode, signal, stderr }: EarlyEnd,
 ): StartFailure {
-  const how = signal === null ? `with exit code ${exitCode}` : `by ${signal}`;
-  const reason = `${program.file} ended before it listened, ${how}: ${stderr.trim() || "it said nothing"}`;
+  const said = stderr.trim();
   // Then it is an agent, and has said what is wrong.
-  if (AGENT_ERROR.test(stderr)) return { reason };
+  if (AGENT_ERROR.test(said)) {
+    return { reason: `The agent did not start: ${said.replace(/^sandpipe-agent: /m, "")}` };
+  }
+  const how = signal === null ? `with exit code ${exitCode}` : `by ${signal}`;
+  const reason = `${program.file} ended before it listened, ${how}: ${said || "it said nothing"}`;
   return { reason, hint: replacement(program, platform) };
 }
 

@@ -91,7 +91,7 @@ pub struct PolicyOptions {
 /// Why there is no policy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InvalidOptions {
-    #[error("--policy {0}: it is neither a preset nor a file that can be read: {1}")]
+    #[error("--policy {0}: it is neither a preset ({names}) nor a file that can be read: {1}", names = Preset::names())]
     Unreadable(String, io::Error),
     #[error("{0}: {1}")]
     Invalid(String, InvalidPolicy),
@@ -274,7 +274,7 @@ mod tests {
     fn what_is_no_policy_is_told_with_its_name() {
         let error = policy(&["--policy", "no-such-preset"]).unwrap_err().to_string();
         assert!(
-            error.starts_with("--policy no-such-preset: it is neither a preset nor a file"),
+            error.starts_with("--policy no-such-preset: it is neither a preset (open, workspace,"),
             "{error}"
         );
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -55,7 +55,8 @@ impl Preset {
     }
 
     /// All names, for messages.
-    pub(crate) fn names() -> String {
+    #[must_use]
+    pub fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }
 }

@@ -39,7 +39,7 @@ fn an_agent_that_can_not_hold_its_policy_does_not_start() {
         "{error}"
     );
     for (args, message) in [
-        (&["--policy", "workspaec"][..], "it is neither a preset nor a file"),
+        (&["--policy", "workspaec"][..], "it is neither a preset (open, workspace,"),
         (&["--policy", "workspace", "--allow-write", "./dist"], "there is no "),
         (&["--max-memory", "1GiB"], "limits.memory can't be held"),
     ] {
