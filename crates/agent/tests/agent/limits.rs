@@ -321,9 +321,13 @@ async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
         output: String::new(),
     };
     assert_eq!(of_other, expected);
-    let lost = agent.request(Method::GET, &format!("/api/v1/execs/{}/io", other.id)).send();
-    assert_eq!(within(lost).await.unwrap().status(), 410);
+    let is_lost = async |id: &str| {
+        let lost = agent.request(Method::GET, &format!("/api/v1/execs/{id}/io"));
+        within(lost.send()).await.unwrap().status() == 410
+    };
+    assert!(is_lost(&other.id).await);
 
+    until("what it has written is lost", async || is_lost(&quiet.id).await).await;
     disk.empty();
     assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
     until("it has ended", async || agent.get(&quiet.id).await.exit_code == 7).await;
