@@ -1,6 +1,7 @@
 //! Authenticated clients that read slowly, or not at all.
 
 use std::{
+    fs::File,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -57,6 +58,13 @@ async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_
                    Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
     let websocket = ask(&agent, &format!("/ws/v1/execs/{}", loud.id), upgrade).await;
     let mut forward = ask(&agent, &format!("/ws/v1/ports/{port}"), upgrade).await;
+    let directory = tempfile::tempdir().unwrap();
+    // A hole of the file, which takes no room on the disk, is in the stream as zeros.
+    File::create(directory.path().join("large")).unwrap().set_len(50_000_000).unwrap();
+    let file = format!("/api/v1/files/{}/large", directory.path().display());
+    let download = ask(&agent, &file, "Accept: application/octet-stream\r\n").await;
+    let path = format!("/api/v1/trees/{}", directory.path().display());
+    let mut tree = ask(&agent, &path, "Connection: close\r\n").await;
     let quiet = ask(&agent, &format!("/api/v1/stream/execs/{}/io", silent.id), "").await;
 
     let reading = async {
@@ -69,8 +77,11 @@ async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_
         }
         within(slow.read_exact(&mut some)).await.unwrap();
     };
-    let (stalled, websocket, ()) = tokio::join!(cut_off(stalled), cut_off(websocket), reading);
-    assert!(stalled >= STALL && websocket >= STALL, "{stalled:?}, {websocket:?}");
+    let (stalled, websocket, download, ()) =
+        tokio::join!(cut_off(stalled), cut_off(websocket), cut_off(download), reading);
+    for lasted in [stalled, websocket, download] {
+        assert!(lasted >= STALL, "{lasted:?}");
+    }
     assert!(quiet.take_error().unwrap().is_none(), "nothing waited for it");
     quiet.try_write(b"x").unwrap();
 
@@ -79,6 +90,12 @@ async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_
     let mut received = vec![0; 50_000_000];
     within(forward.read_exact(&mut received)).await.unwrap();
     within(sent).await.unwrap();
+    let mut received = Vec::new();
+    within(tree.read_to_end(&mut received)).await.unwrap();
+    let text = String::from_utf8_lossy(&received[received.len() - 5..]);
+    // The last chunk, which a stream that is cut off lacks (RFC 9112, 7.1).
+    assert_eq!(text, "0\r\n\r\n");
+    assert!(received.len() > 50_000_000, "{}", received.len());
 }
 
 /// A server that sends so many bytes to the first that connects: its port, and what ends when it has sent them.

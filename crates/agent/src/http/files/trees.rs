@@ -1,5 +1,7 @@
+use std::sync::Arc;
+
 use axum::{
-    Json,
+    Extension, Json,
     body::Body,
     extract::{Request, State},
     http::header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -20,6 +22,7 @@ use crate::{
         execs::responses::ApiErrors,
     },
     ignore_patterns::IgnorePatterns,
+    server::Peer,
     worker::Unpacked,
 };
 
@@ -59,9 +62,14 @@ pub(super) async fn read_tree(
     State(app): State<App>,
     target: Target,
     query: Query,
+    peer: Option<Extension<Arc<Peer>>>,
 ) -> Result<Response, ApiError> {
     let exclude = IgnorePatterns::new(query.all("exclude"))?;
     let tree = app.files.pack(target.user.as_ref(), &target.path, exclude).await?;
+    if let Some(Extension(peer)) = peer {
+        // There is no range of it that could be asked for.
+        peer.may_pause();
+    }
     let headers = [(CONTENT_TYPE, TAR), (CACHE_CONTROL, "no-store")];
     Ok((headers, Body::from_stream(tree.chunks())).into_response())
 }
