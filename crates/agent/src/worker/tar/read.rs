@@ -107,7 +107,9 @@ impl<R: Read> Reader<R> {
         };
         let kind = match header.entry_type() {
             // Old ones have no other way to say it.
-            EntryType::Regular if path.ends_with(b"/") => EntryKind::Directory,
+            EntryType::Regular | EntryType::Continuous if path.ends_with(b"/") => {
+                EntryKind::Directory
+            }
             EntryType::Regular | EntryType::Continuous => EntryKind::File,
             EntryType::Directory => EntryKind::Directory,
             EntryType::Symlink => EntryKind::Symlink(link()),
@@ -366,6 +368,22 @@ mod tests {
         assert_eq!(time("-1.25"), at(-2, 750_000_000));
         for wrong in ["", "x", "1.x", "1.-5"] {
             assert_eq!(time(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_file_whose_name_ends_with_a_slash_is_a_directory_also_where_it_is_contiguous() {
+        for kind in [EntryType::Regular, EntryType::Continuous] {
+            let mut header = Header::new_ustar();
+            header.set_entry_type(kind);
+            header.set_path("a/").unwrap();
+            header.set_mode(0o644);
+            header.set_mtime(0);
+            header.set_size(0);
+            header.set_cksum();
+            let bytes = [header.as_bytes().as_slice(), &[0; 2 * BLOCK]].concat();
+            let (entry, _) = read(&bytes).unwrap().remove(0);
+            assert_eq!((entry.kind, entry.path.as_slice()), (EntryKind::Directory, &b"a/"[..]));
         }
     }
 
