@@ -20,9 +20,10 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { after, describe, it } from "node:test";
 
-import { pack } from "tar-stream";
+import { extract, pack } from "tar-stream";
 
 import { excludedBy } from "../../dist/node/trees/exclude.js";
+import { headerOf } from "../../dist/node/trees/header.js";
 import { packTree } from "../../dist/node/trees/pack.js";
 import { unpackTree } from "../../dist/node/trees/unpack.js";
 import { failure } from "../support/script.mjs";
@@ -70,6 +71,36 @@ describe("a tree that is packed", () => {
     assert.deepEqual(await closed, [0, null]);
     assert.deepEqual(described(to), described(from));
     assert.equal(files, 300);
+  });
+
+  it("has times from before 1970, with their fractions", async () => {
+    const [from, to] = [newPath(), newPath()];
+    for (const path of [from, to]) mkdirSync(path);
+    for (const time of [-1, -0.25, -1.5, -1e9, 0]) {
+      writeFileSync(join(from, `at ${time}`), "");
+      // A negative number would be the current time.
+      const date = new Date(time * 1000);
+      utimesSync(join(from, `at ${time}`), date, date);
+    }
+    const chunks = [];
+    for await (const chunk of packTree(from, () => false, nothing)) chunks.push(chunk);
+    const { status } = spawnSync("tar", ["-xf", "-", "-C", to], { input: Buffer.concat(chunks) });
+    assert.equal(status, 0);
+    assert.deepEqual(described(to), described(from));
+    const here = newPath();
+    await unpackTree(piecesOf(Buffer.concat(chunks)), here, nothing);
+    assert.deepEqual(described(here), described(from));
+  });
+
+  it("has sizes for which a header has no digits", async () => {
+    for (const size of [8 ** 11 - 1, 8 ** 11, 2 ** 50]) {
+      const file = { type: /** @type {const} */ ("file"), mode: 0o644, linkTarget: "" };
+      const archive = extract();
+      archive.write(headerOf({ ...file, name: "large", mtimeNs: 0n, size }));
+      const [header] = await once(archive, "entry");
+      assert.equal(header.size, size);
+      archive.destroy();
+    }
   });
 
   it("has not what is excluded", async () => {

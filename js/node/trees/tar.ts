@@ -1,3 +1,3 @@
-// The package tar-stream, which is put into this file: once for what packs and what unpacks.
+// The package tar-stream, which is put into this file.
 /** @internal */
-export { extract, pack } from "tar-stream";
+export { extract } from "tar-stream";

@@ -1,5 +1,4 @@
-// A tar stream as a directory of this machine. What is small is written without Node's threads: 10,000 small files take a third of the
-// time.
+// A tar stream as a directory of this machine. What is small is written without Node's threads.
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
@@ -189,7 +188,7 @@ class Target {
         await this.#makeDirectory(parentOf(name));
         await replaced(path, async (temporary) => {
           await symlink(linkTarget, temporary);
-          const time = secondsOf(header);
+          const time = timeOf(header);
           await lutimes(temporary, time, time);
         });
         // It may stand where a directory was taken for one.
@@ -213,7 +212,7 @@ class Target {
   /** Sets what directories are to be like, now that nothing is written into them any more: those that are deepest first. */
   async end(): Promise<void> {
     for (const { path, header } of this.#directories.reverse()) {
-      const time = secondsOf(header);
+      const time = timeOf(header);
       // It is one; it was made so that its owner may write into it.
       await chmod(path, header.mode & MODE);
       await utimes(path, time, time);
@@ -271,7 +270,7 @@ function writeSmall(path: string, header: Header, chunks: readonly Uint8Array[])
       }
       // `open` has left out what the umask has.
       fchmodSync(file, mode);
-      const time = secondsOf(header);
+      const time = timeOf(header);
       futimesSync(file, time, time);
     } finally {
       closeSync(file);
@@ -298,7 +297,7 @@ async function writeFile(
     for await (const chunk of content) await writeAll(file, chunk);
     // `open` has left out what the umask has.
     await file.chmod(mode);
-    const time = secondsOf(header);
+    const time = timeOf(header);
     await file.utimes(time, time);
   } finally {
     await file.close();
@@ -345,8 +344,10 @@ function parentOf(name: string): string {
   return parent === "." ? "" : parent;
 }
 
-/** When a file was changed, in seconds: as exactly as the archive says it. */
-function secondsOf({ mtime, pax }: Header): number {
+/** When a file was changed, as `fs` takes it: as exactly as the archive says it, in seconds. */
+function timeOf({ mtime, pax }: Header): number | Date {
   const exact = Number((pax as { mtime?: string } | null | undefined)?.mtime);
-  return Number.isFinite(exact) ? exact : mtime.getTime() / 1000;
+  const seconds = Number.isFinite(exact) ? exact : mtime.getTime() / 1000;
+  // Node.js takes a negative number for the current time, and a date for what it is.
+  return seconds < 0 ? new Date(seconds * 1000) : seconds;
 }
