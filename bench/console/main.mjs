@@ -73,8 +73,17 @@ async function measure(rig) {
   const frames = await framesOf(rig.browser, page, ".rows");
   lines.push([`scrolling the list with ${OUTPUTS} outputs open that run`, frames, "60 a second"]);
 
+  const loss = page.getByRole("alert").filter({ hasText: "Connection lost" });
+  const hung = await timed(async () => {
+    rig.agent.pause();
+    await loss.waitFor();
+  });
+  lines.push(["the agent hangs, and the loss is shown", hung, "2000 ms"]);
+  rig.agent.goOn();
+  await connected(page);
+
   const lost = await timed(async () => {
-    const banner = page.getByRole("alert").filter({ hasText: "Connection lost" }).waitFor();
+    const banner = loss.waitFor();
     await rig.agent.kill();
     await banner;
   });

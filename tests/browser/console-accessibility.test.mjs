@@ -1,11 +1,16 @@
 // @ts-check
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { Relay } from "../support/relay.mjs";
 import {
   ConsoleRig,
+  PICTURE,
   choose,
   connected,
   fileRow,
@@ -61,6 +66,7 @@ for (const [name, options] of Object.entries(WINDOWS)) {
       await checkFiles(page, isNarrow);
       await checkPorts(page, isNarrow);
       await checkOthers(page, back);
+      await checkLoss(page);
     } finally {
       // The next one begins with an empty list.
       await page.context().close();
@@ -103,12 +109,45 @@ async function checkRuns(page, isNarrow, back) {
   await page.getByRole("dialog").waitFor();
   await check(page, "the help");
   await page.keyboard.press("Escape");
+  const stubborn = await run(page, "trap '' TERM; echo stubborn; while :; do sleep 0.1; done");
+  await shows(stubborn, "stubborn");
+  await stubborn.getByRole("button", { name: "Stop" }).click();
+  await stubborn.getByText("killed in 9 s").waitFor();
+  await check(page, "a run that is being stopped");
+  await stubborn.getByRole("button", { name: "Kill now" }).click();
+  await stubborn.getByText("exit code 137").waitFor();
+  await page.evaluate("location.hash = '#/runs/none'");
+  await page.getByText("This run is not there").waitFor();
+  await check(page, "a run that is not there");
+  await page.getByRole("button", { name: "Close the tab" }).click();
+  if (isNarrow) await page.evaluate("location.hash = '#/runs'");
+  await page.getByRole("searchbox").fill("nothing has this");
+  await page.getByText(/^No run matches/).waitFor();
+  await check(page, "a search without a result");
+  await page.getByRole("searchbox").fill("");
+  const form = page.getByRole("form", { name: "Run a command" });
+  await form.getByLabel("Command").fill("true");
+  const options = form.getByRole("button", { name: "Options" });
+  if ((await options.getAttribute("aria-expanded")) === "false") await options.click();
+  await form.getByLabel("Directory", { exact: true }).fill("/missing");
+  await form.getByRole("button", { name: "Run", exact: true }).click();
+  await form.getByRole("alert").waitFor();
+  await check(page, "the options of a run that is refused");
+  if (isNarrow) return;
+  await form.getByRole("button", { name: "Collapse the run bar" }).click();
+  await check(page, "the run bar, collapsed");
+}
+
+/** What every page shows when the connection is lost. @param {import("playwright-core").Page} page */
+async function checkLoss(page) {
   await page.context().setOffline(true);
   relay.breakAll();
   await page.getByRole("alert").filter({ hasText: "Connection lost" }).waitFor();
-  await check(page, "a lost connection");
-  await page.context().setOffline(false);
-  await connected(page);
+  for (const name of ["Sessions", "Background", "Ports", "Files", "Runs"]) {
+    await page.getByRole("link", { name }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+    await check(page, `a lost connection: ${name}`);
+  }
 }
 
 /**
@@ -116,10 +155,17 @@ async function checkRuns(page, isNarrow, back) {
  * @param {boolean} isNarrow
  */
 async function checkFiles(page, isNarrow) {
-  const { files } = await rig.client();
-  await files.write("axe/text", "text\n".repeat(200));
-  await files.write("axe/long", "text\n".repeat(60_000));
-  await files.write("axe/binary", new Uint8Array(100));
+  const folder = join(rig.agent.folder, "axe");
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(join(folder, "inner"), { recursive: true });
+  await writeFile(join(folder, "text"), "text\n".repeat(200));
+  await writeFile(join(folder, "long"), "text\n".repeat(60_000));
+  await writeFile(join(folder, "binary"), new Uint8Array(100));
+  await writeFile(join(folder, "nothing"), "");
+  await writeFile(join(folder, "picture"), PICTURE);
+  await writeFile(join(folder, "large picture"), Buffer.concat([PICTURE, Buffer.alloc(9_000_000)]));
+  await writeFile(Buffer.from(join(folder, "not UTF-8: \xff"), "latin1"), "text");
+  execFileSync("mkfifo", [join(folder, "fifo")]);
   await page.getByRole("link", { name: "Files" }).click();
   const row = (/** @type {string} */ name) => fileRow(page, name);
   await row("axe").click();
@@ -130,6 +176,11 @@ async function checkFiles(page, isNarrow) {
     ["text", "text"],
     ["long", "are shown. Download has all of it."],
     ["binary", "This is not text"],
+    ["nothing", "This file is empty."],
+    ["picture", "changed"],
+    ["large picture", "Too large to be shown"],
+    ["not UTF-8: \ufffd", "its path is not UTF-8"],
+    ["fifo", "Not a file"],
   ]) {
     await row(String(name)).click();
     await page.locator(".outputs").getByText(String(shown)).first().waitFor();
@@ -148,6 +199,28 @@ async function checkFiles(page, isNarrow) {
   await (await chooser).setFiles([file("text"), file("other")]);
   await page.getByText("1 of 2 files uploaded").waitFor();
   await check(page, "an upload, and the name of a new folder");
+  await page.getByRole("button", { name: "Skip text" }).click();
+  // It does not come to an end by itself.
+  await page.route(/offset=[1-9]/, () => undefined);
+  const others = page.waitForEvent("filechooser");
+  await region.getByRole("button", { name: "Upload" }).click();
+  const large = { ...file("under way"), buffer: Buffer.alloc(20_000_000) };
+  await (await others).setFiles([large, file("n".repeat(300))]);
+  await page.getByRole("progressbar", { name: "Upload of under way" }).waitFor();
+  await page.getByRole("region", { name: "Uploads" }).getByRole("alert").waitFor();
+  await check(page, "an upload under way, and one that was refused");
+  await page.getByRole("button", { name: "Give up under way" }).click();
+  await page.getByRole("button", { name: "Clear" }).click();
+  await row("inner").click();
+  await page.getByText("Nothing is in it.").waitFor();
+  await row("inner").hover();
+  await row("inner").getByRole("button", { name: "Actions" }).click();
+  await check(page, "the menu of a directory");
+  await page.keyboard.press("Escape");
+  await row("text").hover();
+  await row("text").getByRole("button", { name: "Actions" }).click();
+  await check(page, "the menu of a file");
+  await page.keyboard.press("Escape");
   await row("long").focus();
   await page.keyboard.press("Delete");
   await page.getByRole("dialog", { name: "Remove long?" }).waitFor();
@@ -157,8 +230,7 @@ async function checkFiles(page, isNarrow) {
   await page.getByText("This file is not there").waitFor();
   await check(page, "a file that is not there");
   await page.getByRole("button", { name: "Show the workspace" }).click();
-  await page.getByRole("button", { name: "Skip text" }).click();
-  await files.remove("axe", { recursive: true });
+  await rm(folder, { recursive: true });
 }
 
 /**
@@ -213,7 +285,42 @@ async function checkOthers(page, back) {
   await script.press("Control+Enter");
   await page.getByText("exit code 2").last().waitFor();
   await check(page, "a session");
+  await page.getByRole("button", { name: "Start a session" }).click();
+  await page.getByRole("group", { name: "Open sessions" }).waitFor();
+  await script.fill("sleep 1006");
+  await script.press("Control+Enter");
+  await page.getByRole("button", { name: "Stop: run 1" }).click();
+  await page.getByRole("button", { name: "Kill now: run 1" }).waitFor();
+  await check(page, "one of two sessions, and a run in it");
 }
+
+test(
+  "no view has a finding where an agent shows nothing, or nothing any more",
+  { skip: noBubblewrap },
+  async () => {
+    await rig.agent.stop();
+    // Its commands have a network of their own, in which nobody listens.
+    await rig.agent.start(["--policy", "strict"]);
+    for (const [name, options] of Object.entries(WINDOWS)) {
+      const page = await rig.open(options);
+      await fillSignIn(page, rig.agent.url, rig.agent.readOnlyToken);
+      await connected(page);
+      await page.getByRole("link", { name: "Ports" }).click();
+      await page.getByText("Nobody listens", { exact: true }).waitFor();
+      await check(page, `no ports: ${name}`);
+      await page.getByRole("link", { name: "Files" }).click();
+      await page.getByText("This token may not see files").waitFor();
+      await check(page, `no files: ${name}`);
+      // It has other tokens then.
+      await rig.agent.stop();
+      rig.agent.readOnlyToken = randomBytes(16).toString("hex");
+      await rig.agent.start(["--policy", "strict"]);
+      await page.getByRole("button", { name: "Sign in again" }).waitFor();
+      await check(page, `refused: ${name}`);
+      await page.context().close();
+    }
+  },
+);
 
 /**
  * @param {import("playwright-core").Page} page

@@ -4,18 +4,12 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../support/processes.mjs";
-import { connected, ConsoleRig, fileRow, fillSignIn } from "./console.mjs";
+import { connected, ConsoleRig, fileRow, fillSignIn, PICTURE } from "./console.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
 const rig = await ConsoleRig.forTests();
 const { folder } = rig.agent;
-
-/** A PNG of 3 × 2 pixels. */
-const PICTURE = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAADklEQVR4nGNIgAEGOAsAQ5QGweRWb7oAAAAASUVORK5CYII=",
-  "base64",
-);
 
 /** What is shown of a file. @param {Page} page @param {string} name */
 const contentOf = (page, name) => page.getByRole("group", { name: `Content of ${name}` });

@@ -221,6 +221,10 @@ test("an agent that hangs is told from one that is there, in every view, until i
   ])) {
     await page.getByRole("link", { name: view }).click();
     await connected(page);
+    // What may have changed is what was shown.
+    const region = page.getByRole("region", { name: view, exact: true });
+    if (told !== undefined) await region.waitFor();
+    await region.getByText("Waiting for the agent…").waitFor({ state: "hidden" });
     rig.agent.pause();
     try {
       // Long before a connection would be taken for dead, of which nothing comes.

@@ -11,6 +11,12 @@ import { RestartableAgent } from "../support/restartable-agent.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
+/** A PNG of 3 × 2 pixels. */
+export const PICTURE = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAADklEQVR4nGNIgAEGOAsAQ5QGweRWb7oAAAAASUVORK5CYII=",
+  "base64",
+);
+
 /** What the tests of a file share: a browser and an agent, and pages with the console. */
 export class ConsoleRig {
   /** What went wrong in a page that nobody showed. @type {string[]} */

@@ -1,4 +1,5 @@
 import { Ellipsis } from "lucide";
+import { render } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type Picture } from "./icon.js";
 import "./menu.css";
@@ -55,17 +56,32 @@ export function Menu({
   );
 }
 
-function MenuList({
-  label,
-  items,
-  button,
-  onClose,
-}: {
+interface MenuListProps {
   label: string;
   items: readonly MenuItem[];
   button: { current: HTMLButtonElement | null };
   onClose: () => void;
-}) {
+}
+
+/** The list of an open menu, at the end of the page: where the button is, it would be part of a row's text. */
+function MenuList(props: MenuListProps) {
+  const place = useRef<HTMLElement>(undefined);
+  useLayoutEffect(() => {
+    const element = document.createElement("div");
+    (props.button.current?.closest("main") ?? document.body).append(element);
+    place.current = element;
+    return () => {
+      render(null, element);
+      element.remove();
+    };
+  }, []);
+  useLayoutEffect(() => {
+    if (place.current !== undefined) render(<OpenMenu {...props} />, place.current);
+  });
+  return null;
+}
+
+function OpenMenu({ label, items, button, onClose }: MenuListProps) {
   const list = useRef<HTMLDivElement>(null);
 
   useLayoutEffect(() => {

@@ -134,7 +134,7 @@ export function FilesPage({
           input.value = "";
         }}
       />
-      {!isLive && (
+      {!isLive && root !== undefined && (
         <p class="pane-loss">
           <Icon of={Unplug} size={14} />
           <span>Not live: files may have changed since.</span>

@@ -138,22 +138,27 @@ function NoRun({
   isKnown: boolean;
   onClose: (id: string) => void;
 }) {
-  if (!isKnown) return <p class="list-note">Waiting for the agent…</p>;
   return (
-    <Empty
-      icon={FileQuestionMark}
-      title="This run is not there"
-      action={
-        <button
-          onClick={() => {
-            onClose(id);
-          }}
+    <section class="pane" role="tabpanel" id={`pane-${id}`} aria-label="Output">
+      {isKnown ? (
+        <Empty
+          icon={FileQuestionMark}
+          title="This run is not there"
+          action={
+            <button
+              onClick={() => {
+                onClose(id);
+              }}
+            >
+              Close the tab
+            </button>
+          }
         >
-          Close the tab
-        </button>
-      }
-    >
-      The agent has no run <code>{id}</code>: it was removed, or the link is to another agent.
-    </Empty>
+          The agent has no run <code>{id}</code>: it was removed, or the link is to another agent.
+        </Empty>
+      ) : (
+        <p class="list-note">Waiting for the agent…</p>
+      )}
+    </section>
   );
 }

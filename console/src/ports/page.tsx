@@ -52,7 +52,7 @@ export function PortsPage({
   };
   return (
     <div class="runs-page">
-      {!isLive && (
+      {!isLive && list !== undefined && (
         <p class="pane-loss">
           <Icon of={Unplug} size={14} />
           <span>Not live: who listens may have changed since.</span>
