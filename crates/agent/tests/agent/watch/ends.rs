@@ -88,9 +88,11 @@ async fn the_end_of_the_worker_is_told() {
     let directory = TempDir::new().unwrap();
     let agent = Agent::start();
     let mut watch = agent.watch(directory.path(), "").await;
-    kill(Pid::from_raw(agent.worker_pids()[0].cast_signed()), Signal::SIGKILL).unwrap();
+    let worker = agent.worker_pids()[0];
+    kill(Pid::from_raw(worker.cast_signed()), Signal::SIGKILL).unwrap();
     watch.ends_with("has ended").await;
-    // Another can be had.
+    // Another can be had. What the dying one was asked for would be lost with it.
+    until("it is dead", async || !lives(worker)).await;
     let mut watch = agent.watch(directory.path(), "").await;
     fs::write(directory.path().join("x"), "").unwrap();
     watch.tells(&[(Add, &["x"])]).await;
