@@ -97,7 +97,14 @@ impl Place {
             Some(workspace) => workspace.clone(),
             None => env::current_dir().map_err(other)?,
         };
-        let workspace = workspace.canonicalize().map_err(other)?;
+        let workspace = match workspace.canonicalize() {
+            Ok(directory) if directory.is_dir() => directory,
+            _ => {
+                let path = workspace.display();
+                let message = format!("the workspace {path} is not a directory that exists");
+                return Err(PolicyError::Invalid(message.into()));
+            }
+        };
         let state_dir = self.state_dir.clone().or_else(|| default_path().ok());
         let own_files = state_dir.into_iter().collect();
         let policy_file = self.policy.file();
@@ -193,11 +200,16 @@ fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
             explain_destination(&policy.effective, &destination)
         } else {
             let home = policy.roots.homes.first().map_or(Path::new("~"), PathBuf::as_path);
-            let path = match target.strip_prefix("~/") {
-                Some(rest) => home.join(rest),
-                None => policy.roots.workspace.join(target),
+            let path = match target.strip_prefix('~') {
+                Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+                    home.join(rest.trim_start_matches('/'))
+                }
+                _ => policy.roots.workspace.join(target),
             };
-            explain_path(&places, &path).map_err(other)?
+            explain_path(&places, &path).map_err(|error| {
+                let message = format!("{} can't be looked at: {error}", path.display());
+                other(io::Error::new(error.kind(), message))
+            })?
         };
         text.push_str(&line);
         text.push('\n');

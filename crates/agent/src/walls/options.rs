@@ -117,7 +117,8 @@ impl PolicyOptions {
     /// The file that it is read from.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         let name = self.policy.as_deref().filter(|name| !is_written(name))?;
-        std::path::absolute(name).ok()
+        // What has no path, as a pipe by which a shell passes something, commands can't change.
+        std::path::absolute(name).ok().filter(|path| path.canonicalize().is_ok())
     }
 
     fn has_flags(&self) -> bool {

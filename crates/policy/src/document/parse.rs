@@ -43,7 +43,7 @@ const SYNTAX: ParseOptions = ParseOptions {
 /// # Errors
 ///
 /// Not JSON, a field that a policy doesn't have or that is there twice, or a value that is none for its field. The message has
-/// the path of the field, like `limits.memory`.
+/// the path of the field, like `limits.memory`, unless it is of the whole.
 pub fn parse(text: &str) -> Result<Policy, InvalidPolicy> {
     let Located(policy) = parse_to_serde_value(text, &SYNTAX)?;
     Ok(policy)
@@ -54,9 +54,12 @@ struct Located(Policy);
 
 impl<'de> Deserialize<'de> for Located {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde_path_to_error::deserialize(deserializer)
-            .map(Self)
-            .map_err(|error| de::Error::custom(format!("{}: {}", error.path(), error.inner())))
+        serde_path_to_error::deserialize(deserializer).map(Self).map_err(|error| {
+            let (path, inner) = (error.path().to_string(), error.inner());
+            // Of the policy as a whole, and where the parser doesn't know.
+            let has_path = path != "." && path != "?";
+            de::Error::custom(if has_path { format!("{path}: {inner}") } else { inner.to_string() })
+        })
     }
 }
 
@@ -131,15 +134,30 @@ mod tests {
             (r#"{ "limits": { "processes": 0 } }"#, "limits.processes", "nonzero"),
             (r#"{ "limits": { "cpu": 0 } }"#, "limits.cpu", "0 is not a number of processors"),
             (r#"{ "bestEffort": "yes" }"#, "bestEffort", "expected a boolean"),
-            (r#"{ "bestEffort": true, "bestEffort": false }"#, ".", "duplicate field `bestEffort`"),
-            ("7", ".", "expected struct Policy"),
-            ("", ".", "expected struct Policy"),
         ] {
             let error = error(text);
             assert!(
                 error.starts_with(&format!("{path}: ")) && error.contains(reason),
                 "{text}: {error}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_of_the_whole_is_said_without_a_path() {
+        for (text, message) in [
+            (r#"{ "bestEffort": true, "bestEffort": false }"#, "duplicate field `bestEffort`"),
+            (
+                "7",
+                "invalid type: integer `7`, expected an object like {\"extends\": [\"workspace\"]}",
+            ),
+            (
+                "",
+                "invalid type: unit value, expected an object like {\"extends\": [\"workspace\"]}",
+            ),
+            ("{", "Unterminated object on line 1 column 2"),
+        ] {
+            assert_eq!(error(text), message, "{text}");
         }
     }
 

@@ -13,6 +13,7 @@ use crate::{
 /// What commands may touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[serde(expecting = "an object like {\"extends\": [\"workspace\"]}")]
 pub struct Policy {
     /// The address of this schema, for editors.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]

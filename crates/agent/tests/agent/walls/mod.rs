@@ -9,6 +9,7 @@ mod narrower;
 mod network;
 mod other_users;
 mod placeholders;
+mod policy_command;
 mod policy_file;
 mod refused;
 mod running;
