@@ -19,8 +19,13 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::json;
+use tokio::time::timeout;
 
-use super::{User, Walled, exhaustion, users, walls};
+use super::{
+    User, Walled,
+    exhaustion::{self, ENOUGH},
+    users, walls,
+};
 use crate::support::{MARKER, marked, none_is_left, run_by, until};
 
 /// What came of an attempt.
@@ -163,7 +168,7 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
         .await;
     until("it runs", async || marked(&marker).len() >= 2).await;
     agent.delete(&exec.id).await;
-    let survives = tokio::time::timeout(Duration::from_secs(5), none_is_left(&marker)).await;
+    let survives = timeout(ENOUGH, none_is_left(&marker)).await;
     put("survive a stop by `setsid` and a double fork", survives.is_err());
     let stops_all = "stop all processes (`kill -STOP -1`)";
     if policy == "open" {
@@ -171,7 +176,7 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     } else {
         // It does not stop itself.
         agent.run("kill -STOP -1; true").await;
-        let next = tokio::time::timeout(Duration::from_secs(20), agent.run("exit 4")).await;
+        let next = timeout(ENOUGH, agent.run("exit 4")).await;
         let is_held = next.is_ok_and(|next| next.exit_code() == 4);
         outcomes.push((stops_all.to_owned(), Outcome::of(!is_held)));
     }
