@@ -134,4 +134,23 @@ describe("sandpipe files watch", () => {
       rmSync(join(path, "x.log"));
     }
   });
+
+  it("shows what changes below its directories only with -r", async () => {
+    const path = newDirectory();
+    mkdirSync(join(path, "deep"));
+    for (const options of [[], ["-r"]]) {
+      const invocation = await sandpipe.start(["files", "watch", ...options, path], { env });
+      await until(() => {
+        for (const name of ["deep/below", "beside"]) {
+          writeFileSync(join(path, name), "");
+          rmSync(join(path, name));
+        }
+        return invocation.stdout.includes(`remove ${path}/beside\n`);
+      });
+      const isTold = invocation.stdout.includes(`remove ${path}/deep/below\n`);
+      assert.equal(isTold, options.length > 0, invocation.stdout);
+      invocation.child.kill("SIGINT");
+      await invocation.end;
+    }
+  });
 });

@@ -48,6 +48,18 @@ describe("sandpipe wait-port", () => {
     assert.match(unknown.stderr, /no exec has the id "none"/);
   });
 
+  it("ends by Ctrl+C, and the command goes on", async () => {
+    const { id } = await execs.create({ command: "sleep", args: ["600"] });
+    const args = ["wait-port", "--exec", id, String(await freePort())];
+    const invocation = await sandpipe.startInTerminal(args, { env });
+    await invocation.says(/waiting for port \d+/);
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
+    await invocation.leavesNothing();
+    assert.equal((await execs.get(id)).status, "RUNNING");
+    await execs.terminate(id);
+  });
+
   it("says which argument is wrong", async () => {
     for (const args of [["0"], ["65536"], ["http"], ["1", "2"], [], ["--timeout", "0", "1"]]) {
       const { exitCode, stderr } = await run("wait-port", ...args);

@@ -57,7 +57,11 @@ export function testWaitFor(subject, alone) {
         output: "begun\n",
       });
       const reason = new Error("enough");
-      const signal = AbortSignal.abort(reason);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const aborted = subject.processes.waitForOutput(id, "never", { signal, timeoutMs: 60_000 });
+      setTimeout(() => controller.abort(reason), 50);
+      await assert.rejects(aborted, (error) => error === reason);
       await assert.rejects(
         subject.processes.waitForOutput(id, "never", { signal }),
         (error) => error === reason,
