@@ -4,10 +4,13 @@
  * target/screenshots; those that the documentation shows are put into docs/img.
  */
 
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import {
   ConsoleRig,
+  PICTURE,
   choose,
   connected,
   fileRow,
@@ -76,6 +79,7 @@ class Pictures {
     await this.#takeBackground(page);
     await this.#takeSessions(page);
     await page.context().close();
+    await this.#takeRefusals();
   }
 
   /** @param {string} view */
@@ -141,8 +145,26 @@ class Pictures {
     await page.getByRole("searchbox").press("Enter");
     await page.getByText(/outputs have it near their end/).waitFor();
     await this.take("search");
+    await page.getByRole("searchbox").fill("nothing has this");
+    await page.getByText(/^No run matches/).waitFor();
+    await this.take("search-empty");
     await page.getByRole("searchbox").fill("");
     await this.#takeStopping(page);
+    await page.evaluate("location.hash = '#/runs/0123456789abcdef'");
+    await page.getByText("This run is not there").waitFor();
+    await this.take("run-missing");
+    await page.getByRole("button", { name: "Close the tab" }).click();
+    await page.getByRole("link", { name: "Runs" }).click();
+    const form = page.getByRole("form", { name: "Run a command" });
+    await form.getByRole("button", { name: "Options" }).click();
+    await form.getByLabel("Command").fill("npm test");
+    await form.getByLabel("Directory", { exact: true }).fill("/missing");
+    await form.getByRole("button", { name: "Run", exact: true }).click();
+    await form.getByRole("alert").waitFor();
+    await this.take("run-refused");
+    await form.getByLabel("Command").fill("");
+    await form.getByLabel("Directory", { exact: true }).fill("");
+    await form.getByRole("button", { name: "Options" }).click();
     await choose(page, "uname", "Remove");
     await this.take("removed");
     await page.getByRole("button", { name: "Keyboard and screen readers" }).click();
@@ -175,7 +197,10 @@ class Pictures {
     await files.write("site/src/server.ts", "export {};\n");
     await files.write("site/package.json", '{ "name": "site" }\n');
     await files.write("site/data.bin", new Uint8Array(48_300));
+    await files.write("site/dot.png", new Uint8Array(PICTURE));
+    await files.write("site/nothing", "");
     await files.mkdir("site/assets");
+    execFileSync("mkfifo", [join(this.rig.agent.folder, "site/queue")]);
     await page.getByRole("link", { name: "Files" }).click();
     const row = (/** @type {string} */ name) => fileRow(page, name);
     await row("site").click();
@@ -188,13 +213,26 @@ class Pictures {
     await row("index.ts").click();
     await page.getByRole("group", { name: "Content of index.ts" }).waitFor();
     await this.take("files");
-    if (this.size === "narrow")
-      await page.getByRole("button", { name: "Back to the tree" }).click();
+    await this.#backToTree(page);
     await row("data.bin").click();
     await page.getByText("This is not text").waitFor();
     await this.take("binary");
-    if (this.size === "narrow")
-      await page.getByRole("button", { name: "Back to the tree" }).click();
+    for (const [name, told] of /** @type {const} */ ([
+      ["dot.png", /^changed/],
+      ["nothing", "This file is empty."],
+      ["queue", "Not a file"],
+    ])) {
+      await this.#backToTree(page);
+      await row(name).click();
+      await page.locator(".outputs").getByText(told).first().waitFor();
+      if (name === "dot.png") await page.getByRole("img", { name }).waitFor();
+      await this.take(`file-${name.replace(".png", "")}`);
+    }
+    await this.#backToTree(page);
+    await page.evaluate("location.hash = '#/files/missing'");
+    await page.getByText("This file is not there").waitFor();
+    await this.take("file-missing");
+    await page.getByRole("button", { name: "Show the workspace" }).click();
     await row("src").click();
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Upload", exact: true }).click();
@@ -208,12 +246,31 @@ class Pictures {
     await this.take("upload");
     await page.getByRole("button", { name: "Skip index.ts" }).click();
     await page.getByRole("button", { name: "Clear" }).click();
+    // It does not come to an end by itself.
+    await page.route(/offset=[1-9]/, () => undefined);
+    const others = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    const large = { ...file("video.mp4"), buffer: Buffer.alloc(40_000_000) };
+    await (await others).setFiles([large, file(`${"long-".repeat(60)}name.txt`)]);
+    await page.getByRole("region", { name: "Uploads" }).getByRole("alert").waitFor();
+    await page.getByRole("progressbar", { name: "Upload of video.mp4" }).waitFor();
+    await this.take("uploading");
+    await page.getByRole("button", { name: "Give up video.mp4" }).click();
+    await page.getByRole("button", { name: "Clear" }).click();
     await row("assets").hover();
     await row("assets").getByRole("button", { name: "Actions" }).click();
+    await this.take("directory-menu");
     await page.getByRole("menuitem", { name: "Remove" }).click();
     await page.getByRole("dialog", { name: "Remove assets?" }).waitFor();
     await this.take("file-removal");
     await page.getByRole("button", { name: "Cancel" }).click();
+  }
+
+  /** @param {import("playwright-core").Page} page */
+  async #backToTree(page) {
+    if (this.size === "narrow") {
+      await page.getByRole("button", { name: "Back to the tree" }).click();
+    }
   }
 
   /** @param {import("playwright-core").Page} page */
@@ -286,6 +343,40 @@ class Pictures {
         .waitFor();
     }
     await this.take("sessions");
+    await page.getByRole("button", { name: "Start a session" }).click();
+    await page.getByRole("group", { name: "Open sessions" }).waitFor();
+    await panel.getByRole("textbox").fill("sleep 600");
+    await page.keyboard.press("Control+Enter");
+    await panel.getByRole("button", { name: "Stop: run 1" }).waitFor();
+    await this.take("sessions-two");
+  }
+
+  /** What an agent shows that has nothing, or lets nobody in. */
+  async #takeRefusals() {
+    const { agent } = this.rig;
+    await agent.stop();
+    // Its commands have a network of their own, in which nobody listens.
+    await agent.start(["--policy", "strict"]);
+    const { colorScheme } = this;
+    const page = await this.rig.open({ colorScheme, viewport: WINDOWS[this.size] });
+    this.page = page;
+    await fillSignIn(page, agent.url, "wrong");
+    await page.getByRole("alert").waitFor();
+    await this.take("sign-in-refused");
+    await fillSignIn(page, agent.url, agent.readOnlyToken);
+    await connected(page);
+    await page.getByRole("link", { name: "Ports" }).click();
+    await page.getByText("Nobody listens", { exact: true }).waitFor();
+    await this.take("ports-empty");
+    await page.getByRole("link", { name: "Files" }).click();
+    await page.getByText("This token may not see files").waitFor();
+    await this.take("files-refused");
+    await agent.stop();
+    agent.readOnlyToken = randomBytes(16).toString("hex");
+    await agent.start();
+    await page.getByRole("button", { name: "Sign in again" }).waitFor();
+    await this.take("signed-out");
+    await page.context().close();
   }
 }
 

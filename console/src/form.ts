@@ -11,6 +11,8 @@ export function useSubmission(): {
   busy: boolean;
   error: unknown;
   submit: (work: () => Promise<void>) => Promise<void>;
+  /** What it failed with is not shown any more: it is filled in anew. */
+  forget: () => void;
 } {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -25,5 +27,8 @@ export function useSubmission(): {
       setBusy(false);
     }
   };
-  return { busy, error, submit };
+  const forget = () => {
+    setError(undefined);
+  };
+  return { busy, error, submit, forget };
 }

@@ -133,6 +133,8 @@ async function checkRuns(page, isNarrow, back) {
   await form.getByRole("button", { name: "Run", exact: true }).click();
   await form.getByRole("alert").waitFor();
   await check(page, "the options of a run that is refused");
+  await form.getByLabel("Directory", { exact: true }).fill("");
+  await form.getByRole("alert").waitFor({ state: "detached" });
   if (isNarrow) return;
   await form.getByRole("button", { name: "Collapse the run bar" }).click();
   await check(page, "the run bar, collapsed");
@@ -184,6 +186,8 @@ async function checkFiles(page, isNarrow) {
   ]) {
     await row(String(name)).click();
     await page.locator(".outputs").getByText(String(shown)).first().waitFor();
+    const download = page.getByRole("button", { name: "Download", exact: true });
+    assert.equal(await download.count(), name === "fifo" ? 0 : 1, name);
     await check(page, `a file: ${name}`);
     await back();
   }
@@ -289,9 +293,11 @@ async function checkOthers(page, back) {
   await page.getByRole("group", { name: "Open sessions" }).waitFor();
   await script.fill("sleep 1006");
   await script.press("Control+Enter");
-  await page.getByRole("button", { name: "Stop: run 1" }).click();
-  await page.getByRole("button", { name: "Kill now: run 1" }).waitFor();
+  const stop = page.getByRole("button", { name: "Stop: run 1" });
+  await stop.waitFor();
   await check(page, "one of two sessions, and a run in it");
+  await stop.click();
+  await stop.waitFor({ state: "detached" });
 }
 
 test(
@@ -316,6 +322,7 @@ test(
       rig.agent.readOnlyToken = randomBytes(16).toString("hex");
       await rig.agent.start(["--policy", "strict"]);
       await page.getByRole("button", { name: "Sign in again" }).waitFor();
+      await page.getByText("This token may not see files").waitFor();
       await check(page, `refused: ${name}`);
       await page.context().close();
     }

@@ -11,7 +11,7 @@ export function SpawnForm({
   background: Background;
   onSpawn: (process: BackgroundProcess) => void;
 }) {
-  const { busy, error, submit } = useSubmission();
+  const { busy, error, submit, forget } = useSubmission();
 
   async function spawn(form: HTMLFormElement) {
     const [name, cwd] = [textOf(form, "name").trim(), textOf(form, "cwd").trim()];
@@ -24,6 +24,7 @@ export function SpawnForm({
     <form
       class="run-bar"
       aria-label="Start a process"
+      onInput={forget}
       onSubmit={(event) => {
         event.preventDefault();
         const form = event.currentTarget;

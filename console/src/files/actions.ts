@@ -1,6 +1,7 @@
 import { Copy, Download, Link, Trash2 } from "lucide";
 import type { FileInfo } from "sandpipe";
 import type { MenuItem } from "../design/menu.js";
+import { isReadable } from "./preview.js";
 
 /** What can be done with a file or a directory. */
 export interface FileActions {
@@ -21,7 +22,7 @@ export function actionsOf(file: FileInfo, actions: FileActions): readonly MenuIt
     },
   };
   return [
-    ...(file.isDir ? [] : [download]),
+    ...(isReadable(file) ? [download] : []),
     {
       label: "Copy path",
       icon: Copy,

@@ -9,7 +9,7 @@ import { Failure } from "../message.js";
 import { lineOf } from "../runs/command-line.js";
 import { ageText } from "../runs/time-text.js";
 import { actionsOf, type FileActions } from "./actions.js";
-import { MAX_PICTURE, MAX_TEXT, type Preview } from "./preview.js";
+import { isReadable, MAX_PICTURE, MAX_TEXT, type Preview } from "./preview.js";
 import { shownPath } from "./raw-path.js";
 import { sizeText } from "./size-text.js";
 import { usePreview } from "./use-preview.js";
@@ -87,10 +87,12 @@ export function FilePane({
         actions={actions}
         onBack={onBack}
         tools={
-          <button onClick={download}>
-            <Icon of={Download} size={14} />
-            Download
-          </button>
+          isReadable(file) && (
+            <button onClick={download}>
+              <Icon of={Download} size={14} />
+              Download
+            </button>
+          )
         }
       />
       <Failure error={error} />

@@ -317,7 +317,6 @@ function NoFile({ raw, error, onLeave }: { raw: string; error: unknown; onLeave:
 }
 
 function NoFiles({ error, isLive }: { error: unknown; isLive: boolean }) {
-  if (!isLive) return <p class="list-note">Waiting for the agent…</p>;
   if (isSandpipeError(error, "http") && error.status === 403) {
     return (
       <Empty icon={Lock} title="This token may not see files" command="sandpipe console">
@@ -326,6 +325,7 @@ function NoFiles({ error, isLive }: { error: unknown; isLive: boolean }) {
       </Empty>
     );
   }
+  if (!isLive) return <p class="list-note">Waiting for the agent…</p>;
   return (
     <Empty icon={FolderTree} title="No files to be shown">
       <Failure error={error} />

@@ -23,6 +23,11 @@ const SPECIAL: Readonly<Partial<Record<string, string>>> = {
   device: "a device",
 };
 
+/** Whether it has content, to be shown and downloaded. */
+export function isReadable({ type, isDir }: FileInfo): boolean {
+  return !isDir && SPECIAL[type ?? "file"] === undefined;
+}
+
 /** Reads as much of a file as is shown of it. */
 export async function previewOf(
   files: Files,

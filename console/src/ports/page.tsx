@@ -118,9 +118,11 @@ export function PortsPage({
                 Nobody listens on <code>{id}</code>. As soon as somebody does, it is here.
               </Empty>
             ) : (
-              <Empty icon={PanelRight} title="No port is selected">
-                Choose one of the list, to see who listens and how to reach it.
-              </Empty>
+              list?.length !== 0 && (
+                <Empty icon={PanelRight} title="No port is selected">
+                  Choose one of the list, to see who listens and how to reach it.
+                </Empty>
+              )
             )}
           </div>
         )}

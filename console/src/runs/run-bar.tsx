@@ -55,7 +55,7 @@ function RunForm({
   onRun: (item: ExecItem) => void;
   onCollapse: () => void;
 }) {
-  const { busy, error, submit } = useSubmission();
+  const { busy, error, submit, forget } = useSubmission();
   const form = useRef<HTMLFormElement>(null);
   const recall = useRef<Recall>({ index: -1, draft: "" });
   const [hasOptions, setOptions] = useState(false);
@@ -112,6 +112,7 @@ function RunForm({
       ref={form}
       class="run-bar"
       aria-label="Run a command"
+      onInput={forget}
       onSubmit={(event) => {
         event.preventDefault();
         void run(command, field("line"));

@@ -11,7 +11,7 @@ export function CreateForm({
   sessions: Sessions;
   onCreate: (session: Session, name: string) => void;
 }) {
-  const { busy, error, submit } = useSubmission();
+  const { busy, error, submit, forget } = useSubmission();
 
   async function create(form: HTMLFormElement) {
     const [shell, cwd] = [textOf(form, "shell"), textOf(form, "cwd").trim()];
@@ -23,6 +23,7 @@ export function CreateForm({
     <form
       class="run-bar"
       aria-label="Start a session"
+      onInput={forget}
       onSubmit={(event) => {
         event.preventDefault();
         const form = event.currentTarget;
