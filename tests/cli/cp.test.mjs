@@ -67,9 +67,14 @@ describe("sandpipe cp", () => {
     // One that is to be a directory is made.
     await copies(`sandbox:${there}/a`, `${here}/new/`);
     assert.equal(readFileSync(join(here, "new", "a"), "utf8"), "x");
+    await copies(join(here, "a"), `sandbox:${there}/made/`);
+    assert.equal(readFileSync(join(there, "made", "a"), "utf8"), "x");
     // What is in a directory, without its name.
     await copies(`sandbox:${there}/${name}/.`, join(here, "new"));
     assert.deepEqual(readdirSync(join(here, "new")), ["a"]);
+    // What has no name of its own goes the same way.
+    await copies(`${here}/new/..`, `sandbox:${there}`);
+    assert.equal(readFileSync(join(there, "new", "a"), "utf8"), "x");
   });
 
   it("copies directories with all that is in them, but for what is excluded", async () => {
@@ -129,6 +134,7 @@ describe("sandpipe cp", () => {
       [["a"], /missing required argument 'TARGET'/],
       [["a", "sandbox:b", "c"], /too many arguments/],
       [["--exclude", "x", "-", "sandbox:b"], /--exclude is for directories/],
+      [["-", `sandbox:${here}/new/`], /stdin has no name: TARGET must be that of a file, but is /],
     ])) {
       const { exitCode, stderr } = await run("cp", ...args);
       assert.equal(exitCode, 2, stderr);

@@ -116,6 +116,9 @@ function plan(from: string, to: string): Copy {
       : (sandbox, options) => copyHere(sandbox, source, to, options);
   }
   const remote = target ?? "";
+  if (from === STANDARD && remote.endsWith("/")) {
+    throw new UsageError(`stdin has no name: TARGET must be that of a file, but is ${to}`);
+  }
   return from === STANDARD
     ? (sandbox, options) => writeStdin(sandbox, remote, options)
     : (sandbox, options) => copyThere(sandbox, from, remote, options);
