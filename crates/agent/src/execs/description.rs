@@ -98,10 +98,10 @@ fn beginning(text: &str, room: &mut usize) -> String {
     beginning
 }
 
-/// How many bytes a character takes in a JSON string, at most.
+/// How many bytes a character takes in a JSON string (RFC 8259, section 7), in its shortest form.
 fn json_len(char: char) -> usize {
     match char {
-        '"' | '\\' => 2,
+        '"' | '\\' | '\u{8}' | '\t' | '\n' | '\u{c}' | '\r' => 2,
         control if control < ' ' => 6,
         char => char.len_utf8(),
     }
@@ -161,6 +161,13 @@ mod tests {
             } else {
                 prop_assert_eq!(short, line);
             }
+        }
+    }
+
+    #[test]
+    fn a_character_has_its_length_in_json() {
+        for char in ('\0'..='\u{100}').chain(['\u{7ff}', '\u{800}', '\u{10ffff}']) {
+            assert_eq!(json_len(char), serde_json::to_string(&char).unwrap().len() - 2, "{char:?}");
         }
     }
 
