@@ -1,9 +1,12 @@
 //! The environment that a process was started with (proc(5), `/proc/pid/environ`).
 
 use std::{
+    cell::Cell,
     fs,
     io::{Error, ErrorKind, Result},
     os::unix::fs::MetadataExt,
+    thread::sleep,
+    time::Duration,
 };
 
 use nix::{
@@ -14,11 +17,54 @@ use nix::{
     unistd::{Gid, Pid, Uid, geteuid, setfsgid, setfsuid},
 };
 
-/// Reads it.
+use super::processes;
+
+/// How long it is waited at a time.
+const PAUSE: Duration = Duration::from_micros(500);
+
+/// How much longer may be waited, in one look at many processes, for those that are just executing a program.
+#[derive(Debug)]
+pub(super) struct Patience(Cell<Duration>);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self(Cell::new(Duration::from_millis(50)))
+    }
+}
+
+impl Patience {
+    /// Waits a moment; returns whether there was time for it.
+    fn wait(&self) -> bool {
+        let left = self.0.get().checked_sub(PAUSE);
+        if let Some(left) = left {
+            self.0.set(left);
+            sleep(PAUSE);
+        }
+        left.is_some()
+    }
+}
+
+/// Reads it. For a moment while a process executes a program (execve(2)) it has none: that is waited for.
+pub(super) fn of(pid: Pid, patience: &Patience) -> Result<Vec<u8>> {
+    let mut environment = read(pid)?;
+    while environment.is_empty() {
+        let is_executing = processes::is_executing(pid);
+        if is_executing && !patience.wait() {
+            break;
+        }
+        environment = read(pid)?;
+        if !is_executing {
+            break;
+        }
+    }
+    Ok(environment)
+}
+
+/// Reads it as it is now.
 ///
 /// Without `CAP_SYS_PTRACE`, which container engines don't give, that of another user's process is closed to root, too. Root reads it as
 /// that user then.
-pub(super) fn of(pid: Pid) -> Result<Vec<u8>> {
+fn read(pid: Pid) -> Result<Vec<u8>> {
     let path = format!("/proc/{pid}/environ");
     match fs::read(&path) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied && geteuid().is_root() => {
@@ -78,9 +124,9 @@ mod tests {
             .unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
         // Until it has executed the program it is that of this process.
-        let mut environment = of(pid).unwrap();
+        let mut environment = read(pid).unwrap();
         while environment.len() > 16 {
-            environment = of(pid).unwrap();
+            environment = of(pid, &Patience::default()).unwrap();
         }
         child.kill().unwrap();
         child.wait().unwrap();

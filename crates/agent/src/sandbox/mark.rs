@@ -4,7 +4,10 @@ use std::ffi::{CStr, CString};
 
 use nix::unistd::Pid;
 
-use super::{environment, protocol::ExecKey};
+use super::{
+    environment::{self, Patience},
+    protocol::ExecKey,
+};
 
 /// The variable that marks what a command has started, where there are no cgroups. Agents don't hand on variables of this beginning:
 /// what one starts that runs within a command is marked as its own.
@@ -26,18 +29,18 @@ impl Mark {
     }
 
     /// Whether a process was started with it.
-    pub(super) fn is_on(&self, pid: Pid) -> bool {
-        has_entry(pid, |entry| entry == self.0.as_bytes())
+    pub(super) fn is_on(&self, pid: Pid, patience: &Patience) -> bool {
+        has_entry(pid, patience, |entry| entry == self.0.as_bytes())
     }
 }
 
 /// Whether a process was started with a mark of this beginning.
-pub(super) fn is_marked(pid: Pid, beginning: &str) -> bool {
+pub(super) fn is_marked(pid: Pid, beginning: &str, patience: &Patience) -> bool {
     let beginning = format!("{VARIABLE}={beginning}.");
-    has_entry(pid, |entry| entry.starts_with(beginning.as_bytes()))
+    has_entry(pid, patience, |entry| entry.starts_with(beginning.as_bytes()))
 }
 
 /// Looks at the environment that a process was started with. Where that can't be read there is none.
-fn has_entry(pid: Pid, is_meant: impl FnMut(&[u8]) -> bool) -> bool {
-    environment::of(pid).unwrap_or_default().split(|byte| *byte == 0).any(is_meant)
+fn has_entry(pid: Pid, patience: &Patience, is_meant: impl FnMut(&[u8]) -> bool) -> bool {
+    environment::of(pid, patience).unwrap_or_default().split(|byte| *byte == 0).any(is_meant)
 }

@@ -39,6 +39,25 @@ pub(crate) fn process(pid: Pid) -> Option<Process> {
     read_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Whether a process is just executing a program: it has neither arguments nor an environment then.
+pub(super) fn is_executing(pid: Pid) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return false;
+    };
+    let is_program = read_stat(&stat).is_some() && !is_kernel_thread(&stat);
+    is_program
+        && fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|arguments| arguments.is_empty())
+}
+
+/// By its flags, the 9th field of its `/proc/PID/stat`.
+fn is_kernel_thread(stat: &str) -> bool {
+    // PF_KTHREAD of <linux/sched.h>.
+    const KERNEL_THREAD: u32 = 0x0020_0000;
+    let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let flags = rest.split_whitespace().nth(6).and_then(|flags| flags.parse::<u32>().ok());
+    flags.is_some_and(|flags| flags & KERNEL_THREAD != 0)
+}
+
 /// Sends a signal to a process, if it still is one of those that are meant. One that ended meanwhile, and whose number a stranger may
 /// have now, takes it without an effect.
 pub(super) fn signal(pid: Pid, signal: Signal, is_meant: impl Fn(&Process) -> bool) {
@@ -95,6 +114,15 @@ mod tests {
         assert_eq!(process, expected);
         assert_eq!(read_stat(&format!("77 (a) S 1 (b)) Z 1 70 66 {rest}")), None);
         assert_eq!(read_stat(""), None);
+    }
+
+    #[test]
+    fn a_kernel_thread_executes_nothing() {
+        let rest = "0 0 0 20 0 1 0 3 0 0";
+        assert!(is_kernel_thread(&format!("2 (kthreadd) S 0 0 0 0 -1 2129984 0 {rest}")));
+        assert!(!is_kernel_thread(&format!("77 (a) S 1) S 1 70 66 34816 77 4194304 1 {rest}")));
+        assert!(!is_executing(Pid::from_raw(2)));
+        assert!(!is_executing(Pid::this()));
     }
 
     #[test]

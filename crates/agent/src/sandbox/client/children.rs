@@ -24,6 +24,7 @@ use tokio::{
 use crate::{
     cgroups,
     sandbox::{
+        environment::Patience,
         mark::is_marked,
         processes::{self, Process},
     },
@@ -106,8 +107,9 @@ impl LeftGroup {
 /// Kills what a dead box has left: of the groups, of what has its marks, and of what is in its cgroup. It waits until that is gone.
 pub(super) fn kill_left(groups: &HashSet<LeftGroup>, marks: &str, cgroup: Option<&Path>) {
     let deadline = Instant::now() + KILL_TIMEOUT;
+    let patience = Patience::default();
     let is_left = |process: &Process| {
-        groups.iter().any(|group| group.has(process)) || is_marked(process.pid, marks)
+        groups.iter().any(|group| group.has(process)) || is_marked(process.pid, marks, &patience)
     };
     let mut pause = Duration::from_millis(1);
     loop {

@@ -10,6 +10,7 @@ use super::{leaf::Leaf, survey::Survey};
 use crate::{
     cgroups,
     sandbox::{
+        environment::Patience,
         mark::Mark,
         processes::{self, Process},
         protocol::{ExecKey, Reached, Stdio, stops},
@@ -96,7 +97,7 @@ impl Group {
     pub(super) fn contains(&self, pid: Pid) -> bool {
         match &self.scope {
             Scope::Leaf(leaf) => cgroups::processes(leaf.path()).contains(&pid),
-            Scope::Mark(mark) => mark.is_on(pid),
+            Scope::Mark(mark) => mark.is_on(pid, &Patience::default()),
             Scope::Group | Scope::Session => false,
         }
     }
@@ -234,7 +235,7 @@ impl Group {
                 process.group == id
                     || process.session == id
                     || self.found.iter().any(|found| found.is(process))
-                    || mark.is_on(process.pid)
+                    || mark.is_on(process.pid, survey.patience())
             }),
         };
         if let Scope::Session = self.scope {
