@@ -68,11 +68,21 @@ test("a session remembers, gives each run's output and exit code, and can be sto
   await script.fill("sleep 1003");
   await script.press("Control+Enter");
   await items.nth(2).getByRole("button", { name: "Stop" }).click();
-  await items.nth(2).getByRole("alert").waitFor();
+  await items.nth(2).getByText("Stopped", { exact: true }).waitFor();
+  assert.equal(await items.nth(2).getByRole("alert").count(), 0);
   await script.fill("echo $X");
   await script.press("Control+Enter");
   await items.nth(3).getByText("exit code 0", { exact: true }).waitFor();
   assert.equal(await items.nth(3).locator(".output").innerText(), "7\n");
+
+  // Not even Ctrl+C ends it: it is killed, and the session with it.
+  await script.fill(`sh -c "trap '' INT TERM; echo deaf; while :; do sleep 0.05; done"`);
+  await script.press("Control+Enter");
+  await items.nth(4).getByText("deaf").last().waitFor();
+  await items.nth(4).getByRole("button", { name: "Stop" }).click();
+  await items.nth(4).getByText("Stopping", { exact: true }).waitFor();
+  await items.nth(4).getByRole("button", { name: "Kill now" }).click();
+  await items.nth(4).getByText("Stopped", { exact: true }).waitFor();
   await panel.getByRole("button", { name: "Close session" }).click();
   await panel.waitFor({ state: "detached" });
   await page.context().close();

@@ -70,6 +70,7 @@ export class RestartableAgent {
   async #end(signal) {
     const child = this.#child;
     assert(child !== undefined);
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "close");
     child.kill(signal);
     await ended;

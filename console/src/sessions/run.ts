@@ -1,4 +1,5 @@
 import type { OutputType } from "sandpipe";
+import type { RunState } from "../runs/state.js";
 
 /** A piece of a run's output: neighbours of the same stream are one. */
 export interface OutputChunk {
@@ -15,8 +16,34 @@ export interface Run {
   dropped: number;
   outcome:
     | { state: "running" }
+    /** It was told to end, or killed. */
+    | { state: "stopping"; killing: boolean }
     | { state: "ended"; exitCode: number }
+    | { state: "stopped"; exitCode: number; forced: boolean }
     | { state: "failed"; error: unknown };
+}
+
+/** Whether it has not ended, as far as is known. */
+export function goesOn({ outcome: { state } }: Run): boolean {
+  return state === "running" || state === "stopping";
+}
+
+/** The state to be shown; none where an error tells more. */
+export function stateOfRun({ outcome }: Run, isLive: boolean): RunState | undefined {
+  switch (outcome.state) {
+    case "running":
+      return { kind: isLive ? "running" : "unknown" };
+    case "stopping":
+      return isLive ? { kind: "stopping", killing: outcome.killing } : { kind: "unknown" };
+    case "ended":
+      return outcome.exitCode === 0
+        ? { kind: "succeeded" }
+        : { kind: "failed", code: outcome.exitCode };
+    case "stopped":
+      return { kind: "stopped", code: outcome.exitCode, by: "you", forced: outcome.forced };
+    case "failed":
+      return undefined;
+  }
 }
 
 /** How many characters of a run's output are kept. */
@@ -49,5 +76,5 @@ const MAX_RUNS = 50;
 /** The runs with another one at their end; beyond so many, the first that have ended go. */
 export function withRun(runs: readonly Run[], run: Run): readonly Run[] {
   let excess = runs.length + 1 - MAX_RUNS;
-  return [...runs.filter(({ outcome }) => outcome.state === "running" || excess-- <= 0), run];
+  return [...runs.filter((run) => goesOn(run) || excess-- <= 0), run];
 }

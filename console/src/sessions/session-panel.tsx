@@ -1,12 +1,12 @@
 import { Unplug } from "lucide";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Session } from "sandpipe";
+import { isSandpipeError, type Session } from "sandpipe";
 import { Icon } from "../design/icon.js";
 import { textOf } from "../form.js";
 import { Failure } from "../message.js";
 import { marked } from "../output/streams.js";
 import { StateBadge } from "../runs/state-badge.js";
-import { withOutput, withRun, type Run } from "./run.js";
+import { goesOn, stateOfRun, withOutput, withRun, type Run } from "./run.js";
 
 /** A session: scripts that are run in it one after the other, each with its output and exit code. */
 export function SessionPanel({
@@ -48,17 +48,21 @@ export function SessionPanel({
       });
       change(number, (run) => ({ ...run, outcome: { state: "ended", exitCode } }));
     } catch (error) {
-      change(number, (run) => ({ ...run, outcome: { state: "failed", error } }));
+      const outcome: Run["outcome"] = isSandpipeError(error, "interrupted")
+        ? { state: "stopped", exitCode: error.exitCode, forced: error.forced }
+        : { state: "failed", error };
+      change(number, (run) => ({ ...run, outcome }));
     } finally {
       stops.delete(number);
     }
   }
   const stop = (number: number) => {
     const controllers = stops.get(number);
-    if (controllers?.stop.signal.aborted) controllers.force.abort();
-    controllers?.stop.abort();
-    // The button has another name now.
-    change(number, (run) => ({ ...run }));
+    const killing = controllers?.stop.signal.aborted === true;
+    (killing ? controllers.force : controllers?.stop)?.abort();
+    change(number, (run) =>
+      goesOn(run) ? { ...run, outcome: { state: "stopping", killing } } : run,
+    );
   };
   async function close() {
     setClosing(true);
@@ -107,7 +111,6 @@ export function SessionPanel({
               key={run.number}
               run={run}
               isLive={isLive}
-              stopping={stops.get(run.number)?.stop.signal.aborted === true}
               onStop={() => {
                 stop(run.number);
               }}
@@ -145,44 +148,27 @@ export function SessionPanel({
   );
 }
 
-function RunItem({
-  run: { script, pieces, dropped, outcome, number },
-  isLive,
-  stopping,
-  onStop,
-}: {
-  run: Run;
-  isLive: boolean;
-  stopping: boolean;
-  onStop: () => void;
-}) {
+function RunItem({ run, isLive, onStop }: { run: Run; isLive: boolean; onStop: () => void }) {
+  const { script, pieces, dropped, outcome, number } = run;
+  const state = stateOfRun(run, isLive);
+  const action = outcome.state === "stopping" ? "Kill now" : "Stop";
   return (
     <li class={`block ${outcome.state}`}>
       <div class="block-head">
         <pre class="script">{script}</pre>
-        {outcome.state === "running" && (
-          <StateBadge state={{ kind: isLive ? "running" : "unknown" }} />
-        )}
-        {outcome.state === "running" && (
+        {state && <StateBadge state={state} />}
+        {goesOn(run) && (
           <button
             class="small danger"
-            aria-label={`${stopping ? "Kill now" : "Stop"}: run ${number}`}
+            aria-label={`${action}: run ${number}`}
+            disabled={outcome.state === "stopping" && outcome.killing}
             onClick={onStop}
           >
-            {stopping ? "Kill now" : "Stop"}
+            {action}
           </button>
         )}
-        {outcome.state === "ended" && (
-          <>
-            <StateBadge
-              state={
-                outcome.exitCode === 0
-                  ? { kind: "succeeded" }
-                  : { kind: "failed", code: outcome.exitCode }
-              }
-            />
-            <span class="unseen">exit code {outcome.exitCode}</span>
-          </>
+        {(outcome.state === "ended" || outcome.state === "stopped") && (
+          <span class="unseen">exit code {outcome.exitCode}</span>
         )}
       </div>
       {dropped > 0 && <p class="hint">{dropped} characters before this are not shown.</p>}
