@@ -4,10 +4,9 @@
  * traces; prints the table and keeps it in bench/CONSOLE.md.
  */
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { command } from "../../scripts/command.mjs";
 import { root } from "../../scripts/project.mjs";
 import { prepareChromium } from "../../scripts/setup/debian-packages.mjs";
@@ -91,12 +90,11 @@ async function measure(rig) {
   return lines;
 }
 
-/** What a browser downloads of the console, without the core. */
+/** What a browser downloads of the console, without the core: the files are compressed as they are served. */
 function download() {
-  const folder = join(root, "console", "dist", "assets");
-  const sizes = readdirSync(folder)
-    .filter((name) => !name.endsWith(".wasm"))
-    .map((name) => gzipSync(readFileSync(join(folder, name)), { level: 9 }).length);
+  const sizes = readdirSync(join(root, "console", "dist"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".wasm.gz"))
+    .map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
   return `${(sizes.reduce((sum, size) => sum + size, 0) / 1000).toFixed(0)} kB`;
 }
 
@@ -123,8 +121,7 @@ await command(async () => {
     console.log(text);
     writeFileSync(join(root, "bench", "CONSOLE.md"), text);
   } finally {
-    await rig.browser.close();
-    await rig.agent.stop().catch(() => undefined);
+    await rig.stop();
   }
   return 0;
 });
