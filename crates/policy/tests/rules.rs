@@ -124,7 +124,6 @@ fn a_link_that_commands_could_make_leads_nowhere_else() {
     for policy in [
         r#"{ "files": { "write": ["./dist"] } }"#,
         r#"{ "files": { "read": ["./dist"] } }"#,
-        r#"{ "files": { "write": ["./d*"] } }"#,
         r#"{ "files": { "write": ["~/through"] } }"#,
         r#"{ "extends": ["strict"], "files": { "write": ["./dist"] } }"#,
     ] {
@@ -145,7 +144,9 @@ fn a_link_that_commands_could_make_leads_nowhere_else() {
         machine.access(r#"{ "files": { "hide": ["./dist", "~/shared"] } }"#, "outside/x"),
         Access::Hide
     );
-    assert_eq!(machine.access("{}", "home/.ssh/id"), Access::Hide);
+    for policy in ["{}", r#"{ "files": { "write": ["./d*"] } }"#] {
+        assert_eq!(machine.access(policy, "home/.ssh/id"), Access::Hide);
+    }
 }
 
 #[test]
@@ -220,9 +221,25 @@ fn repositories_are_read_only_wherever_the_policy_lets_commands_write() {
         assert_eq!(access(r#"["offline", "commits"]"#, path), commits, "{path}");
         assert_eq!(access(r#"["offline", "!git"]"#, path), neither, "{path}");
     }
+    // The workspace may only be read there, other places are as they are elsewhere.
+    assert_eq!(access(r#"["strict"]"#, "home/other/a/.git/hooks"), Access::Read);
+    assert_eq!(access(r#"["strict"]"#, "home/other/new"), Access::Write);
     let (_, places) = machine.expand(&policy.replace("EXTENDS", r#"["workspace"]"#)).unwrap();
     let told = explain_path(&places, &machine.root.join("home/other/a/.git/x")).unwrap();
     assert!(told.ends_with("read, by the rule: read ~/other/*/.git (preset git)"), "{told}");
+}
+
+#[test]
+fn a_wildcard_lets_nothing_be_written_that_a_link_leads_to() {
+    let machine = Machine::new(&["home/projects/a/", "elsewhere/.git/hooks/"])
+        .link("home/projects/b", "elsewhere");
+    let policy = r#"{ "files": { "write": ["~/projects/*"] } }"#;
+    assert_eq!(machine.access(policy, "home/projects/a"), Access::Write);
+    assert_eq!(machine.access(policy, "elsewhere/.git/hooks"), Access::Read);
+    // Named, it is meant, with its repository.
+    let policy = r#"{ "files": { "write": ["~/projects/b"] } }"#;
+    assert_eq!(machine.access(policy, "elsewhere/new"), Access::Write);
+    assert_eq!(machine.access(policy, "elsewhere/.git/hooks"), Access::Read);
 }
 
 #[test]

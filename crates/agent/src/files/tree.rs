@@ -1,4 +1,4 @@
-use std::{io, os::fd::OwnedFd, sync::Arc};
+use std::{io, os::fd::OwnedFd, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
@@ -6,6 +6,7 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::unix::pipe,
     sync::{Semaphore, SemaphorePermit},
+    time::timeout,
 };
 
 use super::{FilePath, Files};
@@ -18,14 +19,25 @@ use crate::{
 /// How much of a stream is read at once.
 const CHUNK: usize = 64 * 1024;
 /// How many trees are under way at once: each takes a thread of a worker.
-static TREES: Semaphore = Semaphore::const_new(32);
+const MAX_TREES: usize = 32;
+static TREES: Semaphore = Semaphore::const_new(MAX_TREES);
+/// How long one waits for another to end: it may be paused by its client.
+const WAIT: Duration = Duration::from_secs(30);
+
+async fn permit() -> Result<SemaphorePermit<'static>, WorkerError> {
+    match timeout(WAIT, TREES.acquire()).await {
+        Ok(Ok(permit)) => Ok(permit),
+        // It is never closed.
+        Ok(Err(_)) | Err(_) => Err(WorkerError::TooManyTrees(MAX_TREES)),
+    }
+}
 
 /// A tree as a tar stream.
 #[derive(Debug)]
 pub(crate) struct PackedTree {
     conversation: Conversation,
     stream: pipe::Receiver,
-    _permit: Option<SemaphorePermit<'static>>,
+    _permit: SemaphorePermit<'static>,
 }
 
 impl Files {
@@ -39,7 +51,7 @@ impl Files {
         path: &FilePath,
         exclude: IgnorePatterns,
     ) -> Result<PackedTree, WorkerError> {
-        let permit = TREES.acquire().await.ok();
+        let permit = permit().await?;
         let pack = Pack { path: path.absolute().into(), exclude };
         let mut conversation = self.workers.open(user, pack, Vec::new()).await?;
         conversation.answer::<()>().await?;
@@ -58,7 +70,7 @@ impl Files {
         path: &FilePath,
         chunks: impl Stream<Item = io::Result<Bytes>>,
     ) -> Result<Unpacked, UnpackError> {
-        let _permit = TREES.acquire().await.ok();
+        let _permit = permit().await?;
         let make = MakeDirectory { path: path.absolute().into() };
         self.workers.ask(user, make, Vec::new()).await?;
         let (theirs, ours) = io::pipe().map_err(WorkerError::NoRoom)?;
@@ -109,5 +121,22 @@ impl PackedTree {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_others_too_long_is_refused() {
+        let mut held = Vec::new();
+        for _ in 0..MAX_TREES {
+            held.push(permit().await.unwrap());
+        }
+        let refused = permit().await.unwrap_err().to_string();
+        assert!(refused.starts_with("32 directories are"), "{refused}");
+        held.pop();
+        assert!(permit().await.is_ok());
     }
 }

@@ -156,6 +156,7 @@ impl From<WorkerError> for ApiError {
             WorkerError::NotStarted(_) => StatusCode::INTERNAL_SERVER_ERROR,
             WorkerError::NoRoom(_)
             | WorkerError::TooMany(_)
+            | WorkerError::TooManyTrees(_)
             | WorkerError::Ended
             | WorkerError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
         };

@@ -22,7 +22,8 @@ use super::processes;
 /// How long it is waited at a time.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// How much longer may be waited, in one look at many processes, for those that are just executing a program.
+/// How much longer may be waited, in all that one request takes, for processes that are just executing a program. One that has unmapped
+/// its arguments and its environment looks like that for ever.
 #[derive(Debug)]
 pub(super) struct Patience(Cell<Duration>);
 
@@ -124,7 +125,7 @@ mod tests {
             .unwrap();
         let pid = Pid::from_raw(child.id().cast_signed());
         // Until it has executed the program it is that of this process.
-        let mut environment = read(pid).unwrap();
+        let mut environment = of(pid, &Patience::default()).unwrap();
         while environment.len() > 16 {
             environment = of(pid, &Patience::default()).unwrap();
         }

@@ -233,8 +233,12 @@ impl Watcher {
         self.found_count = 0;
         self.untold.clear();
         let root = self.tree.root();
-        // Also its end may have been lost.
-        if self.open(root)?.is_none() {
+        // Also its end may have been lost, and another directory may have its number: then that has no watch yet.
+        let watch = match self.open(root)? {
+            Some(directory) => self.inotify.add(&directory),
+            None => return Err(End::Root("is gone")),
+        };
+        if watch.map_err(|errno| refused(&self.scope.root, errno))? != root {
             return Err(End::Root("is gone"));
         }
         let id = self.tree.id(root).unwrap_or_default();
@@ -303,7 +307,10 @@ fn check_root(flags: ReadFlags) -> Result<(), End> {
 mod tests {
     use std::{
         fs, io,
-        os::fd::{BorrowedFd, OwnedFd},
+        os::{
+            fd::{BorrowedFd, OwnedFd},
+            unix::fs::MetadataExt,
+        },
     };
 
     use rustix::pipe::pipe;
@@ -330,10 +337,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_lost_while_an_overflow_waits_to_be_read_is_told_too() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().to_owned();
+    /// A watcher of a directory, and what has more events happen there than the system queues.
+    fn watched(root: &Path) -> (Watcher, impl Fn() + use<>) {
         let files = ["a", "b"].map(|name| root.join(name));
         for file in &files {
             fs::write(file, "").unwrap();
@@ -341,19 +346,49 @@ mod tests {
         let most = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
         let most: usize = most.trim().parse().unwrap();
         // An event each; the same one twice in succession would be one.
-        let fill = || {
+        let fill = move || {
             for file in files.iter().cycle().take(most + 1) {
                 fs::set_permissions(file, fs::metadata(file).unwrap().permissions()).unwrap();
             }
         };
-        let mut watcher = Watcher::start(Scope {
-            root: root.clone(),
+        let scope = Scope {
+            root: root.to_owned(),
             recursive: false,
             ignore: IgnorePatterns::default(),
             tells_renames: true,
-        })
-        .unwrap();
+        };
+        (Watcher::start(scope).unwrap(), fill)
+    }
 
+    #[test]
+    fn a_root_that_was_made_anew_while_events_were_lost_is_not_watched_in_silence() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let (mut watcher, fill) = watched(&root);
+        fill();
+        // Most file systems give its number to another one, soon.
+        let number = |path: &Path| fs::metadata(path).unwrap().ino();
+        let before = number(&root);
+        fs::remove_dir_all(&root).unwrap();
+        let mut others = (0..1_000).map(|other| directory.path().join(other.to_string()));
+        let other = others.find(|other| {
+            fs::create_dir(other).unwrap();
+            number(other) == before
+        });
+        match other {
+            Some(other) => fs::rename(other, &root).unwrap(),
+            None => fs::create_dir(&root).unwrap(),
+        }
+        let mut heard = Heard { told: Vec::new(), closed: pipe().unwrap().0 };
+        assert!(matches!(watcher.run(&mut Changes::new(&mut heard, root)), End::Root("is gone")));
+    }
+
+    #[test]
+    fn what_is_lost_while_an_overflow_waits_to_be_read_is_told_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().to_owned();
+        let (mut watcher, fill) = watched(&root);
         fill();
         assert!(watcher.read().unwrap());
         // There is room again, behind the overflow. The removal has none, and no second overflow says so.

@@ -13,7 +13,7 @@ impl Preset {
         match self {
             Self::Workspace => &[Self::System, Self::Secrets, Self::Git, Self::Caches],
             Self::Offline => &[Self::Workspace],
-            Self::Strict => &[Self::System, Self::Secrets],
+            Self::Strict => &[Self::System, Self::Secrets, Self::Git],
             Self::Open
             | Self::System
             | Self::Secrets

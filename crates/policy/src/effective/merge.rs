@@ -184,13 +184,13 @@ mod tests {
         assert_eq!(offline.presets, [System, Secrets, Caches, Workspace, Offline]);
         assert!(!offline.files.iter().any(|rule| rule.origin == Origin::Preset(Git)));
         let both = of(r#"{ "extends": ["!caches", "strict", "workspace"] }"#);
-        assert_eq!(both.presets, [System, Secrets, Strict, Git, Workspace]);
+        assert_eq!(both.presets, [System, Secrets, Git, Strict, Workspace]);
         let commits = of(r#"{ "extends": ["commits", "workspace"] }"#);
         assert_eq!(commits.presets, [Commits, System, Secrets, Caches, Workspace]);
-        let policy = parse(r#"{ "extends": ["strict", "!git"] }"#).unwrap();
+        let policy = parse(r#"{ "extends": ["strict", "!caches"] }"#).unwrap();
         assert_eq!(
             effective(&policy).unwrap_err().to_string(),
-            r#"extends: "!git" takes out a preset that is not in; in are system, secrets, strict"#
+            r#"extends: "!caches" takes out a preset that is not in; in are system, secrets, git, strict"#
         );
     }
 

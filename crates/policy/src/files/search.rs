@@ -1,19 +1,21 @@
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, FileType},
+    io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use super::{
-    FileRule, InvalidPlaces,
+    Access, FileRule, InvalidPlaces,
     at_path::{is_absent, is_closed_to_commands},
     invalid_places::{MAX_LOOKS, MAX_MATCHES},
     pattern::Segment,
 };
 use crate::wildcard;
 
-/// The search for what a path with wildcards means. It follows no symbolic links to directories, and doesn't look into `/proc`.
+/// The search for what a path with wildcards means. It follows no symbolic links to directories, and doesn't look into `/proc`; what may be
+/// written because of a wildcard is none, either: it would be another place.
 pub(super) struct Search<'a> {
     rule: &'a FileRule,
     looks: usize,
@@ -41,10 +43,16 @@ impl<'a> Search<'a> {
                 if path.symlink_metadata().is_ok() { self.find(path, rest) } else { Ok(()) }
             }
             [Segment::Wild(pattern), rest @ ..] => {
-                for (name, is_directory) in self.read(&path)? {
+                let may_be_link = self.rule.access != Access::Write;
+                for (name, file_type) in self.read(&path)? {
                     let is_match = wildcard::matches(pattern.as_bytes(), name.as_bytes());
                     let path = path.join(name);
-                    if is_match && (rest.is_empty() || is_directory && path != Path::new("/proc")) {
+                    let is_meant = if rest.is_empty() {
+                        may_be_link || !file_type.is_symlink()
+                    } else {
+                        file_type.is_dir() && path != Path::new("/proc")
+                    };
+                    if is_match && is_meant {
                         self.find(path, rest)?;
                     }
                 }
@@ -52,9 +60,9 @@ impl<'a> Search<'a> {
             }
             [Segment::AnyDepth, rest @ ..] => {
                 self.find(path.clone(), rest)?;
-                for (name, is_directory) in self.read(&path)? {
+                for (name, file_type) in self.read(&path)? {
                     let path = path.join(name);
-                    if is_directory && path != Path::new("/proc") {
+                    if file_type.is_dir() && path != Path::new("/proc") {
                         self.find(path, segments)?;
                     }
                 }
@@ -63,7 +71,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn read(&mut self, path: &Path) -> Result<Vec<(OsString, bool)>, InvalidPlaces> {
+    fn read(&mut self, path: &Path) -> Result<Vec<(OsString, FileType)>, InvalidPlaces> {
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) if is_absent(&error) => return Ok(Vec::new()),
@@ -74,7 +82,7 @@ impl<'a> Search<'a> {
         for entry in entries {
             let entry = entry.map_err(|error| self.unreadable(path, error))?;
             let file_type = entry.file_type().map_err(|error| self.unreadable(path, error))?;
-            names.push((entry.file_name(), file_type.is_dir()));
+            names.push((entry.file_name(), file_type));
             self.looks += 1;
             self.check(self.looks > MAX_LOOKS)?;
         }

@@ -42,7 +42,8 @@ pub(super) struct TreeUnpacked {
 }
 
 /// Read a directory with all that is in it as a tar stream, or a file alone. Names are below the directory; links are links, sockets are left
-/// out. Where not all can be read the answer is cut off, after an entry for the directory itself whose pax records `SANDPIPE.failure.status` and `.message` say why.
+/// out. Where not all can be read the answer is cut off, after an entry for the directory itself whose pax records `SANDPIPE.failure.status` and `.message` say why, unless
+/// that shows in the middle of a file.
 #[utoipa::path(
     get,
     path = "/api/v1/trees/{path}",

@@ -107,19 +107,19 @@ impl LeftGroup {
 /// Kills what a dead box has left: of the groups, of what has its marks, and of what is in its cgroup. It waits until that is gone.
 pub(super) fn kill_left(groups: &HashSet<LeftGroup>, marks: &str, cgroup: Option<&Path>) {
     let deadline = Instant::now() + KILL_TIMEOUT;
-    let patience = Patience::default();
-    let is_left = |process: &Process| {
-        groups.iter().any(|group| group.has(process)) || is_marked(process.pid, marks, &patience)
+    let is_left = |process: &Process, patience: &Patience| {
+        groups.iter().any(|group| group.has(process)) || is_marked(process.pid, marks, patience)
     };
     let mut pause = Duration::from_millis(1);
     loop {
+        let patience = Patience::default();
         let is_populated = cgroup.is_some_and(kill_contained);
         let processes = processes::all();
         let parents: HashMap<Pid, Pid> =
             processes.iter().map(|process| (process.pid, process.parent)).collect();
         let mut left = processes;
         // A number may be that of a stranger's group by now.
-        left.retain(|process| is_descendant(process.pid, &parents) && is_left(process));
+        left.retain(|process| is_descendant(process.pid, &parents) && is_left(process, &patience));
         if left.is_empty() && !is_populated {
             break;
         }
@@ -128,7 +128,7 @@ pub(super) fn kill_left(groups: &HashSet<LeftGroup>, marks: &str, cgroup: Option
             break;
         }
         for process in left {
-            processes::signal(process.pid, Signal::SIGKILL, is_left);
+            processes::signal(process.pid, Signal::SIGKILL, |process| is_left(process, &patience));
         }
         block(pause);
         pause = (pause * 2).min(Duration::from_millis(25));

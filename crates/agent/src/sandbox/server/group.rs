@@ -94,10 +94,10 @@ impl Group {
     }
 
     /// Whether a process is contained with it, wherever it has gone.
-    pub(super) fn contains(&self, pid: Pid) -> bool {
+    pub(super) fn contains(&self, pid: Pid, patience: &Patience) -> bool {
         match &self.scope {
             Scope::Leaf(leaf) => cgroups::processes(leaf.path()).contains(&pid),
-            Scope::Mark(mark) => mark.is_on(pid, &Patience::default()),
+            Scope::Mark(mark) => mark.is_on(pid, patience),
             Scope::Group | Scope::Session => false,
         }
     }
@@ -112,17 +112,17 @@ impl Group {
     }
 
     /// Looks whether no member is left. Those of one that was killed are killed again: they may have been forked meanwhile.
-    pub(super) fn is_empty(&mut self, survey: &Survey) -> bool {
+    pub(super) fn is_empty(&mut self, survey: &Survey, patience: &Patience) -> bool {
         if !self.is_orphaned() || kill(self.target(), None) != Err(Errno::ESRCH) {
             return false;
         }
         let is_empty = if let Scope::Leaf(leaf) = &self.scope {
             !cgroups::is_populated(leaf.path())
         } else {
-            self.others(survey).is_empty()
+            self.others(survey, patience).is_empty()
         };
         if !is_empty && self.is_killed {
-            self.kill_others();
+            self.kill_others(patience);
         }
         is_empty
     }
@@ -139,13 +139,14 @@ impl Group {
     /// # Errors
     /// `EPERM` when the box may not signal any of the group.
     pub(super) fn signal(&mut self, signal: Option<Signal>) -> Result<Reached, Errno> {
+        let patience = Patience::default();
         // With a mark they are found by what they descend from, too: so this comes before the first one dies.
         if signal.is_some_and(stops) {
-            self.find_others();
+            self.find_others(&patience);
         }
         if signal == Some(Signal::SIGKILL) {
             self.is_killed = true;
-            self.hold_others();
+            self.hold_others(&patience);
         }
         let outcome = kill(self.target(), signal);
         if outcome.is_ok() && !self.is_orphaned() && signal.is_some_and(stops) {
@@ -153,8 +154,8 @@ impl Group {
         }
         let others = match signal {
             None if outcome.is_ok() => Reached::Members,
-            Some(Signal::SIGKILL) => self.kill_others(),
-            signal => self.signal_others(signal),
+            Some(Signal::SIGKILL) => self.kill_others(&patience),
+            signal => self.signal_others(signal, &patience),
         };
         match outcome {
             Err(Errno::ESRCH) => Ok(others),
@@ -163,7 +164,7 @@ impl Group {
     }
 
     /// Kills the members outside of the process group; of one in a cgroup all.
-    fn kill_others(&mut self) -> Reached {
+    fn kill_others(&mut self, patience: &Patience) -> Reached {
         match &self.scope {
             Scope::Leaf(leaf) => {
                 let is_populated = cgroups::is_populated(leaf.path());
@@ -172,31 +173,31 @@ impl Group {
                 if is_populated { Reached::Members } else { Reached::Nobody }
             }
             Scope::Group | Scope::Session | Scope::Mark(_) => {
-                self.signal_others(Some(Signal::SIGKILL))
+                self.signal_others(Some(Signal::SIGKILL), patience)
             }
         }
     }
 
     /// Takes note of those members that only a look at all processes finds.
-    fn find_others(&mut self) {
+    fn find_others(&mut self, patience: &Patience) {
         if let Scope::Mark(_) = self.scope {
-            self.others(&Survey::default());
+            self.others(&Survey::default(), patience);
         }
     }
 
     /// Has those members stop for now that only a look at all processes finds: what is stopped forks no more.
-    fn hold_others(&mut self) {
+    fn hold_others(&mut self, patience: &Patience) {
         if let Scope::Mark(_) = self.scope {
-            self.signal_others(Some(Signal::SIGSTOP));
+            self.signal_others(Some(Signal::SIGSTOP), patience);
         }
     }
 
     /// Sends a signal to the members outside of the process group. Unlike a group they are signalled one by one and may fork
     /// meanwhile, so it looks again as long as it finds new ones, within reason.
-    fn signal_others(&mut self, signal: Option<Signal>) -> Reached {
+    fn signal_others(&mut self, signal: Option<Signal>, patience: &Patience) -> Reached {
         let mut signalled = BTreeSet::new();
         for _ in 0..ROUNDS {
-            let mut others = self.others(&Survey::default());
+            let mut others = self.others(&Survey::default(), patience);
             others.retain(|process| signalled.insert(process.pid));
             if others.is_empty() {
                 break;
@@ -222,7 +223,7 @@ impl Group {
     }
 
     /// The living members outside of the process group.
-    fn others(&mut self, survey: &Survey) -> Vec<Process> {
+    fn others(&mut self, survey: &Survey, patience: &Patience) -> Vec<Process> {
         let id = self.id;
         let mut others = match &self.scope {
             Scope::Group => Vec::new(),
@@ -235,7 +236,7 @@ impl Group {
                 process.group == id
                     || process.session == id
                     || self.found.iter().any(|found| found.is(process))
-                    || mark.is_on(process.pid, survey.patience())
+                    || mark.is_on(process.pid, patience)
             }),
         };
         if let Scope::Session = self.scope {

@@ -6,23 +6,19 @@ use std::{
 
 use nix::unistd::{Pid, gettid};
 
-use crate::sandbox::{
-    environment::Patience,
-    processes::{self, Process},
-};
+use crate::sandbox::processes::{self, Process};
 
 /// What the box finds when it looks at the processes that there are, as far as it has to: all groups that are looked at together
 /// share one look.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     processes: OnceCell<Vec<Process>>,
-    patience: Patience,
 }
 
 impl Survey {
     /// What is known where nobody but leaders and their descendants are left.
     pub(super) fn without_orphans() -> Self {
-        Self { processes: OnceCell::from(Vec::new()), patience: Patience::default() }
+        Self { processes: OnceCell::from(Vec::new()) }
     }
 
     /// The living descendants of the box, and itself. Where it is not their reaper all processes may be.
@@ -31,11 +27,6 @@ impl Survey {
             let all = processes::all();
             if is_reaper() { descendants(&all, &[Pid::this()]) } else { all }
         })
-    }
-
-    /// With processes of which can't be told yet what they are.
-    pub(super) fn patience(&self) -> &Patience {
-        &self.patience
     }
 
     /// Those that are meant, and all that descend from them.

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     cgroups,
     sandbox::{
+        environment::Patience,
         processes,
         protocol::{ExecKey, Program, Reached, Report, StartRequest},
     },
@@ -134,7 +135,8 @@ impl Table {
             }
             next = processes::process(process.parent);
         }
-        self.groups.values().find(|group| group.contains(pid)).map(|group| group.key)
+        let patience = Patience::default();
+        self.groups.values().find(|group| group.contains(pid, &patience)).map(|group| group.key)
     }
 
     /// Reaps all that have ended. What is left of their groups is to be looked at then.
@@ -170,7 +172,8 @@ impl Table {
     fn look(&mut self, outbox: &mut Outbox) -> io::Result<()> {
         let has_orphans = has_orphans(|pid| self.leaders.contains_key(&pid));
         let survey = if has_orphans { Survey::default() } else { Survey::without_orphans() };
-        self.forget(outbox, |group| group.is_empty(&survey))?;
+        let patience = Patience::default();
+        self.forget(outbox, |group| group.is_empty(&survey, &patience))?;
         let pause = self.look.map_or(FIRST_LOOK, |look| look.pause);
         self.look = self
             .groups

@@ -18,6 +18,8 @@ pub(crate) enum WorkerError {
         "the agent works on files for {0} users already, and each takes a process: wait for one of those"
     )]
     TooMany(usize),
+    #[error("{0} directories are read or written as a whole already: try again when one is done")]
+    TooManyTrees(usize),
     #[error(
         "the process that opens files has ended in the middle of it: it may have been done or not"
     )]
