@@ -35,12 +35,7 @@ function descendants(pid) {
   return (children.get(pid) ?? []).flatMap((child) => [child, ...descendants(child)]);
 }
 
-/**
- * What is resident of a process. Agent and box run one program: what both have of it in memory counts once, in two halves.
- *
- * @param {string} pid
- */
+/** What is resident of a process. @param {string} pid */
 function memoryMb(pid) {
-  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
-  return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1]) / 1024;
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]) / 1024;
 }

@@ -19,7 +19,7 @@ use nix::{
 
 use super::processes;
 
-/// How long it is waited at a time.
+/// How long it is waited at a time. The system tells nobody when a process has executed its program, so that is looked for again and again.
 const PAUSE: Duration = Duration::from_micros(500);
 
 /// How much longer may be waited, in all that one request takes, for processes that are just executing a program. One that has unmapped
