@@ -13,7 +13,7 @@ use super::{FilePath, Files};
 use crate::{
     ignore_patterns::IgnorePatterns,
     process::Identity,
-    worker::{Conversation, MakeDirectory, Pack, Unpack, Unpacked, WorkerError},
+    worker::{Conversation, Failure, MakeDirectory, Pack, Unpack, Unpacked, WorkerError},
 };
 
 /// How much of a stream is read at once.
@@ -101,7 +101,8 @@ pub(crate) enum UnpackError {
 }
 
 impl PackedTree {
-    /// The stream, as it comes. Where not all can be packed it ends with an error.
+    /// The stream, as it comes. Where not all can be packed it says why itself, and ends as others do, so that nobody is kept from reading
+    /// that; it is one that nobody takes for whole. Where it can't say why it ends with an error.
     pub(crate) fn chunks(self) -> impl Stream<Item = io::Result<Bytes>> {
         stream::unfold(Some(self), async |tree| {
             let mut tree = tree?;
@@ -111,12 +112,15 @@ impl PackedTree {
                 Ok(_) => return Some((Ok(bytes.freeze()), Some(tree))),
                 Err(error) => return Some((Err(error), None)),
             }
-            match tree.conversation.answer::<()>().await {
-                Ok(()) => None,
+            let not_packed = "a tree is not packed to its end";
+            match tree.conversation.answer::<Option<Failure>>().await {
+                Ok(None) => None,
+                Ok(Some(error)) => {
+                    tracing::info!(%error, "{not_packed}");
+                    None
+                }
                 Err(error) => {
-                    tracing::info!(%error, "a tree is not packed to its end");
-                    // The connection breaks with this error: what says why goes out before.
-                    tokio::task::yield_now().await;
+                    tracing::info!(%error, "{not_packed}");
                     Some((Err(io::Error::other(error)), None))
                 }
             }

@@ -42,8 +42,8 @@ pub(super) struct TreeUnpacked {
 }
 
 /// Read a directory with all that is in it as a tar stream, or a file alone. Names are below the directory; links are links, sockets are left
-/// out. Where not all can be read the answer is cut off, after an entry for the directory itself whose pax records `SANDPIPE.failure.status` and `.message` say why, unless
-/// that shows in the middle of a file.
+/// out. Where not all can be read there is an entry for the directory itself whose pax records `SANDPIPE.failure.status` and `.message` say why, and
+/// the stream breaks off behind it, in the header of another; where that shows in the middle of a file the connection is cut off.
 #[utoipa::path(
     get,
     path = "/api/v1/trees/{path}",

@@ -34,8 +34,8 @@ const PIPE: usize = 1024 * 1024;
 /// How much is written to it at once.
 const BUFFER: usize = 64 * 1024;
 
-/// Writes a directory, or a file alone, as a tar stream: a pipe comes with the answer. At its end there is another answer, which says
-/// whether that is all.
+/// Writes a directory, or a file alone, as a tar stream: a pipe comes with the answer. At its end there is another answer: why not all is
+/// in it, where the stream says so itself. It is an error where the stream can't.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Pack {
     #[serde(with = "path_bytes")]
@@ -62,6 +62,8 @@ enum NotPacked {
     /// Nobody reads it any more.
     Gone,
     Failed(Failure),
+    /// The stream says why.
+    Told(Failure),
 }
 
 impl Operation for Pack {
@@ -91,10 +93,12 @@ impl Operation for Pack {
             writer: Writer::new(io::BufWriter::with_capacity(BUFFER, writer)),
             path: &self.path,
         };
-        match packing.tree(tree) {
-            Err(NotPacked::Failed(failure)) => Err(failure),
-            Ok(()) | Err(NotPacked::Gone) => peer.send(&Ok::<(), Failure>(())).map_err(gone),
-        }
+        let told = match packing.tree(tree) {
+            Err(NotPacked::Failed(failure)) => return Err(failure),
+            Err(NotPacked::Told(failure)) => Some(failure),
+            Ok(()) | Err(NotPacked::Gone) => None,
+        };
+        peer.send(&Ok::<Option<Failure>, Failure>(told)).map_err(gone)
     }
 }
 
@@ -113,15 +117,14 @@ impl Packing<'_> {
                 self.entry(at, &place.name, place.name.as_bytes()).map(drop)
             }
         };
-        match &packed {
-            Ok(()) => self.writer.finish().map_err(|_| NotPacked::Gone)?,
-            Err(NotPacked::Failed(failure)) => {
-                let told = self.writer.fail(failure.kind.status().as_u16(), &failure.message);
-                told.map_err(|_| NotPacked::Gone)?;
-            }
-            Err(NotPacked::Gone) => {}
-        }
-        packed
+        let gone = |_| NotPacked::Gone;
+        let Err(NotPacked::Failed(failure)) = packed else {
+            packed?;
+            return self.writer.finish().map_err(gone);
+        };
+        let status = failure.kind.status().as_u16();
+        let is_told = self.writer.fail(status, &failure.message).map_err(gone)?;
+        Err(if is_told { NotPacked::Told(failure) } else { NotPacked::Failed(failure) })
     }
 
     fn directory(&mut self, root: Dir) -> Result<(), NotPacked> {

@@ -72,11 +72,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Says why the stream ends before all is in it, where an entry may begin: by records of an extended header, of the directory itself, which
-    /// is there already. The end of the stream does not follow, so that nobody takes it for whole.
-    pub(in crate::worker) fn fail(mut self, status: u16, message: &str) -> io::Result<()> {
+    /// Says why the stream ends before all is in it, by records of an extended header, of the directory itself, which is there already. Then
+    /// the stream breaks off in another extended header: most programs would take it for whole if it ended behind an entry, and none does so.
+    ///
+    /// Returns false where no entry may begin: nothing is said then.
+    pub(in crate::worker) fn fail(mut self, status: u16, message: &str) -> io::Result<bool> {
         if !self.is_between {
-            return Ok(());
+            return Ok(false);
         }
         let mut records = Vec::new();
         push_record(&mut records, FAILURE_STATUS, status.to_string().as_bytes());
@@ -89,7 +91,9 @@ impl<W: Write> Writer<W> {
         header.set_size(0);
         header.set_cksum();
         self.stream.write_all(header.as_bytes())?;
-        self.stream.flush()
+        self.write_records_header(BLOCK as u64)?;
+        self.stream.flush()?;
+        Ok(true)
     }
 
     /// Writes the end of the stream.
@@ -136,15 +140,21 @@ impl<W: Write> Writer<W> {
 
     /// Writes an extended header, for the entry that follows.
     fn write_records(&mut self, records: &[u8]) -> io::Result<()> {
+        let size = records.len() as u64;
+        self.write_records_header(size)?;
+        self.stream.write_all(records)?;
+        self.pad(size)
+    }
+
+    /// Writes the header of an extended header, which so many bytes of records follow.
+    fn write_records_header(&mut self, size: u64) -> io::Result<()> {
         let mut header = Header::new_ustar();
         header.set_entry_type(EntryType::XHeader);
         set_name(&mut header, b"pax");
         header.set_mode(0o644);
-        header.set_size(records.len() as u64);
+        header.set_size(size);
         header.set_cksum();
-        self.stream.write_all(header.as_bytes())?;
-        self.stream.write_all(records)?;
-        self.pad(records.len() as u64)
+        self.stream.write_all(header.as_bytes())
     }
 
     fn pad(&mut self, size: u64) -> io::Result<()> {

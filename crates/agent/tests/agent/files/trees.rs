@@ -1,11 +1,12 @@
 //! Trees as tar streams, both ways.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io::Write,
+    net::SocketAddr,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
-    path::Path,
-    process::{Command, Stdio},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -14,9 +15,14 @@ use nix::{
     unistd::{geteuid, mkfifo},
 };
 use reqwest::{Body, Method, Response};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpSocket,
+    time::sleep,
+};
 
 use super::{Space, json_of, names, refused, route};
-use crate::support::within;
+use crate::support::{ADMIN, within};
 
 impl Space {
     async fn tree(&self, path: &str, query: &str) -> Response {
@@ -30,11 +36,18 @@ impl Space {
 
 /// What tar(1) says to a stream.
 fn tar(args: &[&str], directory: &Path, input: &[u8]) -> Vec<u8> {
+    let output = tar_output(args, directory, input);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+fn tar_output(args: &[&str], directory: &Path, input: &[u8]) -> Output {
     let mut tar = Command::new("tar")
         .args(args)
         .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut stdin = tar.stdin.take().unwrap();
@@ -42,8 +55,7 @@ fn tar(args: &[&str], directory: &Path, input: &[u8]) -> Vec<u8> {
     let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = tar.wait_with_output().unwrap();
     writing.join().unwrap();
-    assert!(output.status.success());
-    output.stdout
+    output
 }
 
 /// Part of a name that is too long for an old header.
@@ -64,7 +76,7 @@ fn fill(directory: &Path) {
     fs::set_permissions(directory.join("a/file"), Permissions::from_mode(0o640)).unwrap();
     let modified = UNIX_EPOCH + Duration::new(1_600_000_000, 123_456_789);
     for path in ["a/file", "a/deep"] {
-        fs::File::open(directory.join(path)).unwrap().set_modified(modified).unwrap();
+        File::open(directory.join(path)).unwrap().set_modified(modified).unwrap();
     }
     fs::set_permissions(directory.join("a/deep"), Permissions::from_mode(0o555)).unwrap();
 }
@@ -182,33 +194,77 @@ async fn a_tree_is_unpacked_again_over_directories_that_can_only_be_read() {
     }
 }
 
-#[tokio::test]
-async fn a_tree_of_which_not_all_can_be_read_says_which_and_is_cut_off() {
-    let space = Space::start();
-    fs::create_dir(space.path("tree")).unwrap();
-    for place in [&space.workspace, &space.path("tree")] {
+/// Fills a directory so that its last entry, in the order of the system, is what its reader may not read. Returns the reader.
+fn fill_with_secret(space: &Space, size: u64) -> (&'static str, PathBuf) {
+    let tree = space.path("tree");
+    fs::create_dir(&tree).unwrap();
+    for place in [&space.workspace, &tree] {
         fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
     }
-    fs::write(space.path("tree/secret"), "secret").unwrap();
-    fs::set_permissions(space.path("tree/secret"), Permissions::from_mode(0o000)).unwrap();
+    for name in ["one", "other"] {
+        fs::write(tree.join(name), "").unwrap();
+    }
+    let paths: Vec<_> = tree.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [first, secret] = paths.try_into().unwrap();
+    // A hole, which takes no room on the disk.
+    File::options().write(true).open(first).unwrap().set_len(size).unwrap();
+    fs::set_permissions(&secret, Permissions::from_mode(0o000)).unwrap();
     // Root may read everything.
-    let user = if geteuid().is_root() { "?user=nobody" } else { "" };
-    let mut response = space.tree("tree", user).await;
+    (if geteuid().is_root() { "?user=nobody" } else { "" }, secret)
+}
+
+/// The records that say so, as they are in the stream.
+fn denied(secret: &Path) -> [String; 2] {
+    let message = format!(" SANDPIPE.failure.message={}: Permission denied\n", secret.display());
+    [" SANDPIPE.failure.status=403\n".into(), message]
+}
+
+#[tokio::test]
+async fn a_tree_of_which_not_all_can_be_read_says_which_and_is_whole_to_nobody() {
+    let space = Space::start();
+    let (user, secret) = fill_with_secret(&space, 1000);
+    let response = space.tree("tree", user).await;
     assert_eq!(response.status(), 200);
-    let mut stream = Vec::new();
-    let cut_off = loop {
-        match within(response.chunk()).await {
-            Ok(Some(chunk)) => stream.extend_from_slice(&chunk),
-            Ok(None) => break false,
-            Err(_) => break true,
-        }
-    };
-    assert!(cut_off);
+    let stream = within(response.bytes()).await.unwrap();
     let text = String::from_utf8_lossy(&stream);
-    assert!(text.contains(" SANDPIPE.failure.status=403\n"), "{text}");
-    let named = space.path("tree/secret");
-    let message = format!(" SANDPIPE.failure.message={}: Permission denied\n", named.display());
-    assert!(text.contains(&message), "{text}");
+    for record in denied(&secret) {
+        assert!(text.contains(&record), "{text}");
+    }
+    fs::create_dir(space.path("there")).unwrap();
+    let unpacked = tar_output(&["-xf", "-"], &space.path("there"), &stream);
+    let complaint = String::from_utf8_lossy(&unpacked.stderr);
+    assert!(!unpacked.status.success() && complaint.contains("Unexpected EOF"), "{complaint}");
+    let refused = space.put_tree("again", stream.clone()).await;
+    assert_eq!(refused.status(), 400);
+    for directory in ["there", "again"] {
+        assert_eq!(names(&space.path(directory)).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_slow_client_reads_why_a_tree_ends() {
+    let space = Space::start();
+    // More than the buffers on the way hold.
+    let (user, secret) = fill_with_secret(&space, 3_000_000);
+    let address: SocketAddr = space.agent.url.trim_start_matches("http://").parse().unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut client = socket.connect(address).await.unwrap();
+    let head = format!(
+        "GET {}{user} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {ADMIN}\r\nConnection: close\r\n\r\n",
+        route("trees", "tree"),
+    );
+    client.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while within(client.read_buf(&mut answer)).await.unwrap() > 0 {
+        // It is the agent that waits.
+        sleep(Duration::from_millis(1)).await;
+    }
+    let end = String::from_utf8_lossy(&answer[answer.len() - 3000..]);
+    for record in denied(&secret) {
+        assert!(end.contains(&record), "{end}");
+    }
+    assert!(answer.ends_with(b"\r\n0\r\n\r\n"), "it is cut off");
 }
 
 #[tokio::test]
