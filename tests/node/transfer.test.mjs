@@ -9,6 +9,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  opendirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -19,7 +20,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { connect, isSandpipeError } from "sandpipe";
@@ -58,6 +59,17 @@ function leftIn(path) {
   // As it may be in the middle of something.
   const { stdout } = spawnSync("find", [path, "-name", ".sandpipe*", "-o", "-name", "*.tmp*"]);
   return String(stdout).split("\n").filter(Boolean);
+}
+
+/** What is in a directory, in the order of the system. @param {string} path */
+function pathsIn(path) {
+  const entries = opendirSync(path);
+  const paths = [];
+  for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+    paths.push(join(path, entry.name));
+  }
+  entries.closeSync();
+  return paths;
 }
 
 describe("a tree", () => {
@@ -194,21 +206,30 @@ describe("a tree", () => {
     assert.equal(/** @type {NodeJS.ErrnoException} */ (none).code, "ENOENT");
   });
 
-  it("names what the agent can't read, and is not read again", async () => {
+  it("names what the agent can't read, and is not read again", async (test) => {
     const from = newPath();
     mkdirSync(from);
     chmodSync(directory, 0o755);
-    writeFileSync(join(from, "large"), Buffer.alloc(2_000_000));
-    const secret = join(from, "secret");
-    writeFileSync(secret, "", { mode: 0o000 });
+    for (const name of ["one", "other"]) writeFileSync(join(from, name), "");
+    // In the order in which the agent reads them.
+    const [large = "", secret = ""] = pathsIn(from);
+    writeFileSync(large, Buffer.alloc(2_000_000));
+    chmodSync(secret, 0o000);
     // Root may read everything.
     const user = process.getuid?.() === 0 ? { user: "nobody" } : {};
-    let bytes = 0;
-    const onProgress = (/** @type {{ bytes: number }} */ progress) => (bytes = progress.bytes);
-    const error = await failure(download(sandbox, from, newPath(), { ...user, onProgress }));
+    const relay = new Relay(agent.url);
+    const relayed = await connect({ ...address(), url: await relay.listen() });
+    test.after(() => {
+      relayed.close();
+      return relay.close();
+    });
+    const to = newPath();
+    const error = await failure(download(relayed, from, to, user));
     assert.ok(isSandpipeError(error, "http"), String(error));
     assert.deepEqual([error.status, error.body], [403, `${secret}: Permission denied`]);
-    assert.ok(bytes <= 2_000_000, String(bytes));
+    const trees = relay.requests.filter((request) => request.includes("/trees/"));
+    assert.equal(trees.length, 1, relay.requests.join("\n"));
+    assert.deepEqual(readdirSync(to), [basename(large)]);
   });
 
   it("ends at once when it is aborted, with the signal's reason", async () => {

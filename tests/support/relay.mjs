@@ -2,6 +2,9 @@
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
+/** The first line of a request: what is sent at once comes at once. */
+const REQUEST = /^([A-Z]+ \S+) HTTP\/1\.1\r$/gm;
+
 /** Carries connections to an agent, byte for byte, and breaks them when it is told to. */
 export class Relay {
   #target;
@@ -16,6 +19,12 @@ export class Relay {
   broken = 0;
   /** How many bytes of the agent it has taken, over all connections. */
   carried = 0;
+  /**
+   * The requests that it has carried, each as `GET /path`.
+   *
+   * @type {string[]}
+   */
+  requests = [];
 
   /** @param {string} target the agent's address */
   constructor(target) {
@@ -63,6 +72,9 @@ export class Relay {
     client.on("drain", () => agent.resume());
     let sent = 0;
     client.on("data", (bytes) => {
+      for (const [, request] of bytes.toString("latin1").matchAll(REQUEST)) {
+        this.requests.push(request ?? "");
+      }
       sent += bytes.length;
       if (sent <= this.breakAfterSent) {
         if (!agent.write(bytes)) client.pause();
