@@ -62,6 +62,9 @@ const SUITES = [
   { name: "edge", needs: [], run: () => nodeTests("edge") },
 ];
 
+/** Of what a test that failed has said this much is shown again at the end. */
+const MOST_LINES = 40;
+
 await command(async () => {
   const names = process.argv.slice(2);
   const unknown = names.find((name) => SUITES.every((suite) => suite.name !== name));
@@ -121,9 +124,6 @@ async function timed(name, work) {
   }
   return { name, ...counts, time: performance.now() - start };
 }
-
-/** Of what a test that failed has said this much is shown again at the end. */
-const MOST_LINES = 40;
 
 /**
  * What failed is told once more at the end, where whoever has only the last part of the output finds it.

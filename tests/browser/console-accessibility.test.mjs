@@ -191,8 +191,9 @@ async function checkFiles(page, isNarrow) {
     ["fifo", "Not a file"],
   ]) {
     await row(String(name)).click();
-    await page.locator(".outputs").getByText(String(shown)).first().waitFor();
-    const download = page.getByRole("button", { name: "Download", exact: true });
+    const pane = page.getByRole("region", { name: new RegExp(`^File .*/${name}$`) });
+    await pane.getByText(String(shown)).first().waitFor();
+    const download = pane.getByRole("button", { name: "Download", exact: true });
     assert.equal(await download.count(), name === "fifo" ? 0 : 1, name);
     await check(page, `a file: ${name}`);
     await back();

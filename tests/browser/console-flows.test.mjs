@@ -237,6 +237,17 @@ test("in a narrow window list and output are views, and Stop is in reach", async
   await pane.getByText("Stopped", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Back to the list" }).click();
   await rowOf(page, "seq 200").getByText("Stopped", { exact: true }).waitFor();
+  // Who goes on before the page has named the next output in the address is not brought back to it.
+  await page.evaluate("location.hash = '#/runs/none'");
+  await page.getByText("This run is not there").waitFor();
+  await page.evaluate(`(async () => {
+    document.querySelector(".pane button").click();
+    await Promise.resolve();
+    location.hash = "#/runs";
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100)));
+  })()`);
+  assert.match(page.url(), /#\/runs$/);
+  await rowOf(page, "seq 200").waitFor();
   await page.context().close();
 });
 

@@ -18,20 +18,39 @@ export function Confirm({
   onClose: () => void;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const isOver = useRef(false);
   useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
+  // At once: the event that a dialog has closed comes later, and would close one that was opened meanwhile.
+  const close = () => {
+    if (isOver.current) return;
+    isOver.current = true;
+    dialog.current?.close();
+    onClose();
+  };
   return (
-    <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title" onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class="confirm"
+      aria-labelledby="confirm-title"
+      onCancel={close}
+      onClose={close}
+    >
       <h2 id="confirm-title">{title}</h2>
       <p>{children}</p>
-      {/* What is pressed closes the dialog, which says so once. */}
-      <form method="dialog">
-        <button>Cancel</button>
-        <button class="danger" onClick={onConfirm}>
+      <div class="confirm-actions">
+        <button onClick={close}>Cancel</button>
+        <button
+          class="danger"
+          onClick={() => {
+            close();
+            onConfirm();
+          }}
+        >
           {action}
         </button>
-      </form>
+      </div>
     </dialog>
   );
 }

@@ -7,7 +7,7 @@ import { Failure } from "../message.js";
 import { OutputArea } from "../output/area.js";
 import { withBeside, withOpen, withoutOpen } from "../output/arrangement.js";
 import type { Outputs } from "../output/outputs.js";
-import { hashOf } from "../route.js";
+import { hashOf, routeOf } from "../route.js";
 import { useStore } from "../store.js";
 import { keep, kept } from "../tab-storage.js";
 import { goTo, settleAt } from "../use-route.js";
@@ -48,7 +48,9 @@ export function RunsPage({
   }, [isShown, id]);
   const { active, beside } = arrangement;
   useEffect(() => {
-    if (!isShown || id === active || id === beside) return;
+    // The reader may have gone elsewhere since this was drawn.
+    const { page, id } = routeOf(location.hash);
+    if (page !== "runs" || id === active || id === beside) return;
     const { active: now } = outputs.arrangement.value;
     // In a narrow window the list is a view of its own.
     if (now !== undefined && id === undefined && isNarrow) return;
