@@ -58,7 +58,12 @@ const SUITES = [
     // Some rebuild what others read. Applications are built and installed, which takes minutes.
     run: () => nodeTests("packaging", { concurrency: 1, timeoutMs: 600_000 }),
   },
-  { name: "browser", needs: [prepareConsoleBrowsers], run: () => nodeTests("browser") },
+  {
+    name: "browser",
+    needs: [prepareConsoleBrowsers],
+    // The checks of accessibility go through every view eight times.
+    run: () => nodeTests("browser", { timeoutMs: 600_000 }),
+  },
   { name: "edge", needs: [], run: () => nodeTests("edge") },
 ];
 
