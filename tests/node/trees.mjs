@@ -36,6 +36,19 @@ const ODD = [
 ];
 
 /**
+ * When files are changed, in seconds since 1970: with a fraction and before 1970, and when that has more digits than a tar header has
+ * room for.
+ */
+const TIMES = [1.6e9, 1.6e9 + 0.125, -1.5, -1e9, 8 ** 11 - 1, 8 ** 11, 10_413_792_000.25];
+
+/**
+ * A time as `fs` takes it: it takes a negative number for the current time.
+ *
+ * @param {number} seconds
+ */
+const timeOf = (seconds) => new Date(seconds * 1000);
+
+/**
  * Makes a directory with so many files in directories, with odd names, modes and times, links, empty files and one that is large.
  *
  * @param {string} root
@@ -58,25 +71,33 @@ export function makeTree(root, count, seed) {
     const size = n === 1 ? 3_000_000 : n % 7 === 0 ? 0 : random.between(1, 3000);
     writeFileSync(path, Buffer.alloc(size, `${n} of ${seed}\n`));
     chmodSync(path, [0o644, 0o600, 0o755, 0o400, 0o666][n % 5] ?? 0o644);
-    // A name with a newline goes without a part of a second.
-    const time = 1_600_000_000 + n + (path.includes("\n") ? 0 : 0.125);
+    // Names and times come in all combinations.
+    const time = timeOf(TIMES[n % TIMES.length] ?? 0);
     utimesSync(path, time, time);
   }
-  for (const [name, to] of /** @type {const} */ ([
+  const links = [
     ["link to a file", "0 with space"],
     ["link to nowhere", "/no/such/place"],
     ["link to above", ".."],
     ["a long link", `${"y".repeat(150)}/${"é".repeat(60)}`],
-  ])) {
+    ["link to\nlines", "one\nanother"],
+    ["link to lines", "one\nanother"],
+    ["a long link to lines", "one\nanother\n".repeat(20)],
+  ];
+  for (const [index, [name = "", to = ""]] of links.entries()) {
     symlinkSync(to, join(root, name));
-    lutimesSync(join(root, name), 1_500_000_000, 1_500_000_000);
+    const time = timeOf(TIMES[(index + 1) % TIMES.length] ?? 0);
+    lutimesSync(join(root, name), time, time);
   }
   for (const [index, path] of directories.entries()) {
     if (path === "") continue;
     chmodSync(join(root, path), index % 2 === 0 ? 0o755 : 0o700);
   }
   // What is made in a directory changes its time.
-  for (const path of directories.toReversed()) utimesSync(join(root, path), 1.55e9, 1.55e9);
+  for (const [index, path] of [...directories.entries()].toReversed()) {
+    const time = timeOf(TIMES[index % TIMES.length] ?? 0);
+    utimesSync(join(root, path), time, time);
+  }
 }
 
 /**

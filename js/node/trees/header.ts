@@ -18,6 +18,9 @@ export const BLOCK = 512;
 
 const SECOND = 1_000_000_000n;
 
+/** The first number that a header has no digits for, where it has eleven. */
+const LARGE = 8 ** 11;
+
 /** How many bytes a name, or the target of a link, may have in a header. */
 const MAX_NAME = 100;
 
@@ -30,23 +33,13 @@ const [CHECKSUM, TYPE, LINK, MAGIC] = [148, 156, 157, 257] as const;
 /** The header of an entry, with records before it of what it has no room for. */
 export function headerOf(entry: EntryHeader): Buffer {
   const { name, mode, mtimeNs, size, linkTarget } = entry;
-  const header = { name, type: TYPES[entry.type], mode, size, linkTarget, seconds: 0n };
-  if (mtimeNs > 0n) header.seconds = mtimeNs / SECOND;
-  if (`${name}${linkTarget}`.includes("\n")) {
-    const records = [
-      gnuRecord("L", name),
-      ...(linkTarget === "" ? [] : [gnuRecord("K", linkTarget)]),
-    ];
-    return Buffer.concat([
-      ...records,
-      ustar({ ...header, name: "long", linkTarget: linkTarget && "long" }),
-    ]);
-  }
+  // Whole seconds from 1970 on are all that a header has room for, up to the year 2242.
+  const seconds = Math.min(Math.max(Number(mtimeNs / SECOND), 0), LARGE - 1);
+  const header = { name, type: TYPES[entry.type], mode, size, linkTarget, seconds };
   let records = "";
   if (!isShort(name)) records += paxRecord("path", name);
   if (!isShort(linkTarget)) records += paxRecord("linkpath", linkTarget);
-  // Whole seconds are all that the header has room for.
-  if (mtimeNs < 0n || mtimeNs % SECOND !== 0n) records += paxRecord("mtime", secondsOf(mtimeNs));
+  if (mtimeNs !== BigInt(seconds) * SECOND) records += paxRecord("mtime", secondsOf(mtimeNs));
   if (records === "") return ustar(header);
   const extended = { ...header, name: "PaxHeader", type: "x", linkTarget: "" };
   return Buffer.concat([withContent(extended, records), ustar(header)]);
@@ -67,21 +60,11 @@ interface Ustar {
   type: string;
   mode: number;
   size: number;
-  seconds: bigint;
+  seconds: number;
   linkTarget: string;
-  /** That of POSIX, where it is not given. */
-  magic?: string;
 }
 
-function ustar({
-  name,
-  type,
-  mode,
-  size,
-  seconds,
-  linkTarget,
-  magic = "ustar\0" + "00",
-}: Ustar): Buffer {
+function ustar({ name, type, mode, size, seconds, linkTarget }: Ustar): Buffer {
   const header = Buffer.alloc(BLOCK);
   // What is longer is in a record.
   header.write(name, 0, MAX_NAME);
@@ -89,10 +72,10 @@ function ustar({
   header.write(octal(0, 7), OWNER);
   header.write(octal(0, 7), GROUP);
   writeSize(header, size);
-  header.write(octal(Number(seconds), 11), MTIME);
+  header.write(octal(seconds, 11), MTIME);
   header.write(type, TYPE);
   header.write(linkTarget, LINK, MAX_NAME);
-  header.write(magic, MAGIC);
+  header.write("ustar\0" + "00", MAGIC);
   // For the checksum its own field has spaces.
   let sum = 8 * 0x20;
   for (let at = 0; at < BLOCK; at += 1) sum += header[at] ?? 0;
@@ -102,7 +85,7 @@ function ustar({
 
 /** From 8 GiB on there are too few digits: GNU's tar has such sizes in binary, which others read as well. */
 function writeSize(header: Buffer, size: number): void {
-  if (size < 8 ** 11) {
+  if (size < LARGE) {
     header.write(octal(size, 11), SIZE);
     return;
   }
@@ -119,22 +102,16 @@ function isShort(name: string): boolean {
   return name.length <= MAX_NAME && /^[\x20-\x7e]*$/.test(name);
 }
 
-/** `LENGTH KEY=VALUE` and a newline, where the length is that of all of it (POSIX, pax, "pax Extended Header"). */
+/**
+ * `LENGTH KEY=VALUE` and a newline, where the length is that of all of it (POSIX, pax, "pax Extended Header"): the value may have
+ * newlines, too.
+ */
 function paxRecord(key: string, value: string): string {
   const rest = Buffer.byteLength(` ${key}=${value}\n`);
   let length = rest + 1;
   // With its own digits.
   while (length !== rest + String(length).length) length = rest + String(length).length;
   return `${length} ${key}=${value}\n`;
-}
-
-/**
- * A record of GNU's tar with the name (L), or the link's target (K), of the entry behind it. It takes any name: the records of pax,
- * which the others get, end at a newline for some that read them.
- */
-function gnuRecord(type: "L" | "K", name: string): Buffer {
-  const header = { name: "././@LongLink", type, mode: 0o644, seconds: 0n, linkTarget: "" };
-  return withContent({ ...header, magic: "ustar  " }, `${name}\0`);
 }
 
 function withContent(header: Omit<Ustar, "size">, text: string): Buffer {

@@ -327,7 +327,7 @@ mod tests {
             Just(EntryKind::Directory),
             bytes(300).prop_map(EntryKind::Symlink)
         ];
-        (bytes(300), kind, 0..0o10000_u32, -1_i64 << 33..1_i64 << 33, 0..1_000_000_000_u32, content)
+        (bytes(300), kind, 0..0o10000_u32, -1_i64 << 34..1_i64 << 34, 0..1_000_000_000_u32, content)
             .prop_map(|(mut path, kind, mode, seconds, nanoseconds, mut content)| {
                 // A file's name that ends with a slash is that of a directory.
                 path.push(b'x');

@@ -10,7 +10,7 @@ const BLOCK: usize = 512;
 const BUFFER: usize = 128 * 1024;
 /// The longest path or link that the old header takes.
 const MAX_NAME: usize = 100;
-/// The first size that the old header has no digits for.
+/// The first number that the old header has no digits for, where it has eleven.
 const LARGE: u64 = 1 << 33;
 
 /// Records of why a stream ends early, as the status of HTTP that it would have been answered with, and in words. Keywords in capitals are for
@@ -105,7 +105,8 @@ impl<W: Write> Writer<W> {
     fn write_header(&mut self, entry: &Written<'_>) -> io::Result<()> {
         let mut records = Vec::new();
         let Time { seconds, nanoseconds } = entry.modified;
-        if nanoseconds > 0 || seconds < 0 {
+        let shown = u64::try_from(seconds).unwrap_or_default().min(LARGE - 1);
+        if nanoseconds > 0 || i64::try_from(shown) != Ok(seconds) {
             push_record(&mut records, "mtime", decimal(entry.modified).as_bytes());
         }
         if entry.path.len() > MAX_NAME {
@@ -124,7 +125,7 @@ impl<W: Write> Writer<W> {
         header.set_entry_type(entry.kind);
         set_name(&mut header, entry.path);
         header.set_mode(entry.mode);
-        header.set_mtime(u64::try_from(seconds).unwrap_or_default());
+        header.set_mtime(shown);
         header.set_size(entry.size);
         let link = entry.link.get(..MAX_NAME).unwrap_or(entry.link);
         for (place, byte) in header.as_old_mut().linkname.iter_mut().zip(link) {
@@ -211,6 +212,34 @@ mod tests {
             let text = String::from_utf8(records).unwrap();
             let (count, _) = text.split_once(' ').unwrap();
             assert_eq!(count.parse::<usize>().unwrap(), text.len());
+        }
+    }
+
+    #[test]
+    fn a_time_is_in_the_header_as_far_as_there_are_digits_for_it() {
+        let last = i64::try_from(LARGE).unwrap() - 1;
+        for (seconds, digits, record) in [
+            (0, b"00000000000", None),
+            (last, b"77777777777", None),
+            (last + 1, b"77777777777", Some("8589934592.000000000")),
+            (-1, b"00000000000", Some("-1.000000000")),
+        ] {
+            let mut stream = Vec::new();
+            let entry = Written {
+                path: b"file",
+                kind: EntryType::Regular,
+                mode: 0o644,
+                modified: Time { seconds, nanoseconds: 0 },
+                link: b"",
+                size: 0,
+                device: None,
+            };
+            Writer::new(&mut stream).append(&entry, io::empty()).unwrap();
+            let (records, header) = stream.split_at(stream.len() - BLOCK);
+            assert_eq!(&header[136..147], digits, "{seconds}");
+            let records = String::from_utf8_lossy(records);
+            assert_eq!(records.is_empty(), record.is_none(), "{seconds}");
+            assert!(records.contains(record.unwrap_or_default()), "{records}");
         }
     }
 }
