@@ -43,6 +43,25 @@ async function copies(...args) {
   assert.deepEqual(end, { exitCode: 0, signal: null, stdout: "", stderr: "" });
 }
 
+/**
+ * An agent that never answers: what finds it, and the connections to it.
+ *
+ * @param {import("node:test").TestContext} test
+ */
+async function silentAgent(test) {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  /** @type {import("node:net").Socket[]} */
+  const sockets = [];
+  server.on("connection", (socket) => sockets.push(socket));
+  test.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  return { env: { ...env, SANDPIPE_URL: `http://127.0.0.1:${port}` }, sockets };
+}
+
 describe("sandpipe cp", () => {
   it("copies a file there and back, with its mode", async () => {
     const [here, there] = [newDirectory(), newDirectory()];
@@ -107,6 +126,23 @@ describe("sandpipe cp", () => {
     truncateSync(join(there, "large"), LARGE);
     const script = `sandpipe cp 'sandbox:${there}/large' - | head -c 1 | wc -c`;
     assert.equal((await (await sandpipe.startInShell(script, { env })).end).stdout.trim(), "1");
+  });
+
+  it("shows on a terminal how far it is, but not with --quiet", async (test) => {
+    const { env: hanging, sockets } = await silentAgent(test);
+    const here = newDirectory();
+    writeFileSync(join(here, "a"), "x");
+    const args = [join(here, "a"), "sandbox:a"];
+    const quiet = await sandpipe.startInTerminal(["cp", "--quiet", ...args], { env: hanging });
+    await until(() => sockets.length > 0);
+    // It begins later: when it has shown something, the other one would have, too.
+    const usual = await sandpipe.startInTerminal(["cp", ...args], { env: hanging });
+    await usual.says(/copying: 0 files, 0 B: \d s/);
+    for (const { stdin } of [quiet, usual]) stdin.write("\x03");
+    for (const { stdout } of [await quiet.end, await usual.end]) {
+      assert.match(stdout, /exit code 130\r\nrestored\r\n$/);
+    }
+    assert.doesNotMatch((await quiet.end).stdout, /copying|\x1b/);
   });
 
   it("says what could not be read or written", async () => {
@@ -211,19 +247,9 @@ describe("Ctrl+C during sandpipe cp", () => {
   });
 
   it("ends it where the agent never answers", async (test) => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    /** @type {import("node:net").Socket[]} */
-    const sockets = [];
-    server.on("connection", (socket) => sockets.push(socket));
-    test.after(() => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    });
-    const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+    const { env: hanging, sockets } = await silentAgent(test);
     const here = newDirectory();
     writeFileSync(join(here, "a"), "x");
-    const hanging = { ...env, SANDPIPE_URL: `http://127.0.0.1:${port}` };
     for (const args of [
       [join(here, "a"), "sandbox:a"],
       ["sandbox:a", join(here, "b")],
