@@ -67,8 +67,8 @@ const SUITES = [
   { name: "edge", needs: [], run: () => nodeTests("edge") },
 ];
 
-/** Of what a test that failed has said this much is shown again at the end. */
-const MOST_LINES = 40;
+/** How many lines of what a failed test said are shown again at the end. */
+const MAX_LINES = 40;
 
 await command(async () => {
   const names = process.argv.slice(2);
@@ -138,7 +138,7 @@ async function timed(name, work) {
 function report(results) {
   for (const { name, failures = [] } of results) {
     for (const failure of failures) {
-      console.log(`\n━━ failed: ${name}: ${failure.split("\n").slice(0, MOST_LINES).join("\n")}`);
+      console.log(`\n━━ failed: ${name}: ${failure.split("\n").slice(0, MAX_LINES).join("\n")}`);
     }
   }
   console.log("\nsuite          passed  failed  skipped      time");

@@ -45,7 +45,7 @@ const LATE = STREAM_FAULT_NAMES.filter((name) => /exit event|then on|twice|went 
 const EARLY = STREAM_FAULT_NAMES.filter((name) => !LATE.includes(name));
 
 /** With ten attempts allowed, this many failures in a row are survived. */
-const MOST_IN_A_ROW = 8;
+const MAX_IN_A_ROW = 8;
 
 /** Says which fault befalls which request of a run. The same seed says the same. */
 export class Plan {
@@ -92,7 +92,7 @@ export class Plan {
     const together = kind === "stream" || kind === "get" ? "follow" : kind;
     const inARow = this.#inARow.get(together) ?? 0;
     const strikes = this.#random.chance(this.#chances[kind] ?? 0);
-    if (!strikes || this.#left === 0 || inARow === MOST_IN_A_ROW) {
+    if (!strikes || this.#left === 0 || inARow === MAX_IN_A_ROW) {
       if (together !== "follow") this.#inARow.delete(together);
       return undefined;
     }

@@ -87,13 +87,13 @@ pub(crate) fn attempt() -> Result<()> {
 }
 
 /// How many processes there are at most where nothing ends them.
-const MOST_PROCESSES: u32 = 200_000;
+const MAX_PROCESSES: u32 = 200_000;
 
 /// Each process starts one in a session of its own, and ends. The file that `COUNT` names says how many there have been.
 fn take_each_others_place() -> Result<()> {
     let name = env::var("COUNT").map_err(|_| Error::from(ErrorKind::InvalidInput))?;
     let count = File::create(name)?;
-    for number in 0..MOST_PROCESSES {
+    for number in 0..MAX_PROCESSES {
         count.write_at(&number.to_le_bytes(), 0)?;
         // SAFETY: the child goes on with a copy of this thread alone, and allocates nothing.
         match unsafe { fork() } {

@@ -15,8 +15,8 @@ const [MEMORY, PROCESSES] = ["67108864 bytes", "24"];
 /** Of the policy within the agent's. */
 const [NARROWER_MEMORY, NARROWER_PROCESSES] = ["33554432 bytes", "12"];
 /** A quarter of a processor for six seconds, and what it may take for the commands around that. */
-const MOST_PROCESSOR_MS = 2000;
-const LEAST_PROCESSOR_MS = 1000;
+const MAX_PROCESSOR_MS = 2000;
+const MIN_PROCESSOR_MS = 1000;
 /** Settings in which no controller can be had: agents are to say so, and run nothing. */
 const REFUSED = ["user, workspace, not delegated", "root, workspace, a cgroup with others"];
 
@@ -64,7 +64,7 @@ const EXPECTED = {
   "a fork bomb": refusedProcess,
   "a busy loop": done,
   "processor time, milliseconds": ({ code }) =>
-    Number(code) >= LEAST_PROCESSOR_MS && Number(code) <= MOST_PROCESSOR_MS
+    Number(code) >= MIN_PROCESSOR_MS && Number(code) <= MAX_PROCESSOR_MS
       ? `${code} of 6000 ms`
       : undefined,
   "16 MiB, narrower": done,

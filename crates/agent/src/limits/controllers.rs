@@ -6,9 +6,9 @@ use sandpipe_policy::{
 /// How long a cgroup's share of the processors is counted before it counts anew, in microseconds: what the kernel has by default.
 const PERIOD: u64 = 100_000;
 /// The longest that it takes, for shares of which the other is too small.
-const LONGEST_PERIOD: u64 = 1_000_000;
+const MAX_PERIOD: u64 = 1_000_000;
 /// The smallest share of a period, in microseconds.
-const SMALLEST_QUOTA: u64 = 1000;
+const MIN_QUOTA: u64 = 1000;
 
 /// The controllers that hold these limits.
 pub(crate) fn needed(limits: &Limits) -> Vec<&'static str> {
@@ -40,8 +40,8 @@ pub(super) fn settings(held: &[Held]) -> Vec<(&'static str, String)> {
 /// So many thousandths of a processor.
 fn cpu_max(thousandths: u64) -> String {
     let quota = |period: u64| thousandths.saturating_mul(period / 1000);
-    let period = if quota(PERIOD) < SMALLEST_QUOTA { LONGEST_PERIOD } else { PERIOD };
-    format!("{} {period}", quota(period).max(SMALLEST_QUOTA))
+    let period = if quota(PERIOD) < MIN_QUOTA { MAX_PERIOD } else { PERIOD };
+    format!("{} {period}", quota(period).max(MIN_QUOTA))
 }
 
 /// The value of such a limit, if a cgroup holds it.
