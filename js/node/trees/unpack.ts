@@ -1,29 +1,24 @@
 // A tar stream as a directory of this machine. What is small is written without Node's threads.
 import { randomUUID } from "node:crypto";
 import {
+  chmodSync,
   closeSync,
   fchmodSync,
   futimesSync,
+  linkSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
   openSync,
   renameSync,
   rmSync,
+  symlinkSync,
+  utimesSync,
   writeSync,
 } from "node:fs";
-import {
-  type FileHandle,
-  link,
-  lstat,
-  lutimes,
-  mkdir,
-  open,
-  realpath,
-  rename,
-  rm,
-  symlink,
-  utimes,
-  chmod,
-} from "node:fs/promises";
+import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 
 import type { Extract, Header } from "tar-stream";
 
@@ -32,6 +27,9 @@ import { extract } from "./tar.js";
 
 /** Files up to this length are written at once, in bytes. */
 const SMALL = 64 * 1024;
+
+/** How many directories are dealt with before others have their turn: that takes some milliseconds. */
+const BATCH = 500;
 
 /** Permission bits that are kept: whose rights a program has is not for another machine to say. */
 const MODE = 0o777;
@@ -166,13 +164,13 @@ class Target {
     }
     switch (header.type) {
       case "directory":
-        await this.#makeDirectory(name, true);
+        this.#makeDirectory(name, true);
         if (name !== "") this.#directories.push({ path, header });
         this.#unpacked({ bytes: 0, isFile: false });
         return;
       case "file":
       case "contiguous-file": {
-        await this.#makeDirectory(parentOf(name));
+        this.#makeDirectory(parentOf(name));
         if (header.size > SMALL) {
           await replaced(path, (temporary) => writeFile(temporary, header, content));
           this.#unpacked({ bytes: header.size, isFile: true });
@@ -180,16 +178,18 @@ class Target {
         }
         const chunks: Uint8Array[] = [];
         for await (const chunk of content) chunks.push(chunk);
-        writeSmall(path, header, chunks);
+        replacedSync(path, (temporary) => {
+          writeSmall(temporary, header, chunks);
+        });
         this.#unpacked({ bytes: header.size, isFile: true });
         return;
       }
       case "symlink":
-        await this.#makeDirectory(parentOf(name));
-        await replaced(path, async (temporary) => {
-          await symlink(linkTarget, temporary);
+        this.#makeDirectory(parentOf(name));
+        replacedSync(path, (temporary) => {
+          symlinkSync(linkTarget, temporary);
           const time = timeOf(header);
-          await lutimes(temporary, time, time);
+          lutimesSync(temporary, time, time);
         });
         // It may stand where a directory was taken for one.
         this.#known.clear();
@@ -197,10 +197,12 @@ class Target {
         this.#unpacked({ bytes: 0, isFile: false });
         return;
       case "link": {
-        await this.#makeDirectory(parentOf(name));
+        this.#makeDirectory(parentOf(name));
         const to = safeName(linkTarget);
-        await this.#makeDirectory(parentOf(to));
-        await replaced(path, (temporary) => link(join(this.#root, to), temporary));
+        this.#makeDirectory(parentOf(to));
+        replacedSync(path, (temporary) => {
+          linkSync(join(this.#root, to), temporary);
+        });
         this.#unpacked({ bytes: 0, isFile: true });
         return;
       }
@@ -211,11 +213,12 @@ class Target {
 
   /** Sets what directories are to be like, now that nothing is written into them any more: those that are deepest first. */
   async end(): Promise<void> {
-    for (const { path, header } of this.#directories.reverse()) {
+    for (const [index, { path, header }] of this.#directories.reverse().entries()) {
+      if (index % BATCH === BATCH - 1) await setImmediate();
       const time = timeOf(header);
       // It is one; it was made so that its owner may write into it.
-      await chmod(path, header.mode & MODE);
-      await utimes(path, time, time);
+      chmodSync(path, header.mode & MODE);
+      utimesSync(path, time, time);
     }
   }
 
@@ -224,15 +227,15 @@ class Target {
    *
    * @param isWritten Its mode is set at the end: one that is there is made writable until then, if it is the user's own.
    */
-  async #makeDirectory(name: string, isWritten = false): Promise<void> {
+  #makeDirectory(name: string, isWritten = false): void {
     if (this.#known.has(name)) return;
-    await this.#makeDirectory(parentOf(name));
+    this.#makeDirectory(parentOf(name));
     const path = join(this.#root, name);
     try {
-      await mkdir(path);
+      mkdirSync(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      const stats = await lstat(path);
+      const stats = lstatSync(path);
       if (stats.isSymbolicLink()) {
         throw new UnsafeNameError(`${path} is a symbolic link: nothing is written through it`, {
           cause: error,
@@ -240,7 +243,7 @@ class Target {
       }
       if (!stats.isDirectory()) throw error;
       const isClosed = (stats.mode & OWNER) !== OWNER && stats.uid === process.geteuid?.();
-      if (isWritten && isClosed) await chmod(path, (stats.mode & MODE) | OWNER);
+      if (isWritten && isClosed) chmodSync(path, (stats.mode & MODE) | OWNER);
     }
     this.#known.add(name);
   }
@@ -258,23 +261,11 @@ async function replaced(path: string, make: (temporary: string) => Promise<void>
   }
 }
 
-/** The same for what is there already, without Node's threads. */
-function writeSmall(path: string, header: Header, chunks: readonly Uint8Array[]): void {
-  const mode = header.mode & MODE;
+/** The same without Node's threads. */
+function replacedSync(path: string, make: (temporary: string) => void): void {
   const temporary = temporaryBeside(path);
-  const file = openSync(temporary, "wx", mode);
   try {
-    try {
-      for (const chunk of chunks) {
-        for (let at = 0; at < chunk.length;) at += writeSync(file, chunk, at);
-      }
-      // `open` has left out what the umask has.
-      fchmodSync(file, mode);
-      const time = timeOf(header);
-      futimesSync(file, time, time);
-    } finally {
-      closeSync(file);
-    }
+    make(temporary);
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -284,6 +275,22 @@ function writeSmall(path: string, header: Header, chunks: readonly Uint8Array[])
 
 function temporaryBeside(path: string): string {
   return join(dirname(path), `.sandpipe-${randomUUID()}`);
+}
+
+function writeSmall(path: string, header: Header, chunks: readonly Uint8Array[]): void {
+  const mode = header.mode & MODE;
+  const file = openSync(path, "wx", mode);
+  try {
+    for (const chunk of chunks) {
+      for (let at = 0; at < chunk.length;) at += writeSync(file, chunk, at);
+    }
+    // `open` has left out what the umask has.
+    fchmodSync(file, mode);
+    const time = timeOf(header);
+    futimesSync(file, time, time);
+  } finally {
+    closeSync(file);
+  }
 }
 
 async function writeFile(
