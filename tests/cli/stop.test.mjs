@@ -1,6 +1,7 @@
 // @ts-check
 // `sandpipe run`: what stops a command, and that nothing is left of it.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -12,8 +13,11 @@ import { until } from "../support/processes.mjs";
 const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
 
-/** Ends on SIGTERM, with last words, and has a child. */
-const TIDY = `trap 'echo bye; exit 7' TERM; sleep 1000 & echo ready; wait`;
+/**
+ * Ends on SIGTERM, with last words, and has a child: that says that it is ready, since a signal that comes between its fork(2) and its
+ * execve(2) is lost in the handler that it has from its parent.
+ */
+const TIDY = `trap 'echo bye; exit 7' TERM; sh -c 'echo ready; exec sleep 1000' & wait`;
 
 /** Does not end on SIGTERM, nor does its child; it says so. */
 const STUBBORN = `sh -c "trap '' TERM; while :; do sleep 0.05; done" &
@@ -32,6 +36,20 @@ const endBy = (signal) =>
 async function start(script, ...options) {
   const invocation = await sandpipe.start(["run", ...options, "--", "sh", "-c", script]);
   await invocation.says("ready\n");
+  return invocation;
+}
+
+/** More than the pipe to the test holds. */
+const MUCH = "head -c 4000000 /dev/zero; exec tail -f /dev/null";
+
+/** Starts a command that has written more than the pipe to the test holds, which nobody reads. @param {string[]} options */
+async function startUnread(...options) {
+  const go = join(sandpipe.path, `go-${randomUUID()}`);
+  const script = `echo ready; until [ -e ${go} ]; do sleep 0.05; done; ${MUCH}`;
+  const invocation = await start(script, ...options);
+  invocation.child.stdout.pause();
+  await writeFile(go, "");
+  await until(async () => (await invocation.find("tail")) !== undefined);
   return invocation;
 }
 
@@ -89,11 +107,7 @@ describe("sandpipe run, told to stop", () => {
   });
 
   it("gives the output up that nobody takes within the grace period, and says so", async () => {
-    // More than the pipe to the test holds, whenever the signal comes.
-    const script = "echo ready; head -c 4000000 /dev/zero; exec tail -f /dev/null";
-    const invocation = await start(script, "--grace", "0.5");
-    invocation.child.stdout.pause();
-    await until(async () => (await invocation.find("tail")) !== undefined);
+    const invocation = await startUnread("--grace", "0.5");
     invocation.child.kill("SIGTERM");
     const [, signal] = await once(invocation.child, "exit");
     invocation.child.stdout.destroy();
@@ -104,10 +118,9 @@ describe("sandpipe run, told to stop", () => {
   });
 
   it("gives up output that is not taken at the second signal, and says so", async () => {
-    const invocation = await start("echo ready; yes");
-    invocation.child.stdout.pause();
+    const invocation = await startUnread();
     invocation.child.kill("SIGTERM");
-    await invocation.ends("yes");
+    await invocation.ends("tail");
     invocation.child.kill("SIGTERM");
     const [, signal] = await once(invocation.child, "exit");
     invocation.child.stdout.destroy();
@@ -181,7 +194,8 @@ describe("sandpipe run, with a timeout", () => {
   });
 
   it("tells of output that nobody takes beside the timeout", async () => {
-    const invocation = await start("echo ready; yes", "--timeout", "1", "--grace", "0.5");
+    const options = ["--timeout", "1", "--grace", "0.5"];
+    const invocation = await sandpipe.start(["run", ...options, "--", "sh", "-c", MUCH]);
     invocation.child.stdout.pause();
     const [exitCode] = await once(invocation.child, "exit");
     invocation.child.stdout.destroy();
