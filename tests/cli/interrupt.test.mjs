@@ -115,7 +115,7 @@ describe("sandpipe run, told to stop", () => {
 
   for (const [script, end] of /** @type {const} */ ([
     ["echo ready; exec sleep 1000", "stopped by SIGTERM"],
-    ["trap 'exit 7' TERM; echo ready; sleep 1000 & wait", "it ended with exit code 7"],
+    ["trap 'exit 7' TERM; sh -c 'echo ready; exec sleep 1000' & wait", "it ended with exit code 7"],
   ])) {
     it(`names the exec at an agent that is named, and says: ${end}`, async () => {
       const invocation = await sandpipe.start(["run", "--", "sh", "-c", script], atAgent);

@@ -127,7 +127,7 @@ describe("sandpipe run -t", () => {
 
   it("stops the command by Ctrl+C without -i", async () => {
     const invocation = await start(
-      "trap 'echo bye; exit 7' TERM; echo ready; sleep 1000 & wait",
+      "trap 'echo bye; exit 7' TERM; sh -c 'echo ready; exec sleep 1000' & wait",
       "-t",
     );
     await invocation.says("ready");
