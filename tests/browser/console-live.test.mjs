@@ -328,3 +328,16 @@ async function openTwenty(page, script) {
     return paneOf(page, script(number));
   };
 }
+
+test("where the terminal can't be loaded, the output says what to do, and is read when it can", async () => {
+  const page = await rig.signIn();
+  let isAway = true;
+  await page.route("**/assets/screen-*.js", (route) => (isAway ? route.abort() : route.continue()));
+  const panel = await run(page, "echo late");
+  await panel.getByRole("alert").filter({ hasText: "Reload the page." }).waitFor();
+  isAway = false;
+  await page.reload();
+  await connected(page);
+  await shows(panel, "late");
+  await page.context().close();
+});

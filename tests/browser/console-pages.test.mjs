@@ -1,5 +1,6 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -95,6 +96,67 @@ test("the token of the address is taken and removed from it", async () => {
   await page.reload();
   await connected(page);
   await page.context().close();
+});
+
+test("a token of the address that the agent does not know is told at its field, and not kept", async () => {
+  const page = await rig.open({}, "#/files?token=wrong");
+  const alert = page.getByRole("alert");
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /token/);
+  assert.equal(await page.getByLabel("Token").getAttribute("aria-invalid"), "true");
+  assert.equal(await page.evaluate("sessionStorage.length"), 0);
+  await page.context().close();
+});
+
+/**
+ * Holds requests back until they are released.
+ *
+ * @param {import("./console.mjs").Page} page
+ * @param {string} url
+ */
+async function held(page, url) {
+  const events = new EventEmitter();
+  const released = once(events, "released");
+  const asked = once(events, "asked");
+  await page.route(url, async (route) => {
+    events.emit("asked");
+    await released;
+    await route.continue();
+  });
+  return { asked, release: () => events.emit("released") };
+}
+
+test("before the agent has answered, the console has its frame and says nothing of the agent; then nothing moves", async () => {
+  for (const view of ["runs", "files", "ports", "background", "sessions"]) {
+    const page = await rig.open({ viewport: { width: 412, height: 823 } });
+    await page.addInitScript(`
+      globalThis.shifts = [];
+      new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) shifts.push(value);
+      }).observe({ type: "layout-shift", buffered: true });`);
+    const core = await held(page, "**/*.wasm");
+    const list = await held(page, "**/stream/execs*");
+    await page.goto("about:blank");
+    await page.goto(`${rig.agent.url}/#/${view}?token=${rig.agent.token}`);
+    const waiting = page.getByRole("heading", { name: "Waiting for the agent…" });
+    const head = page.getByRole("status").filter({ hasText: /^Connecting…$/ });
+    const saysNothing = async () => {
+      await waiting.waitFor();
+      await head.waitFor();
+      await page.getByRole("link", { name: "Sessions" }).waitFor();
+      const text = await page.getByRole("main").innerText();
+      assert.doesNotMatch(text, / yet|No |Nobody|Not |Policy/);
+    };
+    await saysNothing();
+    core.release();
+    await list.asked;
+    await saysNothing();
+    list.release();
+    await connected(page);
+    await waiting.waitFor({ state: "detached" });
+    assert.deepEqual(await page.evaluate("shifts"), [], view);
+    await page.context().close();
+  }
 });
 
 test("another link with a token, opened in the same tab, leaves no token in the address either", async () => {

@@ -5,6 +5,7 @@ import { useNow } from "../clock.js";
 import type { Connection } from "../connection/state.js";
 import { Empty } from "../design/empty.js";
 import { Rows } from "../design/rows.js";
+import { PURPOSES } from "../frame/descriptions.js";
 import { NARROW, useMedia } from "../media.js";
 import { Failure } from "../message.js";
 import { ProcessRow } from "./row.js";
@@ -74,9 +75,7 @@ export function BackgroundPage({
                 title="No processes yet"
                 command="sandpipe bg start -- npm run dev"
               >
-                A process that is started here outlives this page, the connection and the agent: a
-                development server, say. It is in files on the target, and anyone with the agent’s
-                admin token finds it there.
+                {PURPOSES.background}
               </Empty>
             ) : (
               <Rows

@@ -5,7 +5,7 @@ import { Icon } from "../design/icon.js";
 import { textOf } from "../form.js";
 import { Failure } from "../message.js";
 import { StateBadge } from "../runs/state-badge.js";
-import { Screen } from "../terminal/screen.js";
+import { loadScreen } from "../terminal/load-screen.js";
 import { stateOf } from "./state.js";
 import { tail, type Grep } from "./tail.js";
 import "../output/pane.css";
@@ -30,25 +30,32 @@ export function TailPanel({
   const name = process.name ?? process.script;
 
   useEffect(() => {
-    if (place.current === null) return;
     const leaving = new AbortController();
-    const screen = new Screen(place.current, {
-      label: `Output of ${name}`,
-      keyboard: false,
-      plain: true,
-      onLeave: () => undefined,
-    });
-    setError(undefined);
-    const take = (output: string) => {
-      setError(undefined);
-      return screen.write(output);
+    const { signal } = leaving;
+    const show = async () => {
+      const Screen = await loadScreen();
+      if (place.current === null || signal.aborted) return;
+      const screen = new Screen(place.current, {
+        label: `Output of ${name}`,
+        keyboard: false,
+        plain: true,
+        onLeave: () => undefined,
+      });
+      signal.addEventListener("abort", () => {
+        screen.close();
+      });
+      const take = (output: string) => {
+        setError(undefined);
+        return screen.write(output);
+      };
+      await tail(background, process.id, grep, signal, take, setError);
     };
-    tail(background, process.id, grep, leaving.signal, take, setError).catch((error: unknown) => {
-      if (!leaving.signal.aborted) setError(error);
+    setError(undefined);
+    show().catch((error: unknown) => {
+      if (!signal.aborted) setError(error);
     });
     return () => {
       leaving.abort();
-      screen.close();
     };
   }, [process.id, grep]);
 

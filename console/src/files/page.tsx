@@ -145,7 +145,7 @@ export function FilesPage({
         {!isPaneView && (
           <section class="list" aria-label="Files">
             <div class="list-head">
-              {root !== undefined && workspace !== undefined && (
+              {root !== undefined && workspace !== undefined ? (
                 <Breadcrumbs
                   root={root}
                   workspace={workspace}
@@ -154,6 +154,9 @@ export function FilesPage({
                     goTo({ page: "files", id: root });
                   }}
                 />
+              ) : (
+                // Their room, so that nothing moves when they come.
+                <div class="breadcrumbs" />
               )}
               <div class="file-tools">
                 <button class="small" disabled={directory === undefined} onClick={choose}>

@@ -1,38 +1,16 @@
-import {
-  EthernetPort,
-  FolderTree,
-  Layers,
-  LogOut,
-  MessageSquareCode,
-  SquareTerminal,
-} from "lucide";
+import { LogOut } from "lucide";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { describe, type Connection } from "../connection/state.js";
-import { Icon, type Picture } from "../design/icon.js";
+import { Icon } from "../design/icon.js";
 import icon from "../icon.svg";
 import { PAGES, type Page } from "../route.js";
 import { LossBanner } from "./banner.js";
+import { PICTURES, TITLES } from "./descriptions.js";
 import { Help } from "./help.js";
 import { PolicyBadge } from "./policy-badge.js";
 import { useShortcuts } from "./shortcuts.js";
 import "./frame.css";
-
-/** What a page is called, and its picture in the navigation. */
-export const TITLES: Readonly<Record<Page, string>> = {
-  runs: "Runs",
-  files: "Files",
-  ports: "Ports",
-  background: "Background",
-  sessions: "Sessions",
-};
-
-const PICTURES: Readonly<Record<Page, Picture>> = {
-  runs: SquareTerminal,
-  files: FolderTree,
-  ports: EthernetPort,
-  background: Layers,
-  sessions: MessageSquareCode,
-};
 
 /** The frame of the page, which never scrolls: its head, what is wrong, the navigation, and the page. */
 export function Frame({
@@ -54,6 +32,9 @@ export function Frame({
   children: ComponentChildren;
 }) {
   useShortcuts();
+  useEffect(() => {
+    document.title = `${TITLES[page]} – Sandpipe console`;
+  }, [page]);
   return (
     <div class="frame">
       <header class="head">

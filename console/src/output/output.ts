@@ -7,7 +7,8 @@ import {
 } from "sandpipe";
 import { hasEnded } from "../runs/status.js";
 import { Store } from "../store.js";
-import { Screen } from "../terminal/screen.js";
+import { loadScreen } from "../terminal/load-screen.js";
+import type { Screen } from "../terminal/screen.js";
 import { collect, copiedText, sizeText } from "./copy.js";
 import { attached, follow, piecesBefore, TAIL, type From } from "./follow.js";
 import { batchSize, Loaded } from "./loaded.js";
@@ -54,6 +55,8 @@ export class Output {
   readonly #id: string;
   #item: ExecItem;
   readonly #loaded = new Loaded(LIMITS);
+  /** Where it is in sight. */
+  #place: Place | undefined;
   #screen: Screen | undefined;
   #terminal: Terminal | undefined;
   #marker = new StreamMarker();
@@ -96,16 +99,31 @@ export class Output {
       this.#screen.moveTo(place.element);
       return;
     }
+    this.#inSight = new AbortController();
+    this.#place = place;
+    void this.#open(place);
+  }
+
+  /** Opens a screen in its place, and reads, unless it goes out of sight before. */
+  async #open(place: Place): Promise<void> {
+    const { signal } = this.#inSight;
+    let ScreenClass: typeof Screen;
+    try {
+      ScreenClass = await loadScreen();
+    } catch (error) {
+      this.#change({ isOpening: false, error });
+      return;
+    }
+    if (signal.aborted) return;
     const { pty } = this.#item;
     const hasKeyboard = pty && !hasEnded(this.#item);
-    const screen = new Screen(place.element, {
+    const screen = new ScreenClass(place.element, {
       label: place.label,
       keyboard: hasKeyboard,
       plain: !pty,
       onLeave: place.onLeave,
     });
     this.#screen = screen;
-    this.#inSight = new AbortController();
     screen.onScroll(() => {
       this.#scrolled();
     });
@@ -129,6 +147,7 @@ export class Output {
     this.#reading?.abort();
     this.#reading = undefined;
     this.#terminal = undefined;
+    this.#place = undefined;
     this.#screen?.close();
     this.#screen = undefined;
   }
@@ -140,7 +159,9 @@ export class Output {
     this.#isFilled = false;
     this.#draw();
     this.#change({ isOpening: true, error: undefined, before: "nothing" });
-    void this.#read(() => this.#resume());
+    // Its screen may have been what failed.
+    if (this.#screen === undefined && this.#place !== undefined) void this.#open(this.#place);
+    else void this.#read(() => this.#resume());
   }
 
   /** Shows the end, of which another part may be loaded. */

@@ -5,6 +5,7 @@ import type { Connection } from "../connection/state.js";
 import { Empty } from "../design/empty.js";
 import { Icon } from "../design/icon.js";
 import { Rows } from "../design/rows.js";
+import { PURPOSES } from "../frame/descriptions.js";
 import { NARROW, useMedia } from "../media.js";
 import { Failure } from "../message.js";
 import { shortLineOf } from "../runs/command-line.js";
@@ -70,8 +71,7 @@ export function PortsPage({
                 title="Nobody listens"
                 command="sandpipe run -- python3 -m http.server 8000"
               >
-                A server that a command starts is listed here as soon as it takes connections: its
-                port, its process, its run, and how it is reached from your machine.
+                {PURPOSES.ports}
               </Empty>
             ) : (
               <Rows
@@ -109,7 +109,11 @@ export function PortsPage({
                 url={url}
                 onBack={back}
               />
-            ) : id !== undefined && list !== undefined ? (
+            ) : id !== undefined && list === undefined ? (
+              <p class="list-note">
+                {isLive && error !== undefined ? "" : "Waiting for the agent…"}
+              </p>
+            ) : id !== undefined ? (
               <Empty
                 icon={EthernetPort}
                 title="Nobody listens there"

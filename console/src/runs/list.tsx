@@ -5,6 +5,7 @@ import { useNow } from "../clock.js";
 import { Empty } from "../design/empty.js";
 import { Icon } from "../design/icon.js";
 import { Rows } from "../design/rows.js";
+import { PURPOSES } from "../frame/descriptions.js";
 import { Failure } from "../message.js";
 import type { Arrangement } from "../output/arrangement.js";
 import { useStore } from "../store.js";
@@ -122,8 +123,7 @@ export function RunList({
             </button>
           }
         >
-          Every command that this agent runs is listed here, live, with its output and what became
-          of it: those you start above, and those of programs and of the command line.
+          {PURPOSES.runs}
         </Empty>
       ) : shown.length === 0 ? (
         <p class="list-note">

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Session, Sessions } from "sandpipe";
 import type { Connection } from "../connection/state.js";
 import { Empty } from "../design/empty.js";
+import { PURPOSES } from "../frame/descriptions.js";
 import { CreateForm } from "./create-form.js";
 import { SessionPanel } from "./session-panel.js";
 import "./sessions.css";
@@ -51,8 +52,7 @@ export function SessionsPage({
       />
       {open.length === 0 ? (
         <Empty icon={MessageSquareCode} title="No session is open">
-          A session is a shell that remembers its directory, variables and functions from run to
-          run. It belongs to this page: it ends when it is closed, or when you sign out.
+          {PURPOSES.sessions}
         </Empty>
       ) : (
         <div class="sessions">

@@ -1,26 +1,27 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Sandbox } from "sandpipe";
 import { connectTo } from "../connection/connect-to.js";
 import { CopyLine } from "../design/copy-line.js";
 import { textOf } from "../form.js";
-import { keepCredentials, ownAgent, startingCredentials, type Credentials } from "./credentials.js";
+import type { Credentials } from "./credentials.js";
 import icon from "../icon.svg";
 import { refusal, type Refusal } from "./refusal.js";
 import "./sign-in.css";
 
-/** The signed-in agent. */
-export interface Agent {
-  sandbox: Sandbox;
-  url: string;
-}
-
-const started = startingCredentials();
-
 /** Asks for an agent's address and token, and tries them. */
-export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; again: boolean }) {
-  const initial = again ? undefined : started;
-  const [busy, setBusy] = useState(initial !== undefined);
-  const [refused, setRefused] = useState<Refusal>();
+export function SignIn({
+  url,
+  refused: before,
+  onSignIn,
+}: {
+  /** The address that is proposed. */
+  url: string;
+  /** What came of another attempt. */
+  refused: Refusal | undefined;
+  onSignIn: (credentials: Credentials, sandbox: Sandbox) => void;
+}) {
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState(before);
 
   async function signIn(credentials: Credentials) {
     setBusy(true);
@@ -38,8 +39,7 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
         sandbox.close();
         throw error;
       }
-      keepCredentials(credentials);
-      onSignIn({ sandbox, url: credentials.url });
+      onSignIn(credentials, sandbox);
     } catch (error) {
       setRefused(refusal(error, credentials.url, policyForbids));
       setBusy(false);
@@ -47,10 +47,6 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
       document.removeEventListener("securitypolicyviolation", onViolation);
     }
   }
-
-  useEffect(() => {
-    if (initial !== undefined) void signIn(initial);
-  }, []);
 
   function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -68,13 +64,7 @@ export function SignIn({ onSignIn, again }: { onSignIn: (agent: Agent) => void; 
         <p>Sign in to an agent. It has said where it listens and which file has its token.</p>
         <label>
           Agent’s URL
-          <input
-            name="url"
-            type="url"
-            required
-            defaultValue={initial?.url ?? ownAgent}
-            {...invalid("url", refused)}
-          />
+          <input name="url" type="url" required defaultValue={url} {...invalid("url", refused)} />
         </label>
         <Remark field="url" refused={refused} />
         <label>
