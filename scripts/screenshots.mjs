@@ -79,6 +79,7 @@ class Pictures {
     await this.#takeBackground(page);
     await this.#takeSessions(page);
     await page.context().close();
+    await this.#takeWaiting();
     await this.#takeRefusals();
   }
 
@@ -349,6 +350,19 @@ class Pictures {
     await page.keyboard.press("Control+Enter");
     await panel.getByRole("button", { name: "Stop: run 1" }).waitFor();
     await this.take("sessions-two");
+  }
+
+  /** What is there before the agent has answered. */
+  async #takeWaiting() {
+    const { rig, colorScheme } = this;
+    const page = await rig.open({ colorScheme, viewport: WINDOWS[this.size] });
+    this.page = page;
+    await page.route("**/stream/execs*", () => undefined);
+    await page.goto("about:blank");
+    await page.goto(`${rig.agent.url}/#/runs?token=${rig.agent.token}`);
+    await page.getByText("Waiting for the agent…").waitFor();
+    await this.take("waiting");
+    await page.context().close();
   }
 
   /** What an agent shows that has nothing, or lets nobody in. */

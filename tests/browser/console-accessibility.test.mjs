@@ -316,6 +316,13 @@ test(
     await rig.agent.start(["--policy", "strict"]);
     for (const [name, options] of Object.entries(WINDOWS)) {
       const page = await rig.open(options);
+      await page.route("**/stream/execs*", () => undefined);
+      await page.goto("about:blank");
+      await page.goto(`${rig.agent.url}/#/ports?token=${rig.agent.readOnlyToken}`);
+      await page.getByText("Waiting for the agent…").waitFor();
+      await check(page, `the agent has not answered: ${name}`);
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.unroute("**/stream/execs*");
       await fillSignIn(page, rig.agent.url, rig.agent.readOnlyToken);
       await connected(page);
       await page.getByRole("link", { name: "Ports" }).click();
