@@ -244,7 +244,7 @@ test("in a narrow window list and output are views, and Stop is in reach", async
     document.querySelector(".pane button").click();
     await Promise.resolve();
     location.hash = "#/runs";
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 100)));
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   })()`);
   assert.match(page.url(), /#\/runs$/);
   await rowOf(page, "seq 200").waitFor();

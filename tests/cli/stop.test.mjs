@@ -194,14 +194,14 @@ describe("sandpipe run, with a timeout", () => {
   });
 
   it("tells of output that nobody takes beside the timeout", async () => {
-    const options = ["--timeout", "1", "--grace", "0.5"];
+    const options = ["--timeout", "3", "--grace", "0.5"];
     const invocation = await sandpipe.start(["run", ...options, "--", "sh", "-c", MUCH]);
     invocation.child.stdout.pause();
     const [exitCode] = await once(invocation.child, "exit");
     invocation.child.stdout.destroy();
     assert.equal(exitCode, 124);
     const { stderr } = await invocation.end;
-    assert.match(stderr, /^sandpipe: .*1 s \(--timeout\) have passed\. .*not shown: nobody reads/);
+    assert.match(stderr, /^sandpipe: .*3 s \(--timeout\) have passed\. .*not shown: nobody reads/);
     await invocation.leavesNothing();
   });
 

@@ -48,14 +48,15 @@ export function RunsPage({
   }, [isShown, id]);
   const { active, beside } = arrangement;
   useEffect(() => {
+    if (!isShown || id === active || id === beside) return;
     // The reader may have gone elsewhere since this was drawn.
-    const { page, id } = routeOf(location.hash);
-    if (page !== "runs" || id === active || id === beside) return;
+    const addressed = routeOf(location.hash);
+    if (addressed.page !== "runs" || addressed.id !== id) return;
     const { active: now } = outputs.arrangement.value;
     // In a narrow window the list is a view of its own.
     if (now !== undefined && id === undefined && isNarrow) return;
     settleAt({ page: "runs", ...(now === undefined ? {} : { id: now }) });
-  }, [isShown, active, beside, isNarrow]);
+  }, [isShown, id, active, beside, isNarrow]);
 
   const open = ({ id }: ExecItem) => {
     goTo({ page: "runs", id });
