@@ -110,7 +110,17 @@ impl Drop for FileUser {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::{
+        process::{Command, Stdio},
+        sync::mpsc,
+        thread,
+    };
+
+    use nix::{
+        libc,
+        sys::{signal::kill, wait::waitpid},
+        unistd::{ForkResult, fork},
+    };
 
     use super::*;
 
@@ -132,6 +142,61 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(environment, b"A=b\0C=\0");
+    }
+
+    #[test]
+    fn all_that_one_request_looks_at_are_waited_for_50_ms_together() {
+        let child = WithoutEnvironment::start();
+        let (done, is_done) = mpsc::channel();
+        let pid = child.0;
+        let looks = thread::spawn(move || {
+            let patience = Patience::default();
+            let environments = [(); 100].map(|()| of(pid, &patience).unwrap());
+            done.send(()).unwrap();
+            (environments, patience.wait())
+        });
+        is_done.recv_timeout(Duration::from_mins(1)).expect("it waits for ever");
+        let (environments, has_time) = looks.join().unwrap();
+        assert!(environments.iter().all(Vec::is_empty));
+        assert!(!has_time);
+    }
+
+    /// A copy of this process that has unmapped its arguments and its environment: it looks like one that is executing a program.
+    struct WithoutEnvironment(Pid);
+
+    impl WithoutEnvironment {
+        fn start() -> Self {
+            let stat = fs::read_to_string("/proc/self/stat").unwrap();
+            // proc_pid_stat(5): the third field comes behind the name. `arg_start` is the 48th, `env_end` the 51st.
+            let (_, fields) = stat.rsplit_once(") ").unwrap();
+            let field = |number: usize| fields.split_whitespace().nth(number - 3).unwrap();
+            let [first, end] = [48, 51].map(|number| field(number).parse::<usize>().unwrap());
+            let page = first & !4095;
+            // SAFETY: the child has one thread, whose stack is elsewhere. It makes system calls that are async-signal-safe.
+            #[allow(unsafe_code)]
+            match unsafe { fork() }.unwrap() {
+                ForkResult::Parent { child } => {
+                    let child = Self(child);
+                    while !processes::is_executing(child.0) {
+                        thread::yield_now();
+                    }
+                    child
+                }
+                ForkResult::Child => unsafe {
+                    libc::munmap(page as *mut libc::c_void, end - page);
+                    loop {
+                        libc::pause();
+                    }
+                },
+            }
+        }
+    }
+
+    impl Drop for WithoutEnvironment {
+        fn drop(&mut self) {
+            kill(self.0, Signal::SIGKILL).unwrap();
+            waitpid(self.0, None).unwrap();
+        }
     }
 
     #[test]

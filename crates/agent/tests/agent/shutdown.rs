@@ -109,17 +109,17 @@ async fn what_ignores_sigterm_is_killed_after_the_grace_period() {
 #[tokio::test]
 async fn a_second_signal_kills_at_once() {
     let mut agent = Agent::start();
-    let exec = agent.sh("trap '' TERM; echo ready; while :; do sleep 1; done").await;
+    // It would end by itself before the grace period is over.
+    let exec = agent
+        .sh("trap 'echo asked; sleep 9; exit 9' TERM; echo ready; while :; do sleep 0.01; done");
+    let exec = exec.await;
     let mut stream = agent.stream(&exec.id, "").await;
     stream.until_output("ready\n").await;
-    let mut lists = Events::of(&agent, "/api/v1/stream/execs").await;
-    let started = Instant::now();
     agent.signal(Signal::SIGTERM);
-    while !lists.next().await.unwrap().contains("STOPPING") {}
+    stream.until_output("asked\n").await;
     agent.signal(Signal::SIGTERM);
     assert_eq!(stream.next_output().await.unwrap().exit_code, Some(137));
     assert!(agent.ended().await.success());
-    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -141,12 +141,14 @@ async fn shells_in_terminals_and_stopped_processes_do_not_use_up_the_grace_perio
     let mut stream = agent.stream(&shell.id, "").await;
     agent.write(&shell.id, "sleep 60 &\n").await;
     stream.until_output("[1] ").await;
-    let stopped = agent.sh("echo ready; kill -STOP $$").await;
+    let stopped = agent.sh("kill -STOP $$").await;
+    let mut stopped_stream = agent.stream(&stopped.id, "").await;
     until("it is stopped", async || state_of(stopped.pid) == Some('T')).await;
-    let started = Instant::now();
     agent.signal(Signal::SIGTERM);
+    // Not by SIGKILL, which would come after the grace period.
+    assert_eq!(stream.exit_code().await, 128 + Signal::SIGHUP as i32);
+    assert_eq!(stopped_stream.exit_code().await, 128 + Signal::SIGTERM as i32);
     assert!(agent.ended().await.success());
-    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
     assert!(!lives(shell.pid) && !lives(stopped.pid));
 }
 
@@ -187,7 +189,8 @@ async fn a_reader_that_stalls_does_not_hold_up_the_end() {
     let started = Instant::now();
     agent.signal(Signal::SIGTERM);
     assert!(agent.ended().await.success());
-    assert!(started.elapsed().as_secs() < 8, "{:?}", started.elapsed());
+    // One that goes on reading may take 30 s.
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     drop(stalled);
 }
 

@@ -378,6 +378,16 @@ impl Events {
         Some(serde_json::from_str(&data).unwrap())
     }
 
+    /// Reads on to the exit code.
+    pub(crate) async fn exit_code(&mut self) -> i32 {
+        loop {
+            let event = self.next_output().await.expect("the output has an end");
+            if let Some(exit_code) = event.exit_code {
+                return exit_code;
+            }
+        }
+    }
+
     /// Reads on until the output so far holds `text`.
     pub(crate) async fn until_output(&mut self, text: &str) -> String {
         let mut output = String::new();
