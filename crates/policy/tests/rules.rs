@@ -327,7 +327,7 @@ fn bubblewrap_gets_what_the_rules_say() {
         .expand(r#"{ "extends": [], "files": { "read": ["../shared", "./a/b/keep"], "write": ["./", "./hidden/open"], "hide": ["./.env", "./hidden"] } }"#)
         .unwrap();
     let inside = |is_root| Box {
-        program: "/opt/sandpipe-agent".into(),
+        program: Some("/opt/sandpipe-agent".into()),
         args: vec!["box".into()],
         workspace: machine.root.join("workspace"),
         is_root,
@@ -356,6 +356,12 @@ fn bubblewrap_gets_what_the_rules_say() {
     assert_eq!(machine.shown(&args.join(" ")), expected);
     assert_eq!(planned.inherited.len(), 1);
     assert!(matches!(&planned.inherited[0], Content::Seccomp(program) if program.len() % 8 == 0));
+    let opened = Box { program: None, ..inside(false) };
+    let opened = plan(&policy, &places, &opened).unwrap();
+    assert_eq!(opened.inherited[1..], [Content::Program]);
+    let args = opened.args(|index| 7 + i32::try_from(index).unwrap());
+    assert_eq!(args[args.len() - 3..], ["--", "/proc/self/fd/8", "box"]);
+    assert!(!args.contains(&"/opt/sandpipe-agent".into()));
     let root = plan(&policy, &places, &inside(true)).unwrap().args(|_| 7);
     assert!(!root.contains(&"--unshare-user".into()) && root.contains(&"CAP_SETUID".into()));
     let (policy, places) = machine.expand(r#"{ "extends": [] }"#).unwrap();
@@ -369,7 +375,7 @@ fn what_is_in_memory_is_limited_as_memory_where_bubblewrap_can() {
     let planned = |policy: &str, bubblewrap| {
         let (policy, places) = machine.expand(policy).unwrap();
         let inside = Box {
-            program: "/opt/sandpipe-agent".into(),
+            program: Some("/opt/sandpipe-agent".into()),
             args: Vec::new(),
             workspace: machine.root.join("workspace"),
             is_root: true,

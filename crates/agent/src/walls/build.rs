@@ -24,7 +24,7 @@ use sandpipe_policy::{
 };
 use tokio::sync::oneshot;
 
-use super::{held_place::HeldPlace, relay, same_places};
+use super::{held_place::HeldPlace, relay, running_program, same_places};
 use crate::sandbox::receive_descriptor;
 
 /// The walls around a box: how they are built each time that one starts.
@@ -35,6 +35,7 @@ pub(crate) struct Walls {
     pub(super) within: Option<Arc<Effective>>,
     pub(super) roots: Roots,
     pub(super) bubblewrap: PathBuf,
+    /// Without a program it is the one that runs.
     pub(super) inside: plans::Box,
 }
 
@@ -124,12 +125,17 @@ impl Walls {
 
 /// A descriptor with what bubblewrap, or the box, is to read from it.
 fn open(content: &plans::Content) -> io::Result<OwnedFd> {
-    let mut file = File::from(memfd_create("sandpipe", MemfdFlags::CLOEXEC)?);
     match content {
-        plans::Content::Empty => {}
-        plans::Content::Seccomp(program) => file.write_all(program)?,
-        plans::Content::Places(places) => file.write_all(&same_places::record(places)?)?,
+        plans::Content::Empty => in_memory(&[]),
+        plans::Content::Seccomp(program) => in_memory(program),
+        plans::Content::Places(places) => in_memory(&same_places::record(places)?),
+        plans::Content::Program => Ok(running_program::open()?.into()),
     }
+}
+
+fn in_memory(content: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = File::from(memfd_create("sandpipe", MemfdFlags::CLOEXEC)?);
+    file.write_all(content)?;
     file.rewind()?;
     Ok(file.into())
 }

@@ -16,6 +16,7 @@ mod options;
 mod policies;
 mod policy;
 mod relay;
+mod running_program;
 mod same_places;
 
 pub(crate) use build::{Walls, WallsGone, start};

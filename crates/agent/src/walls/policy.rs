@@ -16,7 +16,9 @@ use sandpipe_policy::{
     walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
 };
 
-use super::{Walls, environment::environment, inside::Inside, options::InvalidOptions};
+use super::{
+    Walls, environment::environment, inside::Inside, options::InvalidOptions, running_program,
+};
 use crate::{
     limits::{LimitTree, needed},
     process::CommandLimits,
@@ -146,11 +148,8 @@ impl AgentPolicy {
         bubblewrap: Bubblewrap,
         setting: &Setting,
     ) -> Result<Walls, PolicyError> {
-        let program = match &setting.box_program {
-            Some(program) => PathBuf::from(program),
-            None => env::current_exe().map_err(PolicyError::Program)?,
-        };
-        let program = program.canonicalize().map_err(PolicyError::Program)?;
+        let program = setting.box_program.as_ref().map(|path| Path::new(path).canonicalize());
+        let program = program.transpose().map_err(PolicyError::Program)?;
         let args = [crate::sandbox::ROLE.into()].into_iter().chain(self.box_arguments()).collect();
         let inside = plans::Box {
             program,
@@ -202,7 +201,10 @@ impl Walls {
             Narrowable { policy: &self.policy, places: &places }
                 .check_within(&Narrowable { policy: outer, places: &outer_places })?;
         }
-        Ok(plans::plan(&self.policy, &places, &self.inside)?)
+        // The program of an agent that runs for long may be replaced by another version, which is not to become its box.
+        let program = self.inside.program.clone().or_else(running_program::path);
+        let inside = plans::Box { program, ..self.inside.clone() };
+        Ok(plans::plan(&self.policy, &places, &inside)?)
     }
 }
 

@@ -21,8 +21,9 @@ const SETTINGS_IN_PROC: [&str; 10] =
 /// The program that is walled in: one that starts commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Box {
-    /// Its executable, an absolute path.
-    pub program: PathBuf,
+    /// The absolute path of its executable. With none that is what [`Content::Program`] leads to: its file may have been replaced, or
+    /// removed.
+    pub program: Option<PathBuf>,
     /// What it is started with.
     pub args: Vec<OsString>,
     /// Its working directory, without symbolic links.
@@ -70,6 +71,8 @@ pub enum Content {
     Seccomp(Vec<u8>),
     /// What is at these places, without following symbolic links.
     Places(Vec<PathBuf>),
+    /// The executable of the [`Box`].
+    Program,
 }
 
 /// Why no walls can be planned.
@@ -159,8 +162,10 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
             }
         }
     }
-    if places.access(&inside.program) < Access::Read {
-        plan.bind("--ro-bind", &inside.program);
+    if let Some(program) = &inside.program
+        && places.access(program) < Access::Read
+    {
+        plan.bind("--ro-bind", program);
     }
     // /dev, too, is a directory in memory, which nothing would limit.
     for path in empty_directories.iter().map(PathBuf::as_path).chain([Path::new("/dev")]) {
@@ -177,7 +182,13 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     plan.push(["--seccomp"]);
     plan.inherit(Content::Seccomp(seccomp_program()?));
     plan.push(["--chdir".as_ref(), inside.workspace.as_os_str()]);
-    plan.push(["--".as_ref(), inside.program.as_os_str()]);
+    plan.push(["--"]);
+    if let Some(program) = &inside.program {
+        plan.push([program]);
+    } else {
+        plan.args.push(Arg::Named("/proc/self/fd/", plan.inherited.len()));
+        plan.inherited.push(Content::Program);
+    }
     plan.push(&inside.args);
     if inside.checks_places {
         plan.args.push(Arg::Named(PLACES, plan.inherited.len()));

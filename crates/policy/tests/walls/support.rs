@@ -99,7 +99,7 @@ impl Place {
     pub(crate) fn plan(&self, policy: &str, user: User, program: &Path, args: &[&str]) -> Plan {
         let (policy, places) = self.places(policy).unwrap();
         let inside = Box {
-            program: program.to_owned(),
+            program: Some(program.to_owned()),
             args: args.iter().map(OsString::from).collect(),
             workspace: self.workspace.clone(),
             is_root: is_root() && user == User::Own,
@@ -131,7 +131,7 @@ impl Place {
         let seccomp = self.root().join("seccomp");
         for (index, content) in plan.inherited.iter().enumerate() {
             let from = match content {
-                Content::Empty | Content::Places(_) => Path::new("/dev/null"),
+                Content::Empty | Content::Places(_) | Content::Program => Path::new("/dev/null"),
                 Content::Seccomp(program) => {
                     fs::write(&seccomp, program).unwrap();
                     seccomp.as_path()

@@ -12,6 +12,7 @@ mod placeholders;
 mod policy_command;
 mod policy_file;
 mod refused;
+mod replaced_program;
 mod running;
 
 use std::{
