@@ -132,6 +132,8 @@ async function downloadTree(
           written.files += isFile ? 1 : 0;
           onProgress({ ...written });
         });
+        // After its last chunk, too.
+        signal?.throwIfAborted();
         isWhole = true;
       } catch (error) {
         if (!(error instanceof BegunAgain)) throw error;

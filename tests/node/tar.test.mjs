@@ -23,7 +23,7 @@ import { after, describe, it } from "node:test";
 import { extract, pack } from "tar-stream";
 
 import { excludedBy } from "../../dist/node/trees/exclude.js";
-import { headerOf } from "../../dist/node/trees/header.js";
+import { END, headerOf } from "../../dist/node/trees/header.js";
 import { packTree } from "../../dist/node/trees/pack.js";
 import { unpackTree } from "../../dist/node/trees/unpack.js";
 import { failure } from "../support/script.mjs";
@@ -47,6 +47,17 @@ async function tarOf(entries) {
   const chunks = [];
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(/** @type {Uint8Array[]} */ (chunks));
+}
+
+/** A stream of directories that are there at once, all alike. @param {readonly string[]} names */
+async function* directories(names) {
+  const like = { type: /** @type {const} */ ("directory"), mode: 0o500, size: 0, linkTarget: "" };
+  const header = (/** @type {string} */ name) =>
+    headerOf({ ...like, name: `${name}/`, mtimeNs: 1_500_000_000n * 1_000_000_000n });
+  for (let at = 0; at < names.length; at += 1000) {
+    yield Buffer.concat(names.slice(at, at + 1000).map(header));
+  }
+  yield END;
 }
 
 /** A stream of bytes in pieces of so many. @param {Buffer} bytes @param {number} [length] */
@@ -247,6 +258,142 @@ describe("a tree that is unpacked", () => {
       // An end that comes too early is no end.
       const early = await failure(unpackTree(piecesOf(bytes.subarray(0, cut), 4096), to, nothing));
       assert.ok(early instanceof Error);
+    }
+  });
+
+  it("is whole only with the end of its archive, which none has that is cut off between two blocks", async () => {
+    const bytes = await tarOf([
+      [{ name: "d/", type: "directory" }],
+      [{ name: "d/empty", type: "file" }],
+      [{ name: `d/${"long ".repeat(50)}`, type: "file" }],
+      [{ name: "d/zeros", type: "file" }, "\0".repeat(2000)],
+      [{ name: "d/link", type: "symlink", linkname: "empty" }],
+      [{ name: "d/last", type: "file" }],
+    ]);
+    const whole = bytes.length - 1024;
+    for (let cut = 0; cut <= whole; cut += 512) {
+      for (const length of [100, 4096]) {
+        const stream = piecesOf(bytes.subarray(0, cut), length);
+        const error = await failure(unpackTree(stream, newPath(), nothing));
+        assert.ok(error instanceof Error, `${cut} of ${whole}`);
+      }
+    }
+    for (const length of [100, 4096]) {
+      // One block of zeros is enough, and more of them are no fault.
+      for (const end of [512, 1024, 10_240]) {
+        const stream = Buffer.concat([bytes.subarray(0, whole), Buffer.alloc(end)]);
+        await unpackTree(piecesOf(stream, length), newPath(), nothing);
+      }
+    }
+    await unpackTree(piecesOf(Buffer.alloc(1024)), newPath(), nothing);
+  });
+
+  it("has modes and times of its directories also where it fails", async () => {
+    const to = newPath();
+    mkdirSync(join(to, "there"), { recursive: true });
+    chmodSync(join(to, "there"), 0o500);
+    const mtime = new Date(1.5e12);
+    const bytes = await tarOf([
+      [{ name: "private/", type: "directory", mode: 0o700, mtime }],
+      [{ name: "private/file", type: "file" }, "x"],
+      [{ name: "there/", type: "directory", mode: 0o510, mtime }],
+      [{ name: "there/file", type: "file" }, "x"],
+      [{ name: "gone/", type: "directory", mode: 0o700, mtime }],
+      [{ name: "next", type: "file" }, "x"],
+    ]);
+    const broken = async function* () {
+      yield bytes.subarray(0, -1024);
+      await unpacked;
+      throw new Error("cut");
+    };
+    /** @type {(value?: undefined) => void} */
+    let end = nothing;
+    const unpacked = new Promise((resolve) => (end = resolve));
+    let left = 6;
+    const onUnpacked = () => {
+      left -= 1;
+      if (left > 0) return;
+      // Its mode can't be set any more.
+      rmSync(join(to, "gone"), { recursive: true });
+      end();
+    };
+    const error = await failure(unpackTree(broken(), to, onUnpacked));
+    assert.equal(error.message, "cut");
+    for (const [name, mode] of /** @type {const} */ ([
+      ["private", 0o700],
+      ["there", 0o510],
+    ])) {
+      const stats = statSync(join(to, name));
+      assert.deepEqual([stats.mode & 0o777, stats.mtimeMs], [mode, 1.5e12], name);
+    }
+  });
+
+  it("has times to a few microseconds before 1970, too, and the nearest one of what no system keeps", async () => {
+    const [from, to] = [newPath(), newPath()];
+    for (const path of [from, to]) mkdirSync(path);
+    for (const time of ["-1.0005", "-0.000123", "-1000000.999999"]) {
+      const { status } = spawnSync("touch", ["-d", `@${time}`, join(from, time)]);
+      assert.equal(status, 0);
+    }
+    const { stdout } = spawnSync("tar", ["-cf", "-", "--format=pax", "-C", from, "."]);
+    await unpackTree(piecesOf(stdout), to, nothing);
+    for (const name of readdirSync(from)) {
+      const distance = statSync(join(to, name)).mtimeMs - statSync(join(from, name)).mtimeMs;
+      assert.ok(Math.abs(distance) < 0.005, `${name}: ${distance}`);
+    }
+    const far = await tarOf(
+      ["1e20", "-1e20"].map((mtime) => [{ name: mtime, type: "file", pax: { mtime } }]),
+    );
+    await unpackTree(piecesOf(far), to, nothing);
+    assert.ok(statSync(join(to, "1e20")).mtimeMs > Date.now());
+    assert.ok(statSync(join(to, "-1e20")).mtimeMs < 0);
+  });
+
+  it("leaves nothing beside a hard link that is there already", async () => {
+    const to = newPath();
+    const bytes = await tarOf([
+      [{ name: "file", type: "file" }, "x"],
+      [{ name: "link", type: "link", linkname: "file" }],
+      [{ name: "link", type: "link", linkname: "file" }],
+    ]);
+    await unpackTree(piecesOf(bytes), to, nothing);
+    assert.deepEqual(readdirSync(to), ["file", "link"]);
+    assert.equal(statSync(join(to, "link")).nlink, 2);
+  });
+
+  it("lets others have their turn, however fast its chunks come", async () => {
+    const stream = directories(Array.from({ length: 20_000 }, (_, n) => `${n}`));
+    let turns = 0;
+    let counted = 0;
+    let next = setImmediate(function count() {
+      turns += 1;
+      next = setImmediate(count);
+    });
+    await unpackTree(stream, newPath(), () => (counted = turns));
+    clearImmediate(next);
+    assert.ok(counted > 5, `${counted}`);
+  });
+
+  it("keeps in mind modes and times of 100,000 directories, each once: more are set at once", async () => {
+    const to = newPath();
+    const names = Array.from({ length: 99_998 }, (_, n) => `${n}`);
+    const again = Array.from({ length: 10 }, () => "again");
+    const all = [...again, ...names, "within", "beyond"];
+    let taken = 0;
+    /** @type {(name: string) => unknown} */
+    const attributes = (name) => {
+      const { mode, mtimeMs } = statSync(join(to, name));
+      return { mode: mode & 0o777, mtimeMs };
+    };
+    const packed = { mode: 0o500, mtimeMs: 1.5e12 };
+    await unpackTree(directories(all), to, () => {
+      taken += 1;
+      if (taken < all.length) return;
+      assert.notDeepEqual(attributes("within"), packed);
+      assert.deepEqual(attributes("beyond"), packed);
+    });
+    for (const name of ["again", "0", "within", "beyond"]) {
+      assert.deepEqual(attributes(name), packed, name);
     }
   });
 

@@ -259,6 +259,29 @@ describe("a tree", () => {
       assert.equal(await failure(act(sandbox, from, newPath(), { onProgress: throwing })), reason);
     }
   });
+
+  it("ends with the signal's reason when it is aborted after its last file, and has modes all the same", async () => {
+    const [from, to] = [newPath(), newPath()];
+    mkdirSync(from);
+    const names = Array.from({ length: 20_000 }, (_, n) => `${n}`);
+    for (const name of names) mkdirSync(join(from, name), 0o700);
+    const isPrivate = (/** @type {string} */ name) =>
+      (statSync(join(to, name)).mode & 0o777) === 0o700;
+    const stop = new AbortController();
+    /** Aborts once modes are set of some, which is after the last of them has been made. */
+    const abort = () => {
+      if (names.some(isPrivate)) stop.abort(new Error("enough"));
+      else setImmediate(abort);
+    };
+    let left = names.length;
+    const onProgress = () => {
+      left -= 1;
+      if (left === 0) setImmediate(abort);
+    };
+    const error = await failure(download(sandbox, from, to, { signal: stop.signal, onProgress }));
+    assert.equal(error, stop.signal.reason);
+    assert.ok(names.every(isPrivate));
+  });
 });
 
 describe("a signal", () => {

@@ -1,38 +1,25 @@
 // A tar stream as a directory of this machine. What is small is written without Node's threads.
-import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  closeSync,
-  fchmodSync,
-  futimesSync,
-  linkSync,
-  lstatSync,
-  lutimesSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeSync,
-} from "node:fs";
-import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { chmodSync, lstatSync, lutimesSync, mkdirSync, symlinkSync, utimesSync } from "node:fs";
+import { mkdir, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 import type { Extract, Header } from "tar-stream";
 
 import { HttpError } from "../../core/errors.js";
+import { ArchiveEnd } from "./archive-end.js";
+import { type Attributes, attributesOf } from "./attributes.js";
+import { linked, replaced, replacedSync, writeFile, writeSmall } from "./replace.js";
 import { extract } from "./tar.js";
 
 /** Files up to this length are written at once, in bytes. */
 const SMALL = 64 * 1024;
 
-/** How many directories are dealt with before others have their turn: that takes some milliseconds. */
-const BATCH = 500;
+/** How long it goes on before others have their turn, in milliseconds. */
+const TURN = 10;
 
-/** Permission bits that are kept: whose rights a program has is not for another machine to say. */
-const MODE = 0o777;
+/** Of how many directories mode and time are set when all is in them; those of more are set when they are made. */
+const MAX_DIRECTORIES = 100_000;
 
 /** What the owner of a directory needs to write into it. */
 const OWNER = 0o700;
@@ -56,8 +43,8 @@ export interface UnpackedFile {
 /**
  * Unpacks a tar stream into a directory, which is made where it is missing. Each file is written beside its place and takes it whole;
  * nothing is written outside of the directory, whatever names and links say. Modes and times are kept; owners are not, nor what is
- * no file, directory or link. What was written before a failure stays. After one of its own it does not wait for the next chunk: whoever
- * gives them ends them.
+ * no file, directory or link. What was written before a failure stays, with its mode and time. After a failure of its own it does not wait for
+ * the next chunk: whoever gives them ends them.
  *
  * @param unpacked Called with what has been written.
  */
@@ -73,29 +60,47 @@ export async function unpackTree(
   // Whoever reads it is told, once it is read.
   archive.on("error", () => undefined);
   let failure: { error: unknown } | undefined;
-  const feeding = feed(chunks, archive, (error) => (failure = { error }));
+  const end = new ArchiveEnd();
+  const feeding = feed(chunks, archive, end, (error) => (failure = { error }));
   // It is awaited below, later.
   feeding.catch(() => undefined);
+  const giveTurn = takeTurns();
   try {
     for await (const entry of archive) {
+      await giveTurn();
+      end.entry(entry.header);
       await target.take(entry.header, entry as unknown as AsyncIterable<Uint8Array>);
       // What was not read of it.
       entry.resume();
     }
     await feeding;
-    await target.end();
+    end.check();
   } catch (error) {
     archive.destroy();
+    // Why it fails says more than what fails then.
+    await target.finish().catch(() => undefined);
     if (error instanceof HttpError) throw error;
     // What the chunks themselves failed with says more.
     throw (failure as { error: unknown } | undefined)?.error ?? error;
   }
+  await target.finish();
+}
+
+/** Lets others have their turn, where it is time for it. */
+function takeTurns(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < TURN) return;
+    await setImmediate();
+    since = performance.now();
+  };
 }
 
 /** Writes the chunks, no faster than they are taken. `failed` is called before whoever reads the archive is told. */
 async function feed(
   chunks: AsyncIterable<Uint8Array>,
   archive: Extract,
+  end: ArchiveEnd,
   failed: (error: unknown) => void,
 ): Promise<void> {
   const isGone = new Promise<true>((resolve) =>
@@ -106,6 +111,7 @@ async function feed(
   try {
     for await (const chunk of chunks) {
       if (archive.destroyed) return;
+      end.chunk(chunk);
       // It is the memory of whoever gave it.
       if (archive.write(chunk)) continue;
       const drained = new Promise<false>((resolve) =>
@@ -142,8 +148,8 @@ class Target {
   readonly #unpacked: (file: UnpackedFile) => void;
   /** The directories that are known to be some, and to be inside. */
   readonly #known = new Set<string>([""]);
-  /** What is set of directories when all is in them. */
-  readonly #directories: { path: string; header: Header }[] = [];
+  /** What is set of directories when all is in them, by path. */
+  readonly #directories = new Map<string, Attributes>();
 
   constructor(root: string, unpacked: (file: UnpackedFile) => void) {
     this.#root = root;
@@ -165,21 +171,21 @@ class Target {
     switch (header.type) {
       case "directory":
         this.#makeDirectory(name, true);
-        if (name !== "") this.#directories.push({ path, header });
+        if (name !== "") this.#setLater(path, attributesOf(header));
         this.#unpacked({ bytes: 0, isFile: false });
         return;
       case "file":
       case "contiguous-file": {
         this.#makeDirectory(parentOf(name));
         if (header.size > SMALL) {
-          await replaced(path, (temporary) => writeFile(temporary, header, content));
+          await replaced(path, (temporary) => writeFile(temporary, attributesOf(header), content));
           this.#unpacked({ bytes: header.size, isFile: true });
           return;
         }
         const chunks: Uint8Array[] = [];
         for await (const chunk of content) chunks.push(chunk);
         replacedSync(path, (temporary) => {
-          writeSmall(temporary, header, chunks);
+          writeSmall(temporary, attributesOf(header), chunks);
         });
         this.#unpacked({ bytes: header.size, isFile: true });
         return;
@@ -188,21 +194,18 @@ class Target {
         this.#makeDirectory(parentOf(name));
         replacedSync(path, (temporary) => {
           symlinkSync(linkTarget, temporary);
-          const time = timeOf(header);
+          const { time } = attributesOf(header);
           lutimesSync(temporary, time, time);
         });
         // It may stand where a directory was taken for one.
-        this.#known.clear();
-        this.#known.add("");
+        this.#forget();
         this.#unpacked({ bytes: 0, isFile: false });
         return;
       case "link": {
         this.#makeDirectory(parentOf(name));
         const to = safeName(linkTarget);
         this.#makeDirectory(parentOf(to));
-        replacedSync(path, (temporary) => {
-          linkSync(join(this.#root, to), temporary);
-        });
+        linked(path, join(this.#root, to));
         this.#unpacked({ bytes: 0, isFile: true });
         return;
       }
@@ -211,15 +214,36 @@ class Target {
     }
   }
 
-  /** Sets what directories are to be like, now that nothing is written into them any more: those that are deepest first. */
-  async end(): Promise<void> {
-    for (const [index, { path, header }] of this.#directories.reverse().entries()) {
-      if (index % BATCH === BATCH - 1) await setImmediate();
-      const time = timeOf(header);
-      // It is one; it was made so that its owner may write into it.
-      chmodSync(path, header.mode & MODE);
-      utimesSync(path, time, time);
+  /**
+   * Sets what directories are to be like, now that nothing is written into them any more: those that are deepest first.
+   *
+   * @throws What the first one that fails does, when all have been tried.
+   */
+  async finish(): Promise<void> {
+    let failure: { error: unknown } | undefined;
+    const giveTurn = takeTurns();
+    for (const [path, attributes] of [...this.#directories].reverse()) {
+      await giveTurn();
+      try {
+        setAttributes(path, attributes);
+      } catch (error) {
+        failure ??= { error };
+      }
     }
+    if (failure !== undefined) throw failure.error;
+  }
+
+  #setLater(path: string, attributes: Attributes): void {
+    if (this.#directories.size < MAX_DIRECTORIES || this.#directories.has(path)) {
+      this.#directories.set(path, attributes);
+    } else {
+      setAttributes(path, attributes);
+    }
+  }
+
+  #forget(): void {
+    this.#known.clear();
+    this.#known.add("");
   }
 
   /**
@@ -243,79 +267,17 @@ class Target {
       }
       if (!stats.isDirectory()) throw error;
       const isClosed = (stats.mode & OWNER) !== OWNER && stats.uid === process.geteuid?.();
-      if (isWritten && isClosed) chmodSync(path, (stats.mode & MODE) | OWNER);
+      if (isWritten && isClosed) chmodSync(path, (stats.mode & 0o777) | OWNER);
     }
+    if (this.#known.size >= MAX_DIRECTORIES) this.#forget();
     this.#known.add(name);
   }
 }
 
-/** Makes something beside its place, and gives it that place. Nothing is left where it fails. */
-async function replaced(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
-  const temporary = temporaryBeside(path);
-  try {
-    await make(temporary);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
-
-/** The same without Node's threads. */
-function replacedSync(path: string, make: (temporary: string) => void): void {
-  const temporary = temporaryBeside(path);
-  try {
-    make(temporary);
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
-}
-
-function temporaryBeside(path: string): string {
-  return join(dirname(path), `.sandpipe-${randomUUID()}`);
-}
-
-function writeSmall(path: string, header: Header, chunks: readonly Uint8Array[]): void {
-  const mode = header.mode & MODE;
-  const file = openSync(path, "wx", mode);
-  try {
-    for (const chunk of chunks) {
-      for (let at = 0; at < chunk.length;) at += writeSync(file, chunk, at);
-    }
-    // `open` has left out what the umask has.
-    fchmodSync(file, mode);
-    const time = timeOf(header);
-    futimesSync(file, time, time);
-  } finally {
-    closeSync(file);
-  }
-}
-
-async function writeFile(
-  path: string,
-  header: Header,
-  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): Promise<void> {
-  const mode = header.mode & MODE;
-  const file = await open(path, "wx", mode);
-  try {
-    for await (const chunk of content) await writeAll(file, chunk);
-    // `open` has left out what the umask has.
-    await file.chmod(mode);
-    const time = timeOf(header);
-    await file.utimes(time, time);
-  } finally {
-    await file.close();
-  }
-}
-
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length;) {
-    const { bytesWritten } = await file.write(chunk, at);
-    at += bytesWritten;
-  }
+/** Of a directory that it has made or looked at. */
+function setAttributes(path: string, { mode, time }: Attributes): void {
+  chmodSync(path, mode);
+  utimesSync(path, time, time);
 }
 
 /**
@@ -349,12 +311,4 @@ function textOf(name: string, isText: boolean): string {
 function parentOf(name: string): string {
   const parent = dirname(name);
   return parent === "." ? "" : parent;
-}
-
-/** When a file was changed, as `fs` takes it: as exactly as the archive says it, in seconds. */
-function timeOf({ mtime, pax }: Header): number | Date {
-  const exact = Number((pax as { mtime?: string } | null | undefined)?.mtime);
-  const seconds = Number.isFinite(exact) ? exact : mtime.getTime() / 1000;
-  // Node.js takes a negative number for the current time, and a date for what it is.
-  return seconds < 0 ? new Date(seconds * 1000) : seconds;
 }
