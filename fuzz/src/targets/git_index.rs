@@ -20,11 +20,11 @@ pub(super) const TARGET: Target = Target {
 
 /// Each name that is found may be as long as the input, and its buffer twice that.
 const BOUND: Bound = Bound::new(4096, 16);
-const MOST: usize = 4;
+const MAX: usize = 4;
 const OBJECT_NAME: usize = 20;
 
 fn check(input: &[u8]) {
-    let found = BOUND.hold(input, || read_git_index(input, OBJECT_NAME, MOST));
+    let found = BOUND.hold(input, || read_git_index(input, OBJECT_NAME, MAX));
     assert_eq!(found.ok(), reference(input));
 }
 
@@ -81,7 +81,7 @@ fn reference(index: &[u8]) -> Option<Vec<Vec<u8>>> {
         }
         if mode & 0o170_000 == 0o160_000 {
             found.push(name.clone());
-            if found.len() == MOST {
+            if found.len() == MAX {
                 break;
             }
         }

@@ -101,8 +101,8 @@ pub(crate) enum UnpackError {
 }
 
 impl PackedTree {
-    /// The stream, as it comes. Where not all can be packed it says why itself, and ends as others do, so that nobody is kept from reading
-    /// that; it is one that nobody takes for whole. Where it can't say why it ends with an error.
+    /// The stream, as it comes. Where not all can be packed it says why itself. The answer ends normally then, so that a slow client still
+    /// gets the reason. The tar stream itself is incomplete, so no reader accepts it. Where it can't say why the answer ends with an error.
     pub(crate) fn chunks(self) -> impl Stream<Item = io::Result<Bytes>> {
         stream::unfold(Some(self), async |tree| {
             let mut tree = tree?;
@@ -112,15 +112,14 @@ impl PackedTree {
                 Ok(_) => return Some((Ok(bytes.freeze()), Some(tree))),
                 Err(error) => return Some((Err(error), None)),
             }
-            let not_packed = "a tree is not packed to its end";
             match tree.conversation.answer::<Option<Failure>>().await {
                 Ok(None) => None,
                 Ok(Some(error)) => {
-                    tracing::info!(%error, "{not_packed}");
+                    tracing::info!(%error, "a tree is not packed to its end");
                     None
                 }
                 Err(error) => {
-                    tracing::info!(%error, "{not_packed}");
+                    tracing::info!(%error, "a tree is not packed to its end");
                     Some((Err(io::Error::other(error)), None))
                 }
             }

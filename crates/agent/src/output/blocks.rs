@@ -6,7 +6,7 @@ use std::{
 use bytes::Bytes;
 
 /// The most blocks that are kept: one that is read into, one that waits for who sends it, one that is being sent.
-const MOST: usize = 3;
+const MAX: usize = 3;
 
 /// Where blocks go when nobody uses them.
 type BlockStore = Mutex<Vec<Vec<u8>>>;
@@ -63,7 +63,7 @@ impl Drop for LentBlock {
     fn drop(&mut self) {
         if let Some(store) = self.store.upgrade() {
             let mut kept = lock(&store);
-            if kept.len() < MOST {
+            if kept.len() < MAX {
                 kept.push(mem::take(&mut self.block));
             }
         }

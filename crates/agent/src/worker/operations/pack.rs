@@ -25,7 +25,7 @@ use crate::{
         path_bytes,
         peer::Peer,
         place::{Links, Place, open_directory},
-        tar::{Writer, Written},
+        tar::{Ended, Writer, Written},
     },
 };
 
@@ -63,7 +63,7 @@ enum NotPacked {
     Gone,
     Failed(Failure),
     /// The stream says why.
-    Told(Failure),
+    Reported(Failure),
 }
 
 impl Operation for Pack {
@@ -93,12 +93,12 @@ impl Operation for Pack {
             writer: Writer::new(io::BufWriter::with_capacity(BUFFER, writer)),
             path: &self.path,
         };
-        let told = match packing.tree(tree) {
+        let reported = match packing.tree(tree) {
             Err(NotPacked::Failed(failure)) => return Err(failure),
-            Err(NotPacked::Told(failure)) => Some(failure),
+            Err(NotPacked::Reported(failure)) => Some(failure),
             Ok(()) | Err(NotPacked::Gone) => None,
         };
-        peer.send(&Ok::<Option<Failure>, Failure>(told)).map_err(gone)
+        peer.send(&Ok::<Option<Failure>, Failure>(reported)).map_err(gone)
     }
 }
 
@@ -110,6 +110,11 @@ struct Packing<'a> {
 
 impl Packing<'_> {
     fn tree(mut self, tree: Tree) -> Result<(), NotPacked> {
+        let directory = match &tree {
+            Tree::Directory(root) => root.stat(),
+            Tree::Alone(place) => fstat(&place.directory),
+        };
+        let directory = directory.map_err(|errno| self.failed(b"", errno))?;
         let packed = match tree {
             Tree::Directory(root) => self.directory(root),
             Tree::Alone(place) => {
@@ -123,8 +128,12 @@ impl Packing<'_> {
             return self.writer.finish().map_err(gone);
         };
         let status = failure.kind.status().as_u16();
-        let is_told = self.writer.fail(status, &failure.message).map_err(gone)?;
-        Err(if is_told { NotPacked::Told(failure) } else { NotPacked::Failed(failure) })
+        let attributes = Attributes::of(&directory);
+        let ended = self.writer.fail(status, &failure.message, &attributes).map_err(gone)?;
+        Err(match ended {
+            Ended::Reported => NotPacked::Reported(failure),
+            Ended::InsideEntry => NotPacked::Failed(failure),
+        })
     }
 
     fn directory(&mut self, root: Dir) -> Result<(), NotPacked> {

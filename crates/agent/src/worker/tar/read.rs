@@ -132,7 +132,12 @@ impl<R: Read> Reader<R> {
         let size = extensions.size.unwrap_or(own);
         self.expect(size);
         let seconds = header.mtime().map_err(|error| broken(&error))?;
-        let own = Time { seconds: i64::try_from(seconds).unwrap_or_default(), nanoseconds: 0 };
+        // In GNU's base 256 a time before 1970 begins with 0xff; these are the last eight of its bytes.
+        let seconds = match header.as_old().mtime.first() {
+            Some(0xff) => seconds.cast_signed(),
+            _ => i64::try_from(seconds).unwrap_or_default(),
+        };
+        let own = Time { seconds, nanoseconds: 0 };
         let modified = extensions.modified.unwrap_or(own);
         let mode = header.mode().map_err(|error| broken(&error))?;
         let size = if kind == EntryKind::File { size } else { 0 };

@@ -2,7 +2,7 @@ use std::io::{self, Read, Write};
 
 use tar::{EntryType, Header};
 
-use crate::worker::metadata::Time;
+use crate::worker::metadata::{Attributes, Time};
 
 /// The size of a block: what is shorter is padded.
 const BLOCK: usize = 512;
@@ -39,6 +39,15 @@ pub(in crate::worker) struct Written<'a> {
     pub(in crate::worker) device: Option<(u32, u32)>,
 }
 
+/// How a stream ends in which not all is.
+#[must_use]
+pub(in crate::worker) enum Ended {
+    /// It says why.
+    Reported,
+    /// Within an entry, where nothing can be said.
+    InsideEntry,
+}
+
 impl<W: Write> Writer<W> {
     pub(in crate::worker) fn new(stream: W) -> Self {
         Self { stream, buffer: vec![0; BUFFER], is_between: true }
@@ -54,7 +63,7 @@ impl<W: Write> Writer<W> {
         mut content: impl Read,
     ) -> io::Result<()> {
         self.is_between = false;
-        self.write_header(entry)?;
+        self.write_header(entry, Vec::new())?;
         let mut left = entry.size;
         while left > 0 {
             let wanted = usize::try_from(left).unwrap_or(BUFFER).min(BUFFER);
@@ -72,28 +81,34 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Says why the stream ends before all is in it, by records of an extended header, of the directory itself, which is there already. Then
-    /// the stream breaks off in another extended header: most programs would take it for whole if it ended behind an entry, and none does so.
-    ///
-    /// Returns false where no entry may begin: nothing is said then.
-    pub(in crate::worker) fn fail(mut self, status: u16, message: &str) -> io::Result<bool> {
+    /// Says why the stream ends before all is in it, by records of an extended header, of the directory that is packed: a program that
+    /// unpacks it has one for it already, and sets its mode and time. Then the stream breaks off in another extended header: most programs
+    /// would take it for whole if it ended behind an entry, and none does so.
+    pub(in crate::worker) fn fail(
+        mut self,
+        status: u16,
+        message: &str,
+        directory: &Attributes,
+    ) -> io::Result<Ended> {
         if !self.is_between {
-            return Ok(false);
+            return Ok(Ended::InsideEntry);
         }
         let mut records = Vec::new();
         push_record(&mut records, FAILURE_STATUS, status.to_string().as_bytes());
         push_record(&mut records, FAILURE_MESSAGE, message.as_bytes());
-        self.write_records(&records)?;
-        let mut header = Header::new_ustar();
-        header.set_entry_type(EntryType::Directory);
-        set_name(&mut header, b"./");
-        header.set_mode(0o755);
-        header.set_size(0);
-        header.set_cksum();
-        self.stream.write_all(header.as_bytes())?;
+        let entry = Written {
+            path: b"./",
+            kind: EntryType::Directory,
+            mode: directory.mode,
+            modified: directory.modified,
+            link: b"",
+            size: 0,
+            device: None,
+        };
+        self.write_header(&entry, records)?;
         self.write_records_header(BLOCK as u64)?;
         self.stream.flush()?;
-        Ok(true)
+        Ok(Ended::Reported)
     }
 
     /// Writes the end of the stream.
@@ -102,8 +117,8 @@ impl<W: Write> Writer<W> {
         self.stream.flush()
     }
 
-    fn write_header(&mut self, entry: &Written<'_>) -> io::Result<()> {
-        let mut records = Vec::new();
+    /// Writes the header of an entry, with these records and what it has no room for in an extended one before it.
+    fn write_header(&mut self, entry: &Written<'_>, mut records: Vec<u8>) -> io::Result<()> {
         let Time { seconds, nanoseconds } = entry.modified;
         let shown = u64::try_from(seconds).unwrap_or_default().min(LARGE - 1);
         if nanoseconds > 0 || i64::try_from(shown) != Ok(seconds) {
