@@ -78,6 +78,6 @@ fn copy_entry<R: Read>(
         size: content.len() as u64,
         device,
     };
-    writer.append(&written, content.as_slice())?;
+    writer.append(&written, content.as_slice()).map_err(io::Error::other)?;
     Ok(Ok(true))
 }

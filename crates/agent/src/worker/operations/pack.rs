@@ -25,7 +25,7 @@ use crate::{
         path_bytes,
         peer::Peer,
         place::{Links, Place, open_directory},
-        tar::{Ended, Writer, Written},
+        tar::{AppendError, Ended, Writer, Written},
     },
 };
 
@@ -245,13 +245,15 @@ impl Packing<'_> {
             size: if kind == EntryType::Regular { attributes.size } else { 0 },
             device: is_device.then(|| (major(stat.st_rdev), minor(stat.st_rdev))),
         };
-        self.writer.append(&entry, content).map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => NotPacked::Gone,
-            io::ErrorKind::UnexpectedEof => {
+        self.writer.append(&entry, content).map_err(|error| match error {
+            AppendError::Write(_) => NotPacked::Gone,
+            AppendError::Read(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 let path = self.path.join(OsStr::from_bytes(path));
                 NotPacked::Failed(Failure::conflict(&path, "became shorter while it was read"))
             }
-            _ => self.failed(path, Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            AppendError::Read(error) => {
+                self.failed(path, Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            }
         })
     }
 

@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub(super) use read::{Entry, EntryKind, Reader, TarError};
-pub(super) use write::{Ended, Writer, Written};
+pub(super) use write::{AppendError, Ended, Writer, Written};

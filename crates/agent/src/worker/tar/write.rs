@@ -39,6 +39,17 @@ pub(in crate::worker) struct Written<'a> {
     pub(in crate::worker) device: Option<(u32, u32)>,
 }
 
+/// Why an entry is not written to its end. The stream can't be gone on with then.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::worker) enum AppendError {
+    /// Its content can't be read; `UnexpectedEof` where it is shorter than its size.
+    #[error(transparent)]
+    Read(io::Error),
+    /// The stream can't be written.
+    #[error(transparent)]
+    Write(io::Error),
+}
+
 /// How a stream ends in which not all is.
 #[must_use]
 pub(in crate::worker) enum Ended {
@@ -54,29 +65,28 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes an entry with its content.
-    ///
-    /// # Errors
-    /// `UnexpectedEof` where the content is shorter than its size. The stream can't be gone on with then.
     pub(in crate::worker) fn append(
         &mut self,
         entry: &Written<'_>,
         mut content: impl Read,
-    ) -> io::Result<()> {
+    ) -> Result<(), AppendError> {
         self.is_between = false;
-        self.write_header(entry, Vec::new())?;
+        self.write_header(entry, Vec::new()).map_err(AppendError::Write)?;
         let mut left = entry.size;
         while left > 0 {
             let wanted = usize::try_from(left).unwrap_or(BUFFER).min(BUFFER);
             let buffer = self.buffer.get_mut(..wanted).unwrap_or_default();
             let count = match content.read(buffer) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                count => count?,
+                count => count,
             };
-            self.stream.write_all(buffer.get(..count).unwrap_or_default())?;
+            let count = count.map_err(AppendError::Read)?;
+            let bytes = buffer.get(..count).unwrap_or_default();
+            self.stream.write_all(bytes).map_err(AppendError::Write)?;
             left -= count as u64;
         }
-        self.pad(entry.size)?;
+        self.pad(entry.size).map_err(AppendError::Write)?;
         self.is_between = true;
         Ok(())
     }
@@ -228,6 +238,38 @@ mod tests {
             let (count, _) = text.split_once(' ').unwrap();
             assert_eq!(count.parse::<usize>().unwrap(), text.len());
         }
+    }
+
+    #[test]
+    fn which_side_fails_is_said() {
+        /// The writer is what nobody reads any more, and the content a file of a system whose server is gone.
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+        }
+        impl Write for Broken {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let entry = Written {
+            path: b"file",
+            kind: EntryType::Regular,
+            mode: 0o644,
+            modified: Time { seconds: 0, nanoseconds: 0 },
+            link: b"",
+            size: 1,
+            device: None,
+        };
+        let read = Writer::new(Vec::new()).append(&entry, Broken);
+        assert!(matches!(read, Err(AppendError::Read(_))), "{read:?}");
+        let written = Writer::new(Broken).append(&entry, &b"x"[..]);
+        assert!(matches!(written, Err(AppendError::Write(_))), "{written:?}");
     }
 
     #[test]
