@@ -22,6 +22,7 @@ import {
 import { createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 
 import { connect, isSandpipeError } from "sandpipe";
 import { download, upload } from "sandpipe/node";
@@ -174,7 +175,8 @@ describe("a tree", () => {
       before = bytes;
     };
     await upload(broken, from, there, { onProgress });
-    assert.deepEqual(described(there), described(from));
+    // The agent may still remove what a broken attempt has begun, and gives the directory its time back then.
+    await until(() => isDeepStrictEqual(described(there), described(from)));
     assert.deepEqual(retried, ["write tree", "write tree"]);
     relay.breakAfter = 2_000_000;
     await download(broken, there, back);
