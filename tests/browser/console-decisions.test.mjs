@@ -127,7 +127,7 @@ test("a connection that is refused is not tried again", async () => {
     lost,
     "it counts from the first loss",
   );
-  const expected = { state: "refused", reason: "no such token" };
+  const expected = { state: "refused", reason: "The agent does not know this token." };
   assert.deepEqual(stateAfter(refused, live, 1_000), expected);
 });
 

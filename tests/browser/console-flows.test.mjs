@@ -247,7 +247,16 @@ test("in a narrow window list and output are views, and Stop is in reach", async
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   })()`);
   assert.match(page.url(), /#\/runs$/);
-  await rowOf(page, "seq 200").waitFor();
+  const row = rowOf(page, "seq 200");
+  await row.getByRole("button", { name: "Actions" }).click();
+  await page.getByRole("menuitem", { name: "Copy link" }).waitFor();
+  // There is room for one output alone.
+  assert.equal(await page.getByRole("menuitem", { name: "Open beside" }).count(), 0);
+  await page.keyboard.press("Escape");
+  // Where its actions fade in, a row still opens its output.
+  const { x, y, width } = (await row.boundingBox()) ?? assert.fail("no row");
+  await page.mouse.click(x + width - 8, y + 4);
+  await shows(pane, "200");
   await page.context().close();
 });
 

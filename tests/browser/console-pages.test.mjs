@@ -102,7 +102,7 @@ test("a token of the address that the agent does not know is told at its field, 
   const page = await rig.open({}, "#/files?token=wrong");
   const alert = page.getByRole("alert");
   await alert.waitFor();
-  assert.match(await alert.innerText(), /token/);
+  assert.match(await alert.innerText(), /does not know this token/);
   assert.equal(await page.getByLabel("Token").getAttribute("aria-invalid"), "true");
   assert.equal(await page.evaluate("sessionStorage.length"), 0);
   await page.context().close();

@@ -119,7 +119,7 @@ export function TailPanel({
           <input name="exclude" type="checkbox" />
           All but those
         </label>
-        <button class="small">Filter</button>
+        <button>Filter</button>
       </form>
       <Failure error={error} />
       {/* By its key it stays the same element whatever comes and goes above: a terminal is in it. */}

@@ -1,5 +1,6 @@
 import { isSandpipeError } from "sandpipe";
 import { messageOf } from "../message.js";
+import { UNKNOWN_TOKEN } from "../sign-in/refusal.js";
 
 /** How the page and the agent stand. Times are milliseconds. */
 export type Connection =
@@ -13,7 +14,7 @@ export type Connection =
 /** The state after the live list broke off; undefined while it is tried again. */
 export function stateAfter(error: unknown, before: Connection, now: number): Connection {
   if (isSandpipeError(error, "http") && (error.status === 401 || error.status === 403)) {
-    return { state: "refused", reason: messageOf(error) };
+    return { state: "refused", reason: error.status === 401 ? UNKNOWN_TOKEN : messageOf(error) };
   }
   return { state: "lost", since: before.state === "lost" ? before.since : now };
 }

@@ -64,11 +64,13 @@ export function RunsPage({
   };
   const actions: RunActions = {
     open,
-    openBeside: ({ id }) => {
-      outputs.change((before) =>
-        before.active === undefined ? withOpen(before, id) : withBeside(before, id),
-      );
-    },
+    openBeside: isNarrow
+      ? undefined
+      : ({ id }) => {
+          outputs.change((before) =>
+            before.active === undefined ? withOpen(before, id) : withBeside(before, id),
+          );
+        },
     stop: ({ id }) => {
       runs.stops.press(id);
     },

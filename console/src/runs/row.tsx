@@ -13,7 +13,8 @@ import { ageText, durationText, elapsedText } from "./time-text.js";
 /** What can be done with a run. */
 export interface RunActions {
   open: (item: ExecItem) => void;
-  openBeside: (item: ExecItem) => void;
+  /** Undefined where there is room for one output alone. */
+  openBeside: ((item: ExecItem) => void) | undefined;
   stop: (item: ExecItem) => void;
   again: (item: ExecItem) => void;
   copyLink: (item: ExecItem) => void;
@@ -49,8 +50,9 @@ export function actionsOf(
     {
       label: "Open beside",
       icon: Columns2,
+      if: actions.openBeside !== undefined,
       onSelect: () => {
-        actions.openBeside(item);
+        actions.openBeside?.(item);
       },
     },
     {

@@ -1,6 +1,8 @@
 import { isSandpipeError } from "sandpipe";
 import { messageOf } from "../message.js";
 
+export const UNKNOWN_TOKEN = "The agent does not know this token.";
+
 /** Why a sign-in failed, and which field is to be changed. */
 export interface Refusal {
   field: "url" | "token";
@@ -18,7 +20,7 @@ export function refusal(error: unknown, url: string, policyForbids: boolean): Re
     return { field: "url", message };
   }
   if (isSandpipeError(error, "http") && error.status === 401) {
-    return { field: "token", message: "The agent does not know this token." };
+    return { field: "token", message: UNKNOWN_TOKEN };
   }
   return { field: "url", message: messageOf(error) };
 }
