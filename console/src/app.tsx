@@ -31,7 +31,6 @@ export function App() {
   const { credentials, agent } = view;
   const leave = (form: Omit<View & { name: "form" }, "name">) => {
     if (agent !== undefined) closeAgent(agent);
-    forgetAll();
     setView({ name: "form", ...form });
   };
   return (
@@ -42,9 +41,12 @@ export function App() {
         open(credentials, sandbox);
       }}
       onRefused={(refused) => {
+        // With another failure it is another try that helps.
+        if (refused.field === "token") forgetAll();
         leave({ url: credentials.url, refused });
       }}
       onSignOut={() => {
+        forgetAll();
         leave({ url: ownAgent });
       }}
     />

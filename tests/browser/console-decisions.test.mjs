@@ -127,6 +127,9 @@ test("a connection that is refused is not tried again", async () => {
     lost,
     "it counts from the first loss",
   );
+  const never = stateAfter(new Error("no agent"), { state: "connecting" }, 1_000);
+  assert.deepEqual(never, { state: "unreachable", reason: "no agent" });
+  assert.deepEqual(stateAfter(undefined, never, 9_000), { state: "unreachable", reason: "" });
   const expected = { state: "refused", reason: "The agent does not know this token." };
   assert.deepEqual(stateAfter(refused, live, 1_000), expected);
 });

@@ -159,6 +159,33 @@ test("before the agent has answered, the console has its frame and says nothing 
   }
 });
 
+test("an agent that is not reached at first is said to be so, with the reason, until it is", async () => {
+  const page = await rig.signIn();
+  const noAgent = { status: 404, body: "no agent here" };
+  await page.route("**/stream/execs*", (route) => route.fulfill(noAgent));
+  await page.reload();
+  const banner = page.getByRole("region", { name: "Connection" });
+  await banner.getByRole("alert").waitFor();
+  const text = await banner.innerText();
+  assert.match(text, /^The agent can’t be reached\. .*404.* Check that the address is an agent's/);
+  await page.getByRole("status").filter({ hasText: "Not connected" }).waitFor();
+  await page.unroute("**/stream/execs*");
+  await banner.getByRole("button", { name: "Try now" }).click();
+  await connected(page);
+  await page.context().close();
+});
+
+test("a page whose core was not loaded is signed in again when it is reloaded", async () => {
+  const page = await rig.signIn();
+  await page.route("**/*.wasm", (route) => route.abort());
+  await page.reload();
+  await page.getByRole("alert").filter({ hasText: "Reload the page." }).waitFor();
+  await page.unroute("**/*.wasm");
+  await page.reload();
+  await connected(page);
+  await page.context().close();
+});
+
 test("another link with a token, opened in the same tab, leaves no token in the address either", async () => {
   const page = await rig.signIn();
   await page.goto(`${rig.agent.url}/#token=${rig.agent.readOnlyToken}`);

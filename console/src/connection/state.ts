@@ -6,15 +6,23 @@ import { UNKNOWN_TOKEN } from "../sign-in/refusal.js";
 export type Connection =
   | { state: "connecting" }
   | { state: "live" }
-  /** `next`: when it is tried again; undefined while it is. */
+  /** It has not been live yet. `next`: when it is tried again; undefined while it is. */
+  | { state: "unreachable"; reason: string; next?: number }
   | { state: "lost"; since: number; next?: number }
   /** The agent answers, and does not let the page in any more. */
   | { state: "refused"; reason: string };
 
-/** The state after the live list broke off; undefined while it is tried again. */
-export function stateAfter(error: unknown, before: Connection, now: number): Connection {
+/** The state after the live list broke off. */
+export function stateAfter(
+  error: unknown,
+  before: Connection,
+  now: number,
+): Exclude<Connection, { state: "connecting" | "live" }> {
   if (isSandpipeError(error, "http") && (error.status === 401 || error.status === 403)) {
     return { state: "refused", reason: error.status === 401 ? UNKNOWN_TOKEN : messageOf(error) };
+  }
+  if (before.state === "connecting" || before.state === "unreachable") {
+    return { state: "unreachable", reason: error === undefined ? "" : messageOf(error) };
   }
   return { state: "lost", since: before.state === "lost" ? before.since : now };
 }
@@ -34,6 +42,8 @@ export function describe(connection: Connection): string {
       return "Connecting…";
     case "live":
       return "Connected";
+    case "unreachable":
+      return "Not connected";
     case "lost":
       return "Connection lost";
     case "refused":

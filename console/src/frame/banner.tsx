@@ -16,6 +16,20 @@ export function LossBanner({
   onSignOut: () => void;
 }) {
   const now = useNow();
+  if (connection.state === "unreachable") {
+    return (
+      <section class="banner" aria-label="Connection">
+        <Icon of={Unplug} />
+        <p>
+          <strong role="alert">The agent can’t be reached.</strong> {connection.reason}{" "}
+          {attemptText(connection.next, now)}
+        </p>
+        <button class="small" onClick={onTryNow}>
+          Try now
+        </button>
+      </section>
+    );
+  }
   if (connection.state === "lost") {
     const age = ageText(connection.since, now);
     return (

@@ -111,10 +111,11 @@ export class Output {
     try {
       ScreenClass = await loadScreen();
     } catch (error) {
-      this.#change({ isOpening: false, error });
+      if (!signal.aborted) this.#change({ isOpening: false, error });
       return;
     }
-    if (signal.aborted) return;
+    // It may have been opened again meanwhile.
+    if (signal.aborted || this.#screen !== undefined) return;
     const { pty } = this.#item;
     const hasKeyboard = pty && !hasEnded(this.#item);
     const screen = new ScreenClass(place.element, {

@@ -59,11 +59,11 @@ export class LiveList {
       if (this.#closing.signal.aborted) return;
       const next = stateAfter(error, this.connection.value, Date.now());
       this.connection.set(next);
-      if (next.state !== "lost") return;
+      if (next.state === "refused") return;
       const ms = pauseAfter(++failures);
       this.connection.set({ ...next, next: Date.now() + ms });
       await pause(signal, ms, this.#now);
-      this.connection.set({ state: "lost", since: next.since });
+      this.connection.set(next);
     }
   }
 

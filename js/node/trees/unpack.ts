@@ -18,7 +18,7 @@ const SMALL = 64 * 1024;
 /** How long it goes on before others have their turn, in milliseconds. */
 const TURN = 10;
 
-/** Of how many directories mode and time are set when all is in them; those of more are set when they are made. */
+/** Of how many directories mode and time are kept to be set when all is in them. */
 const MAX_DIRECTORIES = 100_000;
 
 /** What the owner of a directory needs to write into it. */
@@ -171,7 +171,7 @@ class Target {
     switch (header.type) {
       case "directory":
         this.#makeDirectory(name, true);
-        if (name !== "") this.#setLater(path, attributesOf(header));
+        if (name !== "") await this.#setLater(path, attributesOf(header));
         this.#unpacked({ bytes: 0, isFile: false });
         return;
       case "file":
@@ -214,16 +214,23 @@ class Target {
     }
   }
 
+  /** Sets what directories are to be like, now that nothing is written into them any more. */
+  async finish(): Promise<void> {
+    await this.#setAttributes(() => true);
+  }
+
   /**
-   * Sets what directories are to be like, now that nothing is written into them any more: those that are deepest first.
+   * Sets what those directories are to be like that are complete: those that are deepest first.
    *
    * @throws What the first one that fails does, when all have been tried.
    */
-  async finish(): Promise<void> {
+  async #setAttributes(isComplete: (path: string) => boolean): Promise<void> {
     let failure: { error: unknown } | undefined;
     const giveTurn = takeTurns();
     for (const [path, attributes] of [...this.#directories].reverse()) {
       await giveTurn();
+      if (!isComplete(path)) continue;
+      this.#directories.delete(path);
       try {
         setAttributes(path, attributes);
       } catch (error) {
@@ -233,12 +240,12 @@ class Target {
     if (failure !== undefined) throw failure.error;
   }
 
-  #setLater(path: string, attributes: Attributes): void {
-    if (this.#directories.size < MAX_DIRECTORIES || this.#directories.has(path)) {
-      this.#directories.set(path, attributes);
-    } else {
-      setAttributes(path, attributes);
+  /** Makes room for it where that takes it: what a directory has follows it, so that others are complete by then. */
+  async #setLater(path: string, attributes: Attributes): Promise<void> {
+    if (this.#directories.size >= MAX_DIRECTORIES && !this.#directories.has(path)) {
+      await this.#setAttributes((other) => !path.startsWith(`${other}/`));
     }
+    this.#directories.set(path, attributes);
   }
 
   #forget(): void {

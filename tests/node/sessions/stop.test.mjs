@@ -141,7 +141,9 @@ testSessions("stopping runs of sessions", (place) => {
 
   it("stops a script whose output is too long, or whose listener throws", () =>
     place.inSession(async (session) => {
-      const error = await failure(session.run("yes", { maxOutputBytes: 5 }));
+      // What comes until it is stopped is read to its end: `yes` alone writes more than can be read in its grace period.
+      const script = "sh -c 'yes | head -c 100000; exec sleep 1000'";
+      const error = await failure(session.run(script, { maxOutputBytes: 5 }));
       assert.ok(error instanceof OutputLimitError);
       assert.equal(error.output, "y\ny\ny");
       const thrown = new Error("mine");
