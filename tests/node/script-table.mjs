@@ -105,7 +105,11 @@ export const SCRIPTS = [
   { script: "(kill -KILL $(sh -c 'echo $PPID')); echo $?", notInSession: MESSAGE },
   { script: "sh -c 'kill -PIPE $$'; echo $?" },
   { script: "yes | head -n 1" },
-  { script: "sleep 600 & kill $!; wait $! 2>/dev/null; echo $?" },
+  {
+    // What an interactive shell forks ignores SIGTERM up to its execve(2), as that does.
+    script: `sleep 600 & until grep -qx sleep /proc/$!/comm; do sleep 0.01; done
+      kill $!; wait $! 2>/dev/null; echo $?`,
+  },
   // Its streams.
   { script: "echo out; printf end; exit 3" },
   { script: "echo err >&2; exit 3" },

@@ -82,7 +82,7 @@ describe("waitForOutput", () => {
   });
 
   it("rejects at once when the process ends without it, with exit code and last output", async () => {
-    const id = await begin("seq 1 5000; echo 'Error: port in use' >&2; exit 3");
+    const id = await begin("exec 2>&1; seq 1 5000; echo 'Error: port in use' >&2; exit 3");
     await assert.rejects(execs.waitForOutput(id, /ready/), (error) => {
       assert(isSandpipeError(error, "not_ready"));
       assert.deepEqual([error.execId, error.exitCode, error.id], [id, 3, undefined]);

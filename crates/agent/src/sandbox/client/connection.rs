@@ -133,24 +133,21 @@ impl Connection {
         };
         let group = Arc::new(Group::new(request.key, Arc::clone(&self.link)));
         let has_terminal = matches!(request.stdio, Stdio::Terminal { .. });
-        match &mut *self.commands() {
-            Some(commands) => {
-                let group = Arc::clone(&group);
-                let command = Command { group, has_terminal, leaf, on_exit: Some(on_exit) };
-                commands.insert(request.key, command);
-            }
-            None => return Err(Refused { pipes, on_exit }),
-        }
-        let own = pipes.len();
-        pipes.extend(directory.into_iter().chain([their_reply]));
-        if let Err(mut pipes) = self.link.send(bytes, pipes) {
-            pipes.truncate(own);
-            let command = self.forget(request.key);
-            return match command.and_then(|command| command.on_exit) {
-                Some(on_exit) => Err(Refused { pipes, on_exit }),
-                // It was buried meanwhile.
-                None => Ok(Err(NotStarted::OutcomeUnknown)),
+        {
+            // Held while it is sent: the box is not buried in between, and what it says of the command is taken after that.
+            let mut commands = self.commands();
+            let Some(commands) = &mut *commands else {
+                return Err(Refused { pipes, on_exit });
             };
+            let own = pipes.len();
+            pipes.extend(directory.into_iter().chain([their_reply]));
+            if let Err(mut pipes) = self.link.send(bytes, pipes) {
+                pipes.truncate(own);
+                return Err(Refused { pipes, on_exit });
+            }
+            let group = Arc::clone(&group);
+            let command = Command { group, has_terminal, leaf, on_exit: Some(on_exit) };
+            commands.insert(request.key, command);
         }
         let started = self.hear_start(&reply, &group);
         if started.is_err() {
@@ -371,5 +368,46 @@ fn wait_for_end(reply: &OwnedFd) -> io::Result<()> {
 impl fmt::Debug for Command {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?}", self.group.known_id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::sandbox::{
+        client::BoxClient,
+        protocol::{FileLimits, Program},
+    };
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_dead_box_refuses_commands_also_while_it_is_buried() {
+        let request = StartRequest {
+            key: ExecKey(1),
+            program: Program::Command { args: vec![c"true".into()], env: Vec::new() },
+            cwd: c"/".into(),
+            stdio: Stdio::Pipes,
+            credentials: None,
+            file_limits: FileLimits { soft: 64, hard: 64 },
+            contain: false,
+            cgroup: false,
+        };
+        let client = BoxClient::for_test();
+        for _ in 0..20 {
+            let connection = client.connection().unwrap();
+            // It is buried as soon as that is heard.
+            connection.link.close();
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        while !connection.is_buried() {
+                            let asked = connection.start(&request, Vec::new(), Box::new(drop));
+                            assert!(asked.is_err(), "it may have begun");
+                        }
+                    });
+                }
+            });
+        }
     }
 }

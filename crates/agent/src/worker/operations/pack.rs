@@ -1,8 +1,9 @@
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::{CString, OsStr, OsString},
+    fs::File,
     io::{self, PipeWriter, Read},
     os::{
-        fd::{AsFd, BorrowedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::{OsStrExt, OsStringExt},
     },
     path::PathBuf,
@@ -33,6 +34,8 @@ use crate::{
 const PIPE: usize = 1024 * 1024;
 /// How much is written to it at once.
 const BUFFER: usize = 64 * 1024;
+/// How often an entry is looked at that another one takes the place of.
+const LOOKS: u32 = 100;
 
 /// Writes a directory, or a file alone, as a tar stream: a pipe comes with the answer. At its end there is another answer: why not all is
 /// in it, where the stream says so itself. It is an error where the stream can't.
@@ -55,6 +58,17 @@ struct Level {
     entries: Dir,
     /// Below the root.
     path: Vec<u8>,
+}
+
+/// What an entry is.
+enum Found {
+    Directory(OwnedFd),
+    File(File),
+    Symlink(CString),
+    /// A FIFO or a device.
+    Special(EntryType),
+    /// It is there only while somebody listens.
+    Socket,
 }
 
 /// Why not all is written.
@@ -172,58 +186,43 @@ impl Packing<'_> {
         name: &OsStr,
         path: &[u8],
     ) -> Result<Option<Dir>, NotPacked> {
-        let found = statat(at, name, AtFlags::SYMLINK_NOFOLLOW);
-        let stat = match found {
-            Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(self.failed(path, errno)),
-        };
-        match Kind::of(&stat) {
-            Kind::Directory => {
-                let opened = open_directory(at, name);
-                let Some(directory) = self.present(path, opened)? else { return Ok(None) };
-                let stat = fstat(&directory).map_err(|errno| self.failed(path, errno))?;
+        let Some((stat, found)) = self.find(at, name, path)? else { return Ok(None) };
+        match found {
+            Found::Directory(directory) => {
                 let named = [path, b"/"].concat();
                 self.write(&named, EntryType::Directory, &stat, b"", io::empty())?;
-                Dir::new(directory).map(Some).map_err(|errno| self.failed(path, errno))
+                return Dir::new(directory).map(Some).map_err(|errno| self.failed(path, errno));
             }
-            Kind::File => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let opened = openat(at, name, flags, Mode::empty());
-                let Some(file) = self.present(path, opened)? else { return Ok(None) };
-                let stat = fstat(&file).map_err(|errno| self.failed(path, errno))?;
-                if Kind::of(&stat) == Kind::File {
-                    self.write(path, EntryType::Regular, &stat, b"", std::fs::File::from(file))?;
-                }
-                Ok(None)
+            Found::File(file) => self.write(path, EntryType::Regular, &stat, b"", file)?,
+            Found::Symlink(link) => {
+                self.write(path, EntryType::Symlink, &stat, link.to_bytes(), io::empty())?;
             }
-            Kind::Symlink => {
-                let link = readlinkat(at, name, Vec::new());
-                if let Some(link) = self.present(path, link)? {
-                    self.write(path, EntryType::Symlink, &stat, link.to_bytes(), io::empty())?;
-                }
-                Ok(None)
-            }
-            Kind::Fifo => self.write(path, EntryType::Fifo, &stat, b"", io::empty()).map(|()| None),
-            Kind::Device => {
-                let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-                    rustix::fs::FileType::BlockDevice => EntryType::Block,
-                    _ => EntryType::Char,
-                };
-                self.write(path, kind, &stat, b"", io::empty()).map(|()| None)
-            }
-            // It is there only while somebody listens.
-            Kind::Socket => Ok(None),
+            Found::Special(kind) => self.write(path, kind, &stat, b"", io::empty())?,
+            Found::Socket => {}
         }
+        Ok(None)
     }
 
-    /// None where it is gone, or something else by now.
-    fn present<T>(&self, path: &[u8], opened: Result<T, Errno>) -> Result<Option<T>, NotPacked> {
-        match opened {
-            Ok(opened) => Ok(Some(opened)),
-            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::INVAL) => Ok(None),
-            Err(errno) => Err(self.failed(path, errno)),
+    /// Looks at an entry until it is opened as what it is: another may take its place in between. None where it is gone.
+    fn find(
+        &self,
+        at: BorrowedFd<'_>,
+        name: &OsStr,
+        path: &[u8],
+    ) -> Result<Option<(Stat, Found)>, NotPacked> {
+        for _ in 0..LOOKS {
+            return match look(at, name) {
+                Ok(Some(found)) => Ok(Some(found)),
+                Ok(None) => continue,
+                Err(Errno::NOENT) => Ok(None),
+                Err(errno) => Err(self.failed(path, errno)),
+            };
         }
+        let path = self.path.join(OsStr::from_bytes(path));
+        Err(NotPacked::Failed(Failure::conflict(
+            &path,
+            "became something else each time it was opened",
+        )))
     }
 
     fn write(
@@ -259,5 +258,39 @@ impl Packing<'_> {
 
     fn failed(&self, path: &[u8], errno: Errno) -> NotPacked {
         NotPacked::Failed(Failure::system(&self.path.join(OsStr::from_bytes(path)), errno))
+    }
+}
+
+/// Looks at an entry, and opens what has to be read of it. None where it has become something else meanwhile.
+fn look(at: BorrowedFd<'_>, name: &OsStr) -> Result<Option<(Stat, Found)>, Errno> {
+    let stat = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let opened = match Kind::of(&stat) {
+        Kind::Directory => open_directory(at, name)
+            .and_then(|directory| Ok(Some((fstat(&directory)?, Found::Directory(directory))))),
+        Kind::File => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            openat(at, name, flags, Mode::empty()).and_then(|file| {
+                let stat = fstat(&file)?;
+                let is_file = Kind::of(&stat) == Kind::File;
+                Ok(is_file.then(|| (stat, Found::File(file.into()))))
+            })
+        }
+        Kind::Symlink => {
+            readlinkat(at, name, Vec::new()).map(|link| Some((stat, Found::Symlink(link))))
+        }
+        Kind::Fifo => Ok(Some((stat, Found::Special(EntryType::Fifo)))),
+        Kind::Device => {
+            let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+                rustix::fs::FileType::BlockDevice => EntryType::Block,
+                _ => EntryType::Char,
+            };
+            Ok(Some((stat, Found::Special(kind))))
+        }
+        Kind::Socket => Ok(Some((stat, Found::Socket))),
+    };
+    match opened {
+        // What the calls above say of something else (open(2), readlink(2)).
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::INVAL | Errno::NXIO) => Ok(None),
+        opened => opened,
     }
 }

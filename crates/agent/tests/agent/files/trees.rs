@@ -7,6 +7,10 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, UNIX_EPOCH},
 };
 
@@ -15,6 +19,7 @@ use nix::{
     unistd::{geteuid, mkfifo},
 };
 use reqwest::{Body, Method, Response};
+use rustix::fs::{RenameFlags, renameat_with};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpSocket,
@@ -297,6 +302,35 @@ async fn a_slow_client_reads_why_a_tree_ends() {
     for record in denied(&secret) {
         assert!(end.contains(&record), "{end}");
     }
+}
+
+#[tokio::test]
+async fn an_entry_that_is_exchanged_while_a_tree_is_read_is_not_left_out() {
+    let space = Space::start();
+    fs::create_dir_all(space.path("full/directory")).unwrap();
+    fs::write(space.path("full/file"), "content").unwrap();
+    symlink("file", space.path("full/link")).unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let exchanging = {
+        let (over, directory) = (Arc::clone(&over), File::open(space.path("full")).unwrap());
+        std::thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                for (one, other) in [("file", "link"), ("link", "directory")] {
+                    renameat_with(&directory, one, &directory, other, RenameFlags::EXCHANGE)
+                        .unwrap();
+                }
+            }
+        })
+    };
+    for _ in 0..300 {
+        let stream = within(space.tree("full", "").await.bytes()).await.unwrap();
+        let list = String::from_utf8(tar(&["-t"], &space.path(""), &stream)).unwrap();
+        let mut names: Vec<&str> = list.lines().map(|name| name.trim_end_matches('/')).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["directory", "file", "link"]);
+    }
+    over.store(true, Ordering::Relaxed);
+    exchanging.join().unwrap();
 }
 
 #[tokio::test]
