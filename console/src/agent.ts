@@ -14,7 +14,8 @@ export function openAgent(sandbox: Sandbox): Agent {
   return { sandbox, runs: new Runs(sandbox), outputs: new Outputs(sandbox.execs) };
 }
 
-export function closeAgent({ sandbox, runs }: Agent): void {
+export function closeAgent({ sandbox, runs, outputs }: Agent): void {
+  outputs.close();
   runs.close();
   sandbox.close();
 }

@@ -2,7 +2,12 @@ import { useState } from "preact/hooks";
 import type { Sandbox } from "sandpipe";
 import { closeAgent, openAgent, type Agent } from "./agent.js";
 import { Console } from "./console.js";
-import { ownAgent, startingCredentials, type Credentials } from "./sign-in/credentials.js";
+import {
+  keepCredentials,
+  ownAgent,
+  startingCredentials,
+  type Credentials,
+} from "./sign-in/credentials.js";
 import type { Refusal } from "./sign-in/refusal.js";
 import { SignIn } from "./sign-in/sign-in.js";
 import { forgetAll } from "./tab-storage.js";
@@ -26,7 +31,16 @@ export function App() {
   };
 
   if (view.name === "form") {
-    return <SignIn url={view.url} refused={view.refused} onSignIn={open} />;
+    return (
+      <SignIn
+        url={view.url}
+        refused={view.refused}
+        onSignIn={(credentials, sandbox) => {
+          keepCredentials(credentials);
+          open(credentials, sandbox);
+        }}
+      />
+    );
   }
   const { credentials, agent } = view;
   const leave = (form: Omit<View & { name: "form" }, "name">) => {

@@ -6,7 +6,7 @@ import type { Connection } from "./connection/state.js";
 import { Frame } from "./frame/frame.js";
 import { Waiting } from "./frame/waiting.js";
 import { Pages } from "./pages.js";
-import { keepCredentials, type Credentials } from "./sign-in/credentials.js";
+import type { Credentials } from "./sign-in/credentials.js";
 import { refusal, type Refusal } from "./sign-in/refusal.js";
 import { Store, useStore } from "./store.js";
 import { useRoute } from "./use-route.js";
@@ -70,9 +70,8 @@ export function Console({
       isCurrent = false;
     };
   }, [agent, isLive]);
-  // At once: a page that says that it is connected can be reloaded.
+  // At once: there is no console to be shown of it.
   useLayoutEffect(() => {
-    if (isLive) keepCredentials(credentials);
     if (connection.state === "refused" && !wasLive.current) {
       onRefused({ field: "token", message: connection.reason });
     }

@@ -186,6 +186,21 @@ test("a page whose core was not loaded is signed in again when it is reloaded", 
   await page.context().close();
 });
 
+test("a page that was opened by a link with a token is signed in when it is reloaded, also before the agent was reached", async () => {
+  const unreached = { "**/*.wasm": "Reload the page.", "**/stream/execs*": "can’t be reached" };
+  for (const [url, message] of Object.entries(unreached)) {
+    const page = await rig.open();
+    await page.route(url, (route) => route.abort());
+    await page.goto("about:blank");
+    await page.goto(`${rig.agent.url}/#token=${rig.agent.token}`);
+    await page.getByRole("alert").filter({ hasText: message }).waitFor();
+    await page.unroute(url);
+    await page.reload();
+    await connected(page);
+    await page.context().close();
+  }
+});
+
 test("another link with a token, opened in the same tab, leaves no token in the address either", async () => {
   const page = await rig.signIn();
   await page.goto(`${rig.agent.url}/#token=${rig.agent.readOnlyToken}`);

@@ -125,6 +125,8 @@ export class Output {
       onLeave: place.onLeave,
     });
     this.#screen = screen;
+    // What failed the last time is tried again.
+    this.#change({ error: undefined });
     screen.onScroll(() => {
       this.#scrolled();
     });

@@ -26,6 +26,12 @@ export class Outputs {
     }
   }
 
+  /** Nothing is read any more. */
+  close(): void {
+    for (const output of this.#outputs.values()) output.close();
+    this.#outputs.clear();
+  }
+
   /** The output of a run, as it is now. */
   of(item: ExecItem): Output {
     let output = this.#outputs.get(item.id);

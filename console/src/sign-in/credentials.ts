@@ -18,7 +18,7 @@ export function tokenIn(hash: string): string | undefined {
 }
 
 /**
- * The credentials that the page starts with: the address's, which are removed from it at once, or
+ * The credentials that the page starts with: the address's, which are removed from it at once and kept in the tab, or
  * those that the tab has kept.
  */
 export function startingCredentials(): Credentials | undefined {
@@ -27,12 +27,15 @@ export function startingCredentials(): Credentials | undefined {
     const [route = ""] = location.hash.split("?");
     const hash = route.startsWith("#/") ? route : "";
     history.replaceState(null, "", location.pathname + location.search + hash);
-    return { url: ownAgent, token };
+    const credentials = { url: ownAgent, token };
+    keepCredentials(credentials);
+    return credentials;
   }
   const before = kept(NAME);
   return isCredentials(before) ? before : undefined;
 }
 
+/** Keeps them over a reload, also before the agent has answered: it may not be reached yet. */
 export function keepCredentials(credentials: Credentials): void {
   keep(NAME, credentials);
 }
