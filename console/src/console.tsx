@@ -70,7 +70,7 @@ export function Console({
       isCurrent = false;
     };
   }, [agent, isLive]);
-  // At once: there is no console to be shown of it.
+  // Before the next frame is drawn: nothing of a console is shown to who has none.
   useLayoutEffect(() => {
     if (connection.state === "refused" && !wasLive.current) {
       onRefused({ field: "token", message: connection.reason });

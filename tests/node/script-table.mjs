@@ -106,8 +106,8 @@ export const SCRIPTS = [
   { script: "sh -c 'kill -PIPE $$'; echo $?" },
   { script: "yes | head -n 1" },
   {
-    // What an interactive shell forks ignores SIGTERM up to its execve(2), as that does.
-    script: `sleep 600 & until grep -qx sleep /proc/$!/comm; do sleep 0.01; done
+    // What an interactive shell forks ignores SIGTERM (bit 0x4000), as that does, up to its execve(2).
+    script: `sleep 600 & while grep -q '^SigIgn:.*[4-7c-f]...$' /proc/$!/status; do sleep 0.01; done
       kill $!; wait $! 2>/dev/null; echo $?`,
   },
   // Its streams.

@@ -7,7 +7,7 @@ import {
 } from "sandpipe";
 import { hasEnded } from "../runs/status.js";
 import { Store } from "../store.js";
-import { loadScreen } from "../terminal/load-screen.js";
+import { loadScreen, ScreenNotLoaded } from "../terminal/load-screen.js";
 import type { Screen } from "../terminal/screen.js";
 import { collect, copiedText, sizeText } from "./copy.js";
 import { attached, follow, piecesBefore, TAIL, type From } from "./follow.js";
@@ -125,8 +125,7 @@ export class Output {
       onLeave: place.onLeave,
     });
     this.#screen = screen;
-    // What failed the last time is tried again.
-    this.#change({ error: undefined });
+    if (this.status.value.error instanceof ScreenNotLoaded) this.#change({ error: undefined });
     screen.onScroll(() => {
       this.#scrolled();
     });

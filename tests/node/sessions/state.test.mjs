@@ -93,8 +93,9 @@ testSessions("what sessions remember", (place) => {
         exitCode: 0,
         output: "started\n",
       });
-      // An interactive shell ignores SIGTERM, and so does what it forks up to its execve(2).
-      await session.run("until grep -qx sleep /proc/$!/comm; do sleep 0.01; done");
+      // An interactive shell ignores SIGTERM (bit 0x4000), and so does what it forks, up to its execve(2).
+      const ignores = "grep -q '^SigIgn:.*[4-7c-f]...$' /proc/$!/status";
+      await session.run(`while ${ignores}; do sleep 0.01; done`);
       const { output } = await session.run("kill -0 $! && echo runs; kill $!; wait; echo over");
       assert.match(output, /^runs\n(.*Terminated.*\n)?over\n$/);
     }));

@@ -131,10 +131,7 @@ impl Packing<'_> {
         let directory = directory.map_err(|errno| self.failed(b"", errno))?;
         let packed = match tree {
             Tree::Directory(root) => self.directory(root),
-            Tree::Alone(place) => {
-                let at = place.directory.as_fd();
-                self.entry(at, &place.name, place.name.as_bytes()).map(drop)
-            }
+            Tree::Alone(place) => self.alone(&place),
         };
         let gone = |_| NotPacked::Gone;
         let Err(NotPacked::Failed(failure)) = packed else {
@@ -148,6 +145,15 @@ impl Packing<'_> {
             Ended::Reported => NotPacked::Reported(failure),
             Ended::InsideEntry => NotPacked::Failed(failure),
         })
+    }
+
+    fn alone(&mut self, place: &Place) -> Result<(), NotPacked> {
+        let name = place.name.as_bytes();
+        match self.entry(place.directory.as_fd(), &place.name, name)? {
+            None => Ok(()),
+            // It was none when the answer began.
+            Some(_) => Err(self.failed(b"", Errno::ISDIR)),
+        }
     }
 
     fn directory(&mut self, root: Dir) -> Result<(), NotPacked> {
@@ -210,19 +216,18 @@ impl Packing<'_> {
         name: &OsStr,
         path: &[u8],
     ) -> Result<Option<(Stat, Found)>, NotPacked> {
-        for _ in 0..LOOKS {
-            return match look(at, name) {
-                Ok(Some(found)) => Ok(Some(found)),
-                Ok(None) => continue,
-                Err(Errno::NOENT) => Ok(None),
-                Err(errno) => Err(self.failed(path, errno)),
-            };
+        let mut looks = 1;
+        loop {
+            match look(at, name) {
+                Ok(found) => return Ok(Some(found)),
+                Err(Errno::NOENT) => return Ok(None),
+                // What is said of something else (open(2), readlink(2)).
+                Err(Errno::LOOP | Errno::NOTDIR | Errno::INVAL | Errno::NXIO) if looks < LOOKS => {
+                    looks += 1;
+                }
+                Err(errno) => return Err(self.failed(path, errno)),
+            }
         }
-        let path = self.path.join(OsStr::from_bytes(path));
-        Err(NotPacked::Failed(Failure::conflict(
-            &path,
-            "became something else each time it was opened",
-        )))
     }
 
     fn write(
@@ -261,36 +266,30 @@ impl Packing<'_> {
     }
 }
 
-/// Looks at an entry, and opens what has to be read of it. None where it has become something else meanwhile.
-fn look(at: BorrowedFd<'_>, name: &OsStr) -> Result<Option<(Stat, Found)>, Errno> {
+/// Looks at an entry, and opens what has to be read of it.
+fn look(at: BorrowedFd<'_>, name: &OsStr) -> Result<(Stat, Found), Errno> {
     let stat = statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let opened = match Kind::of(&stat) {
-        Kind::Directory => open_directory(at, name)
-            .and_then(|directory| Ok(Some((fstat(&directory)?, Found::Directory(directory))))),
+    let found = match Kind::of(&stat) {
+        Kind::Directory => {
+            let directory = open_directory(at, name)?;
+            return Ok((fstat(&directory)?, Found::Directory(directory)));
+        }
         Kind::File => {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            openat(at, name, flags, Mode::empty()).and_then(|file| {
-                let stat = fstat(&file)?;
-                let is_file = Kind::of(&stat) == Kind::File;
-                Ok(is_file.then(|| (stat, Found::File(file.into()))))
-            })
+            let file = openat(at, name, flags, Mode::empty())?;
+            let stat = fstat(&file)?;
+            if Kind::of(&stat) != Kind::File {
+                return Err(Errno::INVAL);
+            }
+            return Ok((stat, Found::File(file.into())));
         }
-        Kind::Symlink => {
-            readlinkat(at, name, Vec::new()).map(|link| Some((stat, Found::Symlink(link))))
-        }
-        Kind::Fifo => Ok(Some((stat, Found::Special(EntryType::Fifo)))),
-        Kind::Device => {
-            let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-                rustix::fs::FileType::BlockDevice => EntryType::Block,
-                _ => EntryType::Char,
-            };
-            Ok(Some((stat, Found::Special(kind))))
-        }
-        Kind::Socket => Ok(Some((stat, Found::Socket))),
+        Kind::Symlink => Found::Symlink(readlinkat(at, name, Vec::new())?),
+        Kind::Fifo => Found::Special(EntryType::Fifo),
+        Kind::Device => match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+            rustix::fs::FileType::BlockDevice => Found::Special(EntryType::Block),
+            _ => Found::Special(EntryType::Char),
+        },
+        Kind::Socket => Found::Socket,
     };
-    match opened {
-        // What the calls above say of something else (open(2), readlink(2)).
-        Err(Errno::LOOP | Errno::NOTDIR | Errno::INVAL | Errno::NXIO) => Ok(None),
-        opened => opened,
-    }
+    Ok((stat, found))
 }
