@@ -17,13 +17,17 @@ use sandpipe_protocol::{ExecItem, ExecStatus};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Agent, lives, marked, marked_script, none_is_left, run_by, stat_of, until};
+use crate::support::{
+    Agent, command_line_of, lives, marked, marked_script, none_is_left, run_by, stat_of, until,
+};
 
 const NOBODY: u32 = 65534;
 
-/// Leaves its group and session, and its parent.
+/// Leaves its group and session, and its parent. It goes on when it is told that all have: until then the end of a terminal's
+/// session reaches them.
 const ESCAPE: &str = "setsid sh -c 'setsid sleep 300 & setsid setsid sleep 300 &' & \
-    (setsid setsid sh -c 'trap \"\" TERM HUP; sleep 300; :' &); setsid env -i sleep 301 & sleep 0.2; ";
+    (setsid setsid sh -c 'trap \"\" TERM HUP; sleep 300; :' &); setsid env -i sleep 301 & \
+    echo $! ready; read go; ";
 
 /// An agent of this user, and one that can have no cgroups.
 fn agents() -> Vec<(Agent, Option<TempDir>)> {
@@ -49,15 +53,28 @@ fn agent_with_few_rights() -> Agent {
 
 /// Starts a script that lets descendants escape, and waits until they have.
 async fn escaping(agent: &Agent, rest: &str, marker: &str, pty: bool, contain: bool) -> ExecItem {
-    let mut body = marked_script(&format!("{ESCAPE} echo ready; {rest}"), marker, pty);
+    let mut body = marked_script(&format!("{ESCAPE}{rest}"), marker, pty);
     body["contain"] = json!(contain);
     let exec = agent.create(body).await;
-    agent.stream(&exec.id, "").await.until_output("ready").await;
+    let output = agent.stream(&exec.id, "").await.until_output("ready").await;
+    let without_mark = output.split_whitespace().next().unwrap().parse().unwrap();
     until("they are all there", async || {
-        marked(marker).iter().filter(|pid| stat_of(**pid, 3) != Some(exec.pid)).count() >= 3
+        escaped(marker, &exec).len() == 3
+            && command_line_of(without_mark) == "sleep\x00301\0"
+            && stat_of(without_mark, 3) != Some(exec.pid)
     })
     .await;
+    assert_eq!(agent.write(&exec.id, "\n").await.status(), 200);
     exec
+}
+
+/// Those with the mark that have escaped and stay: what starts them ends, and the one that ignores signals does so when its `sleep` is
+/// there.
+fn escaped(marker: &str, exec: &ExecItem) -> Vec<u32> {
+    let mut found = marked(marker);
+    found.retain(|pid| command_line_of(*pid) == "sleep\x00300\0");
+    found.retain(|pid| stat_of(*pid, 3) != Some(exec.pid));
+    found
 }
 
 /// The processes that descend from another.
@@ -99,7 +116,7 @@ async fn a_delete_reaches_what_its_command_left_behind() {
             let exec = escaping(&agent, "exit 3", "deleted", pty, true).await;
             // The command's own end stops nothing.
             assert_eq!(agent.finish(&exec.id).await.exit_code(), 3);
-            assert!(marked("deleted").len() >= 3);
+            assert_eq!(escaped("deleted", &exec).len(), 3);
             assert_eq!(agent.delete(&exec.id).await.status(), 200);
             // It was gone before the answer.
             assert_eq!(marked("deleted"), [] as [u32; 0]);
@@ -145,21 +162,23 @@ async fn root_reaches_what_commands_of_other_users_left_behind() {
 async fn the_ends_of_agent_and_box_reach_it_too() {
     for end in ["stop", "kill", "box"] {
         for (mut agent, _directory) in agents() {
-            let marker = format!("end {end}");
-            escaping(&agent, "exit 3", &marker, false, true).await;
-            escaping(&agent, "wait", &marker, true, true).await;
+            let markers = ["exits", "waits"].map(|command| format!("{command} {end}"));
+            escaping(&agent, "exit 3", &markers[0], false, true).await;
+            escaping(&agent, "wait", &markers[1], true, true).await;
             let process_box = agent.box_pid();
             match end {
                 "stop" => {
                     agent.signal(Signal::SIGTERM);
                     agent.signal(Signal::SIGTERM);
                     assert!(agent.ended().await.success());
-                    assert_eq!(marked(&marker), [] as [u32; 0]);
+                    assert!(markers.iter().all(|marker| marked(marker).is_empty()));
                 }
                 "kill" => agent.kill(),
                 _ => kill(Pid::from_raw(process_box.cast_signed()), Signal::SIGKILL).unwrap(),
             }
-            none_is_left(&marker).await;
+            for marker in &markers {
+                none_is_left(marker).await;
+            }
             until("the box is dead", async || !lives(process_box)).await;
         }
     }
@@ -172,7 +191,7 @@ async fn what_is_not_contained_may_leave_and_live_on() {
             let marker = format!("open {end}");
             let exec = escaping(&agent, "wait; sleep 300", &marker, end == "stop", false).await;
             let own = |pid: &u32| stat_of(*pid, 3) == Some(exec.pid);
-            let left: Vec<_> = marked(&marker).into_iter().filter(|pid| !own(pid)).collect();
+            let left = escaped(&marker, &exec);
             match end {
                 "kill" => {
                     assert_eq!(agent.signal_exec(&exec.id, "SIGKILL").await.status(), 200);
@@ -221,8 +240,8 @@ async fn an_agent_without_the_extension_stops_groups_alone() {
     let agent = Agent::with_args(&["--without", "contain"]);
     let exec = escaping(&agent, "wait; sleep 300", "without", false, true).await;
     assert_eq!(agent.delete(&exec.id).await.status(), 200);
-    let left = marked("without");
-    assert!(left.len() >= 3);
+    let left = escaped("without", &exec);
+    assert_eq!(left.len(), 3);
     for pid in left {
         kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
     }

@@ -6,15 +6,16 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::{Pid, geteuid},
 };
-use reqwest::Method;
+use reqwest::{Client, Method};
 use sandpipe_protocol::{ExecItem, ExecStatus};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::{
     moments::Moments,
     support::{
         ADMIN, Agent, MARKER, children_of, lives, marked, marked_script, none_is_left, open_files,
-        run_by, set_mode, status_of, until,
+        run_by, set_mode, status_of, until, within,
     },
 };
 
@@ -130,6 +131,15 @@ async fn a_box_may_die_at_any_moment_and_no_result_is_invented() {
     box_dies_at_any_moment(Agent::start(), tempfile::tempdir().unwrap().path()).await;
 }
 
+/// Waits for a moment of a round of twenty execs; `ended` gets a permit for each that has ended. In half of the rounds the moment is
+/// one of the clock, in the others some have ended before it, however slow the machine is.
+async fn some_moment(moments: &mut Moments, ended: &Semaphore) {
+    let count = moments.below(40).saturating_sub(20);
+    within(ended.acquire_many(u32::try_from(count).unwrap())).await.unwrap().forget();
+    let limit = Duration::from_millis(if count == 0 { 120 } else { 20 });
+    tokio::time::sleep(moments.within(limit)).await;
+}
+
 /// Its commands write to that directory.
 pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
     let agent = Arc::new(agent);
@@ -142,9 +152,10 @@ pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
         let inside = children_of(first).into_iter().filter(|pid| name_of(*pid) == "sandpipe-box");
         let of_box: Vec<u32> = [first].into_iter().chain(inside).collect();
         let victim = of_box[usize::try_from(round).unwrap() % of_box.len()];
+        let ended = Arc::new(Semaphore::new(0));
         let runs: Vec<_> = (0..20)
             .map(|number| {
-                let agent = Arc::clone(&agent);
+                let (agent, ended) = (Arc::clone(&agent), Arc::clone(&ended));
                 let file = directory.join(format!("{round}-{number}"));
                 // What it ends with is written down where it is true, and what ran twice, too.
                 let script = format!(
@@ -155,11 +166,12 @@ pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
                 tokio::spawn(async move {
                     let exec = agent.create(body).await;
                     agent.finish(&exec.id).await;
+                    ended.add_permits(1);
                     (file, agent.get(&exec.id).await)
                 })
             })
             .collect();
-        tokio::time::sleep(moments.within(Duration::from_millis(120))).await;
+        some_moment(&mut moments, &ended).await;
         signal(victim, Signal::SIGKILL);
         for run in runs {
             let (file, item) = run.await.unwrap();
@@ -244,8 +256,10 @@ fn name_of(pid: u32) -> String {
 pub(crate) async fn agent_dies_at_any_moment(mut agent: Agent, directory: &Path, args: &[&str]) {
     let mut moments = Moments::of("an agent dies");
     let (mut known, mut unknown) = (0, 0);
+    let client = Client::builder().no_proxy().build().unwrap();
     for round in 0..50_u64 {
         let marker = format!("agent {round}");
+        let ended = Arc::new(Semaphore::new(0));
         let creates: Vec<_> = (0..20)
             .map(|number| {
                 let file = directory.join(format!("{round}-{number}"));
@@ -255,13 +269,23 @@ pub(crate) async fn agent_dies_at_any_moment(mut agent: Agent, directory: &Path,
                 );
                 let body = marked_script(&script, &marker, number % 4 == 0);
                 let create = agent.request(Method::POST, "/api/v1/execs").json(&body);
+                let (url, ended) = (agent.url.clone(), Arc::clone(&ended));
+                let client = client.clone();
                 tokio::spawn(async move {
                     let item = create.send().await.ok()?.json::<ExecItem>().await.ok()?;
+                    let output = format!("{url}/api/v1/stream/execs/{}/io", item.id);
+                    // It breaks off when the agent is killed.
+                    let output = client.get(output).bearer_auth(ADMIN).send().await;
+                    if let Ok(output) = output
+                        && output.text().await.is_ok()
+                    {
+                        ended.add_permits(1);
+                    }
                     Some((item.id, file))
                 })
             })
             .collect();
-        tokio::time::sleep(moments.within(Duration::from_millis(80))).await;
+        some_moment(&mut moments, &ended).await;
         agent.kill();
         none_is_left(&marker).await;
         agent.restart_with(args);

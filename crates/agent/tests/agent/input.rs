@@ -1,13 +1,17 @@
 //! Standard input.
 
-use std::sync::Arc;
+use std::{io::ErrorKind, sync::Arc};
 
 use reqwest::{Method, StatusCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sandpipe_protocol::ExecItem;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
-use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinHandle};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinHandle,
+};
 
 use crate::support::{ADMIN, Agent, READONLY, message_of, until, within};
 
@@ -30,13 +34,9 @@ async fn input_arrives_in_the_order_in_which_it_was_sent() {
 #[tokio::test]
 async fn input_that_no_process_reads_stalls_its_own_request_only() {
     let agent = Arc::new(Agent::start());
-    let exec = agent.sh("read go; wc -c").await;
+    let exec = agent.sh("exec sleep 1000").await;
     // More than a pipe holds.
-    let large = "x".repeat(1_000_000);
-    let stalled = tokio::spawn({
-        let (agent, id) = (Arc::clone(&agent), exec.id.clone());
-        async move { agent.send(&id, "stdin", &large).await.status() }
-    });
+    let stalled = stalled(&agent, &exec, "x".repeat(1_000_000)).await;
     // Everything else works meanwhile.
     for _ in 0..5 {
         assert_eq!(agent.run("echo fine").await.output(), "fine\n");
@@ -88,8 +88,8 @@ pub(crate) async fn until_pipe_is_full(exec: &ExecItem) {
     .await;
 }
 
-/// Sends a request, and closes the connection as soon as the agent has taken all of it.
-async fn send_and_leave(agent: &Agent, exec: &ExecItem, body: &Value) {
+/// Sends a request on a connection of its own, and waits until the agent has taken all of it; its answer is for who wants it.
+async fn send_apart(agent: &Agent, exec: &ExecItem, body: &Value) -> TcpStream {
     let (address, body) = (agent.url.trim_start_matches("http://"), body.to_string());
     let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!(
@@ -104,6 +104,7 @@ async fn send_and_leave(agent: &Agent, exec: &ExecItem, body: &Value) {
     until("the agent has read the request", async || unread_by_peer(local) == 0).await;
     // It may still be looking at what it has read.
     agent.get(&exec.id).await;
+    stream
 }
 
 /// The bytes that wait in the socket at the other end of a loopback connection: `rx_queue` of the one
@@ -124,9 +125,9 @@ async fn what_the_agent_has_is_delivered_in_order_although_nobody_waits_for_the_
     let exec = waiting_for(&agent, &go, "tr -s x").await;
     let first = stalled(&agent, &exec, "x".repeat(300_000)).await;
     for text in ["one ", "two ", "three "] {
-        send_and_leave(&agent, &exec, &json!({ "type": "stdin", "input": text })).await;
+        drop(send_apart(&agent, &exec, &json!({ "type": "stdin", "input": text })).await);
     }
-    send_and_leave(&agent, &exec, &json!({ "type": "eof", "input": "" })).await;
+    drop(send_apart(&agent, &exec, &json!({ "type": "eof", "input": "" })).await);
     first.abort();
     std::fs::write(go.path(), "go").unwrap();
     let finished = within(agent.finish(&exec.id)).await;
@@ -212,13 +213,15 @@ async fn an_end_comes_after_all_that_was_sent_before() {
     let exec = agent.sh("exec sleep 1000").await;
     // More than a pipe holds, for a process that does not read.
     let large = stalled(&agent, &exec, "x".repeat(1_000_000)).await;
-    let end = tokio::spawn({
-        let (agent, id) = (Arc::clone(&agent), exec.id.clone());
-        async move { agent.send(&id, "eof", "").await.status() }
-    });
-    assert!(!large.is_finished() && !end.is_finished());
+    // The exec is still there when it comes.
+    let mut end = send_apart(&agent, &exec, &json!({ "type": "eof", "input": "" })).await;
+    let mut status = [0; 12];
+    let answered = end.try_read(&mut status).map_err(|error| error.kind());
+    assert_eq!((large.is_finished(), answered), (false, Err(ErrorKind::WouldBlock)));
     agent.delete(&exec.id).await;
-    assert_eq!((large.await.unwrap().as_u16(), end.await.unwrap().as_u16()), (400, 400));
+    assert_eq!(large.await.unwrap(), 400);
+    within(end.read_exact(&mut status)).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 400");
 
     let exec = agent.create(json!({ "command": "sha256sum", "args": [] })).await;
     for _ in 0..20 {

@@ -18,13 +18,18 @@ impl Moments {
         Self(seed)
     }
 
-    /// One before that has passed (`SplitMix64`).
+    /// One before that has passed.
     pub(crate) fn within(&mut self, limit: Duration) -> Duration {
+        let limit = u64::try_from(limit.as_micros()).unwrap();
+        Duration::from_micros(self.below(limit))
+    }
+
+    /// A number below that (`SplitMix64`).
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let limit = u64::try_from(limit.as_micros()).unwrap();
-        Duration::from_micros((mixed ^ (mixed >> 31)) % limit)
+        (mixed ^ (mixed >> 31)) % limit
     }
 }

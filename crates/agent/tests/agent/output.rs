@@ -47,13 +47,17 @@ async fn a_descendant_that_holds_the_pipe_does_not_delay_the_end() {
 async fn a_descendant_that_goes_on_writing_is_neither_read_nor_killed() {
     let agent = Agent::start();
     // Far more than a pipe holds: it would block, or die of SIGPIPE, if nobody read on.
-    let mark = tempfile::NamedTempFile::new().unwrap();
+    let [go, mark] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
     let script = format!(
-        "(trap '' HUP; sleep 0.2; head -c 1000000 /dev/zero && echo alive > {}) & echo done",
+        "(trap '' HUP; until [ -s {} ]; do sleep 0.02; done; \
+         head -c 1000000 /dev/zero && echo alive > {}) & echo done",
+        go.path().display(),
         mark.path().display()
     );
     let finished = agent.run(&script).await;
     assert_eq!((finished.exit_code(), finished.output()), (0, "done\n".into()));
+    // Only now: what is there at the end of the command is output of it.
+    std::fs::write(go.path(), "go").unwrap();
     until("the descendant has written all", async || {
         std::fs::read_to_string(mark.path()).unwrap() == "alive\n"
     })

@@ -34,9 +34,9 @@ async fn ask(agent: &Agent, path: &str, more: &str) -> TcpStream {
     stream
 }
 
-/// Waits until the agent has cut a connection off, without reading what comes; says how long that took.
-async fn cut_off(stream: TcpStream) -> Duration {
-    let start = Instant::now();
+/// Waits until the agent has cut a connection off, without reading what comes; says how long that took. It counts from before the
+/// request: the agent counts from when the socket is full, whenever the test gets to wait.
+async fn cut_off((start, stream): (Instant, TcpStream)) -> Duration {
     while stream.take_error().unwrap().is_none() {
         assert!(start.elapsed() < STALL + LATE, "it is not cut off");
         sleep(Duration::from_millis(200)).await;
@@ -53,16 +53,18 @@ async fn a_client_that_reads_at_all_keeps_its_stream_and_one_that_reads_nothing_
     let silent = agent.sh("sleep 1000").await;
     let output = format!("/api/v1/stream/execs/{}/io", loud.id);
     let mut slow = ask(&agent, &output, "").await;
-    let stalled = ask(&agent, &output, "").await;
+    let stalled = (Instant::now(), ask(&agent, &output, "").await);
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n";
-    let websocket = ask(&agent, &format!("/ws/v1/execs/{}", loud.id), upgrade).await;
+    let websocket =
+        (Instant::now(), ask(&agent, &format!("/ws/v1/execs/{}", loud.id), upgrade).await);
     let mut forward = ask(&agent, &format!("/ws/v1/ports/{port}"), upgrade).await;
     let directory = tempfile::tempdir().unwrap();
     // A hole of the file, which takes no room on the disk, is in the stream as zeros.
     File::create(directory.path().join("large")).unwrap().set_len(50_000_000).unwrap();
     let file = format!("/api/v1/files/{}/large", directory.path().display());
-    let download = ask(&agent, &file, "Accept: application/octet-stream\r\n").await;
+    let download =
+        (Instant::now(), ask(&agent, &file, "Accept: application/octet-stream\r\n").await);
     let path = format!("/api/v1/trees/{}", directory.path().display());
     let mut tree = ask(&agent, &path, "Connection: close\r\n").await;
     let quiet = ask(&agent, &format!("/api/v1/stream/execs/{}/io", silent.id), "").await;

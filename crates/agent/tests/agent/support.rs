@@ -23,7 +23,7 @@ pub(crate) const ADMIN: &str = "admin-token-of-the-tests";
 pub(crate) const READONLY: &str = "readonly-token-of-the-tests";
 
 /// How long anything may take before the test fails.
-const TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// An agent that ends with the test.
 pub(crate) struct Agent {
@@ -427,6 +427,11 @@ pub(crate) fn state_of(pid: u32) -> Option<char> {
 pub(crate) fn stat_of<T: FromStr>(pid: u32, field: usize) -> Option<T> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(')').next()?.split_whitespace().nth(field)?.parse().ok()
+}
+
+/// The command line of a process, each argument with a NUL at its end; empty where there is no process.
+pub(crate) fn command_line_of(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 
 /// The number in a line of `/proc/PID/status`.

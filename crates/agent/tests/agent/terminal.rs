@@ -3,7 +3,7 @@
 use sandpipe_protocol::OutputType;
 use serde_json::json;
 
-use crate::support::{Agent, lives};
+use crate::support::{Agent, children_of, command_line_of, lives, until};
 
 #[tokio::test]
 async fn a_command_sees_a_terminal_of_its_own() {
@@ -92,6 +92,11 @@ async fn a_shell_in_a_terminal_controls_its_jobs() {
     let mut stream = agent.stream(&exec.id, "").await;
     agent.write(&exec.id, "sleep 60 &\n").await;
     stream.until_output("[1] ").await;
+    // Until then it is the shell's own copy, which may miss the signal.
+    until("the job runs", async || {
+        children_of(exec.pid).into_iter().any(|pid| command_line_of(pid) == "sleep\x0060\0")
+    })
+    .await;
     agent.write(&exec.id, "jobs; kill %1; wait %1; echo code=$?\n").await;
     let output = stream.until_output("code=143").await;
     assert!(!output.contains("no job control"), "{output}");

@@ -156,7 +156,10 @@ async fn a_frame_that_cant_be_obeyed_is_told_and_the_connection_stays() {
 #[tokio::test]
 async fn output_goes_on_while_input_waits_for_the_process() {
     let agent = Agent::start();
-    let exec = agent.sh("i=0; while [ $i -lt 20 ]; do echo $i; i=$((i+1)); sleep 0.02; done").await;
+    // It does not end: that would be an error of the input, which may come before the last output.
+    let script =
+        "i=0; while [ $i -lt 20 ]; do echo $i; i=$((i+1)); sleep 0.02; done; exec sleep 600";
+    let exec = agent.sh(script).await;
     let mut socket = Socket::open(&agent, &exec.id, &token(ADMIN)).await;
     socket.input(&"x".repeat(1_000_000)).await;
     socket.until_output("\n19\n").await;

@@ -7,6 +7,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     thread::JoinHandle,
 };
@@ -15,6 +16,7 @@ use nix::fcntl::{RenameFlags, renameat2};
 use reqwest::Method;
 
 use super::{Space, names, route};
+use crate::support::TIMEOUT;
 
 /// Exchanges a directory and a link to another place all the time, until it is dropped.
 struct Exchange {
@@ -23,11 +25,13 @@ struct Exchange {
 }
 
 impl Exchange {
+    /// They have been exchanged when it returns, whenever the thread gets to run.
     fn of(directory: &Path, target: &Path) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let link = directory.with_extension("link");
         symlink(target, &link).unwrap();
         let (stopped, directory) = (Arc::clone(&stop), directory.to_owned());
+        let (begun, first) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let mut count = 0;
             while !stopped.load(Ordering::Relaxed) {
@@ -39,10 +43,14 @@ impl Exchange {
                     &link,
                     RenameFlags::RENAME_EXCHANGE,
                 );
-                count += u64::from(exchanged.is_ok());
+                if exchanged.is_ok() {
+                    count += 1;
+                    let _awaited_once = begun.send(());
+                }
             }
             count
         });
+        first.recv_timeout(TIMEOUT).expect("they are exchanged");
         Self { stop, thread: Some(thread) }
     }
 

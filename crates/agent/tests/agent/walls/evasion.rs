@@ -20,9 +20,13 @@ fn create(count: &Path, rest: &str) -> Value {
     json!({ "command": "sh", "args": ["-c", script], "env": env })
 }
 
-/// Whether the file goes on being written.
-const GOES_ON: &str = "first=$(cksum < $COUNT); for i in $(seq 40); do \
-    [ \"$first\" = \"$(cksum < $COUNT)\" ] || exit 0; sleep 0.01; done; exit 1";
+/// Ends when the file has been written again.
+const GOES_ON: &str =
+    "first=$(cksum < $COUNT); while [ \"$first\" = \"$(cksum < $COUNT)\" ]; do sleep 0.01; done";
+
+/// Fails when the file is written again while it looks.
+const IS_OVER: &str = "first=$(cksum < $COUNT); for i in $(seq 40); do \
+    [ \"$first\" = \"$(cksum < $COUNT)\" ] || exit 1; sleep 0.01; done";
 
 #[tokio::test]
 async fn processes_that_take_each_others_place_are_ended_by_a_stop() {
@@ -36,18 +40,19 @@ async fn processes_that_take_each_others_place_are_ended_by_a_stop() {
         let agent = &walled.agent;
         let name = format!("count-{}", std::process::id());
         let count = Path::new("/tmp").join(name);
-        let goes_on = async || {
+        let exit_code = async |script: &str| {
             let env = json!({ "COUNT": count });
-            let exec = json!({ "command": "sh", "args": ["-c", GOES_ON], "env": env });
-            agent.finish(&agent.create(exec).await.id).await.exit_code() == 0
+            let exec = json!({ "command": "sh", "args": ["-c", script], "env": env });
+            agent.finish(&agent.create(exec).await.id).await.exit_code()
         };
         for rest in ["exit 3", "sleep 600"] {
             let exec = agent.create(create(&count, rest)).await;
             agent.stream(&exec.id, "").await.until_output("ready").await;
-            assert!(goes_on().await, "{policy}");
+            // There is one process, which may have to wait for the processor.
+            assert_eq!(exit_code(GOES_ON).await, 0, "{policy}");
             agent.signal_exec(&exec.id, "SIGKILL").await;
             assert_eq!(agent.delete(&exec.id).await.status(), 200);
-            assert!(!goes_on().await, "{policy}: {rest}");
+            assert_eq!(exit_code(IS_OVER).await, 0, "{policy}: {rest}");
         }
         agent.run(&format!("rm {}", count.display())).await;
     }

@@ -74,22 +74,24 @@ async fn files_in_memory_take_no_more_than_the_limit_of_it() {
 
 #[tokio::test]
 async fn a_command_that_runs_too_long_is_ended_with_all_that_it_has_started() {
-    let walled = Walled::start(&["--policy", "open", "--max-wall-time", "300ms"]);
+    // Far more than what is not to exceed it needs. All of it runs at once, so that the test waits for it once.
+    let walled = Walled::start(&["--policy", "open", "--max-wall-time", "6500ms"]);
     let agent = &walled.agent;
     let marker = format!("wall-time-{}", std::process::id());
     let script = "setsid -f sleep 600; echo begun; sleep 600";
-    let exec = agent.create(marked_script(script, &marker, false)).await;
-    let run = agent.finish(&exec.id).await;
-    let told = "sandpipe-agent: ended by limits.wallTime of the policy: 300ms\n";
-    assert_eq!((run.exit_code(), run.stdout(), run.stderr()), (137, "begun\n".into(), told.into()));
-    assert_eq!(agent.get(&exec.id).await.status, ExecStatus::Stopped);
-    none_is_left(&marker).await;
-    // What it has left is ended, too.
-    let exec = agent.create(marked_script("setsid -f sleep 600", &marker, false)).await;
-    assert_eq!(agent.finish(&exec.id).await.exit_code(), 0);
-    none_is_left(&marker).await;
+    let long = agent.create(marked_script(script, &marker, false)).await;
+    // What one has left is ended, too.
+    let leaving = agent.create(marked_script("setsid -f sleep 600", &marker, false)).await;
     let run = agent.run("exit 3").await;
     assert_eq!((run.exit_code(), run.stderr()), (3, String::new()));
+    assert_eq!(agent.finish(&leaving.id).await.exit_code(), 0);
+    let run = agent.finish(&long.id).await;
+    let told = "sandpipe-agent: ended by limits.wallTime of the policy: 6.5s\n";
+    assert_eq!((run.exit_code(), run.stdout(), run.stderr()), (137, "begun\n".into(), told.into()));
+    assert_eq!(agent.get(&long.id).await.status, ExecStatus::Stopped);
+    none_is_left(&marker).await;
+    // A command that starts after that runs as any other.
+    assert_eq!(agent.run("exit 4").await.exit_code(), 4);
 }
 
 #[tokio::test]
