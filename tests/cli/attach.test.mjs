@@ -1,6 +1,7 @@
 // @ts-check
 // `sandpipe attach`, in a real terminal and without one.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { after, describe, it } from "node:test";
 import { until } from "../support/processes.mjs";
 import { installWithAgent } from "./with-agent.mjs";
@@ -97,12 +98,14 @@ describe("sandpipe attach, to a terminal", () => {
     const id = await create("sleep 1000", { pty: true, interactive: false });
     const invocation = await inTerminal(id);
     await invocation.says("ready");
-    // The first key tells that it takes none.
-    const interrupt = setInterval(() => invocation.stdin.write("\x03"), 50);
-    const { stdout } = await invocation.end;
-    clearInterval(interrupt);
-    // A last key may be echoed by the shell.
-    assert.match(stdout, /exit code 130\r\n(?:\^C)*restored\r\n/);
+    const [terminal = ""] = invocation.stdout.split(/\r?\n/);
+    const settings = () => execFileSync("stty", ["-F", terminal, "-a"], { encoding: "utf8" });
+    await until(() => settings().includes(" -icanon"));
+    // The first key tells that it takes none, and no key is read any more.
+    invocation.stdin.write("\x03");
+    await until(() => settings().includes(" icanon"));
+    invocation.stdin.write("\x03");
+    assert.match((await invocation.end).stdout, /exit code 130\r\nrestored\r\n$/);
     assert.equal((await execs.get(id)).status, "RUNNING");
     await execs.delete(id);
   });

@@ -28,7 +28,7 @@ describe("sandpipe bg start", () => {
   });
 
   it("starts a script with a name, a directory, variables and a timeout", async () => {
-    const options = ["--name", "my name", "--cwd", "/usr", "--env", "A=1 2", "--timeout", "0.5"];
+    const options = ["--name", "my name", "--cwd", "/usr", "--env", "A=1 2", "--timeout", "8"];
     const id = await start('pwd; echo "$A"; sleep 1000', ...options);
     const { name, exitCode } = await processes.wait(id);
     assert.deepEqual({ name, exitCode }, { name: "my name", exitCode: 124 });

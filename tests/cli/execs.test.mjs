@@ -141,7 +141,12 @@ describe("sandpipe logs", () => {
   });
 
   it("begins at a piece, whose number is in its JSON", async () => {
-    const id = await create("echo one; sleep 0.2; echo two; sleep 0.2; echo three >&2; exit 3");
+    const id = await create("echo one; read x; echo two; read x; echo three >&2; exit 3", "one");
+    // What is written after another has been seen is another piece.
+    await execs.sendStdin(id, { input: "\n" });
+    await until(async () => (await execs.getOutput(id)).output.includes("two"));
+    await execs.sendStdin(id, { input: "\n" });
+    await execs.wait(id);
     const { stdout } = await run("logs", "--json", id);
     const pieces = stdout
       .trimEnd()
@@ -263,15 +268,16 @@ describe("sandpipe kill", () => {
 
 describe("sandpipe stop", () => {
   it("stops several, gracefully and then by force, and waits for it", async () => {
-    const tidy = await create(
-      "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done",
-      "ready",
-    );
-    const stubborn = await create(STUBBORN, "ready");
-    const { exitCode, stdout, stderr } = await run("stop", "--grace", "0.5", tidy, stubborn);
-    assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "", stderr: "" });
-    assert.equal((await execs.get(tidy)).exitCode, 7);
-    assert.equal((await execs.get(stubborn)).exitCode, 137);
+    const tidy = "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done";
+    for (const [script, grace, code] of /** @type {const} */ ([
+      [tidy, "1000", 7],
+      [STUBBORN, "0.5", 137],
+    ])) {
+      const ids = [await create(script, "ready"), await create(script, "ready")];
+      const { exitCode, stdout, stderr } = await run("stop", "--grace", grace, ...ids);
+      assert.deepEqual({ exitCode, stdout, stderr }, { exitCode: 0, stdout: "", stderr: "" });
+      for (const id of ids) assert.equal((await execs.get(id)).exitCode, code);
+    }
   });
 
   it("stops the others where one can't be stopped, and says which", async () => {

@@ -138,14 +138,18 @@ describe("sandpipe files watch", () => {
   it("shows what changes below its directories only with -r", async () => {
     const path = newDirectory();
     mkdirSync(join(path, "deep"));
-    for (const options of [[], ["-r"]]) {
+    for (const [options, last] of /** @type {const} */ ([
+      [[], "beside"],
+      // Directories are watched one after the other.
+      [["-r"], "deep/below"],
+    ])) {
       const invocation = await sandpipe.start(["files", "watch", ...options, path], { env });
       await until(() => {
         for (const name of ["deep/below", "beside"]) {
           writeFileSync(join(path, name), "");
           rmSync(join(path, name));
         }
-        return invocation.stdout.includes(`remove ${path}/beside\n`);
+        return invocation.stdout.includes(`remove ${path}/${last}\n`);
       });
       const isTold = invocation.stdout.includes(`remove ${path}/deep/below\n`);
       assert.equal(isTold, options.length > 0, invocation.stdout);

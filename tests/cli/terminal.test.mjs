@@ -6,6 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { installSandpipe } from "../support/installed-cli.mjs";
+import { until } from "../support/processes.mjs";
 
 const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
@@ -73,6 +74,8 @@ describe("sandpipe run -t", () => {
     await invocation.says("ready");
     invocation.stdin.write("a");
     await invocation.says("key a.");
+    // Before its execve(2) the interrupt is lost in the handler that it has from the shell.
+    await until(async () => (await invocation.find("dd")) !== undefined);
     invocation.stdin.write("\x03");
     await invocation.says("interrupted");
     invocation.stdin.write("q");

@@ -15,6 +15,8 @@ import {
   atRandomMoments,
   killCaller,
   nodeCaller,
+  READY,
+  RESULT,
   scriptOf,
   workspaceOf,
 } from "../support/killed-at-random.mjs";
@@ -47,7 +49,12 @@ describe("callers that are killed at random moments", { skip: noBubblewrap }, ()
       const cli = [...program, "--policy", "workspace", "--"];
       const caller =
         round % 2 === 0
-          ? { command: nodeCaller({ policy: "workspace" }), workspace }
+          ? {
+              command: nodeCaller({ policy: "workspace" }),
+              workspace,
+              // However slow the machine is, some have said how an exec ended.
+              says: [READY, RESULT],
+            }
           : {
               command: [...cli, "sh", "-c", `echo ready; ${scriptOf(3)}`],
               workspace,

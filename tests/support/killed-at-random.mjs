@@ -83,15 +83,25 @@ function readWritten(workspace, number) {
   }
 }
 
+/** What a caller says when its execs run. */
+export const READY = /^ready$/m;
+
+/** What a {@link nodeCaller} says when an exec has ended. */
+export const RESULT = /^\d+: /m;
+
 /**
- * Starts a caller that says `ready` when its execs run, and kills it at a random moment: half of them when they are ready, half maybe
- * before there is an agent. Nothing of it is left then, and what it has said is true.
+ * Starts a caller, and kills it at a random moment: half of them when they have said something, half maybe before there is an agent.
+ * Nothing of it is left then, and what it has said is true.
  *
  * @param {Random} random
- * @param {{ command: readonly string[], workspace: string, cwd?: string }} caller
+ * @param {object} caller
+ * @param {readonly string[]} caller.command
+ * @param {string} caller.workspace
+ * @param {string} [caller.cwd]
+ * @param {readonly RegExp[]} [caller.says] of these, one is waited for: by default, that its execs run
  * @returns {Promise<boolean>} whether it has said how an exec ended
  */
-export async function killCaller(random, { command, workspace, cwd = root }) {
+export async function killCaller(random, { command, workspace, cwd = root, says = [READY] }) {
   const mark = marker();
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
@@ -103,8 +113,10 @@ export async function killCaller(random, { command, workspace, cwd = root }) {
   child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
   const ended = once(child, "exit");
   if (random.chance(0.5)) {
-    await until(() => said.includes("ready") || child.exitCode !== null);
-    assert.equal(child.exitCode, null);
+    const awaited = random.pick(says);
+    await until(() => awaited.test(said) || child.stdout.readableEnded);
+    // It may have ended since.
+    assert.match(said, awaited);
     await pause(random.between(0, 500));
   } else {
     await pause(random.between(0, 1_000));
