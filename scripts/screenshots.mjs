@@ -352,7 +352,7 @@ class Pictures {
     await this.take("sessions-two");
   }
 
-  /** What is there before the agent has answered. */
+  /** What is there before the agent has answered, and while it can't be reached. */
   async #takeWaiting() {
     const { rig, colorScheme } = this;
     const page = await rig.open({ colorScheme, viewport: WINDOWS[this.size] });
@@ -362,6 +362,11 @@ class Pictures {
     await page.goto(`${rig.agent.url}/#/runs?token=${rig.agent.token}`);
     await page.getByText("Waiting for the agent…").waitFor();
     await this.take("waiting");
+    await page.unroute("**/stream/execs*");
+    await page.route("**/stream/execs*", (route) => route.abort());
+    await page.reload();
+    await page.getByRole("button", { name: "Try now" }).waitFor();
+    await this.take("unreachable");
     await page.context().close();
   }
 
