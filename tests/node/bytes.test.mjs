@@ -56,14 +56,29 @@ const TEXT = Buffer.concat(
 /** @param {Uint8Array} bytes */
 const decoded = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 
-/** Commands that write a sequence each, slower than an agent keeps the beginning of a character back. */
+/** Commands that write a sequence each, and wait for a line before each further byte. */
 const SLOW = SEQUENCES.map((hex) => {
   const bytes = Buffer.from(`${hex.replaceAll(" ", "")}7C`, "hex");
   const script = Array.from(bytes, (byte) => `printf '\\${byte.toString(8)}'`).join(
-    "; sleep 0.07; ",
+    "; read -r _; ",
   );
-  return { text: decoded(bytes), bytes, command: "sh", args: ["-c", script] };
+  return { text: decoded(bytes), bytes, command: { command: "sh", args: ["-c", script] } };
 });
+
+/**
+ * Runs such a command, which writes each byte when the one before has come: each is an event of its own. Resolves its id and its text.
+ * @param {import("sandpipe").Execs} client @param {(typeof SLOW)[number]} sequence
+ */
+async function runSlowly(client, { command, bytes }) {
+  const { id } = await client.create(command);
+  let live = "";
+  let left = bytes.length - 1;
+  for await (const { output } of client.streamOutput(id)) {
+    live += output;
+    if (left-- > 0) await client.sendStdin(id, { input: "\n" });
+  }
+  return { id, live };
+}
 
 const IN_BYTES = /** @type {const} */ ({ encoding: "bytes" });
 
@@ -138,12 +153,11 @@ describe("bytes", () => {
 
   it("text that is cut at every byte is what TextDecoder makes of the whole, over frames and over SSE", async () => {
     const clients = [execs, await withoutFrames()];
-    const all = clients.flatMap((client) => SLOW.map((sequence) => ({ client, ...sequence })));
+    const all = clients.flatMap((client) => SLOW.map((sequence) => ({ client, sequence })));
     const counts = await Promise.all(
-      all.map(async ({ client, text, bytes, ...command }) => {
-        const { id } = await client.create(command);
-        let live = "";
-        for await (const { output } of client.streamOutput(id)) live += output;
+      all.map(async ({ client, sequence }) => {
+        const { text, bytes } = sequence;
+        const { id, live } = await runSlowly(client, sequence);
         assert.equal(live, text);
         assert.deepEqual(Buffer.from((await execs.wait(id, IN_BYTES)).output), bytes);
         return await checkText(client, id, text);
@@ -185,13 +199,14 @@ describe("bytes", () => {
       const address = { url: own.url, token: own.token };
       const { execs: before } = await connect(address);
       const slow = await Promise.all(
-        SLOW.map(async ({ text, bytes, ...command }) => {
-          return { text, bytes, id: (await before.create(command)).id };
+        SLOW.map(async (sequence) => {
+          const { text, bytes } = sequence;
+          return { text, bytes, id: (await runSlowly(before, sequence)).id };
         }),
       );
       const script = `cat ${folder}/bytes; cat ${folder}/text >&2`;
       const both = await before.create({ command: "sh", args: ["-c", script] });
-      await Promise.all([both, ...slow].map(({ id }) => before.wait(id)));
+      await before.wait(both.id);
       await own.stop();
       await own.start();
       const { execs: after } = await connect(address);
@@ -209,11 +224,24 @@ describe("bytes", () => {
 
   it("keeps stdout and stderr apart", async () => {
     const script =
-      "printf 'a\\377'; sleep 0.05; printf e >&2; sleep 0.05; printf '\\303'; sleep 0.05; printf '\\251'";
-    const text = await execs.exec("sh", ["-c", script]);
+      "printf 'a\\377'; read -r _; printf e >&2; read -r _; printf '\\303'; sleep 0.05; printf '\\251'";
+    /** Has it write to the other stream when what it wrote before has come: the order between streams is that of their reading. */
+    const inTurn = () => {
+      /** @type {ReadableStreamDefaultController<string>} */
+      let stdin;
+      /** @type {ReadableStream<string>} */
+      const input = new ReadableStream({ start: (controller) => void (stdin = controller) });
+      let events = 0;
+      const onOutput = () => {
+        events += 1;
+        if (events <= 2) stdin.enqueue("\n");
+      };
+      return { input, onOutput };
+    };
+    const text = await execs.exec("sh", ["-c", script], inTurn());
     assert.deepEqual([text.output, text.stdout, text.stderr], ["a\u{FFFD}eé", "a\u{FFFD}é", "e"]);
     assert.deepEqual(Object.keys(text), ["exitCode", "output"]);
-    const bytes = await execs.exec("sh", ["-c", script], { encoding: "bytes" });
+    const bytes = await execs.exec("sh", ["-c", script], { ...inTurn(), ...IN_BYTES });
     const [output, stdout, stderr] = [bytes.output, bytes.stdout, bytes.stderr].map((part) =>
       Buffer.from(part).toString("latin1"),
     );

@@ -312,7 +312,7 @@ describe("errors", () => {
     const agent = await startAgent({ args: ["--spool-limit", "65536"] });
     const { execs } = await connect(agent);
     const { id } = await execs.create({ command: "sh", args: ["-c", "seq 1 100000; exit 5"] });
-    await assert.rejects(execs.wait(id), { name: "OutputLostError" });
+    // One that reads meanwhile may keep up with it, and loses nothing.
     await until(async () => (await execs.get(id)).status === "EXITED");
     await assert.rejects(execs.wait(id), (error) => {
       assert.ok(error instanceof OutputLostError, String(error));

@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { getEventListeners, once } from "node:events";
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -26,15 +34,23 @@ before(() => {
 });
 after(() => rmSync(directory, { recursive: true }));
 
-/** Runs a module in a Node.js of its own; resolves what it printed when it has ended by itself. */
-async function inNode(/** @type {string} */ source, /** @type {number} */ uid = 0) {
+/**
+ * Runs a module in a Node.js of its own; resolves what it printed when it has ended by itself.
+ *
+ * @param {string} source
+ * @param {number} [uid]
+ * @param {(child: import("node:child_process").ChildProcess) => Promise<void>} [act] meanwhile
+ */
+async function inNode(source, uid = 0, act = undefined) {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
     stdio: ["ignore", "pipe", "inherit"],
     ...(uid === 0 ? {} : { uid, gid: uid }),
   });
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
-  const [code] = await once(child, "close");
+  const closed = once(child, "close");
+  await act?.(child);
+  const [code] = await closed;
   assert.equal(code, 0, said);
   return said;
 }
@@ -73,7 +89,8 @@ describe("localRuntime", () => {
   it("ends with the shell, though what it left behind writes on and on", async () => {
     const mark = marker();
     const [name = ""] = Object.keys(mark);
-    const flood = "cat /dev/zero & cat /dev/zero & cat /dev/zero & cat /dev/zero &";
+    // As fast as a shell can: `cat /dev/zero` could reach the limit of an output before the shell ends.
+    const flood = "sh -c 'while :; do echo more; done' & ".repeat(4);
     const { exitCode } = await local.run(`export ${name}=1; ${flood} sleep 0.2; exit 3`);
     assert.equal(exitCode, 3);
     // Nobody reads what it writes.
@@ -109,11 +126,18 @@ describe("localRuntime", () => {
     const said = await inNode(
       `import { localRuntime } from ${PACKAGE};
       const stop = new AbortController();
-      setTimeout(() => stop.abort(new Error("enough")), 1000);
+      process.once("SIGUSR1", () => stop.abort(new Error("enough")));
       const error = await localRuntime().run(${JSON.stringify(script)}, { signal: stop.signal })
         .catch((error) => error);
       console.log(error.code, error.name, error.output, error.cause.message, error.message);`,
       NOBODY,
+      async (child) => {
+        // Until it is root's, as `sleep` is, it can be ended.
+        const isSleep = (/** @type {string} */ pid) =>
+          readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n";
+        await until(() => child.exitCode !== null || marked(mark).some(isSleep));
+        child.kill("SIGUSR1");
+      },
     );
     const message = "interrupted, but some of its processes could not be ended";
     assert.equal(said, `interrupted AbortError begun\n enough ${message}\n`);

@@ -15,13 +15,27 @@ import { noBubblewrap } from "../support/bubblewrap.mjs";
 
 describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
   /** @type {string} */
+  let folder;
+  /** @type {string} */
   let workspace;
+  /** Where temporary files are made: nobody else makes any there. @type {string} */
+  let temporary;
+  const usual = process.env["TMPDIR"];
+
   before(() => {
-    workspace = mkdtempSync(join(tmpdir(), "sandpipe-policy-"));
-    mkdirSync(join(workspace, "dist"));
+    folder = mkdtempSync(join(tmpdir(), "sandpipe-policy-"));
+    workspace = join(folder, "workspace");
+    mkdirSync(join(workspace, "dist"), { recursive: true });
     writeFileSync(join(workspace, ".env"), "SECRET=1\n");
+    temporary = join(folder, "tmp");
+    mkdirSync(temporary);
+    process.env["TMPDIR"] = temporary;
   });
-  after(() => rmSync(workspace, { recursive: true }));
+  after(() => {
+    if (usual === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = usual;
+    rmSync(folder, { recursive: true });
+  });
 
   /**
    * @param {StartAgentOptions["policy"]} policy
@@ -52,7 +66,6 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
   });
 
   it("is an object, of which nothing is left behind", async () => {
-    const before = readdirSync(tmpdir());
     const policy = {
       extends: /** @type {const} */ (["strict"]),
       files: { write: ["./dist"], hide: ["**/.env"] },
@@ -63,7 +76,7 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
     const script = 'cat .env 2>/dev/null; echo x > dist/made; echo "$GREETING"; ulimit -n';
     assert.deepEqual(await runUnder(policy, script), [0, "hello 'you'\n64\n"]);
     assert.equal(existsSync(join(workspace, "dist/made")), true);
-    assert.deepEqual(readdirSync(tmpdir()), before);
+    assert.deepEqual(readdirSync(temporary), []);
   });
 
   it("is the path of a file, with comments", async () => {
@@ -74,7 +87,6 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
   });
 
   it("is refused with what is wrong with it, and nothing is left of the agent", async () => {
-    const before = readdirSync(tmpdir());
     for (const [policy, message] of /** @type {const} */ ([
       ["no-such-preset", /no-such-preset/],
       // @ts-expect-error there is no such field
@@ -88,7 +100,7 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
         return true;
       });
     }
-    assert.deepEqual(readdirSync(tmpdir()), before);
+    assert.deepEqual(readdirSync(temporary), []);
   });
 });
 

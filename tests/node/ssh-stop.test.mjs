@@ -140,9 +140,16 @@ it("Ctrl+C at a terminal reaches the caller alone", async (t) => {
 describe("the script that stops others", () => {
   const shells = [["dash"], ["bash"], ["busybox", "sh"]];
   for (const [shell = "", ...args] of shells) {
-    /** @param {number} group @param {import("node:child_process").SpawnOptions} [options] */
-    const stopping = async (group, options) => {
-      const script = stopScript(group, 300, 300);
+    // Longer than a test: these times are over only where a test waits for that.
+    const long = 60_000;
+
+    /**
+     * @param {number} group
+     * @param {{ graceMs: number, killMs: number }} times
+     * @param {import("node:child_process").SpawnOptions} [options]
+     */
+    const stopping = async (group, { graceMs, killMs }, options) => {
+      const script = stopScript(group, graceMs, killMs);
       const child = spawn(shell, [...args, "-c", script], {
         ...options,
         stdio: ["ignore", "pipe", "inherit"],
@@ -172,7 +179,7 @@ describe("the script that stops others", () => {
     it(`waits for a group to go, with ${shell}`, async () => {
       const script = "trap 'sleep 0.2; exit' TERM; echo up; while :; do sleep 0.01; done";
       await withGroup(script, async (group) => {
-        assert.equal(await stopping(group), "");
+        assert.equal(await stopping(group, { graceMs: long, killMs: long }), "");
         assert.deepEqual(groupMembers(group), []);
       });
     });
@@ -180,13 +187,15 @@ describe("the script that stops others", () => {
     it(`says that it took SIGKILL, with ${shell}`, async () => {
       const script = "trap '' TERM; echo up; while :; do sleep 0.01; done";
       await withGroup(script, async (group) => {
-        assert.equal(await stopping(group), "forced\n");
+        assert.equal(await stopping(group, { graceMs: 300, killMs: long }), "forced\n");
       });
     });
 
     it(`takes no other user's for gone, with ${shell}`, { skip: !isRoot }, async () => {
       await withGroup("echo up; exec sleep 600", async (group) => {
-        assert.equal(await stopping(group, { uid: 65_534, gid: 65_534 }), "forced\nleft\n");
+        const times = { graceMs: 300, killMs: 300 };
+        const nobody = { uid: 65_534, gid: 65_534 };
+        assert.equal(await stopping(group, times, nobody), "forced\nleft\n");
       });
     });
   }

@@ -42,8 +42,9 @@ describe("startAgent", () => {
       const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
       const agent = await startAgent({ workspace: folder });
       const { execs } = await connect(agent);
+      // Far longer than it takes to kill it, and less than the 10 s after which the agent would do so anyway.
       const script =
-        "trap 'echo asked; sleep 3; touch tidied; exit' TERM; echo ready; while :; do sleep 0.05; done";
+        "trap 'echo asked; sleep 8; touch tidied; exit' TERM; echo ready; while :; do sleep 0.05; done";
       const { id } = await execs.create({ command: "sh", args: ["-c", script] });
       const output = execs.streamOutput(id)[Symbol.asyncIterator]();
       await output.next();
@@ -206,8 +207,10 @@ describe("startAgent, of another program, says which it is and what to do where 
     await assertRejected(
       await program(
         "stubborn",
-        `#!/bin/sh\ntrap "" TERM\nsetsid sleep 1000 &\necho $$ $! > '${pids}'\necho hello\n` +
-          "while :; do sleep 0.1; done\n",
+        `#!/bin/sh\ntrap "" TERM\nsetsid sleep 1000 &\necho $$ $! > '${pids}'\n` +
+          // Until it leads a session it is killed with this group.
+          'until [ "$(cut -d" " -f6 /proc/$!/stat)" = $! ]; do sleep 0.01; done\n' +
+          "echo hello\nwhile :; do sleep 0.1; done\n",
       ),
       /did not say where it listens, but: hello/,
     );

@@ -88,7 +88,8 @@ testSessions("the end of sessions", (place) => {
 
   it("a run whose shell has ended meanwhile did not run", () =>
     place.inSession(async (session) => {
-      const { output } = await session.run("(sleep 0.1; kill -KILL $$) & echo $$");
+      const { output } = await session.run("echo $$");
+      process.kill(Number(output), "SIGKILL");
       await until(() => marked({}).every((pid) => pid !== output.trim()));
       const error = await failure(session.run("echo on"));
       assert.ok(error instanceof SessionError);

@@ -5,30 +5,43 @@ import { it } from "node:test";
 
 import { connect, InterruptedError, OutputLimitError, SessionError, TimeoutError } from "sandpipe";
 
-import { marked, marker, until } from "../../support/processes.mjs";
+import { marked, marker, statOf, until } from "../../support/processes.mjs";
 import { failure } from "../../support/script.mjs";
 import { testSessions } from "./place.mjs";
 
 /** Waits, and says so. The program that waits prints: bash loses a SIGINT that comes while it starts a program. */
 const WAITING = "sh -c 'echo begun; exec sleep 1000'";
 
+/** Options of a run that is aborted as soon as it has said something. */
+function abortedOnceBegun() {
+  const stop = new AbortController();
+  return { signal: stop.signal, onOutput: () => stop.abort() };
+}
+
 testSessions("stopping runs of sessions", (place) => {
-  it("interrupts a run whose time is over, and goes on", () =>
+  it("interrupts a run that is aborted or whose time is over, and goes on", () =>
     place.inSession(async (session) => {
       await session.run("cd /; KEPT=yes");
+      const loop = "echo begun; while :; do :; done";
       for (const script of [
-        "echo begun; sleep 1000; echo not reached",
-        "echo begun; while :; do :; done",
-        "echo begun; for i in 1 2 3; do sleep 1000; done; echo not reached",
-        "echo begun; (sleep 1000 | cat | cat); echo not reached",
+        `${WAITING}; echo not reached`,
+        loop,
+        `for i in 1 2 3; do ${WAITING}; done; echo not reached`,
+        `(${WAITING} | cat | cat); echo not reached`,
       ]) {
-        const error = await failure(session.run(script, { timeoutMs: 200 }));
-        assert.ok(error instanceof TimeoutError, script);
-        assert.deepEqual([error.exitCode, error.forced], [124, false], script);
+        const error = await failure(session.run(script, abortedOnceBegun()));
+        assert.ok(error instanceof InterruptedError, script);
+        assert.deepEqual([error.exitCode, error.forced], [130, false], script);
         // A shell moves to a new line.
         assert.match(String(error.output), /^begun\n\n?$/);
         assert.equal((await session.run("pwd; echo $KEPT")).output, "/\nyes\n", script);
       }
+      const error = await failure(session.run(loop, { timeoutMs: 200 }));
+      assert.ok(error instanceof TimeoutError);
+      assert.deepEqual([error.exitCode, error.forced], [124, false]);
+      // The time may be over before it has printed.
+      assert.match(String(error.output), /^(begun\n)?\n?$/);
+      assert.equal((await session.run("pwd; echo $KEPT")).output, "/\nyes\n");
     }));
 
   it("no part of a script is run that was interrupted while it was sent", () =>
@@ -63,8 +76,9 @@ testSessions("stopping runs of sessions", (place) => {
     place.inSession(async (session) => {
       await session.run("KEPT=yes");
       const stubborn = `sh -c "trap '' INT; echo begun; while :; do sleep 0.05; done"`;
-      const late = await failure(session.run(stubborn, { timeoutMs: 200, graceMs: 100 }));
-      assert.ok(late instanceof TimeoutError);
+      const options = { ...abortedOnceBegun(), graceMs: 100 };
+      const late = await failure(session.run(stubborn, options));
+      assert.ok(late instanceof InterruptedError);
       assert.equal(late.forced, true);
       assert.equal((await session.run("echo $KEPT")).output, "yes\n");
 
@@ -82,8 +96,8 @@ testSessions("stopping runs of sessions", (place) => {
   it("is over when its shell itself can't be interrupted", () =>
     place.inSession(async (session) => {
       const script = "trap '' INT; echo begun; while :; do :; done";
-      const error = await failure(session.run(script, { timeoutMs: 200, graceMs: 50 }));
-      assert.ok(error instanceof TimeoutError);
+      const error = await failure(session.run(script, { ...abortedOnceBegun(), graceMs: 50 }));
+      assert.ok(error instanceof InterruptedError);
       assert.deepEqual([error.forced, error.output], [true, "begun\n"]);
       const next = await failure(session.run("echo on"));
       assert.ok(next instanceof SessionError);
@@ -131,8 +145,18 @@ testSessions("stopping runs of sessions", (place) => {
     place.inSession(async (session) => {
       const nothing = { bash: "shopt -s extdebug; trap false DEBUG", dash: "set -n" };
       const script = `echo begun\n${nothing[place.shell]}`;
-      const error = await failure(session.run(script, { timeoutMs: 200, graceMs: 50 }));
-      assert.ok(error instanceof TimeoutError);
+      const pid = (await session.run("echo $$")).output.trim();
+      const stop = new AbortController();
+      let begun = () => {};
+      const hasBegun = new Promise((resolve) => (begun = () => resolve(undefined)));
+      const options = { signal: stop.signal, onOutput: begun, graceMs: 50 };
+      const running = failure(session.run(script, options));
+      await hasBegun;
+      // It waits for more to read, so the script has been run to its end.
+      await until(() => statOf(pid)[0] === "S");
+      stop.abort();
+      const error = await running;
+      assert.ok(error instanceof InterruptedError);
       assert.deepEqual([error.forced, error.output], [true, "begun\n"]);
       const next = await failure(session.run("echo on"));
       assert.ok(next instanceof SessionError);
