@@ -5,7 +5,9 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   symlinkSync,
   writeFileSync,
@@ -16,7 +18,7 @@ import { describe, it } from "node:test";
 import { background } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
 
-import { until } from "../support/processes.mjs";
+import { processesThat, until } from "../support/processes.mjs";
 import {
   fails,
   groupMembers,
@@ -53,6 +55,34 @@ describe("background processes", () => {
       const { status, exitCode } = await processes.wait(id);
       assert.deepEqual({ status, exitCode }, { status: "exited", exitCode: 7 }, shell);
     }
+  });
+
+  it("are removed as soon as their end is known, when what leads them has yet to go", async () => {
+    const place = subdirectory("late to go");
+    const baseDir = join(place, "state");
+    const [made, looked] = [join(place, "made"), join(place, "looked")];
+    mkdirSync(made);
+    mkdirSync(join(place, "remover"));
+    // With it the exit code gets its name; the shell that leads goes when it has ended.
+    const mv = join(made, "slow mv");
+    writeFileSync(
+      mv,
+      `#!/bin/sh
+      /bin/mv "$@" || exit
+      case "$*" in *exit_code) ;; *) exit ;; esac
+      while [ -d '${place}' ] && [ ! -e '${looked}' ]; do sleep 0.02; done\n`,
+      { mode: 0o755 },
+    );
+    const shell = shellWith(made, { ...programsWithout(["mv"]), mv }, "dash");
+    const { id } = await background(localRuntime({ shell }), { baseDir }).spawn("exit 7");
+    assert.equal((await background(local, { baseDir }).wait(id)).exitCode, 7);
+    // Who removes it pauses: it goes only then.
+    const sleep = join(place, "remover", "telling sleep");
+    writeFileSync(sleep, `#!/bin/sh\n: >'${looked}'\nexec /bin/sleep "$@"\n`, { mode: 0o755 });
+    const programs = { ...programsWithout(["sleep"]), sleep };
+    const remover = shellWith(join(place, "remover"), programs, "dash");
+    await background(localRuntime({ shell: remover }), { baseDir }).remove(id);
+    assert.deepEqual(await background(local, { baseDir }).list(), []);
   });
 
   it("have no words of the target's tools in their output", async () => {
@@ -203,18 +233,22 @@ describe("background processes", () => {
     const place = subdirectory("old sleep");
     const programs = programsWithout(["sleep"]);
     const sleep = join(place, "sleep");
-    writeFileSync(sleep, `#!/bin/sh\ncase $1 in *.*) exit 1 ;; esac\nexec /bin/sleep "$1"\n`);
+    const asked = join(place, "asked");
+    writeFileSync(
+      sleep,
+      `#!/bin/sh\ncase $1 in *.*) exit 1 ;; esac\necho "$1" >>'${asked}'\nexec /bin/sleep "$1"\n`,
+    );
     chmodSync(sleep, 0o755);
     const shell = shellWith(place, programs, "dash");
     const processes = background(localRuntime({ shell }), { baseDir: join(directory, "e") });
     const idle = await processes.spawn("sleep 600");
     assert.equal((await processes.readOutput(idle.id, { waitMs: 500 })).output, "");
     await processes.terminate(idle.id);
-    const script = "sleep 1; echo in time; sleep 600";
-    const { id, pid } = await processes.spawn(script, { timeoutMs: 1700 });
+    const { id, pid } = await processes.spawn("sleep 600", { timeoutMs: 1700 });
     const { status, exitCode } = await processes.wait(id);
     assert.deepEqual([status, exitCode], ["killed", 124]);
-    assert.equal((await processes.readOutput(id, { stream: "stdout" })).output, "in time\n");
+    // It has had all of its time, rounded up; whoever else waits does so for one second.
+    assert.ok(readFileSync(asked, "utf8").split("\n").includes("2"));
     await until(() => groupMembers(pid).length === 0);
   });
 
@@ -294,10 +328,18 @@ describe("background processes", () => {
       run: (script, opts) => local.run(`exec 3>'${log}' 5>&3 9>&3; ${script}`, opts),
     });
     const processes = background(holding, { baseDir: join(directory, "held") });
-    const { id, pid } = await processes.spawn("sleep 600", { timeoutMs: 600_000 });
-    // The shell that leads it, the watchdog and a sleep of each.
-    await until(() => groupMembers(pid).length >= 2 && offspring(id).length >= 5);
-    for (const member of offspring(id)) {
+    const { id } = await processes.spawn("sleep 600", { timeoutMs: 600_000 });
+    // The last that the shell which leads it and the watchdog start is a long sleep of each.
+    const sleeps = (/** @type {string} */ member) =>
+      /^sleep\x00600/.test(readFileSync(`/proc/${member}/cmdline`, "utf8"));
+    await until(() => {
+      const members = offspring(id);
+      return processesThat((one) => members.includes(one) && sleeps(one)).length === 2;
+    });
+    // From then on they stay as they are.
+    const members = offspring(id);
+    assert.ok(members.length >= 5, members.join());
+    for (const member of members) {
       const open = readdirSync(`/proc/${member}/fd`).map((fd) =>
         readlinkSync(`/proc/${member}/fd/${fd}`),
       );

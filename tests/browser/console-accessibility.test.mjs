@@ -11,11 +11,14 @@ import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { Relay } from "../support/relay.mjs";
 import {
   ConsoleRig,
+  GRACE_MS,
   PICTURE,
+  UNDO_MS,
   choose,
   connected,
   fileRow,
   fillSignIn,
+  holdTimers,
   rowOf,
   run,
   shows,
@@ -88,6 +91,8 @@ for (const [name, options] of Object.entries(WINDOWS)) {
  * @param {() => Promise<void>} back
  */
 async function checkRuns(page, isNarrow, back) {
+  // Both may be over before a check is.
+  const timers = await holdTimers(page, [UNDO_MS, GRACE_MS]);
   const ended = await run(page, "echo out; echo err >&2; exit 3", { cwd: "/" });
   await shows(ended, "err");
   await ended.getByRole("button", { name: "Find" }).click();
@@ -111,6 +116,7 @@ async function checkRuns(page, isNarrow, back) {
   await page.getByRole("menuitem", { name: "Remove" }).click();
   await page.getByRole("status").filter({ hasText: "Removed" }).waitFor();
   await check(page, "a removal that can be undone");
+  await timers.letGo();
   await page.getByRole("button", { name: "Keyboard and screen readers" }).click();
   await page.getByRole("dialog").waitFor();
   await check(page, "the help");
@@ -193,6 +199,7 @@ async function checkFiles(page, isNarrow) {
     await row(String(name)).click();
     const pane = page.getByRole("region", { name: new RegExp(`^File .*/${name}$`) });
     await pane.getByText(String(shown)).first().waitFor();
+    await pane.getByText("Reading…").waitFor({ state: "detached" });
     const download = pane.getByRole("button", { name: "Download", exact: true });
     assert.equal(await download.count(), name === "fifo" ? 0 : 1, name);
     await check(page, `a file: ${name}`);

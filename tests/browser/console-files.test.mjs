@@ -258,7 +258,9 @@ test("a link to a file opens it in another tab, also outside of the workspace, a
   for (const name of ["deep", "er", "est", "a ? b"]) await fileRow(page, name).click();
   await page.getByRole("button", { name: "More actions: a ? b" }).click();
   await page.getByRole("menuitem", { name: "Copy link" }).click();
-  const link = String(await page.evaluate("navigator.clipboard.readText()"));
+  const copied = async () => String(await page.evaluate("navigator.clipboard.readText()"));
+  await until(async () => (await copied()) !== "");
+  const link = await copied();
   assert.equal(link, page.url());
 
   const other = await rig.open({}, new URL(link).hash);

@@ -9,11 +9,13 @@ import {
   connected,
   ConsoleRig,
   fillSignIn,
+  holdTimers,
   paneOf,
   rowOf,
   run,
   shown,
   shows,
+  UNDO_MS,
 } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
@@ -57,6 +59,7 @@ test("what is removed can be brought back, until the agent is told", async () =>
   const { execs } = await rig.client();
   const listed = async () => (await execs.list()).map(({ args }) => args.join(" "));
   const sleeping = await execs.create({ command: "sleep", args: ["1011"] });
+  const timers = await holdTimers(page, [UNDO_MS]);
   const pane = await run(page, "echo to be removed");
   await pane.getByText("Succeeded").waitFor();
   await choose(page, "to be removed", "Remove");
@@ -75,6 +78,7 @@ test("what is removed can be brought back, until the agent is told", async () =>
     (await listed()).some((args) => args.includes("to be removed")),
     "not yet",
   );
+  await timers.letGo();
   await until(async () => (await listed()).join() === "1011");
   await rowOf(page, "sleep 1011").waitFor();
   await execs.terminate(sleeping.id);
@@ -105,7 +109,9 @@ test("a link opens the run in another tab, after the sign-in", async () => {
   const line = "echo shared; exec sleep 1012";
   await shows(await run(page, line), "shared");
   await choose(page, "echo shared", "Copy link");
-  const link = String(await page.evaluate("navigator.clipboard.readText()"));
+  const copied = async () => String(await page.evaluate("navigator.clipboard.readText()"));
+  await until(async () => (await copied()) !== "");
+  const link = await copied();
   assert.equal(link, page.url(), "the address names what is in sight");
 
   const other = await rig.open({}, new URL(link).hash);
@@ -206,7 +212,9 @@ test("a loss is told in every scroll position and pane, and what an agent took w
   assert.deepEqual(said, ["Running"], "only the filter is called so");
 
   await rig.agent.start();
-  await page.getByRole("button", { name: "Try now" }).click();
+  // The page may try by itself before.
+  const tryNow = page.getByRole("button", { name: "Try now" });
+  await Promise.any([tryNow.click(), connected(page)]);
   await connected(page);
   for (const shown of [line, other]) {
     const pane = paneOf(page, shown);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { Relay } from "../support/relay.mjs";
 import { until } from "../support/processes.mjs";
@@ -24,8 +25,9 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
     await page.keyboard.type(`clear; echo size ${asked}: $(stty size).`);
     await page.keyboard.press("Enter");
     const answer = new RegExp(`size ${asked}: (\\d+) (\\d+)\\.`);
-    await until(async () => answer.test(await shown(panel)));
-    const [, rows, cols] = answer.exec(await shown(panel)) ?? [];
+    let text = "";
+    await until(async () => answer.test((text = await shown(panel))));
+    const [, rows, cols] = answer.exec(text) ?? [];
     return { rows: Number(rows), cols: Number(cols) };
   };
   const onScreen = () => panel.locator(".xterm-rows > div").count();
@@ -34,9 +36,8 @@ test("an interactive shell takes what is typed, and the size of its terminal", a
   await page.setViewportSize({ width: 500, height: 500 });
   await until(async () => (await onScreen()) !== large.rows);
   let small = await size();
-  // The new size is on its way while the first ones are asked for.
-  while (small.rows === large.rows) small = await size();
-  assert.equal(small.rows, await onScreen());
+  // The new size is on its way while the first ones are asked for, and may be another at first.
+  while (small.rows !== (await onScreen())) small = await size();
   assert.ok(small.cols < large.cols, `${small.cols} < ${large.cols}`);
 
   await page.keyboard.press("Control+Shift+ArrowUp");
@@ -228,7 +229,7 @@ test("an agent that hangs is told from one that is there, in every view, until i
     rig.agent.pause();
     try {
       // Long before a connection would be taken for dead, of which nothing comes.
-      await banner.waitFor({ timeout: 10_000 });
+      await banner.waitFor({ timeout: 30_000 });
       if (told !== undefined) await page.getByText(told).waitFor();
       assert.ok(!/running \d/i.test(await page.locator("body").innerText()), view);
     } finally {
@@ -269,11 +270,12 @@ test("who stopped a run, and where it ran, is told after a reload and an agent's
   await page.context().close();
 });
 
-test("100 MB of output leave the page responsive, and can be downloaded whole", async () => {
+test("100 MB of output leave the page responsive, and can be downloaded whole", async (t) => {
   const page = await rig.signIn();
   await page.evaluate(`new MutationObserver(() => {
     if (document.querySelector(".banner") !== null) globalThis.wasLost = true;
   }).observe(document.body, { childList: true, subtree: true })`);
+  const longestDelays = await measureDelays(page);
   const go = join(rig.agent.folder, "go-100-mb");
   const line = `yes 0123456789012345678901234567890123456789012345678 | head -c 100000000; while [ ! -e ${go} ]; do sleep 0.05; done; echo end`;
   const panel = await run(page, line);
@@ -299,13 +301,53 @@ test("100 MB of output leave the page responsive, and can be downloaded whole", 
   const downloading = page.waitForEvent("download", { timeout });
   await panel.getByRole("button", { name: "Download" }).click();
   assert.equal((await stat(await (await downloading).path())).size, 100_000_004);
-  assert.equal(
-    await page.evaluate("globalThis.wasLost"),
-    undefined,
-    "an agent that is busy is there",
+  // After 1,500 ms without a sign of life, due every 500, an agent is taken for lost: a machine that holds either side up for so long
+  // says nothing of the console.
+  const { agent, page: held } = await longestDelays();
+  t.diagnostic(
+    `The longest delays: ${Math.round(agent)} ms of the agent, ${Math.round(held)} of the page`,
   );
+  if (agent + held < 900) {
+    const wasLost = await page.evaluate("globalThis.wasLost");
+    assert.equal(wasLost, undefined, "an agent that is busy is there");
+  }
   await page.context().close();
 });
+
+/**
+ * Measures from now on for how long at most the agent did not answer, and the page did nothing; gives what ends that and tells them,
+ * in milliseconds.
+ *
+ * @param {import("playwright-core").Page} page
+ */
+async function measureDelays(page) {
+  await page.evaluate(`(() => {
+    let last = performance.now();
+    globalThis.longestDelay = 0;
+    setInterval(() => {
+      const now = performance.now();
+      globalThis.longestDelay = Math.max(globalThis.longestDelay, now - last);
+      last = now;
+    }, 20);
+  })()`);
+  let isMeasured = true;
+  const measuring = (async () => {
+    let longest = 0;
+    while (isMeasured) {
+      const begun = performance.now();
+      await (await fetch(`${rig.agent.url}/health`)).arrayBuffer();
+      longest = Math.max(longest, performance.now() - begun);
+      await pause(20);
+    }
+    return longest;
+  })();
+  // A test that fails before it asks for them stops the agent meanwhile.
+  measuring.catch(() => undefined);
+  return async () => {
+    isMeasured = false;
+    return { agent: await measuring, page: Number(await page.evaluate("globalThis.longestDelay")) };
+  };
+}
 
 /**
  * Starts twenty commands and opens their outputs; gives what shows one of them.

@@ -5,7 +5,16 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../support/processes.mjs";
-import { connected, ConsoleRig, fillSignIn, rowOf, run, shown, shows } from "./console.mjs";
+import {
+  connected,
+  ConsoleRig,
+  fillSignIn,
+  holdTimers,
+  rowOf,
+  run,
+  shown,
+  shows,
+} from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
 
@@ -79,7 +88,7 @@ test("a session remembers, gives each run's output and exit code, and can be sto
   // Not even Ctrl+C ends it: it is killed, and the session with it.
   await script.fill(`sh -c "trap '' INT TERM; echo deaf; while :; do sleep 0.05; done"`);
   await script.press("Control+Enter");
-  await items.nth(4).getByText("deaf").last().waitFor();
+  await items.nth(4).locator(".output").getByText("deaf").waitFor();
   await items.nth(4).getByRole("button", { name: "Stop" }).click();
   await items.nth(4).getByText("Stopping", { exact: true }).waitFor();
   await items.nth(4).getByRole("button", { name: "Kill now" }).click();
@@ -169,6 +178,9 @@ test("an agent that is not reached at first is said to be so, with the reason, u
   const text = await banner.innerText();
   assert.match(text, /^The agent can’t be reached\. .*404.* Check that the address is an agent's/);
   await page.getByRole("status").filter({ hasText: "Not connected" }).waitFor();
+  // The pause before the next attempt does not end by itself.
+  const pauses = await holdTimers(page, [1_000, 2_000, 3_000, 5_000]);
+  await pauses.isHeld();
   await page.unroute("**/stream/execs*");
   await banner.getByRole("button", { name: "Try now" }).click();
   await connected(page);

@@ -7,6 +7,7 @@ import { after, afterEach } from "node:test";
 import { connect } from "sandpipe";
 import { temporaryFolder } from "../support/installed-package.mjs";
 import { launchChromium } from "../support/chromium.mjs";
+import { until } from "../support/processes.mjs";
 import { RestartableAgent } from "../support/restartable-agent.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
@@ -183,6 +184,69 @@ export async function choose(page, text, action) {
   await rowOf(page, text).hover();
   await rowOf(page, text).getByRole("button", { name: "Actions" }).click();
   await page.getByRole("menuitem", { name: action }).click();
+}
+
+/** How long a removal can be undone, and how long a command may take to end before it is killed, in milliseconds. */
+export const UNDO_MS = 6_000;
+export const GRACE_MS = 10_000;
+
+/**
+ * Holds timers back that a page sets from now on: what they would end stays, however long a test takes to look at it.
+ *
+ * @param {Page} page
+ * @param {readonly number[]} milliseconds those of the timers
+ */
+export async function holdTimers(page, milliseconds) {
+  const held = await page.evaluateHandle(
+    /** @returns {Map<unknown, () => void>} */ (milliseconds) => {
+      const { setTimeout, clearTimeout } = globalThis;
+      const held = new Map();
+      const set = (
+        /** @type {() => void} */ callback,
+        /** @type {number} */ ms,
+        /** @type {unknown[]} */ ...args
+      ) => {
+        if (!milliseconds.includes(ms)) return setTimeout(callback, ms, ...args);
+        const id = setTimeout(() => undefined, 2 ** 31 - 1);
+        held.set(id, callback);
+        return id;
+      };
+      const clear = (/** @type {number} */ id) => {
+        held.delete(id);
+        clearTimeout(id);
+      };
+      Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
+      return held;
+    },
+    milliseconds,
+  );
+  const count = () => held.evaluate((held) => held.size);
+  return {
+    /** Waits until one is held. */
+    isHeld: () => until(async () => (await count()) > 0),
+    /** Has those that are held come to their end. */
+    letGo: async () => {
+      assert.ok((await count()) > 0, "no timer is held");
+      await held.evaluate((held) => {
+        for (const [id, callback] of [...held]) {
+          held.delete(id);
+          callback();
+        }
+      });
+    },
+  };
+}
+
+/**
+ * Waits until the countdown to a kill has gone on.
+ *
+ * @param {import("playwright-core").Locator} pane
+ */
+export async function countsDown(pane) {
+  const countdown = pane.getByText(/^killed in \d+ s$/);
+  const seconds = async () => Number(/\d+/.exec(await countdown.innerText())?.[0]);
+  const first = await seconds();
+  await until(async () => (await seconds()) < first);
 }
 
 /**

@@ -74,14 +74,14 @@ describe("the program with an image", { skip: noSmallImage }, () => {
 
   it("kills at once at a second Ctrl+C", async () => {
     const script = "trap 'echo asked' TERM; echo ready; while :; do sleep 0.05; done";
-    const invocation = await sandpipe.start(["run", ...OF_IMAGE, "--", "sh", "-c", script]);
+    // A longer time than this test has.
+    const args = ["run", ...OF_IMAGE, "--grace", "3600", "--", "sh", "-c", script];
+    const invocation = await sandpipe.start(args);
     await invocation.says("ready");
     invocation.child.kill("SIGINT");
     await invocation.says("asked");
-    const begin = performance.now();
     invocation.child.kill("SIGINT");
     assert.equal((await invocation.end).signal, "SIGINT");
-    assert.ok(performance.now() - begin < 8_000);
     assert.deepEqual(await podman.containers(), []);
   });
 

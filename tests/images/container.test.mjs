@@ -200,7 +200,7 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
         !existsSync("oom"),
         "the engine's monitor leaves nothing in the caller's directory",
       );
-      const script = "for i in $(seq 60); do sleep 2 & done; echo all";
+      const script = "for i in $(seq 60); do sleep 20 & done; echo all";
       const forked = await execs.exec("sh", ["-c", script]);
       assert.match(forked.output, /can't fork/);
       // There is room again when they have ended.

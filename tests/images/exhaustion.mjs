@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { isSandpipeError } from "sandpipe";
 
 import { marked, marker, until, within } from "../support/processes.mjs";
-import { outcomeOf } from "./attempts.mjs";
+import { ENOUGH, outcomeOf } from "./attempts.mjs";
 
 /** @import { Attempter, Outcome } from "./attempts.mjs" */
 
@@ -64,7 +64,7 @@ async function bombSurvives(attempter) {
   const { id } = await execs.create({ command: "sh", args: ["-c", BOMB], env, user });
   await until(() => marked(mark).length >= 100);
   await execs.delete(id);
-  const isGone = await within(10_000, () => marked(mark).length === 0);
+  const isGone = await within(ENOUGH, () => marked(mark).length === 0);
   // One that was not stopped ends now.
   rmSync(join(workspace, "fuse"));
   return !isGone || (await isHarmed(attempter));
@@ -94,7 +94,7 @@ async function outputHarms(attempter) {
     /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${agent}/status`, "utf8"))?.[1],
   );
   await execs.delete(id);
-  const isGone = await within(10_000, () => marked(mark).length === 0);
+  const isGone = await within(ENOUGH, () => marked(mark).length === 0);
   return most > 4 << 20 || memory > 100 << 10 || !isGone || (await isHarmed(attempter));
 }
 

@@ -278,15 +278,15 @@ describe("the message of a tool that fails", () => {
 
 describe("a filter", () => {
   it("is tried on the lines that a model is shown", async () => {
-    const [bash, , output] = tools(localRuntime(), { baseDir: newBaseDir() });
+    const baseDir = newBaseDir();
+    const [bash, , output] = tools(localRuntime(), { baseDir });
     const script = String.raw`printf '\033[31merror\033[0m: red\r\n10%%\r20%%\rdone\nother\u2028line\nerror'`;
     const started = await bash.execute({ script, run_in_background: true });
-    const process_id = /process_id: (\w+)/.exec(started)?.[1];
-    const found = async (/** @type {object} */ input) => {
-      const options = { process_id, wait_secs: 30, ...input };
-      return (await output.execute(options)).split("\n\n")[1];
-    };
-    await output.execute({ process_id, wait_secs: 30 });
+    const process_id = /process_id: (\w+)/.exec(started)?.[1] ?? "";
+    const found = async (/** @type {object} */ input) =>
+      (await output.execute({ process_id, ...input })).split("\n\n")[1];
+    // Until its end the last line, which is unfinished, is held back.
+    await background(localRuntime(), { baseDir, workspace: "tools" }).wait(process_id);
     assert.equal(await found({ filter: "^error: red$" }), "error: red\n");
     assert.equal(await found({ filter: "^20%$" }), "20%\n");
     assert.equal(await found({ filter: "^error" }), "error: red\nerror");

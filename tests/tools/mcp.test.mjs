@@ -359,9 +359,17 @@ describe("a server that ends", () => {
   });
 
   it("by SIGKILL leaves the command to its timeout, and to the next server", async () => {
-    const server = await startLocal();
+    // The time of one command is over when this test says so: its clock is a `sleep` too.
+    const [programs, isOver] = [newPath(), newPath()];
+    mkdirSync(programs);
+    const sleep = `#!/bin/sh
+      case $1 in 3600.*) ;; *) exec /bin/sleep "$@" ;; esac
+      while [ -d '${programs}' ] && [ ! -e '${isOver}' ]; do /bin/sleep 0.02; done\n`;
+    writeFileSync(join(programs, "sleep"), sleep, { mode: 0o755 });
+    const PATH = `${programs}:${process.env["PATH"]}`;
+    const server = await startServer({ TMPDIR, PATH }, { args: ["--local"] });
     const [short, long] = await Promise.all([
-      startCommand(server, { timeout_secs: 3 }),
+      startCommand(server, { timeout_secs: 3600 }),
       startCommand(server),
     ]);
     server.child.kill("SIGKILL");
@@ -370,6 +378,8 @@ describe("a server that ends", () => {
     await Promise.all([short.settled, long.settled]);
 
     const next = await startLocal();
+    assert.equal(marked(short.mark).length, 3);
+    writeFileSync(isOver, "");
     await until(() => marked(short.mark).length === 0);
     const running = async () => {
       const entries = (await next.call("bash_background_list", {})).split("\n\n");

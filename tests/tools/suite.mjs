@@ -136,7 +136,8 @@ function testStops(subject) {
   it("bash stops a command with all that it started when its time is over, and says so", async () => {
     const mark = marker();
     const script = `export ${Object.keys(mark)}=1; echo begun; sleep 600 & sleep 600`;
-    const result = await subject.call("bash", { script, timeout_secs: 0.5 });
+    // The time begins before the script does, which may be slow to start.
+    const result = await subject.call("bash", { script, timeout_secs: 6 });
     const head = "exit code: 124 (timed out: it was stopped with all that it had started)";
     assert.equal(result, `${head}\n\nbegun\n`);
     assert.deepEqual(marked(mark), []);

@@ -1,12 +1,15 @@
 // @ts-check
 // How commands are run.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { background } from "sandpipe";
 
+import { until } from "../../support/processes.mjs";
+
+/** @import { Runtime } from "sandpipe" */
 /** @import { Subject } from "./subject.mjs" */
 
 /** @param {Subject} subject */
@@ -44,7 +47,8 @@ export function testRun(subject) {
 
     it("has the target stop a command whose time is over", async () => {
       const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "timeout" });
-      const result = await own.run("echo begun; sleep 600", { timeoutMs: 300 });
+      // The time begins before the script does, which may be slow to start.
+      const result = await own.run("echo begun; sleep 600", { timeoutMs: 6000 });
       assert.deepEqual(result, { output: "begun\n", exitCode: 124 });
     });
 
@@ -55,8 +59,18 @@ export function testRun(subject) {
     });
 
     it("says that a command still runs, which goes on", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "patience" });
-      const result = await own.run("echo begun; sleep 600", { waitTimeoutMs: 300 });
+      const ready = subject.path();
+      // The wait begins when the start has been answered, which is here when there is output.
+      const runtime = /** @type {Runtime} */ ({
+        async run(script, opts) {
+          const result = await subject.runtime.run(script, opts);
+          await until(() => existsSync(ready));
+          return result;
+        },
+      });
+      const own = background(runtime, { baseDir: subject.baseDir, workspace: "patience" });
+      const script = `echo begun; : >'${ready}'; sleep 600`;
+      const result = await own.run(script, { waitTimeoutMs: 300 });
       assert.deepEqual([result.output, result.exitCode], ["begun\n", 1]);
       const [running] = await own.list();
       assert.equal(running?.status, "running");

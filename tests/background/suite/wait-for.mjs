@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { isSandpipeError } from "sandpipe";
 
 import { freePort } from "../../support/free-port.mjs";
+import { LONG_MS } from "./subject.mjs";
 
 /** @import { Subject } from "./subject.mjs" */
 
@@ -53,6 +54,8 @@ export function testWaitFor(subject, alone) {
 
     it("gives up by time and by signal, and the process goes on", async () => {
       const { id } = await subject.processes.spawn("echo begun; sleep 600");
+      // What is there by then does not depend on how fast it starts.
+      await subject.processes.readOutput(id, { waitMs: LONG_MS });
       await assert.rejects(subject.processes.waitForOutput(id, "never", { timeoutMs: 200 }), {
         code: "timeout",
         output: "begun\n",
