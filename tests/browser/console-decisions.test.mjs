@@ -117,7 +117,7 @@ test("a background output is given up when its target fails five times in succes
 
 test("a connection that is refused is not tried again", async () => {
   const { stateAfter } = await load("connection/state.ts");
-  const { HttpError } = await import("sandpipe");
+  const { HttpError, SandpipeError } = await import("sandpipe");
   const refused = new HttpError("no such token", { status: 401, operation: "" });
   const live = { state: "live" };
   const lost = stateAfter(new Error("cut"), live, 1_000);
@@ -130,6 +130,8 @@ test("a connection that is refused is not tried again", async () => {
   const never = stateAfter(new Error("no agent"), { state: "connecting" }, 1_000);
   assert.deepEqual(never, { state: "unreachable", reason: "no agent" });
   assert.deepEqual(stateAfter(undefined, never, 9_000), { state: "unreachable", reason: "" });
+  const silent = stateAfter(new SandpipeError("network", "no answer"), never, 9_000);
+  assert.deepEqual(silent, { state: "unreachable", reason: "Check that it runs." });
   const expected = { state: "refused", reason: "The agent does not know this token." };
   assert.deepEqual(stateAfter(refused, live, 1_000), expected);
 });
@@ -138,7 +140,7 @@ test("a lost connection is tried again sooner at first, and the banner counts do
   const { attemptText, pauseAfter } = await load("connection/state.ts");
   const pauses = [1, 2, 3, 4, 5, 100].map(pauseAfter);
   assert.deepEqual(pauses, [1_000, 2_000, 3_000, 5_000, 5_000, 5_000]);
-  assert.equal(attemptText(5_000, 1_001), "Next attempt in 4 s.");
+  assert.equal(attemptText(5_000, 1_001), "Next attempt in 4\u00A0s.");
   assert.equal(attemptText(5_000, 5_000), "Trying again…");
   assert.equal(attemptText(undefined, 5_000), "Trying again…");
 });

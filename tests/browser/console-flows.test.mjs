@@ -198,7 +198,7 @@ test("a loss is told in every scroll position and pane, and what an agent took w
   await banner.waitFor();
   assert.ok(await isInSight(page, banner));
   await page
-    .getByText(/Next attempt in [1-5] s\./)
+    .getByText(/Next attempt in [1-5]\ss\./)
     .first()
     .waitFor();
   for (const shown of [line, other]) {

@@ -22,9 +22,15 @@ export function stateAfter(
     return { state: "refused", reason: error.status === 401 ? UNKNOWN_TOKEN : messageOf(error) };
   }
   if (before.state === "connecting" || before.state === "unreachable") {
-    return { state: "unreachable", reason: error === undefined ? "" : messageOf(error) };
+    return { state: "unreachable", reason: unreachableReason(error) };
   }
   return { state: "lost", since: before.state === "lost" ? before.since : now };
+}
+
+/** What to do where nothing has answered yet, or what has answered. */
+function unreachableReason(error: unknown): string {
+  if (error === undefined) return "";
+  return isSandpipeError(error, "network") ? "Check that it runs." : messageOf(error);
 }
 
 /** The pauses between attempts, in milliseconds; the last one again and again. */
@@ -51,8 +57,8 @@ export function describe(connection: Connection): string {
   }
 }
 
-/** When the next attempt is made, in words. */
+/** When the next attempt is made, in words; no line ends between a number and its unit. */
 export function attemptText(next: number | undefined, now: number): string {
   const seconds = next === undefined ? 0 : Math.ceil((next - now) / 1000);
-  return seconds <= 0 ? "Trying again…" : `Next attempt in ${seconds} s.`;
+  return seconds <= 0 ? "Trying again…" : `Next attempt in ${seconds}\u00A0s.`;
 }
