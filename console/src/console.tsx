@@ -70,7 +70,7 @@ export function Console({
       isCurrent = false;
     };
   }, [agent, isLive]);
-  // Before the next frame is drawn: nothing of a console is shown to who has none.
+  // Before the next frame is drawn: who is not let in sees the form alone.
   useLayoutEffect(() => {
     if (connection.state === "refused" && !wasLive.current) {
       onRefused({ field: "token", message: connection.reason });

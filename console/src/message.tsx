@@ -29,7 +29,8 @@ const ADVICE: Readonly<Partial<Record<SandpipeErrorCode, string>>> = {
   closed: "Sign in again.",
 };
 
-function adviceFor(error: SandpipeError): string | undefined {
+/** What to do about an error, where there is something. */
+export function adviceFor(error: SandpipeError): string | undefined {
   if (isSandpipeError(error, "http")) {
     if (error.status === 401) return "Sign in with the agent's token.";
     if (error.status === 403) return "Sign in with the agent's admin token.";

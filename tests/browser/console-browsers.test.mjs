@@ -75,9 +75,10 @@ for (const [browser, launch] of Object.entries({
     const pane = await run(page, line);
     await shows(pane, "up");
     // It is not killed, however long this takes.
-    await holdTimers(page, [GRACE_MS]);
+    const timers = await holdTimers(page, [GRACE_MS]);
     await pane.getByRole("button", { name: "Stop" }).click();
     await countsDown(pane);
+    await timers.isHeld();
     await writeFile(go, "");
     await pane.getByText("by you: exit code 4").waitFor();
     await shows(pane, "bye");

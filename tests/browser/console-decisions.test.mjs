@@ -131,7 +131,10 @@ test("a connection that is refused is not tried again", async () => {
   assert.deepEqual(never, { state: "unreachable", reason: "no agent" });
   assert.deepEqual(stateAfter(undefined, never, 9_000), { state: "unreachable", reason: "" });
   const silent = stateAfter(new SandpipeError("network", "no answer"), never, 9_000);
-  assert.deepEqual(silent, { state: "unreachable", reason: "Check that it runs." });
+  assert.deepEqual(silent, {
+    state: "unreachable",
+    reason: "Check that the agent runs, and allows this page's origin (--allow-origin).",
+  });
   const expected = { state: "refused", reason: "The agent does not know this token." };
   assert.deepEqual(stateAfter(refused, live, 1_000), expected);
 });

@@ -158,6 +158,7 @@ for (const [kind, args] of /** @type {const} */ ([
       const times = { timeoutMs: 300, graceMs: 100 };
       const error = await interrupt(IGNORES_TERM, () => ready(), times, late);
       assert.deepEqual([error.code, error.exitCode, error.forced], ["timeout", 124, true]);
+      assert.equal(error.output, "ready\n");
     });
 
     it("runs nothing when the signal has been aborted before", async () => {

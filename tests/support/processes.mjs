@@ -25,7 +25,7 @@ export function processesThat(is) {
 }
 
 /**
- * State, parent and group of a process (proc_pid_stat(5)).
+ * State, parent, group and session of a process (proc_pid_stat(5)).
  *
  * @param {string} pid
  */

@@ -1,5 +1,5 @@
 import { isSandpipeError } from "sandpipe";
-import { messageOf } from "../message.js";
+import { adviceFor, messageOf } from "../message.js";
 import { UNKNOWN_TOKEN } from "../sign-in/refusal.js";
 
 /** How the page and the agent stand. Times are milliseconds. */
@@ -27,10 +27,11 @@ export function stateAfter(
   return { state: "lost", since: before.state === "lost" ? before.since : now };
 }
 
-/** What to do where nothing has answered yet, or what has answered. */
+/** Why nothing has come of an agent yet; where nothing has answered, what to do. Empty where the list just ended. */
 function unreachableReason(error: unknown): string {
   if (error === undefined) return "";
-  return isSandpipeError(error, "network") ? "Check that it runs." : messageOf(error);
+  const advice = isSandpipeError(error, "network") ? adviceFor(error) : undefined;
+  return advice ?? messageOf(error);
 }
 
 /** The pauses between attempts, in milliseconds; the last one again and again. */

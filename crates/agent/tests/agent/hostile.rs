@@ -153,8 +153,7 @@ fn sockets_of(agent: &Agent) -> usize {
     files.iter().filter(|file| file.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// Makes a request on a connection of its own, again if that breaks, as the package's client does: before its
-/// request has come, a connection is like the hostile ones.
+/// Makes a request on a connection of its own, again if that breaks: before its request has come, a connection is like the hostile ones.
 async fn request_apart(request: impl Fn(&Client) -> RequestBuilder) -> String {
     let start = Instant::now();
     loop {

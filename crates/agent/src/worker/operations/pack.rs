@@ -6,7 +6,7 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::ffi::{OsStrExt, OsStringExt},
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -102,10 +102,14 @@ impl Operation for Pack {
         peer.attach(reader.into());
         let gone = |_| failed(Errno::PIPE);
         peer.send(&Ok::<(), Failure>(())).map_err(gone)?;
+        let root = match &tree {
+            Tree::Directory(_) => self.path.as_path(),
+            Tree::Alone(_) => self.path.parent().unwrap_or(&self.path),
+        };
         let packing = Packing {
             exclude: self.exclude,
             writer: Writer::new(io::BufWriter::with_capacity(BUFFER, writer)),
-            path: &self.path,
+            root,
         };
         let reported = match packing.tree(tree) {
             Err(NotPacked::Failed(failure)) => return Err(failure),
@@ -119,7 +123,8 @@ impl Operation for Pack {
 struct Packing<'a> {
     exclude: IgnorePatterns,
     writer: Writer<io::BufWriter<PipeWriter>>,
-    path: &'a std::path::Path,
+    /// What the paths of entries are below.
+    root: &'a Path,
 }
 
 impl Packing<'_> {
@@ -151,8 +156,8 @@ impl Packing<'_> {
         let name = place.name.as_bytes();
         match self.entry(place.directory.as_fd(), &place.name, name)? {
             None => Ok(()),
-            // It was none when the answer began.
-            Some(_) => Err(self.failed(b"", Errno::ISDIR)),
+            // It was no directory when the answer began.
+            Some(_) => Err(self.failed(name, Errno::ISDIR)),
         }
     }
 
@@ -252,7 +257,7 @@ impl Packing<'_> {
         self.writer.append(&entry, content).map_err(|error| match error {
             AppendError::Write(_) => NotPacked::Gone,
             AppendError::Read(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                let path = self.path.join(OsStr::from_bytes(path));
+                let path = self.root.join(OsStr::from_bytes(path));
                 NotPacked::Failed(Failure::conflict(&path, "became shorter while it was read"))
             }
             AppendError::Read(error) => {
@@ -262,7 +267,7 @@ impl Packing<'_> {
     }
 
     fn failed(&self, path: &[u8], errno: Errno) -> NotPacked {
-        NotPacked::Failed(Failure::system(&self.path.join(OsStr::from_bytes(path)), errno))
+        NotPacked::Failed(Failure::system(&self.root.join(OsStr::from_bytes(path)), errno))
     }
 }
 

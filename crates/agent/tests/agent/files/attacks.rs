@@ -45,7 +45,8 @@ impl Exchange {
                 );
                 if exchanged.is_ok() {
                     count += 1;
-                    let _awaited_once = begun.send(());
+                    // After the first, nobody hears it.
+                    let _unheard = begun.send(());
                 }
             }
             count

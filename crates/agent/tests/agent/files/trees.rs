@@ -237,6 +237,12 @@ async fn a_tree_of_which_not_all_can_be_read_says_which_and_is_whole_to_nobody()
     for record in denied(&secret) {
         assert!(text.contains(&record), "{text}");
     }
+    let alone = format!("tree/{}", secret.file_name().unwrap().display());
+    let alone = within(space.tree(&alone, user).await.bytes()).await.unwrap();
+    let text = String::from_utf8_lossy(&alone);
+    for record in denied(&secret) {
+        assert!(text.contains(&record), "{text}");
+    }
     let there = space.path("there");
     let private = Permissions::from_mode(0o700);
     fs::create_dir(&there).unwrap();

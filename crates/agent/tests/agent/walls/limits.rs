@@ -74,7 +74,7 @@ async fn files_in_memory_take_no_more_than_the_limit_of_it() {
 
 #[tokio::test]
 async fn a_command_that_runs_too_long_is_ended_with_all_that_it_has_started() {
-    // Far more than what is not to exceed it needs. All of it runs at once, so that the test waits for it once.
+    // Far more than the short commands need. All run at once, so that the test waits for it once.
     let walled = Walled::start(&["--policy", "open", "--max-wall-time", "6500ms"]);
     let agent = &walled.agent;
     let marker = format!("wall-time-{}", std::process::id());
