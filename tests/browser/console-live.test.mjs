@@ -364,8 +364,10 @@ test("where the terminal can't be loaded, the output says what to do, and is rea
   const panel = await run(page, "echo late");
   await panel.getByRole("alert").filter({ hasText: "Reload the page." }).waitFor();
   isAway = false;
-  await page.reload();
-  await connected(page);
+  // It is tried again when the output comes into sight.
+  await page.getByRole("link", { name: "Files" }).click();
+  await page.getByRole("link", { name: "Runs" }).click();
   await shows(panel, "late");
+  await panel.getByRole("alert").waitFor({ state: "detached" });
   await page.context().close();
 });
