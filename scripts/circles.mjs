@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Finds files that depend on each other in a circle: `node scripts/circles.mjs FOLDER…`, of Rust (as rustfmt leaves it) or TypeScript.
+ * Finds files that depend on each other in a circle: `node -- scripts/circles.mjs FOLDER…`, of Rust (as rustfmt leaves it) or TypeScript.
  * A file depends on the one that defines what a path of it leads to, or that it imports, types included. Declarations and
  * re-exports of Rust's modules don't count, nor do tests, nor what is imported while a program runs (`import()`).
  */

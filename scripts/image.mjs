@@ -33,7 +33,7 @@ await command(async () => {
   await preparePodman();
   await mustRun("npm", ["run", "--silent", "setup"]);
   const platforms =
-    agentTarget.cpu === process.arch ? "build:this-platform" : "build:all-platforms";
+    agentTarget.cpu === process.arch ? "build:release-agent" : "build:release-agents";
   await mustRun("npm", ["run", "--silent", platforms]);
 
   const context = join(target, "image");

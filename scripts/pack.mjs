@@ -25,7 +25,7 @@ await command(async () => {
   // From where it was run: npm runs scripts in the project's root.
   const folder = resolve(process.env["INIT_CWD"] ?? "", typed);
   await mustRun("npm", ["run", "--silent", "setup"]);
-  await mustRun("npm", ["run", "--silent", "build:all-platforms"]);
+  await mustRun("npm", ["run", "--silent", "build:release-agents"]);
   mkdirSync(folder, { recursive: true });
   const packages = [dist, ...AGENT_TARGETS.map(agentPackage)];
   await mustRun("npm", ["pack", "--loglevel=error", "--pack-destination", folder, ...packages]);
@@ -35,11 +35,15 @@ await command(async () => {
 
 /** The same in a process of its own, whose output is kept. */
 function packQuietly() {
-  const { status, error, stdout, stderr } = spawnSync(process.execPath, process.argv.slice(1), {
-    env: { ...process.env, npm_config_loglevel: "error" },
-    maxBuffer: Infinity,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const { status, error, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--", ...process.argv.slice(1)],
+    {
+      env: { ...process.env, npm_config_loglevel: "error" },
+      maxBuffer: Infinity,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   if (status === 0) return 0;
   if (error !== undefined) throw error;
   process.stdout.write(stdout);

@@ -27,8 +27,14 @@ export function agentPackage({ os, cpu }) {
   return join(target, "agent-packages", `${os}-${cpu}`);
 }
 
-/** The agent for this machine, as the build leaves it. */
-export const agent = join(
+/** The agent's npm package that this checkout uses itself: built fast, for this machine alone. */
+export const checkoutAgentPackage = join(target, "checkout-agent");
+
+/** The agent that this checkout runs, and that most tests start. */
+export const agent = join(checkoutAgentPackage, "sandpipe-agent");
+
+/** The agent for this machine as it is published: for benchmarks, and for tests of its size and memory. */
+export const releaseAgent = join(
   agentPackage({ os: process.platform, cpu: process.arch }),
   "sandpipe-agent",
 );

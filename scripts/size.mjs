@@ -2,6 +2,7 @@
 /** `npm run size`: what takes the space in the core's module. */
 
 import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { mustRun } from "./child-process.mjs";
 import { command } from "./command.mjs";
@@ -11,8 +12,8 @@ await command(async () => {
   // As the build leaves it, but with the names of functions.
   const folder = join(target, "size");
   const compiled = join(target, "wasm32-unknown-unknown", "wasm", "sandpipe.wasm");
-  const bindgen = join(target, "tools", "wasm-bindgen");
-  await mustRun(bindgen, ["--target", "web", "--out-dir", folder, compiled]);
+  mkdirSync(folder, { recursive: true });
+  await mustRun(join(target, "checkout", "core-bindings"), [compiled, folder]);
   const metrics = execFileSync(
     join(root, "node_modules", ".bin", "wasm-opt"),
     [

@@ -1,153 +1,109 @@
 // @ts-check
-/** `npm test [-- SUITE…]`: builds what is needed, runs the suites, all or those named. */
+/** `npm test`: builds what is needed, and runs the suites; suites/selection.mjs has its options. */
 
-import { mkdirSync } from "node:fs";
 import { mustRun } from "./child-process.mjs";
-import { command, explanation } from "./command.mjs";
-import { seconds } from "./progress.mjs";
-import { testedTarballs } from "./project.mjs";
-import {
-  prepareBubblewrap,
-  prepareChromium,
-  prepareConsoleBrowsers,
-  prepareEmulator,
-  prepareImages,
-  prepareTargets,
-} from "./setup/debian-packages.mjs";
-import { prepareGeckodriver } from "./setup/geckodriver.mjs";
-import { cargoTests } from "./suites/cargo.mjs";
-import { lint } from "./suites/lint.mjs";
-import { nodeTests } from "./suites/node.mjs";
-import { wasmTests } from "./suites/wasm.mjs";
+import { command } from "./command.mjs";
+import { step } from "./progress.mjs";
+import { prepareBubblewrap } from "./setup/debian-packages.mjs";
+import { useLocale } from "./setup/locale.mjs";
+import { budgetCheck, isMachineBusy, suspects } from "./suites/budgets.mjs";
+import { startLoad } from "./suites/load.mjs";
+import { prepareNeeds } from "./suites/needs.mjs";
+import { endWithPrograms } from "./suites/program.mjs";
+import { reportOf, tallyOf } from "./suites/report.mjs";
+import { runAll } from "./suites/run.mjs";
+import { selectionOf, USAGE, WrongArguments } from "./suites/selection.mjs";
+import { SUITES } from "./suites/suites.mjs";
 
-/**
- * @typedef {object} Counts
- * @property {number} passed
- * @property {number} failed
- * @property {number} skipped
- * @property {string[]} [failures] what is said of each test that failed, its name first
- *
- * @typedef {object} Suite
- * @property {string} name
- * @property {boolean} [onlyNamed] it is run when it is named, not with all
- * @property {(() => Promise<void>)[]} needs
- * @property {() => Promise<Counts>} run
- */
+/** @import { Done } from "./suites/job.mjs" */
+/** @import { Selection } from "./suites/selection.mjs" */
+/** @import { Suite } from "./suites/suites.mjs" */
 
-/** @type {Suite[]} */
-const SUITES = [
-  { name: "lint", needs: [], run: lint },
-  { name: "cargo", needs: [prepareBubblewrap], run: cargoTests },
-  { name: "wasm-node", needs: [], run: () => wasmTests("node") },
-  { name: "wasm-chrome", needs: [prepareChromium], run: () => wasmTests("chrome") },
-  {
-    name: "wasm-firefox",
-    onlyNamed: true,
-    needs: [prepareGeckodriver],
-    run: () => wasmTests("firefox"),
-  },
-  { name: "node", needs: [prepareTargets, prepareBubblewrap], run: () => nodeTests("node") },
-  { name: "background", needs: [prepareTargets], run: () => nodeTests("background") },
-  { name: "tools", needs: [prepareTargets], run: () => nodeTests("tools") },
-  { name: "cli", needs: [prepareTargets, prepareBubblewrap], run: () => nodeTests("cli") },
-  { name: "images", needs: [prepareImages], run: () => nodeTests("images") },
-  { name: "faults", needs: [], run: () => nodeTests("faults") },
-  {
-    name: "packaging",
-    needs: [prepareChromium, prepareEmulator, packPackages],
-    // Some rebuild what others read. Applications are built and installed, which takes minutes.
-    run: () => nodeTests("packaging", { concurrency: 1, timeoutMs: 600_000 }),
-  },
-  {
-    name: "browser",
-    needs: [prepareConsoleBrowsers],
-    // The checks of accessibility go through every view eight times.
-    run: () => nodeTests("browser", { timeoutMs: 600_000 }),
-  },
-  { name: "edge", needs: [], run: () => nodeTests("edge") },
-];
-
-/** How many lines of what a failed test said are shown again at the end. */
-const MAX_LINES = 40;
+const isCI = process.env["CI"] === "true";
 
 await command(async () => {
-  const names = process.argv.slice(2);
-  const unknown = names.find((name) => SUITES.every((suite) => suite.name !== name));
-  if (unknown !== undefined) {
-    const known = SUITES.map((suite) => suite.name).join(", ");
-    console.error(`There is no suite "${unknown}", only: ${known}.`);
+  try {
+    return await test(selectionOf(process.argv.slice(2), SUITES, { isCI }));
+  } catch (error) {
+    if (!(error instanceof WrongArguments)) throw error;
+    console.error(`${error.message}\n\n${USAGE}`);
     return 2;
   }
-  leaveOutOwnSettings();
-  const suites = SUITES.filter(({ name, onlyNamed = false }) =>
-    names.length === 0 ? !onlyNamed : names.includes(name),
-  );
-  const results = [await timed("build", () => prepare(suites))];
-  if (results[0]?.failed === 0) {
-    for (const suite of suites) {
-      console.log(`\n━━ ${suite.name}`);
-      results.push(await timed(suite.name, suite.run));
-    }
-  }
-  return report(results);
 });
+
+/** @param {Selection} selection */
+async function test({ chosen, isAll, isWhole, repeat, isUnderLoad, locale }) {
+  const start = performance.now();
+  leaveOutOwnSettings();
+  if (locale !== undefined) await useLocale(locale);
+  // Where it can't be had, the tests that need it are skipped one by one.
+  await prepareBubblewrap();
+  const suites = chosen.map(({ suite, texts }) => ({ ...suite, texts }));
+  const { ready, left } = await prepareNeeds(suites, { isComplete: isCI && isRoot() });
+  await build(ready);
+
+  endWithPrograms();
+  const stopLoad = isUnderLoad ? startLoad() : () => {};
+  try {
+    /** @type {Done[][]} */
+    const rounds = [];
+    let unchanged;
+    do {
+      if (repeat > 1) console.log(`\n━━ round ${rounds.length + 1} of ${repeat}`);
+      const jobs = ready.flatMap(({ jobs, texts }) => jobs(texts));
+      const isChosen = suites.some(({ texts }) => texts.length > 0);
+      const isRemembered = !isChosen && !isUnderLoad && repeat === 1;
+      const round = await runAll(jobs, { isAll, isRemembered, say: console.log });
+      unchanged = round.unchanged;
+      rounds.push(round.done);
+    } while (rounds.length < repeat);
+    // The machines of continuous integration are shared: times there say nothing.
+    const isTimed = isWhole && repeat === 1 && !isUnderLoad && !isCI;
+    if (isTimed) rounds.push(await checkBudgets(rounds.flat()));
+    const ms = performance.now() - start;
+    const { text, isGreen } = reportOf({ done: rounds.flat(), unchanged, left, ms });
+    if (repeat > 1) console.log(`\n${tallyOf(rounds)}`);
+    console.log(text);
+    return isGreen ? 0 : 1;
+  } finally {
+    stopLoad();
+  }
+}
+
+function isRoot() {
+  return process.getuid?.() === 0;
+}
 
 /** What a developer has set for Sandpipe, such as another agent, is not what is tested. */
 function leaveOutOwnSettings() {
   for (const name of Object.keys(process.env)) {
-    if (name.startsWith("SANDPIPE_")) delete process.env[name];
+    if (name.startsWith("SANDPIPE_") && name !== "SANDPIPE_MATRIX") delete process.env[name];
   }
 }
 
 /** @param {readonly Suite[]} suites */
-async function prepare(suites) {
-  await mustRun("npm", ["run", "--silent", "build"]);
-  for (const need of new Set(suites.flatMap(({ needs }) => needs))) await need();
-  return { passed: 0, failed: 0, skipped: 0 };
-}
-
-async function packPackages() {
-  mkdirSync(testedTarballs, { recursive: true });
-  await mustRun("npm", ["run", "--silent", "pack", "--", testedTarballs]);
+async function build(suites) {
+  const steps = new Set(suites.flatMap(({ builds }) => builds));
+  // It has the package, too.
+  if (steps.has("build:this-platform")) steps.delete("build:package");
+  for (const name of steps) await step(name, () => mustRun("npm", ["run", "--silent", name]));
 }
 
 /**
- * What can't run has failed.
+ * Runs the files that may have been over their budgets once more, each with the machine for itself.
  *
- * @param {string} name
- * @param {() => Promise<Counts>} work
+ * @param {readonly Done[]} done
+ * @returns {Promise<Done[]>}
  */
-async function timed(name, work) {
-  const start = performance.now();
-  const counts = await work().catch((error) => {
-    console.error(explanation(error));
-    return { passed: 0, failed: 1, skipped: 0 };
-  });
-  if (name !== "build" && counts.passed + counts.failed === 0) {
-    console.error(`The suite ${name} ran no test.`);
-    counts.failed = 1;
+async function checkBudgets(done) {
+  const slow = suspects(done);
+  if (slow.length === 0) return [];
+  if (await isMachineBusy()) {
+    console.log("Other programs keep the processors busy: the budgets of files are not checked.");
+    return [];
   }
-  return { name, ...counts, time: performance.now() - start };
-}
-
-/**
- * What failed is told once more at the end, where whoever has only the last part of the output finds it.
- *
- * @param {readonly (Counts & { name: string, time: number })[]} results
- */
-function report(results) {
-  for (const { name, failures = [] } of results) {
-    for (const failure of failures) {
-      console.log(`\n━━ failed: ${name}: ${failure.split("\n").slice(0, MAX_LINES).join("\n")}`);
-    }
-  }
-  console.log("\nsuite          passed  failed  skipped      time");
-  for (const { name, passed, failed, skipped, time } of results) {
-    const numbers = [passed, failed, skipped].map((n) => String(n).padStart(8)).join("");
-    console.log(`${name.padEnd(13)}${numbers} ${seconds(time).padStart(9)}`);
-  }
-  const passed = results.reduce((sum, result) => sum + result.passed, 0);
-  const failed = results.reduce((sum, result) => sum + result.failed, 0);
-  console.log(`${passed} passed, ${failed} failed`);
-  return failed === 0 ? 0 : 1;
+  const jobs = slow.map((job) => ({ ...job, lane: /** @type {const} */ ("alone") }));
+  const options = { isAll: true, isRemembered: false, say: console.log };
+  const { done: again } = await runAll(jobs, options);
+  return again.map(budgetCheck);
 }

@@ -1,18 +1,20 @@
 // @ts-check
 /**
- * `agents.mjs [--all]`: builds the agent for this machine, or for every platform, and puts its npm packages together,
- * beside the root package in dist/, of which they have the version.
+ * Builds the agent and puts its npm packages together; they have the version of the root package in dist/.
  *
- * `agents.mjs --library`: what takes long of that for this machine, and needs no console: the agent's library.
+ * - `agents.mjs checkout`: for this machine, compiled fast. It is what `npm start` and most tests run.
+ * - `agents.mjs release [--all]`: for this machine, or for every platform, as it is published.
+ *
+ * `--library` compiles the agent's library alone: it takes most of the time, and needs no console.
  */
 
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { mustRun } from "../child-process.mjs";
 import { command } from "../command.mjs";
-import { LICENSES, agentPackage, dist, root, target } from "../project.mjs";
+import { LICENSES, agentPackage, checkoutAgentPackage, dist, root, target } from "../project.mjs";
 import { AGENT_TARGETS } from "./agent-targets.mjs";
+import { withoutLocalPaths } from "./local-paths.mjs";
 
 /** @import { AgentTarget } from "./agent-targets.mjs" */
 
@@ -25,31 +27,46 @@ const PROGRAM = "sandpipe-agent";
  */
 const SMALL = ["-C", "link-arg=--pack-dyn-relocs=relr", "-C", "strip=symbols"];
 
+/** @typedef {"checkout" | "release"} Profile a profile of Cargo.toml */
+
 await command(async () => {
-  const isChosen = process.argv.includes("--all") ? () => true : isOwn;
-  const chosen = AGENT_TARGETS.filter(isChosen);
+  const [profile, ...flags] = process.argv.slice(2);
+  if (profile !== "checkout" && profile !== "release") {
+    console.error("Usage: agents.mjs checkout|release [--all] [--library]");
+    return 2;
+  }
+  const chosen = AGENT_TARGETS.filter(flags.includes("--all") ? () => true : isOwn);
   if (chosen.length === 0) {
     console.error(`There is no agent for ${process.platform} on ${process.arch}, only for Linux.`);
     return 1;
   }
-  for (const agentTarget of chosen) {
-    if (process.argv.includes("--library")) {
-      await compile(agentTarget, ["--lib"]);
-    } else {
-      await compile(agentTarget, ["--bin", PROGRAM, "--", "--cfg", "console", ...SMALL]);
-      assemble(agentTarget);
-    }
-  }
+  const isLibrary = flags.includes("--library");
+  await (profile === "release" ? compileForRelease(chosen) : compileForCheckout(isLibrary));
+  if (!isLibrary) for (const agentTarget of chosen) assemble(agentTarget, profile);
   return 0;
 });
 
+/** @param {boolean} isLibrary the flag `console` is the program's alone */
+async function compileForCheckout(isLibrary) {
+  for (const { rust } of AGENT_TARGETS.filter(isOwn)) {
+    const flags = ["--locked", "--package", PROGRAM, "--profile", "checkout", "--target", rust];
+    const part = isLibrary ? ["--lib"] : ["--bin", PROGRAM, "--", "--cfg", "console"];
+    await mustRun("cargo", ["rustc", ...flags, ...withoutLocalPaths(rust), ...part]);
+  }
+}
+
 /**
- * @param {AgentTarget} agentTarget
- * @param {readonly string[]} args what of it, and more for rustc
+ * One call of cargo for all: each program is linked on one processor, for a minute.
+ *
+ * @param {readonly AgentTarget[]} targets
  */
-async function compile({ rust }, args) {
-  const flags = ["--locked", "--package", PROGRAM, "--release", "--target", rust];
-  await mustRun("cargo", ["rustc", ...flags, ...withoutLocalPaths(rust), ...args]);
+async function compileForRelease(targets) {
+  const flags = ["--locked", "--package", PROGRAM, "--bin", PROGRAM, "--profile", "release"];
+  const forTargets = targets.flatMap(({ rust }) => [
+    ...["--target", rust],
+    ...withoutLocalPaths(rust, ["--cfg", "console", ...SMALL]),
+  ]);
+  await mustRun("cargo", ["build", ...flags, ...forTargets]);
 }
 
 /** @param {AgentTarget} agentTarget */
@@ -58,24 +75,15 @@ function isOwn({ os, cpu }) {
 }
 
 /**
- * What cargo is to be given so that what it builds for a target has no path of this machine in it: panics name their
- * sources.
- *
- * @param {string} rustTarget
+ * @param {AgentTarget} agentTarget
+ * @param {Profile} profile
  */
-function withoutLocalPaths(rustTarget) {
-  const sources = join(process.env["CARGO_HOME"] ?? join(homedir(), ".cargo"), "registry", "src");
-  const rustflags = JSON.stringify([`--remap-path-prefix=${sources}=crates`]);
-  return ["--config", `target.${rustTarget}.rustflags=${rustflags}`];
-}
-
-/** @param {AgentTarget} agentTarget */
-function assemble({ os, cpu, rust }) {
-  const folder = agentPackage({ os, cpu });
+function assemble({ os, cpu, rust }, profile) {
+  const folder = profile === "release" ? agentPackage({ os, cpu }) : checkoutAgentPackage;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const program = join(folder, PROGRAM);
-  copyFileSync(join(target, rust, "release", PROGRAM), program);
+  copyFileSync(join(target, rust, profile, PROGRAM), program);
   chmodSync(program, 0o755);
   for (const name of LICENSES) copyFileSync(join(root, name), join(folder, name));
   writeFileSync(join(folder, "README.md"), readme(os, cpu));

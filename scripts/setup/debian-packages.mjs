@@ -3,7 +3,6 @@
 
 import { existsSync } from "node:fs";
 import { ask, mustRun } from "../child-process.mjs";
-import { explanation } from "../command.mjs";
 import { step } from "../progress.mjs";
 import { RequirementMissing } from "./requirement.mjs";
 
@@ -31,17 +30,44 @@ export const prepareBrowsers = () =>
     "/usr/bin/Xvfb": ["xvfb"],
   });
 
+/** What locales are generated with. */
+export const prepareLocales = () => prepare({ "/usr/share/i18n/locales/de_DE": ["locales"] });
+
 /** rustc links native programs with the C compiler. */
-export const prepareCLinker = () => prepare({ cc: ["gcc", "libc6-dev"] });
+const C_LINKER = { cc: ["gcc", "libc6-dev"] };
+
+export const hasCLinker = () => missingOf(C_LINKER).length === 0;
+
+export const prepareCLinker = () => prepare(C_LINKER);
 
 /** What runs programs for arm64 on other machines, for the tests of the agent's packages. */
 export const prepareEmulator = () =>
   prepare(process.arch === "arm64" ? {} : { "/usr/bin/qemu-aarch64": ["qemu-user"] });
 
-/** What builds walls around commands. A user who may not install it goes without: the tests that need it are skipped then. */
-export async function prepareBubblewrap() {
+/** Whether bubblewrap is missing, and this user may install it. */
+export const mayInstallBubblewrap = () =>
+  missingOf({ bwrap: ["bubblewrap"] }).length > 0 &&
+  process.getuid?.() === 0 &&
+  ask("apt-get", ["--version"]) !== undefined;
+
+/** What builds walls around commands. */
+export const prepareBubblewrap = () => prepareIfAllowed({ bwrap: ["bubblewrap"] });
+
+/** What the tests of programs of every day run under policies. */
+export const prepareConfinedPrograms = () =>
+  prepareIfAllowed({
+    "/usr/lib/python3/dist-packages/pytest": ["python3-pytest"],
+    "/usr/bin/pg_lsclusters": ["postgresql"],
+  });
+
+/**
+ * The same as {@link prepare} for a user who may install packages. Another one goes without: the tests that need them are skipped then.
+ *
+ * @param {Record<string, readonly string[]>} wanted
+ */
+async function prepareIfAllowed(wanted) {
   try {
-    await prepare({ bwrap: ["bubblewrap"] });
+    await prepare(wanted);
   } catch (error) {
     if (!(error instanceof RequirementMissing)) throw error;
     console.error(error.message);
@@ -54,14 +80,8 @@ const PODMAN = { podman: ["podman", "runc"] };
 export const preparePodman = () =>
   prepare({ "/etc/ssl/certs/ca-certificates.crt": ["ca-certificates"], ...PODMAN });
 
-/** What the tests of images need. Where it can't be had they are skipped. */
-export async function prepareImages() {
-  try {
-    await prepare({ ...PODMAN, "/usr/bin/busybox": ["busybox"] });
-  } catch (error) {
-    console.error(`Tests with containers are skipped. ${explanation(error)}`);
-  }
-}
+/** What the tests of images need. */
+export const prepareImages = () => prepare({ ...PODMAN, "/usr/bin/busybox": ["busybox"] });
 
 /** What the tests of other machines, shells and terminals need. */
 export const prepareTargets = () =>
@@ -79,9 +99,7 @@ export const prepareTargets = () =>
  * @param {Record<string, readonly string[]>} wanted packages by a path or a program's name
  */
 async function prepare(wanted) {
-  const isThere = (/** @type {string} */ name) =>
-    name.startsWith("/") ? existsSync(name) : ask(name, ["--version"]) !== undefined;
-  const packages = Object.entries(wanted).flatMap(([name, names]) => (isThere(name) ? [] : names));
+  const packages = missingOf(wanted);
   if (packages.length === 0) return;
   const names = packages.join(" ");
   if (process.getuid?.() !== 0) {
@@ -94,4 +112,11 @@ async function prepare(wanted) {
     await mustRun("apt-get", ["update"], { env });
     await mustRun("apt-get", ["install", "--yes", "--no-install-recommends", ...packages], { env });
   });
+}
+
+/** @param {Record<string, readonly string[]>} wanted */
+function missingOf(wanted) {
+  const isThere = (/** @type {string} */ name) =>
+    name.startsWith("/") ? existsSync(name) : ask(name, ["--version"]) !== undefined;
+  return Object.entries(wanted).flatMap(([name, names]) => (isThere(name) ? [] : names));
 }

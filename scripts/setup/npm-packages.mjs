@@ -2,18 +2,17 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { mustRun } from "../child-process.mjs";
-import { step } from "../progress.mjs";
 import { root } from "../project.mjs";
 
-/** Installs what package-lock.json names, unless that has been done since it last changed. */
-export async function prepareNpmPackages() {
+/** Whether what package-lock.json names has been installed since that last changed. */
+export function hasNpmPackages() {
   const wanted = modified("package-lock.json");
   // npm writes this file at the end of an installation.
   const installed = modified("node_modules/.package-lock.json");
-  if (installed === undefined || wanted === undefined || installed < wanted) {
-    await step("npm packages", () => mustRun("npm", ["ci"]));
-  }
+  return installed !== undefined && wanted !== undefined && installed >= wanted;
 }
+
+export const prepareNpmPackages = () => mustRun("npm", ["ci"]);
 
 /** @param {string} path */
 function modified(path) {

@@ -1,13 +1,12 @@
 // @ts-check
 import { lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { agentPackage, dist, root } from "../project.mjs";
+import { checkoutAgentPackage, dist, root } from "../project.mjs";
 
 /** Has the checkout find the packages that it builds as if they were installed; installing others removes the links. */
 export function linkOwnPackages() {
-  const own = { os: process.platform, cpu: process.arch };
   link("sandpipe", dist);
-  link(`@sandpipe/agent-${own.os}-${own.cpu}`, agentPackage(own));
+  link(`@sandpipe/agent-${process.platform}-${process.arch}`, checkoutAgentPackage);
 }
 
 /**
