@@ -5,7 +5,7 @@ import globals from "globals";
 import tseslint from "typescript-eslint";
 
 const nodeOnly =
-  "Only js/node.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
+  "Only js/node.ts, js/node-core.ts, js/node/ and js/cli/ may: the rest runs in browsers and workers too.";
 
 export default defineConfig(
   { ignores: ["dist/", "console/dist/", ".wireit/", "target/", "js/core/", "**/node_modules/"] },
@@ -26,7 +26,7 @@ export default defineConfig(
   },
   {
     files: ["js/**/*.ts"],
-    ignores: ["js/node.ts", "js/node/**", "js/cli/**"],
+    ignores: ["js/node.ts", "js/node-core.ts", "js/node/**", "js/cli/**"],
     rules: {
       "no-restricted-globals": ["error", ...["Buffer", "process"].map(restricted)],
       "no-restricted-imports": ["error", { patterns: [{ group: ["node:*"], message: nodeOnly }] }],

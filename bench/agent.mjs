@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `node agent.mjs wc|bare|bare-net FILE` or `idle COUNT`: one measurement as one line of JSON. What reads is a
+ * `node -- agent.mjs wc|bare|bare-net FILE` or `idle COUNT`: one measurement as one line of JSON. What reads is a
  * client of that name.
  */
 

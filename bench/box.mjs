@@ -1,11 +1,12 @@
 // @ts-check
-/** `node box.mjs POLICY`: the memory of an agent that has run a command, with its box and what has built that, as one line of JSON. */
+/** `node -- box.mjs POLICY`: the memory of an agent that has run a command, with its box and what has built that, as one line of JSON. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-const [policy = "open"] = process.argv.slice(2);
+const [name = "open"] = process.argv.slice(2);
+const policy = /** @type {import("sandpipe/node").PolicyName} */ (name);
 const agent = await startAgent({ policy });
 const { execs } = await connect(agent);
 await execs.exec("true");

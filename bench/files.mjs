@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `node files.mjs make-tree|make-100mb|make-1gb FOLDER` puts there what is copied; what else there is measures one thing with it. Each
+ * `node -- files.mjs make-tree|make-100mb|make-1gb FOLDER` puts there what is copied; what else there is measures one thing with it. Each
  * prints one line of JSON.
  */
 

@@ -51,6 +51,7 @@ const GOALS = [
   { row: "agent", column: "bare-net", to: "cat to wc", most: 2 },
   ...goals("browser-e2e-", CHROMIUM, "bare"),
   { row: "cold", column: "sandpipe", most: 90 },
+  { row: "left-behind", column: "sandpipe", most: 2300 },
   { row: "warm", column: "sandpipe", to: "spawn", most: 1.1 },
   { row: "box-warm", column: "workspace", to: "open", most: 1.2 },
   { row: "box-burst", column: "workspace", to: "open", most: 1.2 },

@@ -1,13 +1,15 @@
 // @ts-check
 /**
- * `node latency.mjs spawn|openssh|sandpipe|POLICY warm|burst|cold [PROGRAM ARGUMENT…]`: one measurement as one line of JSON. With
+ * `node -- latency.mjs spawn|openssh|sandpipe|POLICY warm|burst|cold|left-behind [PROGRAM ARGUMENT…]`: one measurement as one line of JSON. With
  * the name of a policy it is Sandpipe under that.
  */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-const [how, what, program = "true", ...args] = process.argv.slice(2);
+const [how, what, ...given] = process.argv.slice(2);
+const LEFT_BEHIND = ["sh", "-c", "sleep 5 & exit 7"];
+const [program = "true", ...args] = what === "left-behind" ? LEFT_BEHIND : given;
 
 /** Runs a program as a local child and collects what it prints. */
 async function local() {
@@ -15,7 +17,8 @@ async function local() {
   let output = "";
   child.stdout.on("data", (text) => (output += text));
   child.stderr.on("data", (text) => (output += text));
-  const [exitCode] = await once(child, "close");
+  // With what is left behind the pipes stay open.
+  const [exitCode] = await once(child, what === "left-behind" ? "exit" : "close");
   return { exitCode, output };
 }
 
@@ -24,7 +27,8 @@ let run = local;
 // A cold start has the agent there and everything else still to be done.
 const { startAgent } = await import("sandpipe/node");
 const isLocal = how === "spawn" || how === "openssh";
-const policy = how === "sandpipe" ? {} : { policy: String(how) };
+/** @type {import("sandpipe/node").StartAgentOptions} */
+const policy = how === "sandpipe" ? {} : { policy: /** @type {any} */ (how) };
 const agent = isLocal ? undefined : await startAgent(policy);
 if (agent !== undefined) end = () => agent.stop();
 
@@ -32,11 +36,11 @@ const connect = async () => {
   if (agent === undefined) return;
   const { connect } = await import("sandpipe");
   const { execs } = await connect(agent);
-  run = () => execs.exec("true");
+  run = () => execs.exec(program, args);
 };
 if (what !== "cold") {
   await connect();
-  for (let i = 0; i < 20; i++) await run();
+  if (what !== "left-behind") for (let i = 0; i < 20; i++) await run();
 }
 
 const before = process.cpuUsage();
@@ -46,6 +50,8 @@ if (what === "cold") {
   await run();
 } else if (what === "warm") {
   for (let i = 0; i < 200; i++) await run();
+} else if (what === "left-behind") {
+  for (let i = 0; i < 10; i++) await run();
 } else {
   let left = 1000;
   const worker = async () => {

@@ -11,11 +11,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { connect } from "sandpipe";
 import { command } from "../scripts/command.mjs";
-import { root } from "../scripts/project.mjs";
+import { releaseAgent, root } from "../scripts/project.mjs";
 import { chromium, prepareChromium } from "../scripts/setup/debian-packages.mjs";
 import { temporaryFolder } from "../tests/support/installed-package.mjs";
 import { RestartableAgent } from "../tests/support/restartable-agent.mjs";
 import { median } from "./table.mjs";
+
+// As it is published: the checkout's own agent is not compiled for speed.
+process.env["SANDPIPE_AGENT"] = releaseAgent;
 
 const LIGHTHOUSE = "lighthouse@12.8.2";
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `node line.mjs pipe|sandpipe|openssh INTERVAL COUNT [SSH ARGUMENT…]`: how long a line takes from the process that
+ * `node -- line.mjs pipe|sandpipe|openssh INTERVAL COUNT [SSH ARGUMENT…]`: how long a line takes from the process that
  * prints it to who reads it, the median, as one line of JSON.
  */
 

@@ -8,6 +8,7 @@
 
 import { writeFile } from "node:fs/promises";
 import { command } from "../scripts/command.mjs";
+import { releaseAgent } from "../scripts/project.mjs";
 import { prepareTargets } from "../scripts/setup/debian-packages.mjs";
 import { goalsTable } from "./goals.mjs";
 import { agentRows } from "./rows/agent.mjs";
@@ -35,6 +36,9 @@ import { machine, markdown } from "./table.mjs";
  */
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
+
+// As it is published: the checkout's own agent is not compiled for speed.
+process.env["SANDPIPE_AGENT"] = releaseAgent;
 
 await command(async () => {
   await prepareTargets();

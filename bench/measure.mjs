@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * One measurement in a process of its own: `node measure.mjs CLIENT exec|stream TARGET`, the target
+ * One measurement in a process of its own: `node -- measure.mjs CLIENT exec|stream TARGET`, the target
  * as JSON. Prints the time and what came as one line of JSON.
  */
 

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * An agent with many execs that have ended. `node retained.mjs fill STATE COUNT` leaves them in a state directory, as
+ * An agent with many execs that have ended. `node -- retained.mjs fill STATE COUNT` leaves them in a state directory, as
  * an agent does, two minutes old: their keys still count; `start STATE` measures its start, `exec STATE [KEPT]` commands
  * while a client follows the list, by an agent that keeps no more than so many. Each prints one line of JSON.
  */
@@ -11,7 +11,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { connect } from "sandpipe";
-import { agent as AGENT } from "../scripts/project.mjs";
+import { releaseAgent as AGENT } from "../scripts/project.mjs";
 
 const TOKEN = "token-of-the-bench";
 

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * An agent of prepared answers: whatever is run prints the workload. `node server.mjs WORKLOAD [frames]` prints
+ * An agent of prepared answers: whatever is run prints the workload. `node -- server.mjs WORKLOAD [frames]` prints
  * its address and what is to come out of it as one line of JSON.
  */
 

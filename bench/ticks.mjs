@@ -1,5 +1,5 @@
 // @ts-check
-/** `node ticks.mjs INTERVAL COUNT` prints lines, one each so many milliseconds: what time it is, by the machine's clock. */
+/** `node -- ticks.mjs INTERVAL COUNT` prints lines, one each so many milliseconds: what time it is, by the machine's clock. */
 
 import { writeSync } from "node:fs";
 

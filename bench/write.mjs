@@ -1,5 +1,5 @@
 // @ts-check
-/** `node write.mjs WORKLOAD FILE` writes a workload to a file and prints what is in it as one line of JSON. */
+/** `node -- write.mjs WORKLOAD FILE` writes a workload to a file and prints what is in it as one line of JSON. */
 
 import { writeFileSync } from "node:fs";
 import { expectedOf, workloadOf } from "./workloads.mjs";

@@ -1,15 +1,18 @@
 // @ts-check
-// What `npm start` runs: a command through the package, in an agent that lives as long as this does.
+// What `npm start` runs: a command in a sandbox that lives as long as this does.
 import { once } from "node:events";
-import { connect } from "sandpipe";
-import { startAgent } from "sandpipe/node";
+import { isSandpipeError } from "sandpipe";
+import { createSandbox } from "sandpipe/node";
 
 const own = process.argv.slice(2);
 const [command = "sh", ...args] =
   own.length > 0 ? own : ["sh", "-c", "echo hello; echo oops >&2; exit 3"];
 
-const agent = await startAgent();
-const sandbox = await connect({ url: agent.url, token: agent.token });
+const sandbox = await createSandbox().catch((error) => {
+  if (!isSandpipeError(error, "agent")) throw error;
+  console.error(`Commands run unconfined, with your permissions: ${error.message}`);
+  return createSandbox({ policy: "open" });
+});
 
 // Ctrl+C ends the command with its agent; a second one doesn't wait for that.
 let isInterrupted = false;
@@ -22,8 +25,7 @@ try {
   const exitCode = await Promise.race([runCommand(), interrupted]);
   process.exitCode = own.length > 0 ? exitCode : 0;
 } finally {
-  sandbox.close();
-  await agent.stop();
+  await sandbox.stop();
 }
 // So that a shell's loop around it ends, too.
 if (isInterrupted) process.kill(process.pid, "SIGINT");

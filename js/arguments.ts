@@ -19,16 +19,25 @@ function isSignal(value: unknown): value is AbortSignal {
 }
 
 /**
- * Checks that options have no fields but these: one that is misspelt would have no effect.
+ * Checks that options are an object with no fields but these: a misspelt one would have no effect.
  *
- * @throws {InvalidArgumentError} They have another.
+ * @throws {InvalidArgumentError} They are something else, or have another field.
  */
-export function checkFields(options: object, names: readonly string[]): void {
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown === undefined) return;
+export function checkFields(options: unknown, names: readonly string[]): void {
+  const problem = fieldsProblem(options, names);
+  if (problem === undefined) return;
   throw new InvalidArgumentError(
-    `\`options\` must be an object with no other fields than ${names.join(", ")}, but is one with "${unknown}"`,
+    `\`options\` must be an object with no other fields than ${names.join(", ")}, but is ${problem}`,
   );
+}
+
+function fieldsProblem(options: unknown, names: readonly string[]): string | undefined {
+  if (typeof options === "string") return JSON.stringify(options);
+  if (typeof options !== "object") return typeof options;
+  if (options === null) return "null";
+  if (Array.isArray(options)) return "an array";
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  return unknown === undefined ? undefined : `one with "${unknown}"`;
 }
 
 /**

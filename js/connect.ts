@@ -1,5 +1,6 @@
 import type { SandboxOptions } from "./core/sandpipe.js";
 import { load, type Loader, type WasmSource } from "./load.js";
+import { policyOf } from "./policy-summary.js";
 import type { Fetch } from "./redirects.js";
 import { Sandbox } from "./sandbox.js";
 import { settle } from "./settle.js";
@@ -35,7 +36,7 @@ export function connectWith(
     // The core says what is wrong with options that are none.
     const { wasm, ...rest } = Object(options) as ConnectOptions;
     await load(loader, wasm);
-    const make = async (): Promise<Sandbox> => new Sandbox(rest, fetch);
+    const make = async (): Promise<Sandbox> => new Sandbox(rest, fetch, policyOf(options));
     return await settle(make());
   };
 }

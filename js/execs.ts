@@ -71,6 +71,9 @@ export class Execs extends Core {
    * code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
    * executed. Its stdin is `input`, then end-of-file.
    *
+   * The output is complete when the command's process has ended and its output is at its end or silent for 200 ms,
+   * at most 2 s later; a stop does not wait for that.
+   *
    * @param command The program: a path, or a name that is looked up in `PATH`. No shell reads it:
    * for one, run `sh` with the arguments `["-c", script]`.
    * @param args The program's arguments, handed over byte for byte.

@@ -14,6 +14,7 @@ import { Execs } from "./execs.js";
 import type { FilePath } from "./file-data.js";
 import { Files } from "./files.js";
 import type { AbortSignal } from "./platform.js";
+import { POLICY_SUMMARY, type PolicySummary } from "./policy-summary.js";
 import { Ports } from "./ports.js";
 import { type Fetch, withRedirects } from "./redirects.js";
 import { RUN_AND_FORGET, type Runtime, type RunResult } from "./runtime.js";
@@ -39,7 +40,11 @@ export class Sandbox implements Runtime {
   readonly background: Background;
 
   /** @internal */
-  constructor(options: SandboxOptions, fetch: Fetch) {
+  readonly [POLICY_SUMMARY]: PolicySummary | undefined;
+
+  /** @internal */
+  constructor(options: SandboxOptions, fetch: Fetch, policy?: PolicySummary) {
+    this[POLICY_SUMMARY] = policy;
     // The caller's is to keep secrets from other origins, too.
     this.#core = new Core(options, withRedirects((options.fetch as Fetch | undefined) ?? fetch));
     this.execs = new Execs(this.#core);

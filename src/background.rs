@@ -172,9 +172,11 @@ impl Background {
         promise_of(terminated, json)
     }
 
-    /// Runs a command in the background and waits for its end, however long that takes. Its files are
-    /// removed at its end, unless there is more in them than was handed over.
+    /// Runs a command in the background and waits for its end. Its files are removed at its end, unless
+    /// there is more in them than was handed over. A command that still runs after `waitTimeoutMs` goes on:
+    /// the result has exit code 1, `timedOut` and its `id`.
     ///
+    /// @throws {TimeoutError} With `check`: the command still runs after `waitTimeoutMs`.
     /// @throws {BackgroundError} It is gone and has left no exit code; or the runtime failed, which is the
     /// `cause`, and the command may still run as the process `id`.
     /// @throws What the runtime's `run` did, where that has `mayHaveRun: false`: nothing was started.

@@ -89,6 +89,9 @@ options! {
         ..spawn,
         /// How long to wait, in milliseconds. The command goes on after that. Default: 300 000.
         "waitTimeoutMs" "?: number" => wait_timeout_ms = optional milliseconds or WAIT_TIMEOUT_MS,
+        /// True: rejects with `TimeoutError` after `waitTimeoutMs`, instead of resolving exit code 1 with
+        /// `timedOut`. Default: false.
+        "check" "?: boolean" => check = optional boolean or false,
         /// False: no exit code is written down, and a command that ended counts as one that succeeded (0).
         /// Default: true.
         "captureExitCode" "?: boolean" => captures_exit_code = optional boolean or true,

@@ -198,6 +198,12 @@ impl JsStream {
         let iterator =
             || function(&Symbol::async_iterator()).map(|open| (open, ("next", "return")));
         let (open, methods) = reader.or_else(iterator)?;
+        // An error of a stream of Node.js that nobody listens for would end the process. Whoever reads the stream gets it later, so
+        // the listener is any function without effects.
+        if let Some((on, listener)) = function(&"on".into()).zip(function(&"listenerCount".into()))
+        {
+            let _listening = on.call2(value, &"error".into(), &listener);
+        }
         let value = value.unchecked_ref::<Object>().clone();
         Some(Self { value, open, methods, iterator: None, reading: None, is_over: false })
     }

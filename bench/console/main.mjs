@@ -8,10 +8,13 @@ import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { command } from "../../scripts/command.mjs";
-import { root } from "../../scripts/project.mjs";
+import { releaseAgent, root } from "../../scripts/project.mjs";
 import { prepareChromium } from "../../scripts/setup/debian-packages.mjs";
 import { connected, ConsoleRig, fillSignIn, paneOf, shows } from "../../tests/browser/console.mjs";
 import { framesOf } from "./frames.mjs";
+
+// As it is published: the checkout's own agent is not compiled for speed.
+process.env["SANDPIPE_AGENT"] = releaseAgent;
 
 const RUNS = Number(process.env["RUNS"] ?? 10_000);
 const OUTPUTS = 50;

@@ -13,11 +13,14 @@ import {
 } from "../node/agent-process.js";
 import { type ContainerOptions, containerOptions } from "../node/container/options.js";
 import { startContainer } from "../node/container/start.js";
+import { policyFlags } from "../node/policy.js";
 import { newToken, startAgent, type StartAgentOptions } from "../node/start-agent.js";
+import { policyOf, type PolicySummary } from "../policy-summary.js";
 import type { Sandbox } from "../sandbox.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
 import { type Outcome, OWN_FAILURE } from "./outcome.js";
+import { startConfined } from "./policy.js";
 import { withProgress } from "./progress.js";
 
 /** The options that name an agent. */
@@ -97,6 +100,8 @@ export interface Agent {
   execs: Execs;
   /** Whether it is this process's own, and ends with it. */
   own: boolean;
+  /** Its policy, where it is known. */
+  policy?: PolicySummary | undefined;
   /**
    * Ends the connection, and an agent of its own with all that it runs; that at once when `forced` is aborted.
    * Rejects where the agent is still there some time after that.
@@ -114,7 +119,7 @@ export async function reachAgent(
   own?: StartAgentOptions,
 ): Promise<Agent> {
   const sandbox = own === undefined ? await connectIfNamed(values) : undefined;
-  if (sandbox === undefined) return startOwnAgent(own);
+  if (sandbox === undefined) return await startConfined(own ?? {}, startOwnAgent);
   return {
     execs: sandbox.execs,
     own: false,
@@ -130,7 +135,7 @@ export async function reachAgent(
  */
 const SPOOL_LIMIT = "4GiB";
 
-async function startOwnAgent(options: StartAgentOptions = {}): Promise<Agent> {
+async function startOwnAgent(options: StartAgentOptions): Promise<Agent> {
   const args = [...(options.args ?? []), "--spool-limit", SPOOL_LIMIT];
   const agent = await startAgent({ ...options, args });
   const sandbox = await connect({ url: agent.url, token: agent.token });
@@ -142,7 +147,8 @@ async function startOwnAgent(options: StartAgentOptions = {}): Promise<Agent> {
     await Promise.race([agent.stop({ forceSignal }), overdue]);
   };
   let ending: Promise<void> | undefined;
-  return { execs: sandbox.execs, own: true, close: (forced) => (ending ??= end(forced)) };
+  const policy = policyOf(agent);
+  return { execs: sandbox.execs, own: true, policy, close: (forced) => (ending ??= end(forced)) };
 }
 
 /** The agent's flags with which it does something else than listen, and ends. */
@@ -171,7 +177,7 @@ export async function serveAgent(
   const container = containerOptions(walls);
   const agent =
     container === undefined
-      ? spawnAgent([...(walls.args ?? []), ...args])
+      ? spawnAgent([...flagsOf(walls), ...args])
       : await spawnIn(container, args);
   const { child, listening, ended } = agent;
   const stopRequested = aborted(exit.decided).then(() => undefined);
@@ -208,6 +214,12 @@ export async function serveAgent(
     void aborted(exit.forced).then(() => child.kill("SIGINT"));
     await ended;
   }
+}
+
+/** The flags of an agent on this machine. */
+function flagsOf({ workspace, policy, args = [] }: StartAgentOptions): string[] {
+  const place = workspace === undefined ? [] : [`--workspace=${workspace}`];
+  return [...place, ...policyFlags(policy), ...args];
 }
 
 /** Starts an agent in a container. Its token is in the environment, else in a file that is removed when it has ended. */

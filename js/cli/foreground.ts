@@ -1,6 +1,7 @@
 import type { CreateExecRequest } from "../core/sandpipe.js";
 import { isSandpipeError } from "../core/errors.js";
 import type { Execs } from "../execs.js";
+import { refusalLine } from "../tools/policy-text.js";
 import type { Agent } from "./agent.js";
 import { type ExitDecision, killOverdue } from "./exit-decision.js";
 import { describeStop, type Outcome, OWN_FAILURE, TIMED_OUT } from "./outcome.js";
@@ -33,6 +34,12 @@ export class Foreground {
     this.#options = options;
     this.#exit = exit;
     this.#output = new ShownOutput(agent.execs, id, exit.output);
+  }
+
+  /** Says that the policy of an agent of its own has refused what the end of the output tells of. */
+  get refusal(): string | undefined {
+    const { policy } = this.#agent;
+    return policy && refusalLine(policy, this.#output.end, "give");
   }
 
   /** Waits until it has exited, or is to be stopped, and resolves what the program ends with. */

@@ -3,16 +3,21 @@ export function errorLine(message: string): string {
   return `sandpipe: ${escaped(message.replaceAll(/\s*[\r\n]+\s*/g, " ").trim())}\n`;
 }
 
-/** Control characters, and those that change the direction or the line of what follows. */
-const INVISIBLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+/**
+ * Characters that a terminal acts upon, or that show nothing: controls, ends of lines, marks of direction, zero-width characters, tags, and
+ * annotations between lines. The agent has the same (`crates/agent/src/shown.rs`).
+ */
+const INVISIBLE = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu;
 
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** A text as one line, with nothing in it that a terminal would act upon. */
+/** A text as one line in which every character shows. */
 export function escaped(text: string): string {
   return text.replaceAll(INVISIBLE, (character) => {
-    const code = character.charCodeAt(0).toString(16);
-    return ESCAPES[character] ?? (code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`);
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    if (code.length > 4) return `\\u{${code}}`;
+    const escape = code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+    return ESCAPES[character] ?? escape;
   });
 }
 
@@ -26,13 +31,13 @@ export function jsonLine(value: unknown): string {
   return `${inert(JSON.stringify(value))}\n`;
 }
 
-/** What JSON leaves as it is, and a terminal may act upon: C1 controls, and changes of direction. */
-const ACTIVE = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
-
+/** JSON whose texts have escapes for what would not show. Its own line ends stay. */
 function inert(text: string): string {
-  return text.replaceAll(ACTIVE, (unit) => {
-    return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
+  const escapeOf = (unit: string): string =>
+    `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return text.replaceAll(INVISIBLE, (character) =>
+    character === "\n" ? character : character.split("").map(escapeOf).join(""),
+  );
 }
 
 /** A number of bytes, for people. */

@@ -12,18 +12,22 @@ export const IMAGE = {
     help: "an agent of its own in a container of this image, which podman or docker has",
   },
   engine: { value: "ENGINE", help: "the image's engine [default: podman, else docker]" },
-  workspace: { value: "DIR", help: "a directory for the container to read and write" },
+  workspace: {
+    value: "DIR",
+    help: "the directory that commands run in and may write [default: the current one; with --image, none]",
+  },
   "workspace-at": {
     value: "PATH",
     help: "where that is in the container [default: /workspace]",
   },
   memory: { value: "SIZE", help: "the container's memory, such as 512m or 2g" },
   cpus: { value: "NUMBER", help: "the container's processors, such as 1.5" },
-  pids: { value: "NUMBER", help: "how many processes the container may have" },
+  pids: { value: "NUMBER", help: "how many processes the container may have [default: 2048]" },
   network: {
     value: "NAME",
     help: "the container's network: none, host, or one of the engine's [default: the engine's]",
   },
+  "drop-capabilities": { help: "take all capabilities from the container's root" },
 } as const satisfies Options;
 
 /**
@@ -33,14 +37,14 @@ export const IMAGE = {
  */
 export function containerNamed(values: Values<typeof IMAGE>): ContainerOptions | undefined {
   const { image, workspace, "workspace-at": workspaceAt, memory, network, cpus, pids } = values;
-  if (workspace !== undefined && image === undefined) {
-    throw new UsageError("--workspace is a container's: name its image with --image");
-  }
   try {
     return containerOptions({
-      ...{ image, workspace, workspaceAt, memory, network },
+      ...{ image, workspaceAt, memory, network },
+      // Without an image it is the agent's on this machine.
+      workspace: image === undefined ? undefined : workspace,
       engine: values.engine as Engine | undefined,
       cpus: cpus === undefined ? undefined : Number(cpus),
+      dropCapabilities: values["drop-capabilities"] ? true : undefined,
       pids: pids === undefined ? undefined : positiveNumber("--pids", pids),
     });
   } catch (error) {
@@ -61,7 +65,8 @@ function inOptions(message: string): string {
 export function imageArguments(values: Values<typeof IMAGE>): string[] {
   return (Object.keys(IMAGE) as (keyof typeof IMAGE)[]).flatMap((name) => {
     const value = values[name];
-    if (value === undefined) return [];
+    if (value === undefined || value === false) return [];
+    if (value === true) return [`--${name}`];
     return [`--${name}`, name === "workspace" ? resolve(value) : value];
   });
 }

@@ -6,6 +6,7 @@ import { background, connect } from "../node.js";
 import { localRuntime } from "../node/local-runtime.js";
 import { sshRuntime } from "../node/ssh-runtime.js";
 import { startAgent, type StartAgentOptions } from "../node/start-agent.js";
+import { POLICY_SUMMARY, policyOf, type UnderPolicy } from "../policy-summary.js";
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
 import type { Sandbox } from "../sandbox.js";
 import { connectIfNamed, CONNECTION } from "./agent.js";
@@ -28,7 +29,7 @@ export const RUNTIME = {
 } as const satisfies Options;
 
 /** A runtime that has been reached. */
-export interface ReachedRuntime extends Runtime {
+export interface ReachedRuntime extends Runtime, UnderPolicy {
   /** Its files, if it is an agent's. */
   readonly files?: Files;
   /** Ends the connection, and what is under way. */
@@ -55,7 +56,7 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
 /** An agent of its own as a runtime. It ends when it is closed, with all that it runs. */
 export async function reachOwnAgent(options: StartAgentOptions): Promise<ReachedRuntime> {
   const agent = await startAgent(options);
-  const sandbox = await connect({ url: agent.url, token: agent.token });
+  const sandbox = await connect(agent);
   return closable(ofSandbox(sandbox), async () => {
     sandbox.close();
     await agent.stop();
@@ -91,19 +92,21 @@ function requireOneMachine(values: Values<typeof RUNTIME>): void {
 }
 
 /** A sandbox as a runtime whose scripts leave nothing behind. */
-function ofSandbox(sandbox: Sandbox): Runtime & { files: Files } {
-  return { run: sandbox[RUN_AND_FORGET].bind(sandbox), files: sandbox.files };
+function ofSandbox(sandbox: Sandbox): Runtime & UnderPolicy & { files: Files } {
+  const run = sandbox[RUN_AND_FORGET].bind(sandbox);
+  return { run, files: sandbox.files, [POLICY_SUMMARY]: sandbox[POLICY_SUMMARY] };
 }
 
 /** A runtime whose scripts that are under way are stopped when it is closed. */
 function closable(
-  runtime: Runtime & { files?: Files },
+  runtime: Runtime & UnderPolicy & { files?: Files },
   close: () => void | Promise<void> = () => undefined,
 ): ReachedRuntime {
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   return {
     ...(runtime.files === undefined ? {} : { files: runtime.files }),
+    [POLICY_SUMMARY]: runtime[POLICY_SUMMARY],
     run(script, options) {
       const signals = [closing.signal, ...(options?.signal === undefined ? [] : [options.signal])];
       const running = runtime.run(script, { signal: AbortSignal.any(signals) });
@@ -118,18 +121,23 @@ function closable(
   };
 }
 
-/** Does something with the background processes of the machine that the options name. */
+/**
+ * Does something with the background processes of the machine that the options name.
+ *
+ * @param work Called with the processes, and the name of the policy of their machine where that is known.
+ */
 export async function onTarget(
   values: Values<typeof RUNTIME>,
   work: (
     processes: Background,
     output: StandardOutput,
     stopping: AbortSignal,
+    policy: string | undefined,
   ) => Promise<Outcome | undefined>,
 ): Promise<Outcome> {
   const runtime = await reachRuntime(values);
   return await interruptible(
-    (output, stopping) => work(background(runtime), output, stopping),
+    (output, stopping) => work(background(runtime), output, stopping, policyOf(runtime)?.name),
     () => runtime.close(),
   );
 }

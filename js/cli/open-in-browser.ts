@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { environmentOfCommands } from "../node/process.js";
+import { environmentOfPrograms, lookUp } from "../node/find-program.js";
 
 /** What was opened. */
 export interface OpenedPage {
@@ -37,9 +37,10 @@ async function open(address: string, page: string): Promise<boolean> {
   await writeFile(page, `<!doctype html><meta charset="utf-8"><script>${script}</script>\n`, {
     mode: 0o600,
   });
-  const opener = process.platform === "darwin" ? "open" : "xdg-open";
+  const { file: opener } = lookUp(process.platform === "darwin" ? "open" : "xdg-open");
+  if (opener === undefined) return false;
   const child = spawn(opener, [pathToFileURL(page).href], {
-    ...{ detached: true, stdio: "ignore", env: environmentOfCommands() },
+    ...{ detached: true, stdio: "ignore", env: environmentOfPrograms() },
   });
   const opened = await once(child, "spawn").then(
     () => true,

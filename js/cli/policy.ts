@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 
 import type { StartAgentOptions } from "../node/start-agent.js";
+import { withWayOn } from "../node/unenforced.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { containerNamed, IMAGE, imageArguments } from "./image.js";
 
@@ -8,12 +9,12 @@ import { containerNamed, IMAGE, imageArguments } from "./image.js";
 const POLICY = {
   policy: {
     value: "NAME|FILE",
-    help: "what commands may touch: open, workspace, offline, strict, or a file [default: open]",
+    help: "what commands may touch: open, workspace, offline, strict, or a file [default: workspace]",
   },
   extend: {
     value: "NAME",
     multiple: true,
-    help: "a part that it has besides, such as commits, or with ! has not; repeatable",
+    help: "add a policy part, such as commits for `git commit`; !NAME removes one; repeatable",
   },
   "allow-write": { value: "PATH", multiple: true, help: "what they may also write; repeatable" },
   "allow-read": { value: "PATH", multiple: true, help: "what they may also read; repeatable" },
@@ -22,6 +23,9 @@ const POLICY = {
     value: "HOST[:PORT]",
     multiple: true,
     help: "a host that they reach, and no other; repeatable",
+  },
+  "no-unix-sockets": {
+    help: "they make no Unix sockets but connected pairs; Postgres, MySQL, tmux, X11, D-Bus and Python's forkserver need some",
   },
   "pass-env": {
     value: "NAME",
@@ -41,13 +45,43 @@ export const WALLS = { ...POLICY, ...IMAGE } as const satisfies Options;
 export function agentWithWalls(values: Values<typeof WALLS>): StartAgentOptions | undefined {
   const container = containerNamed(values);
   const args = policyArguments(values);
-  if (container === undefined) return args.length === 0 ? undefined : { args };
+  if (container === undefined) {
+    const { workspace } = values;
+    return args.length === 0 && workspace === undefined ? undefined : { args, workspace };
+  }
   if (args.length > 0) {
     const [first = ""] = args[0]?.split("=") ?? [];
     throw new UsageError(`${first} is for commands on this machine, --image for others: give one`);
   }
   return container;
 }
+
+/** Returns whether the options of an agent have a policy or an image. */
+function hasPolicy({ image, args = [] }: StartAgentOptions): boolean {
+  return image !== undefined || args.some((arg) => POLICY_FLAG.test(arg));
+}
+
+const POLICY_FLAG = new RegExp(`^--(${Object.keys(POLICY).join("|")})(=|$)`);
+
+/**
+ * Starts an agent of its own. The policy `workspace` confines its commands, unless the options have another or an image.
+ *
+ * @throws {AgentError} It did not start; where this machine can't enforce that policy, the message names both ways on.
+ */
+export async function startConfined<T>(
+  options: StartAgentOptions,
+  start: (options: StartAgentOptions) => Promise<T>,
+): Promise<T> {
+  if (hasPolicy(options)) return await start(options);
+  try {
+    return await start({ ...options, policy: "workspace" });
+  } catch (cause) {
+    throw withWayOn(cause, UNCONFINED);
+  }
+}
+
+const UNCONFINED =
+  "Or run commands unconfined, with your permissions: give --policy open. --image runs them in a container.";
 
 /** The options that were given, as another command line is to have them, from whatever directory. */
 export function wallsArguments(values: Values<typeof WALLS>): string[] {
@@ -56,10 +90,11 @@ export function wallsArguments(values: Values<typeof WALLS>): string[] {
 
 function policyArguments(values: Values<typeof POLICY>): string[] {
   return (Object.keys(POLICY) as (keyof typeof POLICY)[]).flatMap((name) =>
-    [values[name] ?? []].flat().map((value) => {
+    [values[name] ?? []].flat().flatMap((value) => {
+      if (typeof value === "boolean") return value ? [`--${name}`] : [];
       // The name of a preset has no slash.
       const isFile = name === "policy" && /[./]/.test(value) && !value.trimStart().startsWith("{");
-      return `--${name}=${isFile ? resolve(value) : value}`;
+      return [`--${name}=${isFile ? resolve(value) : value}`];
     }),
   );
 }

@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The program `sandpipe`.
+// The program `sandpipe`, which pkg-template/cli/bin/ starts.
 import { setFlagsFromString } from "node:v8";
 
 import { dieOf, OWN_FAILURE } from "./outcome.js";

@@ -10,6 +10,9 @@ import { outputPieces } from "./output-pieces.js";
 /** How long all of it may take once the end is forced, in milliseconds. */
 const FORCED_TIMEOUT_MS = 1000;
 
+/** How much of the end of the output is kept, in bytes. */
+const END_BYTES = 4096;
+
 /**
  * A command's output on its way to stdout and stderr. The next piece is asked for when the last has
  * been taken, so that a slow reader costs no memory.
@@ -19,6 +22,7 @@ export class ShownOutput {
   readonly exitCode: Promise<number>;
   #ended = false;
   #taken = 0;
+  #end = "";
 
   /**
    * @param since The sequence number of the first piece that is shown.
@@ -37,6 +41,11 @@ export class ShownOutput {
   /** Whether the command has ended and all its output has been taken. */
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** The end of the output, for a search in it: bytes beyond ASCII are not decoded. */
+  get end(): string {
+    return this.#end;
   }
 
   /**
@@ -77,6 +86,7 @@ export class ShownOutput {
     for await (const { type, output, exitCode } of pieces) {
       await writers[type].write(output);
       this.#taken += 1;
+      this.#end = (this.#end + endOf(output)).slice(-END_BYTES);
       if (exitCode !== undefined) {
         this.#ended = true;
         return exitCode;
@@ -84,6 +94,11 @@ export class ShownOutput {
     }
     throw new Error(`the output of exec ${id} ended without an exit code.`);
   }
+}
+
+function endOf(output: Uint8Array | string): string {
+  if (typeof output === "string") return output.slice(-END_BYTES);
+  return Buffer.from(output.subarray(-END_BYTES)).toString("latin1");
 }
 
 async function* shownPieces(

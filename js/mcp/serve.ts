@@ -12,6 +12,8 @@ import type { Tool, ToolProgress } from "../tools/tool.js";
 /** What is served, and how. */
 export interface ServeOptions {
   tools: readonly Tool[];
+  /** What a model is to know of all of them, if there is something. */
+  instructions: string | undefined;
   /** The version that the server reports. */
   version: string;
   /** Aborted, the connection is closed. */
@@ -29,10 +31,19 @@ const CHECKED_BY_THE_TOOL: jsonSchemaValidator = {
  * Serves tools over stdin and stdout, as the Model Context Protocol has it. Resolves when the connection is
  * closed, by either side, and nothing is under way any more: what ran in the foreground has been stopped.
  */
-export async function serve({ tools, version, signal, onError }: ServeOptions): Promise<void> {
+export async function serve({
+  tools,
+  instructions,
+  version,
+  signal,
+  onError,
+}: ServeOptions): Promise<void> {
   const calls = new Set<Promise<CallToolResult>>();
   const makeServer = (): McpServer => {
-    const server = new McpServer({ name: "sandpipe", version });
+    const server = new McpServer(
+      { name: "sandpipe", version },
+      instructions === undefined ? {} : { instructions },
+    );
     for (const tool of tools) {
       const { name, description, annotations } = tool;
       const inputSchema = fromJsonSchema(tool.inputSchema, CHECKED_BY_THE_TOOL);

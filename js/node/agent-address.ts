@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 
 import { AgentError } from "../core/errors.js";
+import type { PolicySummary } from "../policy-summary.js";
 import type { EarlyEnd, StartFailure } from "./agent-program.js";
 import { signalGroup } from "./process.js";
 
@@ -18,6 +19,8 @@ export interface AgentAddress {
   url: string;
   /** The file with its token, if there is one. */
   adminTokenFile?: string;
+  /** The policy of its commands. Left out of an agent in a container, which isolates them, and by other programs. */
+  policy?: PolicySummary;
 }
 
 /** An agent that has said where it listens. */

@@ -5,6 +5,7 @@ import {
   type ChildProcessWithoutNullStreams,
 } from "node:child_process";
 import { once } from "node:events";
+import { basename } from "node:path";
 
 import type { AgentError } from "../core/errors.js";
 import { type AgentAddress, agentError, waitForAddress } from "./agent-address.js";
@@ -18,6 +19,8 @@ import {
   explainWrongLine,
 } from "./agent-program.js";
 import { findAgents } from "./find-agent.js";
+import { findProgram } from "./find-program.js";
+import { executable } from "./opened-program.js";
 import { signalGroup } from "./process.js";
 
 /** How long a program that does not listen has to end after SIGTERM, in milliseconds: it runs no commands. */
@@ -53,7 +56,10 @@ export function spawnAgent(
   const { platform } = candidates;
   const ready = waitForAddress(child, ended, {
     failed,
-    earlyEnd: (end) => explainEarlyEnd(program, platform, end),
+    earlyEnd: (end) => {
+      const stderr = named(end.stderr, program);
+      return explainEarlyEnd(program, platform, { ...end, stderr });
+    },
     wrongLine: (line) => explainWrongLine(program, platform, line),
     silence: (waited, stderr) => explainSilence(program, platform, waited, stderr),
   });
@@ -70,11 +76,24 @@ export function spawnAgent(
 export function printFromAgent(args: readonly string[]): number | null {
   const candidates = findAgents();
   const program = chooseAgent(candidates);
-  const { status, error } = spawnSync(program.file, args, {
-    stdio: ["ignore", "inherit", "inherit"],
+  const failed = (cause: unknown): AgentError => notStarted(program, candidates, cause);
+  const file = fileOf(program, failed);
+  const { path, descriptors } = executable(file);
+  const { status, error } = spawnSync(path, args, {
+    argv0: file,
+    stdio: ["ignore", "inherit", "inherit", ...descriptors],
   });
-  if (error !== undefined) throw notStarted(program, candidates, error);
+  if (error !== undefined) throw failed(error);
   return status;
+}
+
+/** The file to execute: that of a program that is named without a slash is looked for in `PATH`. */
+function fileOf({ file }: AgentProgram, failed: (cause: unknown) => AgentError): string {
+  try {
+    return basename(file) === file ? findProgram(file) : file;
+  } catch (error) {
+    throw failed(error);
+  }
 }
 
 /**
@@ -111,19 +130,22 @@ function isAlive(child: ChildProcess): child is ChildProcess & { pid: number } {
 
 /** Some of the system's errors are thrown, others come as an event. */
 function start(
-  { file }: AgentProgram,
+  program: AgentProgram,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   failed: (cause: unknown) => AgentError,
 ): ChildProcessWithoutNullStreams {
+  const file = fileOf(program, failed);
+  const { path, descriptors } = executable(file);
   try {
     // Its stdin ends when this process does, also when it is killed.
-    return spawn(file, ["--until-stdin-closes", ...args], {
+    return spawn(path, ["--until-stdin-closes", ...args], {
+      argv0: file,
       // A group of its own: Ctrl+C in a terminal is for this process to act upon, not for both.
       detached: true,
       env,
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+      stdio: ["pipe", "pipe", "pipe", ...descriptors],
+    }) as ChildProcessWithoutNullStreams;
   } catch (error) {
     throw failed(error);
   }
@@ -139,6 +161,14 @@ function notStarted(
   candidates: AgentCandidates,
   cause: unknown,
 ): AgentError {
-  const error = cause instanceof Error ? cause : { message: String(cause) };
-  return agentError(explainStartFailure(program, candidates, error), { cause });
+  const error: NodeJS.ErrnoException = cause instanceof Error ? cause : new Error(String(cause));
+  const message = named(error.message, program);
+  const { code } = error;
+  const told = code === undefined ? { message } : { code, message };
+  return agentError(explainStartFailure(program, candidates, told), { cause });
+}
+
+/** A text in which a program has its own path, by which its reader knows it. */
+function named(text: string, { file }: AgentProgram): string {
+  return text.replaceAll(executable(file).path, file);
 }

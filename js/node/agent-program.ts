@@ -56,15 +56,21 @@ export function explainStartFailure(
   candidates: AgentCandidates,
   error: { code?: string; message: string },
 ): StartFailure {
-  if (error.code === "ENOENT" && program.origin === "PATH") return noAgent(candidates);
+  if (error.code === "ENOENT" && program.origin === "PATH") {
+    return noAgent(candidates, error.message);
+  }
   const reason = `${program.file} could not be run: ${error.message}`;
   // Of other errors, such as EAGAIN, the program is not the cause.
   const isUnusable = UNUSABLE.has(error.code ?? "");
   return isUnusable ? { reason, hint: repair(program, candidates.platform) } : { reason };
 }
 
-/** There is no program to run: neither a package nor anything in `PATH`. */
-function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
+/**
+ * There is no program to run: neither a package nor anything in `PATH`.
+ *
+ * @param missing What was found in `PATH`.
+ */
+function noAgent({ platform, packaged }: AgentCandidates, missing: string): StartFailure {
   if (!AGENT_PLATFORMS.includes(platform)) {
     return {
       reason: `There is no sandpipe-agent for ${platform}, only for ${AGENT_PLATFORMS.join(" and ")}`,
@@ -85,7 +91,7 @@ function noAgent({ platform, packaged }: AgentCandidates): StartFailure {
     };
   }
   return {
-    reason: `There is no sandpipe-agent: ${own}, an optional dependency of sandpipe, is not installed, and none is in PATH`,
+    reason: `There is no sandpipe-agent: ${own}, an optional dependency of sandpipe, is not installed, and ${missing}`,
     hint:
       "Install with optional dependencies (`npm install --include=optional`); if that changes nothing, remove node_modules " +
       "and package-lock.json, and install again. If your application is bundled, keep sandpipe out of the bundle (in Next.js: " +

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { chmod, mkdir, open, rename, rm, stat, utimes } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdirSync } from "node:fs";
+import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
 
 import { checkText } from "../arguments.js";
 import { InvalidArgumentError } from "../core/errors.js";
@@ -11,6 +12,7 @@ import type { Sandbox } from "../sandbox.js";
 import { settle } from "../settle.js";
 import { orAborted } from "./or-aborted.js";
 import { partsOf } from "./parts.js";
+import { HeldDirectory } from "./trees/held-directory.js";
 import { checkTransfer, type Transfer, type TransferOptions } from "./trees/options.js";
 
 /**
@@ -18,7 +20,7 @@ import { checkTransfer, type Transfer, type TransferOptions } from "./trees/opti
  * directory that is there is kept, with what else is in it; directories above are made.
  *
  * Each file is written beside its place and takes it whole. Modes and times are kept, and symbolic links, which are not followed: nothing
- * is written outside of `local`, whatever the sandbox sends. Owners are not kept, nor what is no file, directory or link. Memory is bounded,
+ * is written outside of `local`, whatever the sandbox sends, and whatever is exchanged here meanwhile. Owners are not kept, nor what is no file, directory or link. Memory is bounded,
  * whatever the size. A file goes on where a connection broke; a directory, which is a tar stream, is read from its beginning again, as
  * far as `retry` of `connect()` allows. A file takes the place of a symbolic link; what is neither file nor directory, such as a device, is
  * refused. So are names and targets of links that are not UTF-8.
@@ -35,6 +37,21 @@ export async function download(
   local: string,
   options?: TransferOptions,
 ): Promise<void> {
+  await downloadTo(sandbox, remote, local, options, true);
+}
+
+/**
+ * The same.
+ *
+ * @param isNamed The user has named the whole of `local`: a symbolic link to a directory is followed there.
+ */
+export async function downloadTo(
+  sandbox: Sandbox,
+  remote: FilePath,
+  local: string,
+  options: TransferOptions | undefined,
+  isNamed: boolean,
+): Promise<void> {
   const parts = partsOf(sandbox);
   checkText("local", local);
   const transfer = checkTransfer(options);
@@ -45,7 +62,30 @@ export async function download(
     await downloadFile(sandbox, remote, info, path, transfer);
     return;
   }
-  await downloadTree(() => parts[READ_TREE](remote, transfer.exclude, transfer.as), path, transfer);
+  const root = await holdRoot(path, isNamed);
+  try {
+    const read = (): Batches<Uint8Array> => parts[READ_TREE](remote, transfer.exclude, transfer.as);
+    await downloadTree(read, root, transfer);
+  } finally {
+    root.close();
+  }
+}
+
+/** Makes the directory where it is missing. */
+async function holdRoot(path: string, isNamed: boolean): Promise<HeldDirectory> {
+  if (isNamed) {
+    await mkdir(path, { recursive: true });
+    return HeldDirectory.hold(path);
+  }
+  const above = HeldDirectory.hold(dirname(path));
+  try {
+    mkdirSync(above.path(basename(path)), { recursive: true });
+    return above.open(basename(path));
+  } catch (error) {
+    throw above.named(error);
+  } finally {
+    above.close();
+  }
 }
 
 async function downloadFile(
@@ -58,12 +98,13 @@ async function downloadFile(
   await checkTarget(path);
   await mkdir(dirname(path), { recursive: true });
   signal?.throwIfAborted();
-  const temporary = join(dirname(path), `.sandpipe-${randomUUID()}`);
+  const directory = HeldDirectory.hold(dirname(path));
+  const temporary = `.sandpipe-${randomUUID()}`;
   const reader = sandbox.files
     .readStream(remote, signal === undefined ? as : { signal, ...as })
     .getReader();
   try {
-    const file = await open(temporary, "wx", 0o600);
+    const file = await open(directory.path(temporary), "wx", 0o600);
     try {
       let bytes = 0;
       for (;;) {
@@ -74,18 +115,30 @@ async function downloadFile(
         onProgress({ files: 0, bytes });
       }
       onProgress({ files: 1, bytes });
+      const time = Date.parse(info.modTime) / 1000;
+      await file.chmod((info.mode ?? 0o644) & 0o777);
+      if (Number.isFinite(time)) await file.utimes(time, time);
     } finally {
       await file.close();
     }
-    const time = Date.parse(info.modTime) / 1000;
-    await chmod(temporary, (info.mode ?? 0o644) & 0o777);
-    if (Number.isFinite(time)) await utimes(temporary, time, time);
     signal?.throwIfAborted();
-    await rename(temporary, path);
+    await rename(directory.path(temporary), directory.path(basename(path)));
+    directory.check();
   } catch (error) {
     await reader.cancel().catch(() => undefined);
-    await rm(temporary, { force: true });
-    throw error;
+    await removeIn(directory, temporary);
+    throw directory.named(error);
+  } finally {
+    directory.close();
+  }
+}
+
+/** Removes a file of its own, unless the directory is another one by now. */
+async function removeIn(directory: HeldDirectory, name: string): Promise<void> {
+  try {
+    await rm(directory.path(name), { force: true });
+  } catch {
+    // Why the call fails says more.
   }
 }
 
@@ -103,7 +156,7 @@ class BegunAgain extends Error {}
 
 async function downloadTree(
   read: () => Batches<Uint8Array>,
-  path: string,
+  root: HeldDirectory,
   { onProgress, signal }: Transfer,
 ): Promise<void> {
   // It packs and unpacks, which no other call needs.
@@ -127,7 +180,7 @@ async function downloadTree(
     for (let isWhole = false; !isWhole;) {
       const written = { files: 0, bytes: 0 };
       try {
-        await unpackTree(chunks(), path, ({ bytes, isFile }) => {
+        await unpackTree(chunks(), root, ({ bytes, isFile }) => {
           written.bytes += bytes;
           written.files += isFile ? 1 : 0;
           onProgress({ ...written });

@@ -7,8 +7,13 @@ export {
   type StartAgentOptions,
   type StopAgentOptions,
 } from "./start-agent.js";
+export {
+  createSandbox,
+  type CreateSandboxOptions,
+  type EmbeddedSandbox,
+} from "./create-sandbox.js";
 export type { ContainerOptions } from "./container/options.js";
-export type { Policy, PolicyName, PolicyPart } from "./policy.js";
+export type { Policy, PolicyName, PolicyPart, PolicyPath } from "./policy.js";
 export { download } from "./download.js";
 export { forwardPort, type ForwardedPort, type ForwardPortOptions } from "./forward-port.js";
 export { upload, type TransferOptions, type TransferProgress } from "./upload.js";

@@ -3,14 +3,17 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
-import { basename } from "node:path";
+import { basename, sep } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as turn } from "node:timers/promises";
 
-import { checkSignal, checkText } from "../arguments.js";
+import { checkFields, checkSignal, checkText } from "../arguments.js";
 import { InterruptedError, InvalidArgumentError } from "../core/errors.js";
+import { POLICY_SUMMARY, type PolicySummary, type UnderPolicy } from "../policy-summary.js";
 import type { RunResult, Runtime } from "../runtime.js";
+import { findProgram, lookUp } from "./find-program.js";
 import { environmentOfCommands, stopProcessGroup } from "./process.js";
+import { restOfOutput } from "./rest-of-output.js";
 import { outputLimit, Transcript } from "./transcript.js";
 import { taskkill } from "./windows.js";
 
@@ -27,9 +30,10 @@ const MAX_ARGUMENT_BYTES = 128 * 1024 - 1;
 const PIPE = 1024 * 1024;
 
 /**
- * This machine as a runtime: each script is a child of this process, in a session of its own, and what
+ * This machine as a runtime, unconfined: scripts have this process's permissions; `createSandbox()` confines what it runs. Each script is a child of this process, in a session of its own, and what
  * `sh -c SCRIPT` makes of it; bash does not read `~/.bashrc`. It has this process's environment, without the variables
- * `SANDPIPE_*`. Its `run` resolves when the shell has ended. What that left behind goes on; it has no stdout any more.
+ * `SANDPIPE_*`. Its `run` resolves when the shell has ended and its output is at its end, or silent for 200 ms, at most
+ * 2 s later. Processes that the shell left behind go on; they have no stdout any more.
  *
  * A script that is aborted is stopped with its whole process group: SIGTERM, 10 s for it to end, then
  * SIGKILL. When nothing of it is left, its `run` rejects with the signal's reason. If something is left
@@ -41,9 +45,12 @@ const PIPE = 1024 * 1024;
  *
  * @throws {InvalidArgumentError} `shell` is wrong. Of `run`: the script or an option is wrong.
  */
-export function localRuntime({ shell = "sh" }: LocalRuntimeOptions = {}): Runtime {
+export function localRuntime(options: LocalRuntimeOptions = {}): Runtime {
+  checkFields(options, ["shell"]);
+  const { shell = "sh" } = options;
   checkShell(shell);
-  return {
+  const runtime: Runtime & UnderPolicy = {
+    [POLICY_SUMMARY]: UNCONFINED,
     async run(script, options) {
       checkText("script", script);
       const signal = checkSignal(options);
@@ -51,15 +58,26 @@ export function localRuntime({ shell = "sh" }: LocalRuntimeOptions = {}): Runtim
       return await runInShell(shell, script, signal);
     },
   };
+  return runtime;
 }
+
+/** What scripts on this machine may touch. */
+const UNCONFINED: PolicySummary = {
+  name: "open",
+  workspace: "the working directory of this process",
+  write: ["/"],
+  network: "host",
+  git: "any",
+};
 
 async function runInShell(
   shell: string,
   script: string,
   signal: AbortSignal | undefined,
 ): Promise<RunResult> {
-  const { argv0, args, input } = carry(shell, script);
-  const child = spawnShell(shell, args, argv0, input);
+  const { file, name } = findShell(shell);
+  const { argv0, args, input } = carry(name, script);
+  const child = spawnShell(file, args, argv0, input);
   const halting = new AbortController();
   const halt = (): void => {
     halting.abort();
@@ -71,6 +89,7 @@ async function runInShell(
     // The shell may have ended without reading all of it.
     child.stdin?.on("error", () => undefined).end(input);
     await Promise.race([once(child, "exit").catch(rethrowNotRun), stopped]);
+    if (child.stdout !== null) await Promise.race([restOfOutput(child.stdout), stopped]);
     await drain(child);
     const output = collected();
     const left = halting.signal.aborted && !(await stopped);
@@ -83,6 +102,20 @@ async function runInShell(
     // What can't be ended, or holds them open, is not to hold up this process.
     child.unref();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+  }
+}
+
+/**
+ * Finds a shell, and what it becomes: another of its name, with the script. That is found by `PATH` once more, so that `$0` and what the
+ * shell says have its name; unless another program would be found there.
+ */
+function findShell(shell: string): { file: string; name: string } {
+  if (shell.includes("/") || shell.includes(sep)) return { file: shell, name: shell };
+  try {
+    const file = findProgram(shell);
+    return { file, name: lookUp(shell).leftOut.length === 0 ? shell : file };
+  } catch (error) {
+    return rethrowNotRun(error);
   }
 }
 
@@ -161,8 +194,8 @@ function collect(child: ChildProcess, tooMuch: () => void): () => Transcript {
 }
 
 /**
- * What was written before the shell's end is in the pipe: it is all there when a turn brings no more.
- * Something that was left behind may go on writing: what comes after a pipe's content is its alone.
+ * Reads what is in the pipe: it is all there when a turn brings no more. Something that was left behind may go on
+ * writing, so it ends after a pipe's content.
  */
 async function drain({ stdout }: ChildProcess): Promise<void> {
   const bytesRead = (): number => (stdout as Socket).bytesRead;
@@ -180,7 +213,9 @@ async function stop({ pid }: ChildProcess): Promise<boolean> {
   if (pid === undefined) return true;
   if (process.platform !== "win32") return await stopProcessGroup(pid);
   const [command, args] = taskkill(pid);
-  const [code] = (await once(spawn(command, args, { stdio: "ignore" }), "exit")) as [number | null];
+  const [code] = (await once(spawn(findProgram(command), args, { stdio: "ignore" }), "exit")) as [
+    number | null,
+  ];
   return code === 0;
 }
 

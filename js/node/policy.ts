@@ -8,8 +8,12 @@ import { InvalidArgumentError } from "../core/errors.js";
  */
 export type PolicyName = "open" | "workspace" | "offline" | "strict";
 
+/** The path of a file with a policy. It begins with `/`, `./` or `../`, or ends in `.json` or `.jsonc`. */
+export type PolicyPath = `${"/" | "./" | "../"}${string}` | `${string}.${"json" | "jsonc"}`;
+
 /** What a policy is made of: the presets, and the parts of `workspace`. */
-export type PolicyPart = PolicyName | "system" | "secrets" | "git" | "commits" | "caches";
+export type PolicyPart =
+  PolicyName | "system" | "secrets" | "git" | "commits" | "caches" | "tool-settings";
 
 /**
  * What commands may touch. A path begins with `/`, with `~`, or in the workspace; `*` is any part of one name, `**` any number of
@@ -32,6 +36,11 @@ export interface Policy {
    * `*.example.org`. Default: that of what it extends.
    */
   network?: "none" | "host" | { allow: readonly string[] };
+  /**
+   * Whether they may make Unix sockets, as databases and terminal multiplexers do; connected pairs they may make in any case. Default:
+   * true.
+   */
+  unixSockets?: boolean;
   /** What they have in their environment, besides what each is given when it is created. */
   env?: {
     /**

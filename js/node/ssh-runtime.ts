@@ -9,11 +9,12 @@ import { checkSignal, checkText } from "../arguments.js";
 import { ClosedError, type SshError } from "../core/errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
 import type { RunResult, Runtime } from "../runtime.js";
-import { environmentOfCommands } from "./process.js";
+import { environmentOfPrograms } from "./find-program.js";
 import { Connections } from "./ssh/connections.js";
 import { interrupted, lost, noShell, notRun, refusal, type Stopped } from "./ssh/failures.js";
 import { sshArguments, type SshRuntimeOptions } from "./ssh/options.js";
 import { greeting, RemoteOutput, stopScript, wrapped } from "./ssh/remote-script.js";
+import { restOfOutput } from "./rest-of-output.js";
 import { outputLimit } from "./transcript.js";
 
 /** How long a script may take to end after SIGTERM, in milliseconds. */
@@ -51,15 +52,17 @@ export class SshRuntime implements Runtime, AsyncDisposable {
 
   /** @internal */
   constructor(options: SshRuntimeOptions) {
-    this.#connections = new Connections(options.host, sshArguments(options));
+    const args = sshArguments(options);
+    this.#connections = new Connections(options.host, args);
     this.#host = options.host;
   }
 
   /**
    * Runs a script in the user's home directory, to the end of what `sh -c` makes of it there: it has a shell
    * and a process group of its own (`$$`), and an empty stdin. 128 + N is the code of death by signal N.
-   * A connection that has ended meanwhile is made anew; a script is never repeated. Jobs in the
-   * background go on and do not hold it up; they have no stdout any more.
+   * A connection that has ended meanwhile is made anew; a script is never repeated. It resolves when the script has
+   * ended and its output is at its end, or silent for 200 ms, at most 2 s later. Jobs in the background go on; they
+   * have no stdout any more.
    *
    * @param options `signal`: aborted, its process group is stopped: SIGTERM, 10 s, SIGKILL.
    * @throws {SshError} The machine can't be reached, or the connection was lost before the end:
@@ -128,8 +131,8 @@ export class SshRuntime implements Runtime, AsyncDisposable {
 
   /** Does something with a shell over there. Up to then, `signal` ends the attempt. */
   #withShell<T>(signal: AbortSignal, act: (remote: RemoteShell) => Promise<T>): Promise<T> {
-    return this.#connections.use(signal, async (sshArguments) => {
-      const remote = new RemoteShell(sshArguments);
+    return this.#connections.use(signal, async (program, sshArguments) => {
+      const remote = new RemoteShell(program, sshArguments);
       const kill = (): void => {
         remote.kill();
       };
@@ -193,11 +196,11 @@ class RemoteShell {
   readonly #nonce = randomUUID();
   readonly #child: ChildProcess;
 
-  constructor(sshArguments: readonly string[]) {
+  constructor(program: string, sshArguments: readonly string[]) {
     this.said = new RemoteOutput(this.#nonce);
     // Ctrl+C is the caller's, and nobody is asked for a password.
-    this.#child = spawn("ssh", [...sshArguments, "exec sh"], {
-      ...{ detached: true, stdio: "pipe", env: environmentOfCommands() },
+    this.#child = spawn(program, [...sshArguments, "exec sh"], {
+      ...{ detached: true, stdio: "pipe", env: environmentOfPrograms() },
     });
     let greet: (there: boolean) => void;
     let end: () => void;
@@ -212,6 +215,7 @@ class RemoteShell {
       // What the script left in the background may hold the stream open for ever.
       this.kill();
     };
+    let ending = false;
     this.#child.once("close", gone).once("error", (error) => {
       this.#failure = error;
       gone();
@@ -222,7 +226,9 @@ class RemoteShell {
       this.said.feed(text);
       if (this.said.there) greet(true);
       if (this.said.cut) end();
-      if (this.said.exitCode !== undefined) over();
+      if (this.said.exitCode === undefined || ending) return;
+      ending = true;
+      void restOfOutput(stdout).then(over);
     });
     stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.errors += text;

@@ -6,13 +6,14 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { checkText } from "../arguments.js";
+import { checkFields, checkText } from "../arguments.js";
 import { AgentError, InvalidArgumentError } from "../core/errors.js";
 import type { AbortSignal } from "../platform.js";
+import { POLICY_SUMMARY, type PolicySummary } from "../policy-summary.js";
 import { type AgentProcess, endUnready, spawnAgent } from "./agent-process.js";
-import { type ContainerOptions, containerOptions } from "./container/options.js";
+import { CONTAINER_FIELDS, type ContainerOptions, containerOptions } from "./container/options.js";
 import { startContainer } from "./container/start.js";
-import { type Policy, policyFlags, type PolicyName } from "./policy.js";
+import { type Policy, policyFlags, type PolicyName, type PolicyPath } from "./policy.js";
 import { environmentOfCommands } from "./process.js";
 
 /** How to run the embedded agent: on this machine, or with `image` in a container. */
@@ -23,13 +24,15 @@ export interface StartAgentOptions extends Partial<ContainerOptions> {
    */
   workspace?: string | undefined;
   /**
-   * What commands may touch: a preset's name, the path of a file, or a policy. It is held by bubblewrap, on Linux; an image has walls of
-   * its own. Default: `open`, commands have this process's rights.
+   * What commands may touch: a preset's name, the path of a file, or a policy. bubblewrap enforces it, on Linux; a container is
+   * isolated without it. Default: `open`, commands run unconfined, with this process's permissions; the agent's `policy` says so.
    */
-  policy?: PolicyName | Policy | (string & {}) | undefined;
+  policy?: PolicyName | PolicyPath | Policy | undefined;
   /** More flags for `sandpipe-agent`, such as `["--allow-origin", "http://localhost:5173"]`. */
   args?: readonly string[];
 }
+
+const FIELDS = [...CONTAINER_FIELDS, "policy", "args"];
 
 /** How to stop the embedded agent. */
 export interface StopAgentOptions {
@@ -41,6 +44,7 @@ export interface StopAgentOptions {
 export class EmbeddedAgent implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
+  readonly #policy: PolicySummary | undefined;
 
   /** @internal */
   constructor(
@@ -50,16 +54,33 @@ export class EmbeddedAgent implements AsyncDisposable {
     readonly token: string,
     child: ChildProcess,
     ended: Promise<void>,
+    policy: PolicySummary | undefined,
   ) {
     this.#child = child;
     this.#ended = ended;
+    this.#policy = policy;
+  }
+
+  /**
+   * What its commands may touch: the name of a preset, or `custom`. `open`: they run unconfined, with this process's permissions.
+   * Undefined in a container, which isolates them.
+   */
+  get policy(): string | undefined {
+    return this.#policy?.name;
+  }
+
+  /** @internal */
+  get [POLICY_SUMMARY](): PolicySummary | undefined {
+    return this.#policy;
   }
 
   /**
    * Stops its commands (SIGTERM, 10 s, SIGKILL) and then the agent itself. Resolves when it has
    * ended, also when it is called again.
    */
-  async stop({ forceSignal }: StopAgentOptions = {}): Promise<void> {
+  async stop(options: StopAgentOptions = {}): Promise<void> {
+    checkFields(options, ["forceSignal"]);
+    const { forceSignal } = options;
     hold(this.#child);
     // Once: the agent takes a second signal for "now", and would kill its commands.
     if (!this.#child.killed) this.#child.kill("SIGTERM");
@@ -84,6 +105,9 @@ export class EmbeddedAgent implements AsyncDisposable {
  * Runs `sandpipe-agent` as a child of this process: the program that `SANDPIPE_AGENT` names, else the one that is
  * installed with this package (on Linux, x64 and arm64), else the one in `PATH`.
  *
+ * Commands run unconfined, with this process's permissions, unless `policy` or `image` is given; {@link createSandbox} confines them by
+ * default.
+ *
  * The agent ends with this process, however that ends, and does not keep it alive.
  *
  * With `image` it runs in a container of that image, by podman or docker (on Linux; the image has to be there). The container ends with
@@ -93,6 +117,7 @@ export class EmbeddedAgent implements AsyncDisposable {
  * @throws {AgentError} There is no such program, engine or image, or it did not start; the message says why, and what to do.
  */
 export async function startAgent(options: StartAgentOptions = {}): Promise<EmbeddedAgent> {
+  checkFields(options, FIELDS);
   checkText("options.workspace", options.workspace ?? "");
   checkArguments(options.args ?? []);
   const container = containerOptions(options);
@@ -108,9 +133,9 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
       ? spawnOnThisMachine(options, policy, token)
       : await startContainer(container, token, options.args ?? []);
   try {
-    const { url } = await agent.listening;
+    const { url, policy: summary } = await agent.listening;
     release(agent.child);
-    return new EmbeddedAgent(url, token, agent.child, agent.ended);
+    return new EmbeddedAgent(url, token, agent.child, agent.ended, summary);
   } catch (error) {
     await endUnready(agent);
     throw error;

@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, stat } from "node:fs/promises";
 
 import { checkText } from "../arguments.js";
 import { InvalidArgumentError } from "../core/errors.js";
@@ -8,7 +8,8 @@ import { WRITE_TREE } from "../node-parts.js";
 import type { Sandbox } from "../sandbox.js";
 import { partsOf } from "./parts.js";
 import { excludedBy } from "./trees/exclude.js";
-import { checkTransfer, type TransferOptions } from "./trees/options.js";
+import { HeldDirectory } from "./trees/held-directory.js";
+import { checkTransfer, type Transfer, type TransferOptions } from "./trees/options.js";
 import type { PackedFile } from "./trees/pack.js";
 
 export type { TransferOptions, TransferProgress } from "./trees/options.js";
@@ -18,7 +19,8 @@ export type { TransferOptions, TransferProgress } from "./trees/options.js";
  * there. A directory that is there is kept, with what else is in it; directories above are made.
  *
  * Each file is written whole or not at all. Modes of new files are kept; of a directory also times, and symbolic links, which are not
- * followed. Owners are not, nor what is no file, directory or link. Memory is bounded, whatever the size. A file goes on where a
+ * followed; nothing outside of `local` is read, whatever is exchanged in it meanwhile. Owners are not kept, nor what is no file, directory or
+ * link. Memory is bounded, whatever the size. A file goes on where a
  * connection broke; a directory, which is a tar stream, is sent from its beginning again, as far as `retry` of `connect()` allows.
  *
  * @throws {UnsupportedError} A directory needs the extension `files-raw`, which the agent lacks.
@@ -39,27 +41,10 @@ export async function upload(
   const stats = await stat(local);
   if (stats.isFile()) {
     signal?.throwIfAborted();
-    const content = createReadStream(local, { highWaterMark: 256 * 1024 });
-    try {
-      await sandbox.files.write(remote, content, {
-        mode: stats.mode & 0o777,
-        onProgress: ({ bytes }) => {
-          onProgress({ files: bytes < stats.size ? 0 : 1, bytes });
-        },
-        ...(signal === undefined ? {} : { signal }),
-        ...as,
-      });
-    } finally {
-      // A call that was refused has not read it.
-      content.destroy();
-    }
+    await uploadFile(sandbox, local, remote, { onProgress, signal, as });
     return;
   }
-  if (!stats.isDirectory()) {
-    throw new InvalidArgumentError(
-      `\`local\` must be a file or a directory, but is something else: ${local}`,
-    );
-  }
+  if (!stats.isDirectory()) throw isSomethingElse(local);
   // It packs and unpacks, which no other call needs.
   const { packTree } = await import("./trees/pack.js");
   signal?.throwIfAborted();
@@ -69,20 +54,59 @@ export async function upload(
     ending.abort(signal?.reason);
   };
   signal?.addEventListener("abort", abort, { once: true });
-  const open = (): object => {
+  // The same one where it is sent once more.
+  const root = HeldDirectory.hold(local);
+  const pack = (): object => {
     const sent = { files: 0, bytes: 0 };
     const packed = ({ bytes, isFile }: PackedFile): void => {
       sent.bytes += bytes;
       sent.files += isFile ? 1 : 0;
       onProgress({ ...sent });
     };
-    return packTree(local, excludedBy(exclude), packed, (error) => {
+    return packTree(root, excludedBy(exclude), packed, (error) => {
       ending.abort(error);
     });
   };
   try {
-    await parts[WRITE_TREE](remote, open, { signal: ending.signal, ...as });
+    await parts[WRITE_TREE](remote, pack, { signal: ending.signal, ...as });
   } finally {
     signal?.removeEventListener("abort", abort);
+    root.close();
   }
+}
+
+async function uploadFile(
+  sandbox: Sandbox,
+  local: string,
+  remote: FilePath,
+  { onProgress, signal, as }: Omit<Transfer, "exclude">,
+): Promise<void> {
+  // A pipe may be in the file's place by now. Windows has none there.
+  const waitsForNobody = (constants.O_NONBLOCK as number | undefined) ?? 0;
+  const file = await open(local, constants.O_RDONLY | waitsForNobody);
+  const stats = await file.stat();
+  if (!stats.isFile()) {
+    await file.close();
+    throw isSomethingElse(local);
+  }
+  const content = file.createReadStream({ highWaterMark: 256 * 1024 });
+  try {
+    await sandbox.files.write(remote, content, {
+      mode: stats.mode & 0o777,
+      onProgress: ({ bytes }) => {
+        onProgress({ files: bytes < stats.size ? 0 : 1, bytes });
+      },
+      ...(signal === undefined ? {} : { signal }),
+      ...as,
+    });
+  } finally {
+    // A call that was refused has not read it.
+    content.destroy();
+  }
+}
+
+function isSomethingElse(local: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `\`local\` must be a file or a directory, but is something else: ${local}`,
+  );
 }

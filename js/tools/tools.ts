@@ -1,6 +1,8 @@
+import { checkFields } from "../arguments.js";
 import type { MakeBackground } from "../background.js";
 import type { BackgroundOptions } from "../core/sandpipe.js";
 import { InvalidArgumentError } from "../core/errors.js";
+import { policyOf } from "../policy-summary.js";
 import type { Runtime } from "../runtime.js";
 import { bashBackgroundListTool } from "./bash-background-list.js";
 import { bashBackgroundOutputTool, type Matching } from "./bash-background-output.js";
@@ -13,6 +15,7 @@ import { fileWriteTool } from "./file-write.js";
 import { filesOf } from "./files-of.js";
 import { OneAtATime } from "./one-at-a-time.js";
 import type { Tool } from "./tool.js";
+import { underPolicy } from "./under-policy.js";
 
 /** How the tools work, and where their processes have their directories. */
 export interface ToolsOptions extends BackgroundOptions {
@@ -45,7 +48,8 @@ export type Tools = [
 /**
  * The tools that an AI agent needs to work with a shell and with files, over a sandbox, a session, this machine,
  * one over SSH or another runtime of yours. Files are a sandbox's `files`; where there are none, the shell reads
- * and writes them. It makes no request.
+ * and writes them. It makes no request. Where the policy is known without one, as of a sandbox that `createSandbox` has
+ * started, the descriptions name it, and results say what it has refused.
  *
  * @throws {InvalidArgumentError} An option is wrong. A wrong runtime, `baseDir` or `workspace` shows with the
  * first call of a tool.
@@ -71,12 +75,7 @@ export function toolsWith(
   matching: Matching = "backtracking",
 ): MakeTools {
   return (runtime, options = {}) => {
-    const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-    if (unknown !== undefined) {
-      throw new InvalidArgumentError(
-        `\`options\` must be an object with no other fields than ${OPTIONS.join(", ")}, but has ${unknown}`,
-      );
-    }
+    checkFields(options, OPTIONS);
     const { maxOutputChars = 30_000, timeoutSecs = 120, workspace = "tools", ...place } = options;
     check("maxOutputChars", maxOutputChars, MIN_CHARS, MAX_CHARS);
     check("timeoutSecs", timeoutSecs, 1, MAX_TIMEOUT_SECS);
@@ -84,7 +83,7 @@ export function toolsWith(
     const limits = { maxOutputChars, timeoutSecs };
     const files = filesOf(runtime);
     const changes = new OneAtATime();
-    return [
+    const made: Tools = [
       bashTool(processes, limits),
       bashBackgroundListTool(processes, limits),
       bashBackgroundOutputTool(processes, { ...limits, matching }),
@@ -94,6 +93,10 @@ export function toolsWith(
       fileEditTool(files, changes, limits),
       fileListTool(files, limits),
     ];
+    const policy = policyOf(runtime);
+    return policy === undefined
+      ? made
+      : (made.map((tool) => underPolicy<string>(tool, policy)) as Tools);
   };
 }
 

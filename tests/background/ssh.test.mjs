@@ -2,7 +2,7 @@
 // Background processes over SSH.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -10,27 +10,44 @@ import { background, BackgroundError, SshError } from "sandpipe";
 import { localRuntime, sshRuntime } from "sandpipe/node";
 
 import { openSshRuntime, startSshd } from "../support/sshd.mjs";
-import { failure } from "../support/script.mjs";
-import { until } from "../support/processes.mjs";
+import { failure, mark } from "../support/script.mjs";
+import { marked, until } from "../support/processes.mjs";
+import { inTime } from "./in-time.mjs";
 import { testBackground } from "./suite.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
+import { waitingScripts } from "./waiting-scripts.mjs";
 
-testBackground("a machine over SSH", openSshRuntime);
+testBackground("a machine over SSH", openSshRuntime, { part: "runtime", groups: ["processes"] });
 
-it("tells what was not started from what may have been", { timeout: 60_000 }, async () => {
+/**
+ * Starts a server, and makes a directory with a client on this machine. Both are gone after the
+ * test.
+ *
+ * @param {import("node:test").TestContext} t
+ */
+async function prepare(t) {
   const server = await startSshd();
+  t.after(() => (server.child.signalCode === null ? server.stop() : undefined));
   const baseDir = temporaryDirectory();
-  const here = background(localRuntime(), { baseDir });
-  const runtime = sshRuntime(server.options);
+  t.after(() => rmSync(baseDir, { recursive: true }));
+  const here = inTime(background(localRuntime(), { baseDir }));
+  return { server, baseDir, here };
+}
+
+it("tells what was not started from what may have been", async (t) => {
+  const { server, baseDir, here } = await prepare(t);
+  const runtime = inTime(sshRuntime(server.options));
+  t.after(() => runtime.close());
   const there = background(runtime, { baseDir });
+  const { line, env } = mark();
 
   // The connection breaks after the process was started, and before that is told.
   const breaking = background(
     {
       run: async (script) => {
-        const running = runtime.run(`{ ${script}\n} >/dev/null; sleep 600`);
+        const running = runtime.run(`{ ${script}\n} >/dev/null; ${line}sleep 600`);
         await until(async () => (await here.list()).length === 1);
-        for (const pid of server.connections()) process.kill(pid, "SIGKILL");
+        server.breakConnections();
         return running;
       },
     },
@@ -45,6 +62,7 @@ it("tells what was not started from what may have been", { timeout: 60_000 }, as
     assert.equal((await here.terminate(id)).status, "killed");
     await here.remove(id);
   }
+  for (const pid of marked(env)) process.kill(Number(pid), "SIGKILL");
 
   await server.stop();
   for (const start of [() => there.spawn("true"), () => there.run("true")]) {
@@ -53,39 +71,20 @@ it("tells what was not started from what may have been", { timeout: 60_000 }, as
     assert.equal(error.mayHaveRun, false);
   }
   assert.deepEqual(await here.list(), []);
-  await runtime.close();
-  rmSync(baseDir, { recursive: true });
 });
 
-it("a reader that is killed leaves no script on the machine", { timeout: 120_000 }, async () => {
-  const server = await startSshd();
-  const baseDir = temporaryDirectory();
-  const here = background(localRuntime(), { baseDir });
+it("a reader that is killed leaves no script on the machine", async (t) => {
+  const { server, baseDir, here } = await prepare(t);
   const { id } = await here.spawn("sleep 600");
   const program = fileURLToPath(new URL("reader.mjs", import.meta.url));
   const args = [program, JSON.stringify(server.options), baseDir, id];
-  const reader = spawn(process.execPath, args, { stdio: "inherit" });
-  await until(() => readingScripts(baseDir).length > 0);
-  const begin = performance.now();
-  reader.kill("SIGKILL");
-  await until(() => readingScripts(baseDir).length === 0);
-  // It waits for 20 s at a time.
-  assert.ok(performance.now() - begin < 15_000);
-  await here.terminate(id);
-  await server.stop();
-  rmSync(baseDir, { recursive: true });
+  const reader = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
+  try {
+    await until(() => waitingScripts(id).length > 0);
+    reader.kill("SIGKILL");
+    await until(() => waitingScripts(id).length === 0);
+  } finally {
+    reader.kill("SIGKILL");
+    await here.terminate(id);
+  }
 });
-
-/** The shells that wait for output below a directory. @param {string} baseDir */
-function readingScripts(baseDir) {
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, "latin1");
-      return command.includes(baseDir) && command.includes("while_read");
-    } catch {
-      // It has ended meanwhile.
-      return false;
-    }
-  });
-}

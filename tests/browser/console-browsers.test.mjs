@@ -70,7 +70,7 @@ for (const [browser, launch] of Object.entries({
   test(`a command is stopped, with a countdown to the kill, in ${browser}`, async () => {
     const page = await rig.signIn();
     const go = join(rig.agent.folder, `go-end-${browser}`);
-    const wait = `while [ ! -e ${go} ]; do sleep 0.05; done`;
+    const wait = `while [ ! -e "${go}" ]; do sleep 0.05; done`;
     const line = `trap '${wait}; echo bye; exit 4' TERM; echo up; while :; do sleep 0.05; done`;
     const pane = await run(page, line);
     await shows(pane, "up");

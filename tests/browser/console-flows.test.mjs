@@ -268,46 +268,6 @@ test("in a narrow window list and output are views, and Stop is in reach", async
   await page.context().close();
 });
 
-test("a long output opens at its end, is loaded upward without a gap, and is copied whole", async () => {
-  const page = await rig.signIn({ permissions: ["clipboard-read", "clipboard-write"] });
-  const { execs } = await rig.client();
-  const lines = 1_500_000;
-  await execs.exec("seq", [String(lines)]);
-  await rowOf(page, `seq ${lines}`).locator("[data-main]").click();
-  const pane = paneOf(page, `seq ${lines}`);
-  await shows(pane, String(lines));
-  await pane.getByText("This is not the beginning.").waitFor();
-  const top = async () => Number((await shown(pane)).split("\n")[0]);
-  await pane.getByLabel(/^Output of/).focus();
-  // What is above the part that was shown at first.
-  await page.keyboard.press("Home");
-  const first = await top();
-  await until(async () => {
-    await page.keyboard.press("Home");
-    return (await top()) < first - 100_000;
-  });
-  for (let presses = 0; presses < 8; presses++) {
-    // What was loaded may still be on its way into the terminal.
-    await until(async () => {
-      const numbers = (await shown(pane)).split("\n").map(Number);
-      return numbers.every((number, index) => number === Number(numbers[0]) + index);
-    });
-    const begin = await top();
-    await page.keyboard.press("PageDown");
-    await until(async () => (await top()) !== begin);
-  }
-  await pane.getByRole("button", { name: "Jump to the end" }).click();
-  await shows(pane, String(lines));
-
-  await pane.getByRole("button", { name: "Copy" }).click();
-  await pane.getByText("Copied all of it: 10.9 million characters.").waitFor();
-  const copied = await page.evaluate(
-    "navigator.clipboard.readText().then((text) => [text.length, text.slice(0, 6), text.slice(-8)])",
-  );
-  assert.deepEqual(copied, [10_888_896, "1\n2\n3\n", `${lines}\n`]);
-  await page.context().close();
-});
-
 /**
  * Whether something is where it can be seen without scrolling.
  *

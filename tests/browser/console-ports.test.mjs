@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { dist } from "../../scripts/project.mjs";
+import { firstLine } from "../support/first-line.mjs";
 import { connected, ConsoleRig, fillSignIn, paneOf, run, shows } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
@@ -69,8 +69,7 @@ test("the command that is copied makes a port reachable from here", async (t) =>
     forward.kill("SIGTERM");
     await ended;
   });
-  const [line] = await once(createInterface({ input: forward.stdout }), "line");
-  const [address] = String(line).split(" ");
+  const [address] = (await firstLine(forward)).split(" ");
   assert.notEqual(address, `127.0.0.1:${String(match[1])}`, "the forward listens by itself");
   const answer = await fetch(`http://${address}/`);
   assert.match(await answer.text(), /Directory listing for \//);

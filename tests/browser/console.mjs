@@ -42,7 +42,8 @@ export class ConsoleRig {
   static async forTests(launch = launchChromium) {
     const rig = await ConsoleRig.start(launch);
     after(() => rig.stop());
-    afterEach(() => {
+    afterEach(async () => {
+      await rig.#closeFailed();
       assert.deepEqual(rig.problems.splice(0), []);
     });
     return rig;
@@ -52,6 +53,17 @@ export class ConsoleRig {
     await this.browser.close();
     await this.agent.stop();
     await rm(this.agent.folder, { recursive: true, force: true });
+  }
+
+  /** Tests close their pages; what is still open failed: it says what it showed. */
+  async #closeFailed() {
+    for (const context of this.browser.contexts()) {
+      for (const page of context.pages()) {
+        const text = await page.locator("body").innerText({ timeout: 5_000 });
+        console.error(`A page that is open at the end of a test, ${page.url()}:\n${text}`);
+      }
+      await context.close();
+    }
   }
 
   /**
@@ -66,6 +78,8 @@ export class ConsoleRig {
       viewport: { width: 1280, height: 900 },
       ...options,
     });
+    // Longer than anything takes on a busy machine.
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     page.on("pageerror", (error) => this.problems.push(String(error)));
     page.on("console", (message) => {

@@ -44,7 +44,7 @@ describe("sandpipe bg logs", () => {
   it("follows to the end", async () => {
     const file = join(sandpipe.path, "go-on");
     const id = await start(
-      `echo ready; until [ -e ${file} ]; do sleep 0.05; done; echo done; exit 3`,
+      `echo ready; until [ -e '${file}' ]; do sleep 0.05; done; echo done; exit 3`,
     );
     const invocation = await sandpipe.start(["bg", "logs", "-f", id], { env });
     await invocation.says("ready\n");

@@ -39,7 +39,8 @@ async function runThrough(args, breaks) {
   const { port } = /** @type {import("node:net").AddressInfo} */ (gateway.address());
   const url = `http://127.0.0.1:${port}`;
   const env = { SANDPIPE_TOKEN: agent.token };
-  const invocation = await sandpipe.start(["run", "--url", url, ...args], { env });
+  const options = { env, stopsClock: true };
+  const invocation = await sandpipe.start(["run", "--url", url, ...args], options);
   return {
     invocation,
     async end() {
@@ -76,6 +77,7 @@ describe("sandpipe run, on a broken way", { concurrency: true }, () => {
     invocation.child.kill("SIGINT");
     await until(() => signals.length > 0);
     invocation.child.kill("SIGINT");
+    await invocation.timePasses();
     const { exitCode, stderr } = await end();
     assert.equal(exitCode, 125);
     assert.match(stderr, /\nsandpipe: .*SIGKILL was not confirmed within 10 s.*\n$/);
@@ -92,6 +94,7 @@ describe("sandpipe run, on a broken way", { concurrency: true }, () => {
     );
     await invocation.says("ready\n");
     invocation.child.kill("SIGINT");
+    await invocation.timePasses();
     const { exitCode, stderr } = await end();
     assert.equal(exitCode, 125);
     assert.match(stderr, /\nsandpipe: the command may still run: signal exec: .* 409\n$/);
@@ -114,6 +117,7 @@ describe("sandpipe run, on a broken way", { concurrency: true }, () => {
     invocation.child.kill("SIGINT");
     await until(() => signals > 0);
     invocation.child.kill("SIGINT");
+    await invocation.timePasses();
     const { exitCode, stderr } = await end();
     assert.equal(exitCode, 125);
     assert.match(stderr, /\nsandpipe: the kill was not confirmed: the command may still run\.\n$/);

@@ -22,7 +22,7 @@ async function script(shell) {
 async function offered(shell, ...words) {
   const file = join(sandpipe.path, `completion.${shell}`);
   await writeFile(file, await script(shell));
-  const ask = `source ${file}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const ask = `source '${file}'; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const args = ["-c", ask, "bash", "sandpipe", ...words];
   return execFileSync("bash", ["--norc", ...args], { encoding: "utf8" })
     .trim()

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -66,7 +67,8 @@ describe("sandpipe cp", () => {
   it("copies a file there and back, with its mode", async () => {
     const [here, there] = [newDirectory(), newDirectory()];
     const bytes = Buffer.alloc(5_000_000, "\0some bytes\xff", "latin1");
-    writeFileSync(join(here, "a"), bytes, { mode: 0o750 });
+    writeFileSync(join(here, "a"), bytes);
+    chmodSync(join(here, "a"), 0o750);
     await copies(join(here, "a"), `sandbox:${there}/deep/b`);
     assert.ok(readFileSync(join(there, "deep", "b")).equals(bytes));
     assert.equal(statSync(join(there, "deep", "b")).mode & 0o777, 0o750);
@@ -110,6 +112,20 @@ describe("sandpipe cp", () => {
     assert.deepEqual(list(join(there, "app")), all);
     await copies("--exclude", "*.log", "--exclude", "link", `sandbox:${there}/app`, back);
     assert.deepEqual(list(join(back, "app")), ["src", "src/a.ts"]);
+  });
+
+  it("copies nothing through a symbolic link that has the source's name in the target", async () => {
+    const [here, there, outside] = [newDirectory(), newDirectory(), newDirectory()];
+    mkdirSync(join(there, "app"));
+    writeFileSync(join(there, "app", "a"), "x");
+    symlinkSync(outside, join(here, "app"));
+    const { exitCode, stderr } = await run("cp", `sandbox:${there}/app`, here);
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /app is a symbolic link: nothing is read or written through it/);
+    assert.deepEqual(readdirSync(outside), []);
+    // A link that is named itself is followed.
+    await copies(`sandbox:${there}/app/.`, join(here, "app"));
+    assert.deepEqual(readdirSync(outside), ["a"]);
   });
 
   it("takes stdin, and writes to stdout, byte for byte", async () => {

@@ -301,6 +301,19 @@ describe("sandpipe stop", () => {
     assert.equal((await execs.get(id)).exitCode, 137);
   });
 
+  it("dies of Ctrl+C also where nobody reads any more what became of the command", async () => {
+    const id = await create(STUBBORN, "ready");
+    const invocation = await sandpipe.start(["stop", "--grace", "1000", id], { env });
+    await until(async () => (await execs.getOutput(id)).output.includes("refused"));
+    invocation.child.kill("SIGINT");
+    await until(() => invocation.stderr.includes("again to kill now"));
+    invocation.child.stderr.destroy();
+    invocation.child.kill("SIGINT");
+    const { exitCode, signal } = await invocation.end;
+    assert.deepEqual({ exitCode, signal }, { exitCode: null, signal: "SIGINT" });
+    assert.equal((await execs.get(id)).exitCode, 137);
+  });
+
   it("tells nothing of waiting where there is no terminal", async () => {
     const id = await create(STUBBORN, "ready");
     const { exitCode, stderr } = await run("stop", "--grace", "3", id);

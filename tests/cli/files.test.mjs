@@ -2,6 +2,7 @@
 // `sandpipe files`: what is in the sandbox.
 import assert from "node:assert/strict";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -33,7 +34,8 @@ function newDirectory() {
 describe("sandpipe files ls", () => {
   it("lists a directory, as a table or as JSON", async () => {
     const path = newDirectory();
-    writeFileSync(join(path, "a file"), "12345", { mode: 0o640 });
+    writeFileSync(join(path, "a file"), "12345");
+    chmodSync(join(path, "a file"), 0o640);
     mkdirSync(join(path, "deep"));
     writeFileSync(join(path, "deep", "line\nbreak"), "");
     symlinkSync("a file", join(path, "link"));

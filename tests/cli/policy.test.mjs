@@ -2,18 +2,47 @@
 // What commands of the program may touch: --policy and `sandpipe policy`.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { after, describe, it } from "node:test";
 
+import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { escaped, json } from "../../dist/cli/format.js";
 import { installSandpipe } from "../support/installed-cli.mjs";
 import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { until } from "../support/processes.mjs";
 
 const sandpipe = await installSandpipe();
 after(() => sandpipe.remove());
+
+/** In the environment of programs whose messages are read. */
+const ENGLISH = { LC_ALL: "C" };
+
+/**
+ * The file systems that are mounted, but for those of other tests: these are in their temporary
+ * folders, or network namespaces.
+ */
+function mounts() {
+  const others = `${dirname(sandpipe.path)}/`;
+  return readFileSync("/proc/mounts", "utf8")
+    .split("\n")
+    .filter((line) => {
+      const [, encoded = "", type] = line.split(" ");
+      const path = encoded.replaceAll("\\040", " ");
+      return path.startsWith(sandpipe.path) || !(path.startsWith(others) || type === "nsfs");
+    });
+}
 
 /** A server with a child, which cleans up for some time when it is told to stop. @param {number} ms */
 const server = (ms) => `
@@ -33,7 +62,7 @@ const server = (ms) => `
 /** Runs the program where there is no bubblewrap: without a PATH. @param {string[]} args */
 async function withoutBubblewrap(...args) {
   const quoted = args.map((arg) => `'${arg}'`).join(" ");
-  const program = `'${process.execPath}' '${sandpipe.program}' ${quoted}`;
+  const program = `'${process.execPath}' -- '${sandpipe.program}' ${quoted}`;
   const invocation = await sandpipe.startInShell(`PATH=/nowhere; exec ${program}`);
   invocation.stdin.end();
   const end = await invocation.end;
@@ -47,19 +76,143 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     const end = await sandpipe.run(["run", "--policy", "strict", "--", "sh", "-c", script]);
     assert.deepEqual([end.exitCode, end.stdout], [42, "out\n"]);
     assert.match(end.stderr, /err\n.*refused.*Read-only file system/s);
+    assert.match(
+      end.stderr,
+      /\nsandpipe: refused by the policy strict: .*give --allow-write PATH\.\n$/,
+    );
     const missing = await sandpipe.run(["run", "--policy=offline", "--", "no-such-program"]);
     assert.equal(missing.exitCode, 127);
     const args = ["--allow-write", "node_modules", "--hide", "package.json", "--policy", "strict"];
-    const added = await sandpipe.run([
+    const command = ["sh", "-c", "echo x > node_modules/made; cat package.json"];
+    const added = await sandpipe.run(["run", ...args, "--", ...command], { env: ENGLISH });
+    assert.equal(added.exitCode, 1);
+    assert.equal(added.stderr, "cat: package.json: Permission denied\n");
+  });
+
+  it("keeps commands from Unix sockets with --no-unix-sockets, under `workspace` by default", async () => {
+    const script = `const { createServer } = require("node:net");
+      const listen = (where) => new Promise((resolve) => {
+        const server = createServer().on("error", (error) => resolve(error.code));
+        server.listen(where, () => resolve(server.close() && "listens"));
+      });
+      const { stdout } = require("node:child_process").spawnSync("echo", ["a child"]);
+      (async () => console.log(await listen("socket"), await listen(0), String(stdout)))();`;
+    const run = async (/** @type {string[]} */ ...options) => {
+      const command = [process.execPath, "-e", script];
+      return (await sandpipe.run(["run", ...options, "--", ...command])).stdout;
+    };
+    assert.equal(await run(), "listens listens a child\n\n");
+    assert.equal(await run("--no-unix-sockets"), "EPERM listens a child\n\n");
+    const inner = join(sandpipe.path, "without-sockets");
+    mkdirSync(inner);
+    const outside = ["sh", "-c", "echo x > ../outside; echo x > inside"];
+    await sandpipe.run(["run", "--no-unix-sockets", "--workspace", inner, "--", ...outside]);
+    assert.ok(existsSync(join(inner, "inside")) && !existsSync(join(sandpipe.path, "outside")));
+  });
+
+  it("is `workspace` for an agent of its own, and for none that is named", async () => {
+    const folder = join(sandpipe.path, "confined");
+    mkdirSync(join(folder, "inner"), { recursive: true });
+    const script = "echo inside > inner/file; echo outside > ../outside; pwd";
+    const args = ["--workspace", join(folder, "inner"), "--cwd", join(folder, "inner")];
+    const write = "echo inside > file; echo outside > ../outside; exit 3";
+    const run = (/** @type {string[]} */ ...options) =>
+      sandpipe.run(["run", ...args, ...options, "--", "sh", "-c", write]);
+    assert.equal((await run()).exitCode, 3);
+    assert.ok(existsSync(join(folder, "inner", "file")) && !existsSync(join(folder, "outside")));
+    assert.equal((await run("--policy", "open")).exitCode, 3);
+    assert.ok(existsSync(join(folder, "outside")));
+    const agent = await startAgent({ workspace: folder });
+    const env = { SANDPIPE_URL: agent.url, SANDPIPE_TOKEN: agent.token };
+    const named = await sandpipe.run(["run", "--", "sh", "-c", script], { env });
+    await agent.stop();
+    assert.equal(named.stdout, `${folder}\n`);
+    assert.ok(existsSync(join(sandpipe.path, "outside")));
+    rmSync(join(sandpipe.path, "outside"));
+  });
+
+  it("names both ways on where the workspace can't be confined", async () => {
+    const { exitCode, stdout, stderr } = await sandpipe.run([
+      ...["run", "--workspace", "/"],
+      ...["--", "echo", "it ran"],
+    ]);
+    assert.deepEqual([exitCode, stdout], [125, ""]);
+    assert.match(
+      stderr,
+      /the workspace \/ holds the home .*choose a directory.*--workspace DIR.*--policy open/,
+    );
+  });
+
+  it("refuses a workspace whose files would be lost", async () => {
+    const { exitCode, stdout, stderr } = await sandpipe.run([
+      ...["run", "--workspace", "/tmp"],
+      ...["--", "echo", "it ran"],
+    ]);
+    assert.deepEqual([exitCode, stdout], [125, ""]);
+    assert.match(
+      stderr,
+      /the workspace \/tmp is not there for commands.*--workspace DIR.*--policy open/,
+    );
+  });
+
+  it("says a refusal of the network in one line", async () => {
+    const command = `const [, host, port] = /\\/\\/(.*):(\\d+)/.exec(process.env.HTTP_PROXY);
+      require("node:http").get({ host, port, path: "http://a.example/" }, (answer) => {
+        console.log(answer.statusCode);
+        answer.resume();
+      });`;
+    const args = ["run", "--allow-net", "b.example", "--", process.execPath, "-e", command];
+    const { exitCode, stdout, stderr } = await sandpipe.run(args);
+    assert.deepEqual([exitCode, stdout], [0, "403\n"], stderr);
+    const reason = "no rule of the policy's network.allow names a.example:80";
+    assert.equal(stderr, `sandpipe-agent: a connection was refused by the policy: ${reason}\n`);
+  });
+
+  it("is `workspace` in the console, unless flags have another", async () => {
+    for (const [flags, policy] of /** @type {const} */ ([
+      [[], "workspace"],
+      [["--", "--policy", "offline"], "offline"],
+      [["--policy", "open"], "open"],
+    ])) {
+      const state = ["--state-dir", join(sandpipe.path, `state-${policy}`)];
+      const separated = flags.some((flag) => flag === "--") ? state : ["--", ...state];
+      const args = ["console", "--no-open", "--workspace", join(sandpipe.path, "node_modules")];
+      const invocation = await sandpipe.start([...args, ...flags, ...separated]);
+      await until(() => invocation.stdout.includes("Ctrl+C stops"));
+      const [, url = "", token = ""] = /at (\S+)\/#token=(\S+)/.exec(invocation.stdout) ?? [];
+      const sandbox = await connect({ url, token });
+      assert.equal(await sandbox.policy(), policy);
+      sandbox.close();
+      invocation.child.kill("SIGINT");
+      await invocation.end;
+    }
+  });
+
+  it("hides the settings of npm that a variable names, and npm does without", async () => {
+    const file = join(sandpipe.path, "user.npmrc");
+    writeFileSync(
+      file,
+      "registry=https://registry.example/\n//registry.example/:_authToken=secret\n",
+    );
+    const env = { NPM_CONFIG_USERCONFIG: file, MIRROR: "https://me:secret@mirror.example/" };
+    const script = `cat "$NPM_CONFIG_USERCONFIG" 2>&1; npm config get registry --registry=https://r.example/; echo "$MIRROR"`;
+    const args = (/** @type {string[]} */ ...policy) => [
       "run",
-      ...args,
+      ...policy,
       "--",
       "sh",
       "-c",
-      "echo x > node_modules/made; cat package.json",
-    ]);
-    assert.equal(added.exitCode, 1);
-    assert.equal(added.stderr, "cat: package.json: Permission denied\n");
+      script,
+    ];
+    const { stdout } = await sandpipe.run(args("--policy", "workspace"), {
+      env: { ...ENGLISH, ...env },
+    });
+    assert.match(stdout, /^cat: .*user\.npmrc: Permission denied\nhttps:\/\/r\.example\/\n\n$/);
+    // Whoever names it has it.
+    const named = args("--allow-read", file, "--pass-env", "*", "--pass-env", "MIRROR");
+    const open = await sandpipe.run(named, { env });
+    assert.match(open.stdout, /_authToken=secret\n.*\nhttps:\/\/me:secret@mirror\.example\/\n$/);
+    rmSync(file);
   });
 
   it("lets commands commit, and gives them a secret, where that is asked for", async () => {
@@ -69,9 +222,13 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     git("init", "--quiet");
     const script = `echo "$A_TOKEN"; git -c user.name=me -c user.email=me@example commit --quiet --allow-empty -m made`;
     const run = (/** @type {string[]} */ ...options) =>
-      sandpipe.run(["run", ...options, "--", "sh", "-c", script], { env: { A_TOKEN: "token" } });
+      sandpipe.run(["run", ...options, "--", "sh", "-c", script], {
+        env: { ...ENGLISH, A_TOKEN: "token" },
+      });
     const refused = await run("--policy", "workspace");
+    const told = ".git is read-only. To commit, give --extend commits.";
     assert.match(refused.stderr, /Read-only file system/);
+    assert.ok(refused.stderr.endsWith(`\nsandpipe: refused by the policy workspace: ${told}\n`));
     assert.deepEqual([refused.exitCode, refused.stdout], [128, "\n"]);
     const pass = ["--pass-env", "*", "--pass-env", "A_TOKEN"];
     const done = await run("--extend", "commits", ...pass);
@@ -81,7 +238,6 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
   });
 
   it("lets a server clean up after Ctrl+C, for up to 10 s", async () => {
-    const mounts = () => readFileSync("/proc/mounts", "utf8");
     const before = mounts();
     const args = ["run", "--policy", "workspace", "--", process.execPath, "-e", server(300)];
     const invocation = await sandpipe.start(args);
@@ -91,7 +247,7 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     assert.equal(end.stdout, "ready\ncleaning up\nclean\n");
     assert.deepEqual([end.exitCode ?? 130, end.signal ?? "SIGINT"], [130, "SIGINT"]);
     await invocation.leavesNothing();
-    assert.equal(mounts(), before);
+    assert.deepEqual(mounts(), before);
   });
 
   it("ends it at once at a second Ctrl+C", async () => {
@@ -112,7 +268,6 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     ["ends `npm start` at once at a second Ctrl+C in a terminal", 60_000, 2],
   ])) {
     it(`${name}, and ends with 130`, async () => {
-      const mounts = () => readFileSync("/proc/mounts", "utf8");
       const before = mounts();
       const project = join(sandpipe.path, `server-${ms}`);
       mkdirSync(project);
@@ -132,7 +287,7 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
       assert.equal(existsSync(join(project, "cleaned")), interrupts === 1, stdout);
       assert.match(stdout, /exit code 130\r\nrestored/);
       await invocation.leavesNothing();
-      assert.equal(mounts(), before);
+      assert.deepEqual(mounts(), before);
     });
   }
 
@@ -172,6 +327,36 @@ describe("sandpipe ps", { skip: noBubblewrap }, () => {
 });
 
 describe("sandpipe policy", { skip: noBubblewrap }, () => {
+  it("shows every character of a name, by the rule that the program has for all others", async () => {
+    const names = [];
+    let name = "";
+    for (let code = 1; code <= 0xe1000; code += code === 0x1ffff ? 0xc0001 : 1) {
+      const isSurrogate = code >= 0xd800 && code < 0xe000;
+      if (!isSurrogate && code !== 0x2f) name += String.fromCodePoint(code);
+      // As long as a name may be.
+      if (Buffer.byteLength(name) < 240) continue;
+      names.push(name);
+      name = "";
+    }
+    const args = names.map((text) => `./x${text}`);
+    const { exitCode, stdout } = await sandpipe.run(["policy", "explain", "strict", ...args]);
+    assert.equal(exitCode, 0);
+    const lines = stdout.split("\n");
+    assert.equal(lines.length, names.length + 1);
+    for (const [index, text] of names.entries()) {
+      const path = join(realpathSync(sandpipe.path), `x${text}`);
+      assert.ok(lines[index]?.startsWith(`${escaped(path)}: read, by the rule: `), lines[index]);
+    }
+    assert.equal(
+      escaped("a\u200bb\u200f\ufeff\u{e0041}\x1b"),
+      "a\\u200bb\\u200f\\ufeff\\u{e0041}\\x1b",
+    );
+    // JSON has them escaped, and means the same.
+    const value = { "a\u200b": ["\u{e0041}\n\x9b\u202e"] };
+    assert.deepEqual(JSON.parse(json(value)), value);
+    assert.match(json(value), /^[\n -~]*$/);
+  });
+
   it("says what holds, and which rule decides", async () => {
     const check = await sandpipe.run(["policy", "check", "offline"]);
     assert.equal(check.exitCode, 0, check.stdout + check.stderr);
@@ -181,7 +366,7 @@ describe("sandpipe policy", { skip: noBubblewrap }, () => {
     assert.match(explain.stdout, /hid/);
     const env = { SERVICE_TOKEN: "x" };
     const withheld = await sandpipe.run(["policy", "check", "workspace"], { env });
-    assert.match(withheld.stdout, /look like secrets:.* SERVICE_TOKEN\b/);
+    assert.match(withheld.stdout, /look like secrets or lead to other programs:.* SERVICE_TOKEN\b/);
     const named = ["policy", "explain", "--pass-env", "SERVICE_TOKEN", "$SERVICE_TOKEN", "$A_KEY"];
     assert.match(
       (await sandpipe.run(named)).stdout,
@@ -200,6 +385,7 @@ describe("walls on the command line", () => {
         ["run", "--policy", "strict", "--url", "http://127.0.0.1:1", "--", "true"],
         /--url names an agent/,
       ],
+      [["run", "--no-unix-sockets", "--image", "x", "--", "true"], /--no-unix-sockets is for/],
       [["mcp", "--hide", "x", "--ssh", "host"], /--ssh names a machine, and a policy asks/],
       [["policy"], /check or explain/],
     ])) {
@@ -211,8 +397,14 @@ describe("walls on the command line", () => {
 
   it("are in what a client of MCP is configured with", async () => {
     const args = ["mcp", "--policy", "workspace", "--allow-net", "example.com:443"];
-    const end = await sandpipe.run([...args, "--print-config", "claude"]);
+    args.push("--no-unix-sockets");
+    const cwd = realpathSync(mkdtempSync(join(tmpdir(), "sandpipe-test-")));
+    const end = await (await sandpipe.start([...args, "--print-config", "claude"], { cwd })).end;
+    rmSync(cwd, { recursive: true });
     assert.equal(end.exitCode, 0, end.stderr);
-    assert.match(end.stdout, /--policy=workspace.*--allow-net=example\.com:443/s);
+    assert.match(
+      end.stdout,
+      /--policy=workspace.*--allow-net=example\.com:443.*"--no-unix-sockets"/s,
+    );
   });
 });

@@ -37,7 +37,8 @@ const endBy = (signal) =>
  * @param {string[]} options
  */
 async function start(script, ...options) {
-  const invocation = await sandpipe.start(["run", ...options, "--", "sh", "-c", script]);
+  const run = ["run", ...options, "--", "sh", "-c", script];
+  const invocation = await sandpipe.start(run, { stopsClock: options.includes("--timeout") });
   await invocation.says("ready\n");
   return invocation;
 }
@@ -48,7 +49,7 @@ const MUCH = "head -c 4000000 /dev/zero; exec tail -f /dev/null";
 /** Starts a command that has written more than the pipe to the test holds, which nobody reads. @param {string[]} options */
 async function startUnread(...options) {
   const go = join(sandpipe.path, `go-${randomUUID()}`);
-  const script = `echo ready; until [ -e ${go} ]; do sleep 0.05; done; ${MUCH}`;
+  const script = `echo ready; until [ -e '${go}' ]; do sleep 0.05; done; ${MUCH}`;
   const invocation = await start(script, ...options);
   invocation.child.stdout.pause();
   await writeFile(go, "");
@@ -183,10 +184,10 @@ describe("sandpipe run, its output closed", () => {
   });
 });
 
-// Each has time to be ready before its timeout; they pass at the same time.
-describe("sandpipe run, with a timeout", { concurrency: true }, () => {
+describe("sandpipe run, with a timeout", () => {
   it("stops the command with 124, and says so", async () => {
     const invocation = await start(TIDY, "--timeout", "10");
+    await invocation.timePasses();
     assert.deepEqual(await invocation.end, {
       ...{ exitCode: 124, signal: null, stdout: "ready\nbye\n" },
       stderr: "sandpipe: the command was stopped: 10 s (--timeout) have passed.\n",
@@ -196,6 +197,7 @@ describe("sandpipe run, with a timeout", { concurrency: true }, () => {
 
   it("kills one that does not end within the grace period", async () => {
     const invocation = await start(STUBBORN, "--timeout", "10", "--grace", "0.5");
+    await invocation.timePasses();
     const { exitCode, stdout } = await invocation.end;
     assert.equal(exitCode, 124);
     assert.match(stdout, MAYBE_REFUSED);
@@ -203,10 +205,10 @@ describe("sandpipe run, with a timeout", { concurrency: true }, () => {
   });
 
   it("tells of output that nobody takes beside the timeout", async () => {
-    const options = ["--timeout", "10", "--grace", "0.5"];
-    const invocation = await sandpipe.start(["run", ...options, "--", "sh", "-c", MUCH]);
-    invocation.child.stdout.pause();
-    const [exitCode] = await once(invocation.child, "exit");
+    const invocation = await startUnread("--timeout", "10", "--grace", "0.5");
+    const exit = once(invocation.child, "exit");
+    await invocation.timePasses();
+    const [exitCode] = await exit;
     invocation.child.stdout.destroy();
     assert.equal(exitCode, 124);
     const { stderr } = await invocation.end;
@@ -216,6 +218,7 @@ describe("sandpipe run, with a timeout", { concurrency: true }, () => {
 
   it("kills it at a signal during the grace period", async () => {
     const invocation = await start(STUBBORN, "--timeout", "10", "--grace", "1000");
+    await invocation.timePasses();
     await invocation.says("refused\n");
     invocation.child.kill("SIGINT");
     assert.equal((await invocation.end).exitCode, 124);

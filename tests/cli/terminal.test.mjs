@@ -143,7 +143,7 @@ describe("sandpipe run -t", () => {
   it("stops the command by SIGTERM, with the terminal as it was", async () => {
     const invocation = await start("trap '' INT; echo ready; sleep 1000", "-it");
     await invocation.says("ready");
-    await invocation.kill(sandpipe.program, "SIGTERM");
+    await invocation.kill(sandpipe.script, "SIGTERM");
     assert.match((await invocation.end).stdout, /exit code 143\r\nrestored\r\n$/);
     await invocation.leavesNothing();
   });
@@ -155,7 +155,7 @@ describe("sandpipe run -t", () => {
       { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` } },
     );
     await invocation.says("ready");
-    await invocation.kill(sandpipe.program, "SIGUSR2");
+    await invocation.kill(sandpipe.script, "SIGUSR2");
     assert.match((await invocation.end).stdout, /crash[^]*exit code 125\r\nrestored\r\n$/);
     await invocation.willLeaveNothing();
   });
@@ -173,10 +173,10 @@ describe("sandpipe run -t", () => {
     await invocation.says("ready");
     // As Ctrl+S does: what script reads no more stays in the terminal.
     invocation.child.kill("SIGSTOP");
-    await invocation.kill(sandpipe.program, "SIGTERM");
+    await invocation.kill(sandpipe.script, "SIGTERM");
     await invocation.ends("yes");
-    await invocation.kill(sandpipe.program, "SIGTERM");
-    await invocation.ends(sandpipe.program);
+    await invocation.kill(sandpipe.script, "SIGTERM");
+    await invocation.ends(sandpipe.script);
     invocation.child.kill("SIGCONT");
     assert.match((await invocation.end).stdout, /exit code 143\r\nrestored\r\n$/);
     await invocation.leavesNothing();

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { cp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { build } from "vite";
+import { firstLine } from "../support/first-line.mjs";
 
 /**
  * Bundles a worker as the platforms' tools do: packages by their condition `workerd`, WebAssembly as
@@ -57,11 +57,8 @@ export async function startWorkerd(config) {
   });
   const ended = once(child, "close");
   const control = /** @type {import("node:stream").Readable} */ (child.stdio[3]);
-  const lines = createInterface({ input: control });
-  const line = await Promise.race([once(lines, "line"), ended.then(() => undefined)]);
-  if (line === undefined) throw new Error("workerd ended before it listened");
   /** @type {{ port: number }} */
-  const { port } = JSON.parse(line[0]);
+  const { port } = JSON.parse(await firstLine(child, control));
   return {
     url: `http://127.0.0.1:${port}`,
     async stop() {

@@ -54,7 +54,7 @@ describe("faults", { concurrency: true, skip: SEED !== undefined }, () => {
   }
 });
 
-it("repeats one run", { skip: SEED === undefined }, async () => {
+it("repeats one run", { skip: SEED === undefined && "only with SEED" }, async () => {
   const [, kind, size] = /^(full|sse|plain)-(small|1mb|20mb)-\d+$/.exec(SEED ?? "") ?? [];
   assert.ok(kind !== undefined && size !== undefined, `SEED=${SEED} is no seed`);
   const rig = await Rig.start(/** @type {AgentKind} */ (kind));

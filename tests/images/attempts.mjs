@@ -39,7 +39,7 @@ const EXECS = "/tmp/sandpipe-agent/ephemeral-execs";
 /** The name in the workspace of the program that scripts call `$TRY`. */
 export const PROGRAM = "attempt";
 /** How long a command may take, in milliseconds. */
-const TIMEOUT = 20_000;
+const TIMEOUT = 60_000;
 /** More than a stop takes on a busy machine, in milliseconds: what is left by then has survived it. */
 export const ENOUGH = 50_000;
 
@@ -64,8 +64,10 @@ export const outcomeOf = (isReached) => (isReached ? "reached" : "held");
 export function fill(workspace, home) {
   mkdirSync(join(workspace, ".git", "hooks"), { recursive: true });
   writeFileSync(join(workspace, ".git", "config"), "[core]\n");
-  for (const path of ["", ".git", ".git/hooks"]) chmodSync(join(workspace, path), 0o777);
-  chmodSync(join(workspace, ".git", "config"), 0o666);
+  mkdirSync(join(workspace, ".vscode"));
+  writeFileSync(join(workspace, ".npmrc"), "");
+  for (const path of ["", ".git", ".git/hooks", ".vscode"]) chmodSync(join(workspace, path), 0o777);
+  for (const path of [".git/config", ".npmrc"]) chmodSync(join(workspace, path), 0o666);
   mkdirSync(join(home, ".ssh"), { recursive: true });
   writeFileSync(join(home, ".ssh", "id_ed25519"), "secret\n");
 }
@@ -158,14 +160,19 @@ async function stopsAll({ execs, user, agent }) {
   const isStopped = () => statOf(box)[0] === "T";
   // It does not stop itself. Nobody may be there any more to say how it ends.
   const args = ["-c", "kill -STOP -1; exit 7"];
-  const stopping = execs.exec("sh", args, { user }).catch(() => undefined);
-  const ended = await Promise.race([stopping, until(isStopped)]);
+  const stopping = { isOver: false, exitCode: NaN };
+  void execs
+    .exec("sh", args, { user })
+    .then(({ exitCode }) => (stopping.exitCode = exitCode))
+    .catch(() => undefined)
+    .finally(() => (stopping.isOver = true));
+  await until(() => stopping.isOver || isStopped());
   if (isStopped()) {
     // For the agent, which ends its commands by it.
     process.kill(Number(box), "SIGCONT");
     return true;
   }
-  if (ended?.exitCode !== 7) return true;
+  if (stopping.exitCode !== 7) return true;
   return (await execs.exec("sh", ["-c", "exit 4"], { user })).exitCode !== 4;
 }
 

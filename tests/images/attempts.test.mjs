@@ -26,7 +26,12 @@ const USERS = /** @type {const} */ ([
 ]);
 
 /** What has to be reached, or nothing was tried. */
-const REACHED = ["write `.git/hooks`", "put another `.git` in place"];
+const REACHED = [
+  "write `.git/hooks`",
+  "put another `.git` in place",
+  "have npm run a shell of its own by `.npmrc`",
+  "put another `.vscode` in place",
+];
 
 // Files are given to other users, and a disk is mounted.
 const skip = noSmallImage || (process.getuid?.() === 0 ? false : "only root can mount a disk");
@@ -94,7 +99,9 @@ describe("attempts in an image", { skip }, () => {
       const table = outcomes.map(([name, outcome]) => `| ${name} | ${outcome} |\n`).join("");
       console.log(`${column}\n${table}`);
       const documented = readColumn(column);
-      assert.deepEqual([...documented.keys()].sort(), outcomes.map(([name]) => name).sort());
+      // What can't be tried in an image has no outcome there.
+      const tried = [...documented].filter(([, outcome]) => outcome !== "–");
+      assert.deepEqual(tried.map(([name]) => name).sort(), outcomes.map(([name]) => name).sort());
       for (const [name, outcome] of outcomes) {
         // Another engine, or kernel, may hold more.
         const isRight = [documented.get(name), "held"].includes(outcome);

@@ -112,7 +112,6 @@ describe("the program with an image", { skip: noSmallImage }, () => {
 
   it("says what is wrong with the options, and what an image lacks", async () => {
     for (const [args, message] of /** @type {const} */ ([
-      [["--workspace", "."], /--workspace is a container's: name its image with --image/],
       [["--memory", "1g"], /--memory is a container's: name its image in --image/],
       [["--image", "a", "--cpus", "many"], /--cpus must be a number above 0/],
       [["--image", "a", "--workspace-at", "/src"], /--workspace-at says where/],
@@ -130,7 +129,10 @@ describe("the program with an image", { skip: noSmallImage }, () => {
 
   it("prints the configuration of a server with its image, from whatever directory", async () => {
     const args = ["mcp", ...OF_IMAGE, "--workspace", ".", "--print-config", "claude"];
-    const { stdout } = await sandpipe.run(args);
+    // One whose commands can't change the program.
+    const cwd = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+    const { stdout } = await sandpipe.run(args, { cwd });
+    rmSync(cwd, { recursive: true });
     const { args: printed } = JSON.parse(stdout).mcpServers.sandpipe;
     assert.deepEqual(printed.slice(3, 5), ["--image", IMAGE]);
     assert.match(printed[printed.indexOf("--workspace") + 1], /^\//);

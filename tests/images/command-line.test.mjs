@@ -21,6 +21,9 @@ describe("the command line of a container", () => {
   it("mounts the program and the socket, and has the agent end with its stdin", () => {
     assert.deepEqual(runArguments({ image: "node:22" }, parts), [
       ...["run", "--rm", "--interactive", "--name=sandpipe-1", "--pull=never"],
+      ...["--pids-limit=2048", "--cap-drop=ALL", "--cap-add=CHOWN", "--cap-add=DAC_OVERRIDE"],
+      ...["--cap-add=FOWNER", "--cap-add=KILL", "--cap-add=SETGID", "--cap-add=SETUID"],
+      "--security-opt=no-new-privileges",
       "--mount=type=bind,source=/m/sandpipe-agent,destination=/run/sandpipe-agent,readonly",
       "--mount=type=bind,source=/tmp/s,destination=/run/sandpipe",
       ...["--entrypoint=/run/sandpipe-agent", "node:22"],
@@ -45,6 +48,15 @@ describe("the command line of a container", () => {
       assert.ok(engine.includes(arg), arg);
     }
     assert.deepEqual(agent.slice(-4), ["--workspace", "/src", "--log", "info"]);
+  });
+
+  it("adds no capability where all are to be dropped", () => {
+    const args = runArguments({ image: "a", dropCapabilities: true }, parts);
+    assert.ok(args.includes("--cap-drop=ALL"));
+    assert.deepEqual(
+      args.filter((arg) => arg.startsWith("--cap-add")),
+      [],
+    );
   });
 
   it("quotes what would be the end of a field", () => {
@@ -75,6 +87,8 @@ describe("the options of a container", () => {
     ["cpus", { image: "a", cpus: NaN }],
     ["cpus", { image: "a", cpus: 0 }],
     ["pids", { image: "a", pids: -1 }],
+    ["dropCapabilities", { image: "a", dropCapabilities: "yes" }],
+    ["dropCapabilities", { dropCapabilities: true }],
     ["network", { image: "a", network: "" }],
     ["workspaceAt", { image: "a", workspaceAt: "/src" }],
     ["workspaceAt", { image: "a", workspace: "/w", workspaceAt: "src" }],

@@ -50,7 +50,7 @@ export async function exhaustion(attempter) {
 async function isHarmed({ execs, user }) {
   const script = "echo there; exit 4";
   const next = await execs
-    .exec("sh", ["-c", script], { user, timeoutMs: 20_000 })
+    .exec("sh", ["-c", script], { user, timeoutMs: 60_000 })
     .catch(() => undefined);
   return next?.exitCode !== 4 || next.stdout !== "there\n";
 }

@@ -56,20 +56,17 @@ for (const { name, sockets, args, own } of WAYS) {
       sandbox = await connect({ ...agent, ...own, url: await relay.listen() });
     });
     // A connection that stays is a failure of one test, and hangs no others.
-    const timeout = 10_000;
-    afterEach(
-      async () => {
-        relay.breakAfter = Infinity;
-        const [opened, used] = [made, terminals];
-        [made, terminals] = [[], []];
-        assert.equal(opened.length > 0, sockets, "whether WebSockets were used");
-        // Before the execs go: the agent would close what the client has left open.
-        for (const terminal of used) terminal.close();
-        await until(() => opened.every(isClosed));
-        for (const exec of await sandbox.execs.list()) await sandbox.execs.delete(exec.id);
-      },
-      { timeout },
-    );
+    const timeout = 120_000;
+    afterEach(async () => {
+      relay.breakAfter = Infinity;
+      const [opened, used] = [made, terminals];
+      [made, terminals] = [[], []];
+      assert.equal(opened.length > 0, sockets, "whether WebSockets were used");
+      // Before the execs go: the agent would close what the client has left open.
+      for (const terminal of used) terminal.close();
+      await until(() => opened.every(isClosed));
+      for (const exec of await sandbox.execs.list()) await sandbox.execs.delete(exec.id);
+    });
     after(async () => {
       sandbox.close();
       await relay.close();
@@ -106,7 +103,8 @@ for (const { name, sockets, args, own } of WAYS) {
     }
 
     it("an interactive shell is typed into, resized, and tells its exit code", async () => {
-      const terminal = await attached("", { args: ["-i"], pty: true });
+      // Root's prompt would be another than other users'.
+      const terminal = await attached("", { args: ["-i"], pty: true, env: { PS1: "# " } });
       await readUntil(terminal, "# ");
       await terminal.resize(100, 30);
       await terminal.write("stty size; tty\r");

@@ -134,7 +134,7 @@ describe("bytes", () => {
 
   it("50 MB of any bytes arrive as they were written, whoever asks", async () => {
     const size = 50_000_000;
-    const script = `head -c ${size} /dev/urandom | tee ${folder}/random; sha256sum ${folder}/random >&2`;
+    const script = `head -c ${size} /dev/urandom | tee '${folder}/random'; sha256sum '${folder}/random' >&2`;
     const result = await execs.exec("sh", ["-c", script], { encoding: "bytes" });
     const expected = Buffer.from(result.stderr).toString().slice(0, 64);
     assert.equal(result.exitCode, 0);
@@ -174,7 +174,7 @@ describe("bytes", () => {
     try {
       const { execs } = await connect({ ...agent, url, retry: { baseDelayMs: 1, maxDelayMs: 10 } });
       const file = join(folder, "cut");
-      const script = `head -c 50000000 /dev/urandom | tee ${file}; sha256sum ${file} >&2`;
+      const script = `head -c 50000000 /dev/urandom | tee '${file}'; sha256sum '${file}' >&2`;
       const live = await execs.exec("sh", ["-c", script], IN_BYTES);
       const cuts = relay.broken;
       const [exec] = await execs.list();
@@ -204,7 +204,7 @@ describe("bytes", () => {
           return { text, bytes, id: (await runSlowly(before, sequence)).id };
         }),
       );
-      const script = `cat ${folder}/bytes; cat ${folder}/text >&2`;
+      const script = `cat '${folder}/bytes'; cat '${folder}/text' >&2`;
       const both = await before.create({ command: "sh", args: ["-c", script] });
       await before.wait(both.id);
       await own.stop();

@@ -8,7 +8,6 @@ import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { connect as connectSocket, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -16,7 +15,10 @@ import { gzipSync } from "node:zlib";
 import { ClosedError, connect, HttpError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { firstLine } from "../support/first-line.mjs";
+import { holdTimers } from "../support/held-timers.mjs";
 import { httpServers, noExecs } from "../support/http-servers.mjs";
+import { until } from "../support/processes.mjs";
 
 /** @typedef {import("node:http").RequestListener} RequestListener */
 /** @typedef {import("node:net").Socket} Socket */
@@ -25,6 +27,9 @@ import { httpServers, noExecs } from "../support/http-servers.mjs";
 const LOCALHOST = join(import.meta.dirname, "localhost.pem");
 
 const LAST = `data: {"type":"stdout","output":"x","sequence":1,"exitCode":3}\n\n`;
+
+/** How long a connection may take to be made. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** No answer is to be waited for twice. */
 const ONCE = { retry: { maxAttempts: 1 } };
@@ -246,12 +251,11 @@ describe("connections", () => {
 
   describe("over TLS", () => {
     let asked = 0;
-    /** @param {number} [patience] what an answer takes, in milliseconds */
-    const secure = async (patience = 0) => {
+    const secure = async () => {
       const pem = readFileSync(LOCALHOST);
       const server = createSecureServer({ key: pem, cert: pem }, (request, response) => {
         asked++;
-        setTimeout(noExecs, patience, request, response);
+        noExecs(request, response);
       });
       begun.push(() => server.closeAllConnections());
       return listen(server, "https");
@@ -266,21 +270,63 @@ describe("connections", () => {
       assert.deepEqual([stdout, asked], ["[]\n", 1]);
     });
 
+    it("takes no token to the same address without TLS", async () => {
+      const pem = readFileSync(LOCALHOST);
+      let plain = 0;
+      const servers = {
+        plain: createServer((request, response) => {
+          plain++;
+          noExecs(request, response);
+        }),
+        secure: createSecureServer({ key: pem, cert: pem }, ({ headers, url }, response) => {
+          response.writeHead(307, { location: `http://${headers.host}${url}` }).end();
+        }),
+      };
+      // It speaks both, each where a client begins with it.
+      const either = createSocketServer((socket) => {
+        begun.push(() => socket.destroy());
+        socket.once("data", (first) => {
+          const isHandshake = first[0] === 22;
+          socket.pause();
+          socket.unshift(first);
+          servers[isHandshake ? "secure" : "plain"].emit("connection", socket);
+          process.nextTick(() => socket.resume());
+        });
+      });
+      const script = `
+        import { connect } from "sandpipe";
+        for (const own of [{}, { fetch: globalThis.fetch }]) {
+          const [url, token] = [process.argv[1], "secret"];
+          const { execs } = await connect({ url, token, retry: { maxAttempts: 1 }, ...own });
+          console.log(await execs.list().catch(({ status, message }) => status + " " + message));
+        }`;
+      const url = await listen(either, "https");
+      const stdout = await run(script, url, { NODE_EXTRA_CA_CERTS: LOCALHOST });
+      assert.match(stdout, /^(307 .*nothing but a GET without credentials.*\n){2}$/);
+      assert.equal(plain, 0);
+    });
+
     it("takes a connection as it is that is handed over after the handshake", async () => {
-      // As Node.js does it that goes through a proxy.
+      // As Node.js does it that goes through a proxy. Once it is handed over, the time passes in
+      // which a connection has to be made.
       const script = `
         import { Agent } from "node:https";
         import { connect as connectTls } from "node:tls";
+        import { holdTimers } from "../support/held-timers.mjs";
+        const timers = holdTimers(${CONNECT_TIMEOUT_MS});
+        let held = 0;
         Agent.prototype.createConnection = (options, handOver) => {
-          const socket = connectTls(options, () => handOver(null, socket));
+          const socket = connectTls(options, () => {
+            held = timers.count(${CONNECT_TIMEOUT_MS});
+            handOver(null, socket);
+            setImmediate(() => timers.pass(${CONNECT_TIMEOUT_MS}));
+          });
         };
         const { connect } = await import("sandpipe");
         const { execs } = await connect({ url: process.argv[1], retry: { maxAttempts: 1 } });
-        console.log(await execs.list());`;
-      // Longer than a connection may take to be made.
-      const url = await secure(11_000);
-      const stdout = await run(script, url, { NODE_EXTRA_CA_CERTS: LOCALHOST });
-      assert.equal(stdout, "[]\n");
+        console.log(await execs.list(), held);`;
+      const stdout = await run(script, await secure(), { NODE_EXTRA_CA_CERTS: LOCALHOST });
+      assert.equal(stdout, "[] 1\n");
     });
 
     it("asks nothing of a server that it does not trust", async () => {
@@ -293,7 +339,7 @@ describe("connections", () => {
 
   // Other systems' queues of connections are longer than they were told.
   const skip = process.platform !== "linux";
-  it("gives up a connection that is not made within 10 s: no command runs", { skip }, async () => {
+  it("gives up a connection that is not made within 10 s: no command runs", { skip }, async (t) => {
     const server = await serverOfItsOwn();
     begun.push(server.end);
     const { execs } = await connect({ url: server.url, ...ONCE });
@@ -301,7 +347,12 @@ describe("connections", () => {
     await assert.rejects(create(), { status: 400 });
 
     await server.fallDeaf();
-    await assert.rejects(create(), (error) => {
+    const timers = holdTimers(CONNECT_TIMEOUT_MS);
+    t.after(() => timers.restore());
+    const creating = create();
+    await until(() => timers.count(CONNECT_TIMEOUT_MS) === 1);
+    timers.pass(CONNECT_TIMEOUT_MS);
+    await assert.rejects(creating, (error) => {
       // No CreateUnknownError.
       assert.ok(error instanceof HttpError && error.code === "network", String(error));
       assert.match(error.message, /no connection: not made within 10 s/);
@@ -337,8 +388,7 @@ async function serverOfItsOwn() {
   const server = spawn(process.execPath, ["--eval", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const [line] = await once(createInterface(server.stdout), "line");
-  const port = Number(line);
+  const port = Number(await firstLine(server));
   /** @type {Socket[]} */
   const waiting = [];
   return {

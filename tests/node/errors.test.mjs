@@ -30,6 +30,9 @@ const EXEC = {
   exitCode: -1,
 };
 
+/** What is tried again is tried soon. */
+const SOON = { retry: { baseDelayMs: 1 } };
+
 /** @param {unknown} body */
 const json = (body) => JSON.stringify(body);
 
@@ -72,7 +75,7 @@ describe("errors", () => {
           .end(json({ ...EXEC, ...state }));
       }
     });
-    return (await connect({ url, retry: { baseDelayMs: 1 } })).execs;
+    return (await connect({ url, ...SOON })).execs;
   };
 
   afterEach(() => {
@@ -170,7 +173,7 @@ describe("errors", () => {
   it("tells of a refused connection", async () => {
     const url = await serve(() => {});
     servers[0]?.close();
-    const { execs } = await connect({ url });
+    const { execs } = await connect({ url, ...SOON });
     await assert.rejects(execs.exec("true"), (error) => {
       assert.ok(error instanceof HttpError);
       assert.deepEqual([error.code, error.status], ["network", 0]);
@@ -189,7 +192,7 @@ describe("errors", () => {
       const url = await serve((_, response) =>
         response.writeHead(200, { "content-type": type }).end(page),
       );
-      const { execs } = await connect({ url });
+      const { execs } = await connect({ url, ...SOON });
       for (const call of [
         () => execs.list(),
         () => execs.exec("true"),
@@ -212,7 +215,7 @@ describe("errors", () => {
     const url = await serve((_, response) =>
       response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad Gateway</h1>"),
     );
-    const { execs } = await connect({ url });
+    const { execs } = await connect({ url, ...SOON });
     await assert.rejects(execs.list(), (error) => {
       assert.ok(error instanceof HttpError && error.status === 502);
       assert.equal(error.body, "<h1>Bad Gateway</h1>");
@@ -224,7 +227,7 @@ describe("errors", () => {
     const url = await serve((_, response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"id":1}'),
     );
-    const { execs } = await connect({ url });
+    const { execs } = await connect({ url, ...SOON });
     await assert.rejects(execs.get("x"), ProtocolError);
     await assert.rejects(execs.getOutput("x"), ProtocolError);
   });
@@ -338,7 +341,7 @@ describe("errors", () => {
     ];
     for (const [broken, message] of cases) {
       const fetch = /** @type {any} */ (broken);
-      const { execs } = await connect({ url: "http://127.0.0.1:1", fetch });
+      const { execs } = await connect({ url: "http://127.0.0.1:1", fetch, ...SOON });
       await assert.rejects(execs.list(), (error) => {
         assert.ok(error instanceof HttpError && error.code === "network", String(error));
         assert.match(error.message, message);

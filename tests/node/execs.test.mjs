@@ -55,6 +55,7 @@ describe("execs", () => {
     assert.equal((await execs.start(id)).status, "RUNNING");
     await execs.sendStdin(id, { input: "x" });
     const killed = execs.wait(id);
+    await execs.waitForOutput(id, "x");
     await execs.exec("sh", ["-c", `kill -9 ${(await execs.get(id)).pid}`]);
     assert.deepEqual({ ...(await killed) }, { exitCode: 137, output: "x" });
     await assert.rejects(

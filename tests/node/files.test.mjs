@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { connect, isSandpipeError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { until } from "../support/processes.mjs";
 import { Relay } from "../support/relay.mjs";
 
 const MEGABYTE = 1024 * 1024;
@@ -65,7 +66,7 @@ describe("files", () => {
   const isRoot = process.getuid?.() === 0;
   it(
     "are touched with the rights of another user",
-    { skip: !isRoot && "root alone may" },
+    { skip: !isRoot && "only for root" },
     async () => {
       const user = { user: "nobody:12" };
       const { name, path } = await directory("of-others");
@@ -244,7 +245,7 @@ describe("files", () => {
       assert(thrown.state.isLeft);
 
       // An upload that was given up is removed by a request of its own.
-      while ((await names()).length > 1) await new Promise(setImmediate);
+      await until(async () => (await names()).length === 1);
       assert.equal(await files.read(`${name}/f`), "old");
     });
   });
@@ -280,7 +281,7 @@ describe("files", () => {
       const url = await relay.listen();
       relay.breakAfter = 30 * MEGABYTE;
       relay.breakAfterSent = 33 * MEGABYTE;
-      const script = new URL("transfer-file.mjs", import.meta.url).pathname;
+      const script = join(import.meta.dirname, "transfer-file.mjs");
       const options = JSON.stringify({
         url,
         token: agent.token,

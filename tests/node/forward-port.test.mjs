@@ -11,6 +11,7 @@ import { connect, isSandpipeError } from "sandpipe";
 import { forwardPort, startAgent } from "sandpipe/node";
 
 import { freePort } from "../support/free-port.mjs";
+import { until } from "../support/processes.mjs";
 import { failure } from "../support/script.mjs";
 
 /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -35,7 +36,7 @@ async function serve(onConnection) {
     ${onConnection}
   }).listen(${port}, "127.0.0.1")`;
   const { id } = await sandbox.execs.create({ command: process.execPath, args: ["-e", code] });
-  await sandbox.ports.waitFor(port, { exec: id, timeoutMs: 30_000 });
+  await sandbox.ports.waitFor(port, { exec: id, timeoutMs: 60_000 });
   return { port, id };
 }
 
@@ -80,13 +81,15 @@ const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
  * @param {() => number | Promise<number>} read
  */
 async function standstill(read) {
-  for (let [last, same] = [-1, 0]; ;) {
+  let [last, same] = [-1, 0];
+  await until(async () => {
     const now = await read();
     same = now === last && now > 0 ? same + 1 : 0;
-    if (same === 20) return now;
     last = now;
-    await pause(100);
-  }
+    if (same < 20) await pause(100);
+    return same === 20;
+  });
+  return last;
 }
 
 describe("a port that is forwarded", () => {
@@ -119,7 +122,7 @@ describe("a port that is forwarded", () => {
     const halfClosed = await dial(other.port);
     assert.equal(String(await allOf(halfClosed)), "bye");
     halfClosed.end("still heard");
-    await sandbox.execs.waitForOutput(early.id, "still heard", { timeoutMs: 30_000 });
+    await sandbox.execs.waitForOutput(early.id, "still heard", { timeoutMs: 60_000 });
   });
 
   it("makes the server wait for a client that does not read", async () => {
@@ -239,7 +242,7 @@ describe("a port that is forwarded", () => {
     const forwarded = await forward(sandbox, port, { localPort: 0 });
     const code = `require("net").createServer((socket) => socket.end("late")).listen(${port}, "127.0.0.1")`;
     await sandbox.execs.create({ command: process.execPath, args: ["-e", code] });
-    await sandbox.ports.waitFor(port, { timeoutMs: 30_000 });
+    await sandbox.ports.waitFor(port, { timeoutMs: 60_000 });
     assert.equal(String(await allOf(await dial(forwarded.port))), "late");
   });
 

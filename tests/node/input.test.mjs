@@ -1,7 +1,14 @@
 // The option `input` of exec().
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  createReadStream,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -9,7 +16,7 @@ import { after, before, describe, it } from "node:test";
 import { connect, ExitCodeMissingError, InvalidArgumentError, UnsupportedError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
-import { idsOfAgent } from "../support/processes.mjs";
+import { idsOfAgent, until } from "../support/processes.mjs";
 
 const MIB = 1 << 20;
 
@@ -18,6 +25,8 @@ describe("input", () => {
   let agent;
   /** @type {Awaited<ReturnType<typeof connect>>["execs"]} */
   let execs;
+  /** @type {import("sandpipe").Files} */
+  let files;
   /** @type {string} */
   let directory;
   /** @type {string} of the agent */
@@ -25,7 +34,7 @@ describe("input", () => {
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), "sandpipe-input-"));
     agent = await startAgent();
-    ({ execs } = await connect(agent));
+    ({ execs, files } = await connect(agent));
     ({ agent: pid } = await idsOfAgent((script) => execs.exec("sh", ["-c", script])));
   });
   after(async () => {
@@ -41,6 +50,25 @@ describe("input", () => {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     return Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
   };
+
+  it("rejects with the error of a stream that fails before it is read", async () => {
+    const missing = execs.exec("cat", [], { input: createReadStream("/nosuch") });
+    await assert.rejects(missing, (error) => {
+      assert.ok(error instanceof ExitCodeMissingError);
+      assert.equal(/** @type {any} */ (error.cause).code, "ENOENT");
+      return true;
+    });
+    const destroyed = createReadStream(import.meta.filename).destroy();
+    await assert.rejects(execs.exec("cat", [], { input: destroyed }), (error) => {
+      assert.ok(error instanceof ExitCodeMissingError);
+      assert.equal(/** @type {any} */ (error.cause).code, "ERR_STREAM_PREMATURE_CLOSE");
+      return true;
+    });
+    for (const append of [false, true]) {
+      const written = files.write(join(directory, "new"), createReadStream("/nosuch"), { append });
+      await assert.rejects(written, { code: "ENOENT" });
+    }
+  });
 
   it("is read byte for byte, from a string, bytes, an iterable or a stream", async () => {
     const bytes = randomBytes(3 * MIB + 5);
@@ -61,9 +89,9 @@ describe("input", () => {
     assert.equal((await execs.wait(sent.id)).output, " 00 ff 80 61\n");
   });
 
-  it("of 1 GB takes the memory of a piece at both ends, and waits for a process that does not read", async () => {
+  it("of 512 MB takes the memory of a piece at both ends, and waits for a process that does not read", async () => {
     const go = join(directory, "go");
-    const script = `(head -c 1048576; until [ -e ${go} ]; do sleep 0.01; done; cat) | sha256sum`;
+    const script = `(head -c 1048576; until [ -e '${go}' ]; do sleep 0.01; done; cat) | sha256sum`;
     const piece = randomBytes(MIB);
     const hash = createHash("sha256");
     const agentBefore = memory("VmRSS");
@@ -71,7 +99,7 @@ describe("input", () => {
     const peak = { rss: 0, arrayBuffers: 0 };
     let given = 0;
     async function* input() {
-      for (; given < 1024; given++) {
+      for (; given < 512; given++) {
         piece.writeUInt32LE(given);
         hash.update(piece);
         yield piece;
@@ -207,15 +235,12 @@ function notes(parts) {
   return { state, stream: stream() };
 }
 
-/** Waits until a condition is true. @param {() => boolean} condition */
-async function until(condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 /** Waits until a number has stayed the same for some time. @param {() => number} number */
 async function isStill(number) {
-  for (let last = NaN, times = 0; times < 20; times++) {
+  let [last, times] = [NaN, 0];
+  await until(() => {
     if (number() !== last) [last, times] = [number(), 0];
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    times += 1;
+    return times > 40;
+  });
 }

@@ -83,13 +83,12 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
     const file = join(workspace, "policy.json");
     writeFileSync(file, '{ "extends": ["strict"], // and\n "files": { "write": ["dist"] } }');
     const script = "echo x > dist/of-file; test -w dist && ! test -w .";
-    assert.deepEqual(await runUnder(file, script), [0, ""]);
+    assert.deepEqual(await runUnder(/** @type {`${string}.json`} */ (file), script), [0, ""]);
   });
 
   it("is refused with what is wrong with it, and nothing is left of the agent", async () => {
-    for (const [policy, message] of /** @type {const} */ ([
+    for (const [policy, message] of /** @type {[any, RegExp][]} */ ([
       ["no-such-preset", /no-such-preset/],
-      // @ts-expect-error there is no such field
       [{ files: { wirte: [] } }, /files\.wirte.*unknown field/],
       [{ files: { write: ["./not-there"] } }, /not-there/],
     ])) {
@@ -105,7 +104,7 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
 });
 
 describe("behind the walls of", { skip: noBubblewrap }, () => {
-  for (const policy of ["workspace", "offline", "strict"]) {
+  for (const policy of /** @type {const} */ (["workspace", "offline", "strict"])) {
     it(`${policy} sessions and background processes are as without`, async () => {
       const agent = await startAgent({ policy });
       const sandbox = await connect(agent);
@@ -132,7 +131,8 @@ describe("behind the walls of", { skip: noBubblewrap }, () => {
 
 describe("an agent", () => {
   it("says its policy", { skip: noBubblewrap }, async () => {
-    for (const policy of ["open", "strict", { env: { set: { NAME: "value" } } }]) {
+    const custom = { env: { set: { NAME: "value" } } };
+    for (const policy of /** @type {const} */ (["open", "strict", custom])) {
       const agent = await startAgent({ policy });
       const sandbox = await connect(agent);
       assert.equal(await sandbox.policy(), typeof policy === "string" ? policy : "custom");

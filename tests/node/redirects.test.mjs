@@ -18,7 +18,7 @@ describe("redirects", () => {
 
   it(
     "leaves nothing with the signal of a request that is sent on",
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async () => {
       const url = await serve((request, response) => {
         const at = Number(request.url?.slice(1));

@@ -5,6 +5,8 @@ import { after, afterEach, before, describe, it } from "node:test";
 import { connect, HttpError, InvalidArgumentError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
+import { until } from "../support/processes.mjs";
+
 describe("remove", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
   let agent;
@@ -51,7 +53,7 @@ describe("remove", () => {
     // It is asked, and lives.
     process.kill(Number(output), 0);
     process.kill(Number(output), "SIGKILL");
-    while (!(await execs.remove()).includes(id));
+    await until(async () => (await execs.remove()).includes(id));
   });
 
   it("keeps the last to end, or what ended since a time", async () => {

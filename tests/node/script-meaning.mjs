@@ -16,10 +16,16 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { openSshRuntime } from "../support/sshd.mjs";
-import { SCRIPTS } from "./script-table.mjs";
+import { inTime } from "../background/in-time.mjs";
+import { isMatrix } from "../support/matrix.mjs";
+import { openSshRuntime, withPath } from "../support/sshd.mjs";
+import { CARRIED, SCRIPTS } from "./script-table.mjs";
 
 /** @import { RunResult, Runtime } from "sandpipe" */
+/** @import { Script } from "./script-table.mjs" */
+
+// Over SSH there is no locale: messages of a shell are compared with those of the same shell here.
+process.env["LC_ALL"] = "C";
 
 /** The longest argument that Linux takes. */
 const MAX_ARGUMENT = 131_071;
@@ -89,10 +95,18 @@ async function byItself(shell, script, path) {
 /**
  * @param {string} name
  * @param {() => Promise<Subject>} open
- * @param {{ scripts?: typeof SCRIPTS, apart?: boolean }} [options] `apart`: stdout and stderr are read apart,
- * and only the lines of each are in order
+ * @param {object} [options]
+ * @param {boolean} [options.whole] all scripts run, not just `CARRIED`
+ * @param {(script: Script) => boolean} [options.without] scripts that mean something else there
+ * @param {boolean} [options.apart] stdout and stderr are read apart: only each one's lines are in
+ * order
  */
-export function testMeaning(name, open, { scripts = SCRIPTS, apart = false } = {}) {
+export function testMeaning(
+  name,
+  open,
+  { whole = false, without = () => false, apart = false } = {},
+) {
+  const scripts = (whole || isMatrix ? SCRIPTS : CARRIED).filter((script) => !without(script));
   /** What does not change from run to run. @param {RunResult} result */
   const comparable = ({ exitCode, output }) => {
     const lines = output.replace(JOB, "PID").split("\n");
@@ -108,9 +122,9 @@ export function testMeaning(name, open, { scripts = SCRIPTS, apart = false } = {
     after(() => subject.close?.());
 
     for (const { script, name = script } of scripts) {
-      it(JSON.stringify(name), { timeout: 60_000 }, async () => {
+      it(JSON.stringify(name), async () => {
         const { runtime, shell, path } = subject;
-        const result = await runtime.run(script);
+        const result = await inTime(runtime).run(script);
         assert.deepEqual(comparable(result), comparable(await expected(shell, script, path)));
       });
     }
@@ -138,6 +152,6 @@ export function directoryWith(shell, programs = {}) {
  * @returns {Promise<Subject>}
  */
 export async function openSsh(path) {
-  const opened = await openSshRuntime({ settings: [`SetEnv PATH=${path}`] });
+  const opened = await openSshRuntime({ settings: [withPath(path)] });
   return { ...opened, shell: "sh", path };
 }

@@ -1,5 +1,15 @@
 // @ts-check
-// Scripts that mean the same wherever they run. Plain data: no expectations, which come from `sh -c` itself.
+/**
+ * Scripts that mean the same over every runtime. Plain data: the expectations come from `sh -c`.
+ *
+ * A runtime starts the script's shell by another shell, which may wait for its end. `CARRIED` has
+ * the scripts whose outcome that one can change: by how the script gets there (any length, any
+ * quotes), by what its shell inherits (streams, arguments, ignored signals), by what a signal to
+ * one of them does to the other, by how the exit code is returned. They run over every runtime with
+ * every shell. `OWN` has the scripts that the script's own shell decides alone. They run over this
+ * machine with `sh`, and over a session, whose shell runs scripts itself; with `SANDPIPE_MATRIX=1`
+ * they run everywhere.
+ */
 
 /** Longer than an argument can be on Linux (128 KiB). */
 const PADDING = '# it\'s "padding", é€😀\n'.repeat(10_000);
@@ -13,27 +23,22 @@ const IGNORED = "SIGTERM is ignored unless it is trapped";
 const SOURCED = "the script is read as `.` reads a file";
 
 /**
- * `notInSession`: why a session makes something else of it.
- * `leadsSession`: it is about leading a session (in the sense of POSIX), not just a process group.
- *
- * @type {{ script: string, name?: string, notInSession?: string, leadsSession?: boolean }[]}
+ * @typedef {object} Script
+ * @property {string} script
+ * @property {string} [name] by default, the script itself
+ * @property {string} [notInSession] why it means something else in a session
+ * @property {boolean} [leadsSession] it needs to lead a session of POSIX, not just a process group
  */
-export const SCRIPTS = [
+
+/** @type {Script[]} */
+export const CARRIED = [
   // Exit codes.
   { script: "" },
   { script: "true" },
   { script: "false" },
   { script: "exit 3" },
   { script: "exit 255" },
-  { script: "(exit 4); echo $?; (exit 5)" },
-  { script: "exit 3 | true; echo $?" },
-  { script: "f() { return 6; }; f" },
-  { script: "f() { exit 6; }; f; echo after" },
-  { script: "set -e; false; echo after" },
-  { script: "set -e; (exit 7); echo after" },
-  { script: 'set -u; echo "$undefined_variable"; echo after; exit 9', notInSession: MESSAGE },
   { script: "nonexistent_command_xyz", notInSession: MESSAGE },
-  { script: "nonexistent_command_xyz; exit 9", notInSession: MESSAGE },
   { script: "/", notInSession: MESSAGE },
   { script: "exec nonexistent_command_xyz", notInSession: MESSAGE },
   { script: "exec sh -c 'exit 9'" },
@@ -85,25 +90,13 @@ export const SCRIPTS = [
     script: 'set -- $(cat /proc/$$/stat); [ "$1 $5 $6" = "$$ $$ $$" ] && echo leads a session',
     leadsSession: true,
   },
-  // Traps.
-  { script: "trap 'exit 3' TERM; kill -15 $$; sleep 1; exit 9" },
-  { script: "trap 'exit 3' INT; kill -INT $$; sleep 1; exit 9" },
-  { script: "trap 'echo caught; exit 3' HUP; kill -HUP $$; exit 9" },
-  { script: "trap 'echo caught' USR1; kill -USR1 $$; exit 7" },
-  { script: "trap '' TERM; kill -TERM $$; echo alive; exit 5" },
+  // Traps, and what is ignored.
   { script: "trap '' HUP; sh -c 'kill -HUP $$; echo alive'; exit 5" },
-  { script: "trap 'echo bye' EXIT; exit 4" },
-  { script: "trap 'exit 8' EXIT; exit 4" },
   { script: "trap 'kill -TERM $$; sleep 5' EXIT; exit 3", notInSession: IGNORED },
   { script: "trap 'echo bye' EXIT; kill -TERM $$; sleep 5", notInSession: IGNORED },
-  { script: "trap 'exit 3' TERM; sh -c 'kill $PPID'; sleep 1; exit 9" },
   { script: "grep -E '^Sig(Blk|Ign):' /proc/self/status" },
   { script: "nohup sh -c 'kill -HUP $$; echo alive' 2>/dev/null" },
-  // What its children die of.
-  { script: "sh -c 'kill -KILL $$'; echo $?; exit 5", notInSession: MESSAGE },
-  { script: "sh -c 'kill -TERM $$'" },
-  { script: "(kill -KILL $(sh -c 'echo $PPID')); echo $?", notInSession: MESSAGE },
-  { script: "sh -c 'kill -PIPE $$'; echo $?" },
+  // What its children get.
   { script: "yes | head -n 1" },
   {
     // What an interactive shell forks ignores SIGTERM (bit 0x4000), as that does, up to its execve(2).
@@ -130,7 +123,6 @@ export const SCRIPTS = [
   // What it is given.
   { script: 'echo "$0 $#"' },
   { script: "set -- a 'b c'; shift; echo \"$1 $#\"" },
-  { script: "cd / && pwd" },
   { script: "return 3", notInSession: SOURCED },
   { script: "-x nonexistent_command_xyz", notInSession: MESSAGE },
   { script: "+x nonexistent_command_xyz", notInSession: MESSAGE },
@@ -176,3 +168,33 @@ export const SCRIPTS = [
     script: "echo ; exit 3".replace(";", `${"x".repeat(length - 13)};`),
   })),
 ];
+
+/** @type {Script[]} */
+const OWN = [
+  // Exit codes.
+  { script: "(exit 4); echo $?; (exit 5)" },
+  { script: "exit 3 | true; echo $?" },
+  { script: "f() { return 6; }; f" },
+  { script: "f() { exit 6; }; f; echo after" },
+  { script: "set -e; false; echo after" },
+  { script: "set -e; (exit 7); echo after" },
+  { script: 'set -u; echo "$undefined_variable"; echo after; exit 9', notInSession: MESSAGE },
+  { script: "nonexistent_command_xyz; exit 9", notInSession: MESSAGE },
+  // Traps.
+  { script: "trap 'exit 3' TERM; kill -15 $$; sleep 1; exit 9" },
+  { script: "trap 'exit 3' INT; kill -INT $$; sleep 1; exit 9" },
+  { script: "trap 'echo caught; exit 3' HUP; kill -HUP $$; exit 9" },
+  { script: "trap 'echo caught' USR1; kill -USR1 $$; exit 7" },
+  { script: "trap '' TERM; kill -TERM $$; echo alive; exit 5" },
+  { script: "trap 'echo bye' EXIT; exit 4" },
+  { script: "trap 'exit 8' EXIT; exit 4" },
+  { script: "trap 'exit 3' TERM; sh -c 'kill $PPID'; sleep 1; exit 9" },
+  // What its children die of.
+  { script: "sh -c 'kill -KILL $$'; echo $?; exit 5", notInSession: MESSAGE },
+  { script: "sh -c 'kill -TERM $$'" },
+  { script: "(kill -KILL $(sh -c 'echo $PPID')); echo $?", notInSession: MESSAGE },
+  { script: "sh -c 'kill -PIPE $$'; echo $?" },
+  { script: "cd / && pwd" },
+];
+
+export const SCRIPTS = [...CARRIED, ...OWN];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -15,6 +15,7 @@ import { sshRuntime } from "sandpipe/node";
 // No part of the package's interface.
 import { refusal } from "../../dist/node/ssh/failures.js";
 import { fixedSettings, readVersion } from "../../dist/node/ssh/settings.js";
+import { freePort } from "../support/free-port.mjs";
 import { marked, until } from "../support/processes.mjs";
 import { startSshd } from "../support/sshd.mjs";
 import { failure, mark } from "../support/script.mjs";
@@ -28,17 +29,6 @@ async function listens(port) {
   ]).catch(() => [false]);
   socket.destroy();
   return outcome;
-}
-
-/** Ports that were free a moment ago. @param {number} count */
-async function freePorts(count) {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map(
-    (server) => /** @type {import("node:net").AddressInfo} */ (server.address()).port,
-  );
-  await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
 }
 
 describe("a machine over SSH, whatever the user's configuration says,", () => {
@@ -66,7 +56,7 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
       stdio: "ignore",
     });
     Object.assign(process.env, { SSH_AUTH_SOCK: socket, DISPLAY: ":77", XAUTHORITY: authority });
-    ports = await freePorts(3);
+    ports = [await freePort(), await freePort(), await freePort()];
   });
   after(async () => {
     for (const name of ["SSH_AUTH_SOCK", "DISPLAY", "XAUTHORITY"]) {
@@ -91,7 +81,10 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
     const settings = [`Port=${port}`, `User=${user}`, `IdentityFile=${identityFile}`];
     settings.push(`UserKnownHostsFile=${knownHostsFile}`, "StrictHostKeyChecking=yes");
     const args = ["-F", configFile, ...settings.flatMap((line) => ["-o", line]), host, script];
-    return execFileSync("ssh", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return execFileSync("ssh", args, {
+      ...{ encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] },
+      timeout: 120_000,
+    });
   };
 
   /**
@@ -112,14 +105,14 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
     ["agent", "ForwardAgent yes", 'echo "${SSH_AUTH_SOCK-none}"'],
     ["screen", "ForwardX11 yes\nForwardX11Trusted yes", 'echo "${DISPLAY-none}"'],
   ]) {
-    it(`does not get the user's ${what}`, { timeout: 60_000 }, async () => {
+    it(`does not get the user's ${what}`, { timeout: 120_000 }, async () => {
       const config = configured([String(line)]);
       assert.notEqual(byHand(config, String(script)), "none\n", "a person's own ssh has it");
       assert.equal(await outputOf(config, String(script)), "none\n");
     });
   }
 
-  it("forwards no port, neither way", { timeout: 60_000 }, async () => {
+  it("forwards no port, neither way", { timeout: 120_000 }, async () => {
     const [remote = 0, local = 0, dynamic = 0] = ports;
     const config = configured([
       `RemoteForward ${remote} 127.0.0.1:${sshd.port}`,
@@ -131,9 +124,9 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
     assert.equal(await outputOf(config, "echo on", none), "on\n");
   });
 
-  it("runs no command of this machine's, and writes to no file", { timeout: 60_000 }, async () => {
+  it("runs no command of this machine's, and writes to no file", { timeout: 120_000 }, async () => {
     const ran = join(folder, "ran");
-    const config = configured([`PermitLocalCommand yes`, `LocalCommand echo ran >>${ran}`]);
+    const config = configured([`PermitLocalCommand yes`, `LocalCommand echo ran >>'${ran}'`]);
     byHand(config, "true");
     assert.equal(readFileSync(ran, "utf8"), "ran\n", "a person's own ssh does");
     assert.equal(await outputOf(config, "echo on"), "on\n");
@@ -142,7 +135,7 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
     const { knownHostsFile } = sshd.options;
     const known = readFileSync(knownHostsFile, "utf8");
     const updating = configured(["UpdateHostKeys yes"]);
-    const changed = `[ "$(cat ${knownHostsFile})" != '${known.trim()}' ]`;
+    const changed = `[ "$(cat '${knownHostsFile}')" != '${known.trim()}' ]`;
     byHand(updating, `until ${changed}; do sleep 0.02; done`);
     writeFileSync(knownHostsFile, known);
     assert.equal(await outputOf(updating, `sleep 0.5; ${changed} || echo same`), "same\n");
@@ -155,7 +148,7 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
     "RemoteCommand echo another",
     "RequestTTY force\nEscapeChar ~\nEnableEscapeCommandline yes",
   ]) {
-    it(`gets the script as it is: ${JSON.stringify(line)}`, { timeout: 60_000 }, async () => {
+    it(`gets the script as it is: ${JSON.stringify(line)}`, { timeout: 120_000 }, async () => {
       const script = ": '\n~.\n~C\n'; tty; echo on";
       assert.equal(await outputOf(configured([line]), script), "not a tty\non\n");
     });
@@ -163,13 +156,13 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
 
   it(
     "is known by the file that the caller names, and by nothing else",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const unknown = join(folder, "nobody_known");
       writeFileSync(unknown, "");
-      const command = `cat ${sshd.options.knownHostsFile}`;
-      for (const line of [`KnownHostsCommand ${command}`, "NoHostAuthenticationForLocalhost yes"]) {
-        const configFile = configured([line.replace("cat ", "/bin/cat ")]);
+      const command = `KnownHostsCommand /bin/cat "${sshd.options.knownHostsFile}"`;
+      for (const line of [command, "NoHostAuthenticationForLocalhost yes"]) {
+        const configFile = configured([line]);
         const ssh = sshRuntime({ ...sshd.options, knownHostsFile: unknown, configFile });
         const error = await failure(ssh.run("echo ran"));
         await ssh.close();
@@ -179,12 +172,12 @@ describe("a machine over SSH, whatever the user's configuration says,", () => {
     },
   );
 
-  it("has every setting hold for every ssh that is started", { timeout: 60_000 }, async () => {
+  it("has every setting hold for every ssh that is started", { timeout: 120_000 }, async () => {
     // In front of the real one: it writes down what it is told.
     const place = mkdtempSync(join(folder, "bin-"));
     const calls = join(place, "calls");
     const real = execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim();
-    const recorder = `#!/bin/sh\nfor word in "$@"; do printf '%s\\0' "$word"; done >>${calls}.$$\n`;
+    const recorder = `#!/bin/sh\nfor word in "$@"; do printf '%s\\0' "$word"; done >>'${calls}'.$$\n`;
     writeFileSync(join(place, "ssh"), `${recorder}exec ${real} "$@"\n`, { mode: 0o755 });
     const all = {
       ...{ ForwardAgent: "yes", ForwardX11: "yes", Tunnel: "yes", PermitLocalCommand: "yes" },

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,26 +15,33 @@ import { sshRuntime } from "sandpipe/node";
 // No part of the package's interface.
 import { stopScript } from "../../dist/node/ssh/remote-script.js";
 import { groupMembers, programsWithout, shellWith } from "../support/target.mjs";
-import { marked, until } from "../support/processes.mjs";
-import { startSshd } from "../support/sshd.mjs";
+import { marked, processesThat, statOf, until } from "../support/processes.mjs";
+import { makeSsh, startSshd, withPath } from "../support/sshd.mjs";
 import { failure, mark } from "../support/script.mjs";
 
 const isRoot = process.getuid?.() === 0;
 
 /** Where a process was killed that had a connection. @type {Awaited<ReturnType<typeof startSshd>>} */
 let abandoned;
-/** @type {string} */
+/** Where that has its sockets. @type {string} */
 let folder;
+/** @type {string} */
+let bin;
+
+/** How long a connection is kept that nobody uses, in seconds: in the place of a minute. */
+const PERSIST = 5;
 
 before(async () => {
   abandoned = await startSshd();
   // Short: that of a socket has little room.
   folder = mkdtempSync(join(tmpdir(), "sandpipe-t-"));
+  bin = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+  makeSsh(bin, "ControlPersist", PERSIST);
   const source = `import { sshRuntime } from ${JSON.stringify(import.meta.resolve("sandpipe/node"))};
     await sshRuntime(${JSON.stringify(abandoned.options)}).run("true");
     process.kill(process.pid, "SIGKILL");`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...process.env, TMPDIR: folder, PATH: `${bin}:${process.env["PATH"]}` },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const [, signal] = await once(child, "exit");
@@ -42,7 +49,7 @@ before(async () => {
 });
 after(async () => {
   await abandoned.stop();
-  rmSync(folder, { recursive: true });
+  for (const path of [folder, bin]) rmSync(path, { recursive: true });
 });
 
 describe("a machine over SSH whose shell leads no process group", () => {
@@ -81,7 +88,7 @@ describe("a machine over SSH whose shell leads no process group", () => {
     shellWith(directory, programsWithout(["setsid", "bash"]), "dash");
     rmSync(join(directory, "sh"));
     symlinkSync("/bin/dash", join(directory, "sh"));
-    const sshd = await startSshd({ settings: [`SetEnv PATH=${directory}`] });
+    const sshd = await startSshd({ settings: [withPath(directory)] });
     const ssh = sshRuntime(sshd.options);
     t.after(async () => {
       await ssh.close();
@@ -117,7 +124,7 @@ it("Ctrl+C at a terminal reaches the caller alone", async (t) => {
   t.after(() => sshd.stop());
   const { line, env } = mark();
   const file = join(sshd.folder, "interrupted");
-  const script = `${line}sh -c 'until [ -e ${file} ]; do sleep 0.02; done'; echo on`;
+  const script = `${line}sh -c 'until [ -e "$1" ]; do sleep 0.02; done' sh '${file}'; echo on`;
   const source = `import { sshRuntime } from ${JSON.stringify(import.meta.resolve("sandpipe/node"))};
     import { writeFileSync } from "node:fs";
     process.on("SIGINT", () => writeFileSync(${JSON.stringify(file)}, ""));
@@ -191,13 +198,17 @@ describe("the script that stops others", () => {
       });
     });
 
-    it(`takes no other user's for gone, with ${shell}`, { skip: !isRoot }, async () => {
-      await withGroup("echo up; exec sleep 600", async (group) => {
-        const times = { graceMs: 300, killMs: 300 };
-        const nobody = { uid: 65_534, gid: 65_534 };
-        assert.equal(await stopping(group, times, nobody), "forced\nleft\n");
-      });
-    });
+    it(
+      `takes no other user's for gone, with ${shell}`,
+      { skip: !isRoot && "only for root" },
+      async () => {
+        await withGroup("echo up; exec sleep 600", async (group) => {
+          const times = { graceMs: 300, killMs: 300 };
+          const nobody = { uid: 65_534, gid: 65_534 };
+          assert.equal(await stopping(group, times, nobody), "forced\nleft\n");
+        });
+      },
+    );
   }
 });
 
@@ -209,19 +220,30 @@ describe("a machine that does not answer", () => {
   /** @type {import("sandpipe/node").SshRuntimeOptions} */
   let options;
 
+  /** @type {string} */
+  let client;
+  const path = process.env["PATH"];
+
   before(async () => {
-    server = createServer((socket) => connections.add(socket.on("error", () => undefined)));
+    // It never gives up connecting by itself.
+    client = mkdtempSync(join(tmpdir(), "sandpipe-test-"));
+    makeSsh(client, "ConnectTimeout", 36_000);
+    process.env["PATH"] = `${client}:${path}`;
+    server = createServer((socket) => {
+      connections.add(socket.on("error", () => undefined).resume());
+    });
     await once(server.listen(0, "127.0.0.1"), "listening");
     const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
     options = { host: "127.0.0.1", port, configFile: "none" };
   });
   after(() => {
+    process.env["PATH"] = path;
     for (const socket of connections) socket.destroy();
     server.close();
+    rmSync(client, { recursive: true });
   });
 
-  // Far less than it takes to give up connecting.
-  const timeout = 10_000;
+  const timeout = 120_000;
 
   it("is not waited for when a script is aborted", { timeout }, async () => {
     const ssh = sshRuntime(options);
@@ -236,7 +258,7 @@ describe("a machine that does not answer", () => {
     assert.ok(error instanceof InterruptedError);
     assert.equal(error.cause, reason);
     assert.equal(socket?.readableEnded, false, "the other script still waits");
-    const ended = once(/** @type {any} */ (socket?.resume()), "close");
+    const ended = once(/** @type {import("node:net").Socket} */ (socket), "close");
     other.abort();
     assert.ok((await second) instanceof InterruptedError);
     await ended;
@@ -278,18 +300,52 @@ describe("a machine over SSH whose connection is dead", () => {
     return { ssh, stop, running, env };
   }
 
-  it("stops an aborted script over another one", { timeout: 60_000 }, async (t) => {
+  /** Has the time pass that a shell has to be there. @param {import("node:test").TestContext} t */
+  function holdTimeouts(t) {
+    /** @type {AbortController[]} */
+    const held = [];
+    t.mock.method(AbortSignal, "timeout", () => {
+      const timeout = new AbortController();
+      held.push(timeout);
+      return timeout.signal;
+    });
+    /** @param {() => boolean} isTried it has come so far that it waits for the other side */
+    return async (isTried) => {
+      await until(() => held.length > 0 && isTried());
+      held.shift()?.abort(new DOMException("The operation timed out", "TimeoutError"));
+    };
+  }
+
+  /** How many `ssh` this process has whose command line has a word. @param {string} word */
+  const clients = (word) =>
+    processesThat((pid) => {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0");
+      return statOf(pid)[1] === String(process.pid) && words.includes(word);
+    }).length;
+  /** Beside the script's own, there is one for a shell that is to stop it. */
+  const hasShell = () => clients("exec sh") === 2;
+  /** Another connection is being made. */
+  const isConnecting = () => clients("-N") === 1;
+
+  it("stops an aborted script over another one", { timeout: 120_000 }, async (t) => {
     const { stop, running, env } = await dead(t, false);
+    const timePasses = holdTimeouts(t);
     stop.abort();
+    await timePasses(hasShell);
     const error = await running;
     assert.ok(error instanceof InterruptedError);
     assert.equal(error.message, "interrupted");
     assert.deepEqual(marked(env), []);
   });
 
-  it("says that a script may still run when there is no other", { timeout: 60_000 }, async (t) => {
+  it("says that a script may still run when there is no other", { timeout: 120_000 }, async (t) => {
     const { ssh, running, env } = await dead(t, true);
-    await ssh.close();
+    const timePasses = holdTimeouts(t);
+    const closed = ssh.close();
+    // Over the connection that there is, and over another one.
+    await timePasses(hasShell);
+    await timePasses(isConnecting);
+    await closed;
     const error = await running;
     assert.ok(error instanceof InterruptedError);
     assert.match(error.message, /it may still run/);
@@ -299,16 +355,11 @@ describe("a machine over SSH whose connection is dead", () => {
   });
 });
 
-// A minute later.
-it(
-  "a process that was killed leaves no connection and no socket",
-  { timeout: 120_000 },
-  async () => {
-    const [name = ""] = readdirSync(folder);
-    const sockets = () => readdirSync(join(folder, name));
-    assert.ok(sockets().length <= 1);
-    await until(() => sockets().length === 0);
-    await until(() => abandoned.connections().length === 0);
-    assert.deepEqual(readdirSync(folder), [name], "the folder is the next one's");
-  },
-);
+it("a process that was killed leaves no connection and no socket", async () => {
+  const [name = ""] = readdirSync(folder);
+  const sockets = () => readdirSync(join(folder, name));
+  assert.ok(sockets().length <= 1);
+  await until(() => sockets().length === 0);
+  await until(() => abandoned.connections().length === 0);
+  assert.deepEqual(readdirSync(folder), [name], "the folder is the next one's");
+});

@@ -8,15 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
-import { AgentError, connect, HttpError } from "sandpipe";
+import { AgentError, connect, HttpError, InvalidArgumentError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 import { agent as builtAgent } from "../../scripts/project.mjs";
-
-/** @param {() => boolean} condition */
-const until = async (condition) => {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-};
+import { firstLine } from "../support/first-line.mjs";
+import { until } from "../support/processes.mjs";
 
 /** The turn of this process's event loop. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -36,30 +33,6 @@ describe("startAgent", () => {
     );
     await agent.stop();
   });
-
-  for (const when of ["before", "while"]) {
-    it(`kills its commands at once where it is told so ${when} it stops`, async () => {
-      const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
-      const agent = await startAgent({ workspace: folder });
-      const { execs } = await connect(agent);
-      // Far longer than it takes to kill it, and less than the 10 s after which the agent would do so anyway.
-      const script =
-        "trap 'echo asked; sleep 8; touch tidied; exit' TERM; echo ready; while :; do sleep 0.05; done";
-      const { id } = await execs.create({ command: "sh", args: ["-c", script] });
-      const output = execs.streamOutput(id)[Symbol.asyncIterator]();
-      await output.next();
-      const force = new AbortController();
-      if (when === "before") force.abort();
-      const stopped = agent.stop({ forceSignal: force.signal });
-      if (when === "while") {
-        await output.next();
-        force.abort();
-      }
-      await stopped;
-      assert.deepEqual(readdirSync(folder), []);
-      await rm(folder, { recursive: true });
-    });
-  }
 
   it("holds its parent until it is gone, also where its pipes end later", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sandpipe-test-"));
@@ -109,8 +82,7 @@ describe("startAgent", () => {
       env: { ...process.env, TMPDIR: temporary },
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const [line] = await once(parent.stdout, "data");
-    const pids = JSON.parse(String(line));
+    const pids = JSON.parse(await firstLine(parent));
     assert.deepEqual(
       pids.map((/** @type {number} */ pid) => existsSync(`/proc/${pid}`)),
       [true, true, true],
@@ -128,6 +100,26 @@ describe("startAgent", () => {
       stdio: "inherit",
     });
     assert.deepEqual(await once(parent, "exit"), [0, null]);
+  });
+
+  it("refuses options that would have no effect", async () => {
+    for (const [wrong, shown] of /** @type {[any, string][]} */ ([
+      [{ polciy: "strict" }, 'one with "polciy"'],
+      [{ extends: ["strict"] }, 'one with "extends"'],
+      ["strict", '"strict"'],
+      [null, "null"],
+      [["strict"], "an array"],
+    ])) {
+      await assert.rejects(startAgent(wrong), (error) => {
+        assert.ok(error instanceof InvalidArgumentError);
+        assert.match(
+          error.message,
+          /^`options` must be an object with no other fields than image, /,
+        );
+        assert.ok(error.message.endsWith(`, but is ${shown}`), error.message);
+        return true;
+      });
+    }
   });
 
   it("lets the agent say what is wrong with its options", async () => {
@@ -241,7 +233,7 @@ describe("startAgent, of another program, says which it is and what to do where 
     let isOver = false;
     const rejected = assertRejected(silent, /did not say where it listens within 60 s: starting/);
     void rejected.finally(() => (isOver = true));
-    while (!existsSync(ready)) await turn();
+    await until(() => existsSync(ready));
     t.mock.timers.tick(59_999);
     await turn();
     assert.ok(!isOver);
@@ -269,7 +261,9 @@ describe("startAgent, of another program, says which it is and what to do where 
     await new Promise((resolve) => {
       wait(() => {
         const word = new Int32Array(new SharedArrayBuffer(4));
-        while (!existsSync(listening)) Atomics.wait(word, 0, 0, 10);
+        for (let waits = 0; !existsSync(listening) && waits < 6_000; waits += 1) {
+          Atomics.wait(word, 0, 0, 10);
+        }
         t.mock.timers.tick(60_000);
         resolve(undefined);
       });

@@ -176,7 +176,7 @@ describe("streams", () => {
     const sandbox = await connect({ ...agent, fetch: counting });
     const waiting = sandbox.execs.wait(id);
     const reading = sandbox.execs.streamOutput(id).next();
-    while (open < 2) await new Promise(setImmediate);
+    await until(() => open === 2);
     sandbox.close();
     await assert.rejects(waiting, ClosedError);
     await assert.rejects(reading, ClosedError);

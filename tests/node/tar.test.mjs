@@ -1,7 +1,7 @@
 // @ts-check
 // Trees of this machine as tar streams, and back; the other side is the system's tar.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -10,6 +10,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -24,19 +25,56 @@ import { extract, pack } from "tar-stream";
 
 import { excludedBy } from "../../dist/node/trees/exclude.js";
 import { END, headerOf } from "../../dist/node/trees/header.js";
-import { packTree } from "../../dist/node/trees/pack.js";
-import { unpackTree } from "../../dist/node/trees/unpack.js";
+import { HeldDirectory } from "../../dist/node/trees/held-directory.js";
+import * as packing from "../../dist/node/trees/pack.js";
+import { safeName } from "../../dist/node/trees/safe-name.js";
+import * as unpacking from "../../dist/node/trees/unpack.js";
+import { until } from "../support/processes.mjs";
 import { failure } from "../support/script.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 import { described, makeTree } from "./trees.mjs";
 
 const directory = temporaryDirectory();
-after(() => rmSync(directory, { recursive: true }));
+after(() => {
+  // An ordinary user removes nothing from a directory that is read-only.
+  execFileSync("chmod", ["-R", "u+rwx", directory]);
+  rmSync(directory, { recursive: true });
+});
 
 let paths = 0;
 const newPath = () => join(directory, `tree ${(paths += 1)}`);
 
 const nothing = () => undefined;
+
+/**
+ * Packs a directory that is held meanwhile.
+ *
+ * @param {string} path
+ * @param {import("../../dist/node/trees/exclude.js").IsExcluded} isExcluded
+ * @param {(file: packing.PackedFile) => void} packed
+ */
+function packTree(path, isExcluded, packed) {
+  const root = HeldDirectory.hold(path);
+  return packing.packTree(root, isExcluded, packed).once("close", () => root.close());
+}
+
+/**
+ * Unpacks into a directory that is made, and held meanwhile.
+ *
+ * @param {AsyncIterable<Uint8Array>} chunks
+ * @param {string} path
+ * @param {(file: unpacking.UnpackedFile) => void} unpacked
+ * @param {number} [maxDirectories]
+ */
+async function unpackTree(chunks, path, unpacked, maxDirectories) {
+  mkdirSync(path, { recursive: true });
+  const root = HeldDirectory.hold(path);
+  try {
+    await unpacking.unpackTree(chunks, root, unpacked, maxDirectories);
+  } finally {
+    root.close();
+  }
+}
 
 /** The bytes of some entries as a tar stream. @param {[import("tar-stream").Header | object, string?][]} entries */
 async function tarOf(entries) {
@@ -225,7 +263,7 @@ describe("a tree that is unpacked", () => {
     symlinkSync(outside, join(to, "link"));
     const bytes = await tarOf([[{ name: "link/file", type: "file" }, "x"]]);
     const error = await failure(unpackTree(piecesOf(bytes), to, nothing));
-    assert.match(error.message, /is a symbolic link: nothing is written through it/);
+    assert.match(error.message, /is a symbolic link: nothing is read or written through it/);
     assert.deepEqual(readdirSync(outside), []);
     // One that the file's name itself has is replaced.
     await unpackTree(piecesOf(await tarOf([[{ name: "link", type: "file" }, "x"]])), to, nothing);
@@ -362,7 +400,7 @@ describe("a tree that is unpacked", () => {
   });
 
   it("lets others have their turn, however fast its chunks come", async () => {
-    const stream = directories(Array.from({ length: 20_000 }, (_, n) => `${n}`));
+    const stream = directories(Array.from({ length: 5_000 }, (_, n) => `${n}`));
     let turns = 0;
     let counted = 0;
     let next = setImmediate(function count() {
@@ -374,9 +412,10 @@ describe("a tree that is unpacked", () => {
     assert.ok(counted > 5, `${counted}`);
   });
 
-  it("keeps in mind modes and times of 100,000 directories, each once: with more those are set that are complete", async () => {
+  it("keeps modes and times of so many directories, each once, and sets those that are complete when there are more", async () => {
     const to = newPath();
-    const names = Array.from({ length: 99_997 }, (_, n) => `${n}`);
+    const maxDirectories = 1_000;
+    const names = Array.from({ length: maxDirectories - 3 }, (_, n) => `${n}`);
     const again = Array.from({ length: 10 }, () => "again");
     const all = [...again, ...names, "within", "above", "above/beyond"];
     let taken = 0;
@@ -386,12 +425,14 @@ describe("a tree that is unpacked", () => {
       return { mode: mode & 0o777, mtimeMs };
     };
     const packed = { mode: 0o500, mtimeMs: 1.5e12 };
-    await unpackTree(directories(all), to, () => {
+    /** Is called with each that is written. */
+    const look = () => {
       taken += 1;
       if (taken < all.length) return;
       assert.deepEqual(attributes("within"), packed);
       assert.notDeepEqual(attributes("above"), packed);
-    });
+    };
+    await unpackTree(directories(all), to, look, maxDirectories);
     for (const name of ["again", "0", "within", "above", "above/beyond"]) {
       assert.deepEqual(attributes(name), packed, name);
     }
@@ -466,7 +507,7 @@ describe("a tree that is unpacked", () => {
 
   it(
     "is unpacked again over directories that are read-only",
-    { skip: process.geteuid?.() !== 0 && "it takes root" },
+    { skip: process.geteuid?.() !== 0 && "only for root" },
     async () => {
       const [from, to] = [newPath(), newPath()];
       mkdirSync(join(from, "closed"), { recursive: true });
@@ -490,4 +531,211 @@ describe("a tree that is unpacked", () => {
       assert.deepEqual(described(to), described(from));
     },
   );
+});
+
+describe("a directory that is exchanged for a symbolic link meanwhile", () => {
+  /** Moves it away, and has its name lead elsewhere. @param {string} path @param {string} to */
+  const exchange = (path, to) => {
+    renameSync(path, `${path}, moved`);
+    symlinkSync(to, path);
+  };
+
+  /** A directory that nothing is to be read or written in. */
+  const makeOutside = () => {
+    const outside = newPath();
+    mkdirSync(outside);
+    for (const name of ["b", "c", "large"]) writeFileSync(join(outside, name), `secret ${name}`);
+    return outside;
+  };
+
+  const large = "y".repeat(500_000);
+
+  it("is packed as it was", async () => {
+    const [from, to, outside] = [newPath(), newPath(), makeOutside()];
+    mkdirSync(join(from, "d"), { recursive: true });
+    for (const name of ["a", "b", "c"]) writeFileSync(join(from, "d", name), `own ${name}`);
+    writeFileSync(join(from, "d", "large"), large);
+    let packed = 0;
+    const stream = packTree(
+      from,
+      () => false,
+      () => {
+        packed += 1;
+        // The directory, and its first file.
+        if (packed === 2) exchange(join(from, "d"), outside);
+      },
+    );
+    await unpackTree(stream, to, nothing);
+    assert.deepEqual(readdirSync(join(to, "d")), ["a", "b", "c", "large"]);
+    for (const name of ["a", "b", "c"]) {
+      assert.equal(readFileSync(join(to, "d", name), "utf8"), `own ${name}`);
+    }
+    assert.equal(readFileSync(join(to, "d", "large"), "utf8"), large);
+  });
+
+  it("is not packed where it was exchanged before it was opened, nor is a file read through a link", async () => {
+    const [from, to, outside] = [newPath(), newPath(), makeOutside()];
+    mkdirSync(join(from, "d"), { recursive: true });
+    writeFileSync(join(from, "a"), "own a");
+    writeFileSync(join(from, "large"), large);
+    writeFileSync(join(from, "d", "b"), "own b");
+    const stream = packTree(
+      from,
+      () => false,
+      () => {
+        if (!existsSync(join(from, "d, moved"))) exchange(join(from, "d"), outside);
+      },
+    );
+    const error = await failure(unpackTree(stream, to, nothing));
+    assert.match(error.message, /d is a symbolic link: nothing is read or written through it/);
+    assert.deepEqual(readdirSync(to), []);
+    // Its header is sent before it is read.
+    const whole = [];
+    for await (const chunk of packTree(
+      from,
+      (/** @type {string} */ name) => name !== "large",
+      nothing,
+    )) {
+      if (whole.length === 0) exchange(join(from, "large"), join(outside, "large"));
+      whole.push(chunk);
+    }
+    const other = newPath();
+    await unpackTree(piecesOf(Buffer.concat(whole)), other, nothing);
+    assert.equal(readFileSync(join(other, "large"), "utf8"), large);
+  });
+
+  it("is unpacked into where it is by then, and nothing into what the link leads to", async () => {
+    const [to, outside] = [newPath(), makeOutside()];
+    const before = described(outside);
+    const bytes = await tarOf([
+      [{ name: "d/", type: "directory", mode: 0o750 }],
+      [{ name: "d/a", type: "file" }, "own a"],
+      [{ name: "d/b", type: "file" }, "own b"],
+      [{ name: "d/large", type: "file" }, large],
+      [{ name: "d/link", type: "symlink", linkname: "b" }],
+      [{ name: "d/hard", type: "link", linkname: "d/b" }],
+      [{ name: "d/sub/", type: "directory" }],
+      [{ name: "d/sub/c", type: "file" }, "own c"],
+    ]);
+    let unpacked = 0;
+    await unpackTree(piecesOf(bytes), to, () => {
+      unpacked += 1;
+      if (unpacked === 2) exchange(join(to, "d"), outside);
+    });
+    assert.deepEqual(described(outside), before);
+    const moved = join(to, "d, moved");
+    assert.deepEqual(readdirSync(moved), ["a", "b", "hard", "large", "link", "sub"]);
+    assert.equal(readFileSync(join(moved, "hard"), "utf8"), "own b");
+    assert.equal(readFileSync(join(moved, "sub", "c"), "utf8"), "own c");
+  });
+
+  it("sets modes and times of no directory that a link leads to", async () => {
+    const [to, outside] = [newPath(), makeOutside()];
+    mkdirSync(join(outside, "other"), { mode: 0o700 });
+    const before = described(outside);
+    const bytes = await tarOf([
+      [{ name: "d/", type: "directory", mode: 0o777 }],
+      [{ name: "d/other/", type: "directory", mode: 0o777 }],
+      [{ name: "z", type: "file" }, "z"],
+    ]);
+    let unpacked = 0;
+    const unpacking = unpackTree(piecesOf(bytes), to, () => {
+      unpacked += 1;
+      if (unpacked === 3) exchange(join(to, "d"), outside);
+    });
+    const error = await failure(unpacking);
+    assert.match(error.message, /d is a symbolic link/);
+    assert.deepEqual(described(outside), before);
+  });
+
+  it("is told by its device and inode where a system has no paths of descriptors", async () => {
+    const [path, outside] = [newPath(), makeOutside()];
+    mkdirSync(join(path, "d"), { recursive: true });
+    const root = HeldDirectory.hold(path, false);
+    const directory = root.open("d");
+    assert.equal(directory.path("a"), join(path, "d", "a"));
+    exchange(join(path, "d"), outside);
+    assert.throws(() => directory.path("a"), /d is a symbolic link/);
+    assert.throws(() => root.open("d"), /d is a symbolic link/);
+    rmSync(join(path, "d"));
+    mkdirSync(join(path, "d"));
+    assert.throws(() => directory.path("a"), /was exchanged for another directory meanwhile/);
+    renameSync(path, `${path}, moved`);
+    mkdirSync(path);
+    assert.throws(() => root.path("a"), /was exchanged for another directory meanwhile/);
+  });
+
+  it("has errors that name it, and not its descriptor", async () => {
+    const to = newPath();
+    mkdirSync(join(to, "d", "taken"), { recursive: true });
+    const bytes = await tarOf([[{ name: "d/taken", type: "file" }, "x"]]);
+    const error = await failure(unpackTree(piecesOf(bytes), to, nothing));
+    assert.match(error.message, /d\/taken'$/);
+    assert.ok(error.message.includes(to) && !error.message.includes("/proc/"), error.message);
+  });
+
+  it("is let go of, whatever becomes of the tree", async () => {
+    const open = () => readdirSync("/proc/self/fd").length;
+    const from = newPath();
+    makeTree(from, 50, "held");
+    const before = open();
+    const chunks = [];
+    for await (const chunk of packTree(from, () => false, nothing)) chunks.push(chunk);
+    const cut = packTree(from, () => false, nothing);
+    await once(cut, "readable");
+    cut.destroy();
+    const bytes = Buffer.concat(chunks);
+    await unpackTree(piecesOf(bytes), newPath(), nothing);
+    await failure(unpackTree(piecesOf(bytes.subarray(0, 20_000)), newPath(), nothing));
+    await until(() => open() <= before);
+  });
+});
+
+describe("a name that is unpacked", () => {
+  it("is one that a file can have, and inside of the directory", () => {
+    for (const name of [
+      "a",
+      "a/b",
+      "./a//b/",
+      "..double",
+      "a..",
+      "ends with dot.",
+      "back\\slash",
+    ]) {
+      assert.equal(safeName(name, "linux"), name.replace("./a//b/", "a/b"));
+    }
+    for (const name of ["a", "a/b.txt", "con-fig", "nullable", "com10", "auxiliary.c", ".hidden"]) {
+      assert.equal(safeName(name, "win32"), name);
+    }
+    for (const platform of ["linux", "win32"]) {
+      for (const name of ["..", "a/../..", "/a", "/", "a\0b"]) {
+        assert.throws(() => safeName(name, platform), /is outside of the directory/, name);
+      }
+    }
+  });
+
+  it("is not one that means something else on Windows", () => {
+    for (const name of [
+      "..\\..\\evil.bat",
+      "a\\b",
+      "C:\\evil",
+      "c:evil",
+      "file:stream",
+      "a/nul",
+      "CON",
+      "con.txt",
+      "Com1 .x",
+      "LPT9",
+      "com\u00b9",
+      "conin$",
+      "ends with dot.",
+      "ends with space ",
+      "a./b",
+      "tab\t",
+      "what?",
+      "*",
+    ]) {
+      assert.throws(() => safeName(name, "win32"), /not one that a file can have on Windows/, name);
+    }
+  });
 });

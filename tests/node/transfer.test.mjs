@@ -33,7 +33,7 @@ import { Random } from "../support/random.mjs";
 import { Relay } from "../support/relay.mjs";
 import { RestartableAgent } from "../support/restartable-agent.mjs";
 import { failure } from "../support/script.mjs";
-import { temporaryDirectory } from "../support/target.mjs";
+import { directoryInMemory, temporaryDirectory } from "../support/target.mjs";
 import { described, makeTree } from "./trees.mjs";
 
 const directory = temporaryDirectory();
@@ -101,7 +101,7 @@ describe("a tree", () => {
 
   it(
     "goes there and back with the rights of another user",
-    { skip: process.getuid?.() !== 0 && "it takes root" },
+    { skip: process.getuid?.() !== 0 && "only for root" },
     async () => {
       const user = { user: "nobody" };
       const [from, there, back, roots] = [newPath(), newPath(), newPath(), newPath()];
@@ -271,8 +271,10 @@ describe("a tree", () => {
     }
   });
 
-  it("ends with the signal's reason when it is aborted after its last file, and has modes all the same", async () => {
-    const [from, to] = [newPath(), newPath()];
+  it("ends with the signal's reason when it is aborted after its last file, and has modes all the same", async (test) => {
+    const inMemory = directoryInMemory();
+    test.after(() => rmSync(inMemory, { recursive: true }));
+    const [from, to] = [join(inMemory, "from"), join(inMemory, "to")];
     mkdirSync(from);
     const names = Array.from({ length: 20_000 }, (_, n) => `${n}`);
     for (const name of names) mkdirSync(join(from, name), 0o700);

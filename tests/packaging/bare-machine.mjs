@@ -6,7 +6,7 @@ import { chmod, cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { temporaryFolder } from "../support/installed-package.mjs";
+import { npmEnvironment, temporaryFolder } from "../support/installed-package.mjs";
 
 const execute = promisify(execFile);
 
@@ -49,7 +49,8 @@ export class BareMachine {
 
   /** `npm install`. @param {readonly string[]} args */
   async install(...args) {
-    await execute("npm", ["install", "--offline", ...args], { cwd: this.project });
+    const env = npmEnvironment(this.folder);
+    await execute("npm", ["install", "--offline", ...args], { cwd: this.project, env });
   }
 
   /** Has it run its agent for arm64 by qemu. */

@@ -25,8 +25,12 @@ for (const { os, cpu } of AGENT_TARGETS) {
 
     after(() => machine.remove());
 
-    it("sandpipe run ends with the command's exit code", async () => {
-      const end = await machine.sandpipe("run", "--", "sh", "-c", "echo out; exit 7");
+    it("sandpipe run says that it can't confine commands, and runs them where that is asked for", async () => {
+      const command = ["--", "sh", "-c", "echo out; exit 7"];
+      const refused = await machine.sandpipe("run", ...command);
+      assert.deepEqual([refused.exitCode, refused.stdout], [125, ""]);
+      assert.match(refused.stderr, /apt-get install bubblewrap.*--policy open/);
+      const end = await machine.sandpipe("run", "--policy", "open", ...command);
       assert.deepEqual(end, { exitCode: 7, stdout: "out\n", stderr: "" });
     });
 

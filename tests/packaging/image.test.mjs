@@ -11,6 +11,7 @@ import { connect } from "sandpipe";
 import { root } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../support/installed-package.mjs";
 import { noPodman, podmanSettings } from "../support/podman.mjs";
+import { until } from "../support/processes.mjs";
 
 const execute = promisify(execFile);
 
@@ -61,12 +62,16 @@ describe("the container image", { skip: noPodman }, () => {
 
   /** The line of JSON that the agent prints when it is ready. @param {string} container */
   async function ready(container) {
-    for (;;) {
+    let said = "";
+    await until(async () => {
       const { stdout, stderr } = await execute("podman", ["logs", container], { env });
-      if (stdout !== "") return /** @type {{ url: string }} */ (JSON.parse(stdout));
+      said = stdout;
+      if (said !== "") return true;
       const running = await podman("inspect", "--format", "{{.State.Running}}", container);
       assert.equal(running, "true", `it has ended: ${stderr}`);
-    }
+      return false;
+    });
+    return /** @type {{ url: string }} */ (JSON.parse(said));
   }
 
   it("is under 12 MB", async (t) => {

@@ -4,6 +4,7 @@
 
 use std::{
     env,
+    ffi::CString,
     fs::File,
     io::{Error, ErrorKind, Result},
     net::{TcpStream, UdpSocket},
@@ -24,6 +25,7 @@ unsafe extern "C" {
     fn fork() -> i32;
     fn setsid() -> i32;
     fn _exit(code: i32) -> !;
+    fn setxattr(path: *const i8, name: *const i8, value: *const u32, size: usize, f: i32) -> i32;
 }
 
 const AF_INET: i32 = 2;
@@ -33,7 +35,14 @@ const SOCK_RAW: i32 = 3;
 const IPPROTO_ICMP: i32 = 1;
 const SYS_IO_URING_SETUP: i64 = 425;
 const SYS_CLONE3: i64 = 435;
+const SYS_OPENAT2: i64 = 437;
+const AT_FDCWD: i64 = -100;
+const O_WRONLY: u64 = 0o1;
+const O_CREAT: u64 = 0o100;
 const SIGCHLD: u64 = 17;
+/// `file_getattr`, since Linux 6.17: later than what the filter knows.
+const SYS_FILE_GETATTR: i64 = 468;
+const ENOSYS: i32 = 38;
 const CLONE_NEWUSER: u64 = 0x1000_0000;
 const TIOCSTI: u64 = 0x5412;
 
@@ -48,6 +57,10 @@ pub(crate) fn attempt() -> Result<()> {
         text.parse().map_err(|_| ErrorKind::InvalidInput.into())
     };
     let call = |outcome: i64| if outcome < 0 { Err(Error::last_os_error()) } else { Ok(()) };
+    let file = || -> Result<CString> {
+        let name = env::var("FILE").map_err(|_| Error::from(ErrorKind::InvalidInput))?;
+        Ok(CString::new(name)?)
+    };
     match env::var("ATTEMPT").unwrap_or_default().as_str() {
         "tcp" => TcpStream::connect(("127.0.0.1", port("TCP_PORT")?)).map(drop),
         "agent" => TcpStream::connect(("127.0.0.1", port("AGENT_PORT")?)).map(drop),
@@ -78,6 +91,30 @@ pub(crate) fn attempt() -> Result<()> {
                 unsafe { _exit(0) }
             }
             call(pid)
+        }
+        "openat2" => {
+            let file = file()?;
+            // openat2(2), `struct open_how`: the flags, the mode, and how the path is resolved.
+            let how = [O_WRONLY | O_CREAT, 0o4755, 0];
+            let (file, how) = (file.as_ptr(), how.as_ptr());
+            // SAFETY: the text has its end, and the size is that of the structure.
+            call(unsafe { syscall(SYS_OPENAT2, AT_FDCWD, file, how, size_of::<[u64; 3]>()) })
+        }
+        "capability" => {
+            let file = file()?;
+            // capability.h, `struct vfs_cap_data`: the version and that they are in effect, and CAP_DAC_OVERRIDE.
+            let value = [0x0200_0001_u32, 1 << 1, 0, 0, 0].map(u32::to_le);
+            let (file, name) = (file.as_ptr().cast(), c"security.capability".as_ptr().cast());
+            // SAFETY: both texts have their end, and the size is that of the value.
+            call(unsafe { setxattr(file, name, value.as_ptr(), size_of_val(&value), 0) }.into())
+        }
+        "later" => {
+            // SAFETY: it takes no memory where the size is zero.
+            let outcome = unsafe { syscall(SYS_FILE_GETATTR, -1, 0, 0, 0, 0) };
+            call(outcome).or_else(|error| match error.raw_os_error() {
+                Some(ENOSYS) => Err(error),
+                _ => Ok(()),
+            })
         }
         // SAFETY: the kernel reads one byte.
         "tiocsti" => call(unsafe { ioctl(0, TIOCSTI, b"x".as_ptr()) }.into()),

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { agent } from "../../scripts/project.mjs";
 import { installInProject } from "./installed-package.mjs";
 import { marked, marker, until } from "./processes.mjs";
@@ -20,6 +20,8 @@ export async function installSandpipe() {
   return {
     ...project,
     program,
+    /** What the program has Node.js run. */
+    script: join(project.path, "node_modules", "sandpipe", "cli", "sandpipe.js"),
 
     /** Starts the program. @param {readonly string[]} args @param {StartOptions} [options] */
     start: (args, options) => Invocation.start(project.path, program, args, options),
@@ -63,7 +65,7 @@ export async function installSandpipe() {
       await writeFile(file, script);
       const path = `${dirname(program)}:${process.env["PATH"]}`;
       const env = { ...options?.env, PATH: path, SHELL: "/bin/sh" };
-      const args = ["-qc", `exec ${shell} ${file}`, "/dev/null"];
+      const args = ["-qc", `exec ${shell} '${file}'`, "/dev/null"];
       return Invocation.start(project.path, "script", args, { env });
     },
 
@@ -78,7 +80,16 @@ export async function installSandpipe() {
   };
 }
 
-/** @typedef {{ env?: NodeJS.ProcessEnv }} StartOptions */
+/**
+ * @typedef {object} StartOptions
+ * @property {NodeJS.ProcessEnv} [env] added to this process's
+ * @property {string} [cwd] default: the project
+ * @property {boolean} [stopsClock] the time limits of the program that are 10 s and more are over when
+ * the test says so: `timePasses()`
+ */
+
+/** Stops the clock of a program. */
+const CLOCK = new URL("program-clock.mjs", import.meta.url);
 
 /** A program that was started. All that comes of it has a marker in its environment. */
 export class Invocation {
@@ -86,17 +97,23 @@ export class Invocation {
   stderr = "";
   #mark;
   #temporary;
+  #clock;
+  /** How often its clock was told to go on. */
+  #signals = 0;
 
   /**
    * @param {import("node:child_process").ChildProcessWithoutNullStreams} child
-   * @param {Record<string, string>} mark
-   * @param {string} temporary
+   * @param {object} own
+   * @param {Record<string, string>} own.mark
+   * @param {string} own.temporary
+   * @param {string} own.clock what its clock writes to
    */
-  constructor(child, mark, temporary) {
+  constructor(child, { mark, temporary, clock }) {
     this.child = child;
     this.stdin = child.stdin;
     this.#mark = mark;
     this.#temporary = temporary;
+    this.#clock = clock;
     // The program need not read all of it.
     child.stdin.on("error", () => {});
     child.stdout.setEncoding("utf8").on("data", (text) => (this.stdout += text));
@@ -113,18 +130,50 @@ export class Invocation {
    * @param {readonly string[]} args
    * @param {StartOptions} [options]
    */
-  static async start(folder, program, args, { env = {} } = {}) {
+  static async start(folder, program, args, { env = {}, cwd = folder, stopsClock = false } = {}) {
     const mark = marker();
     const temporary = await mkdtemp(join(folder, "tmp-"));
-    // An installed package has no workspace to find the agent in.
-    const own = { SANDPIPE_AGENT: agent, TMPDIR: temporary, ...mark };
-    const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...own, ...env } });
-    return new Invocation(child, mark, temporary);
+    const clock = join(folder, `clock-${randomUUID()}`);
+    const own = {
+      // An installed package has no workspace to find the agent in.
+      ...{ SANDPIPE_AGENT: agent, TMPDIR: temporary, ...mark },
+      ...(stopsClock ? { NODE_OPTIONS: `--import=${CLOCK}`, TEST_CLOCK: clock } : {}),
+    };
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...own, ...env } });
+    return new Invocation(child, { mark, temporary, clock });
+  }
+
+  /** Has the next of its time limits be over, once it does nothing but wait for that. */
+  async timePasses() {
+    await this.#tick(() => false);
+  }
+
+  /** Has one time limit after the other be over, up to its end. */
+  async endInTime() {
+    let isOver = false;
+    void this.end.then(() => (isOver = true));
+    while (!isOver) await this.#tick(() => isOver);
+    return this.end;
+  }
+
+  /** @param {() => boolean} isOver */
+  async #tick(isOver) {
+    const count = (this.#signals += 1);
+    this.child.kill("SIGUSR2");
+    const passed = async () => readFile(this.#clock, "utf8").catch(() => "");
+    await until(async () => (await passed()) === `${count}.` || isOver());
   }
 
   /** Waits until stdout has it. @param {string | RegExp} what */
   async says(what) {
-    await this.#until(() => this.stdout.match(what) !== null, `stdout has ${what}`);
+    const has = () => this.stdout.match(what) !== null;
+    /** @type {End | undefined} */
+    let end;
+    void this.end.then((its) => (end = its));
+    const describe = () =>
+      `stdout has ${what}; it is ${JSON.stringify(this.stdout)}, stderr ${JSON.stringify(this.stderr)}`;
+    await until(() => has() || end !== undefined, { describe });
+    if (!has()) assert.fail(`It ended before stdout has ${what}: ${JSON.stringify(end)}`);
   }
 
   /** The ids of the living processes that came of it, itself among them. */
@@ -141,8 +190,9 @@ export class Invocation {
   async find(name) {
     for (const pid of this.processes()) {
       const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      // A script comes after its interpreter.
-      if (command.split("\0").slice(0, 2).includes(name)) return pid;
+      // A script comes after its interpreter, that of the program `sandpipe` after `--`, too.
+      const words = command.split("\0").slice(0, 3);
+      if (words.some((word) => word === name || normalize(word) === name)) return pid;
     }
     return undefined;
   }
@@ -165,16 +215,5 @@ export class Invocation {
     const gone = async () =>
       this.processes().length + (await readdir(this.#temporary)).length === 0;
     await until(gone);
-  }
-
-  /**
-   * @param {() => boolean} condition
-   * @param {string} name
-   */
-  async #until(condition, name) {
-    const over = this.end.then((end) => {
-      if (!condition()) assert.fail(`It ended before ${name}: ${JSON.stringify(end)}`);
-    });
-    await Promise.race([until(condition), over]);
   }
 }

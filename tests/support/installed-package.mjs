@@ -10,6 +10,15 @@ import { dist } from "../../scripts/project.mjs";
 
 const execute = promisify(execFile);
 
+/**
+ * The environment of an npm that has its cache in a folder: this user's may be nowhere, or another's.
+ *
+ * @param {string} folder
+ */
+export function npmEnvironment(folder) {
+  return { ...process.env, npm_config_cache: join(folder, "npm-cache") };
+}
+
 /** @typedef {{ filename: string, files: { path: string, size: number }[] }} Tarball */
 
 /**
@@ -18,7 +27,7 @@ const execute = promisify(execFile);
  */
 export async function pack(folder) {
   const { stdout } = await execute("npm", ["pack", "--json", "--pack-destination", folder], {
-    cwd: dist,
+    ...{ cwd: dist, env: npmEnvironment(folder) },
   });
   /** @type {unknown} */
   const answer = JSON.parse(stdout);
@@ -39,7 +48,9 @@ export async function installInProject(source) {
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true }));
   const { filename } = await pack(project);
   // It depends on nothing but the agent's packages: tests/packaging/ has them, the others run the agent of the build.
-  await execute("npm", ["install", "--offline", "--omit=optional", filename], { cwd: project });
+  await execute("npm", ["install", "--offline", "--omit=optional", filename], {
+    ...{ cwd: project, env: npmEnvironment(project) },
+  });
   return {
     path: project,
     remove: () => rm(project, { recursive: true, force: true }),

@@ -14,24 +14,25 @@ import { root } from "../../scripts/project.mjs";
 import { marked, marker, until, within } from "./processes.mjs";
 import { Random } from "./random.mjs";
 
-/** How often something is killed. */
-const ROUNDS = 50;
 /** How many rounds run at the same time. */
 const LANES = 4;
-const EXECS = 20;
+/** How many execs each has. */
+export const EXECS = 20;
 
 /**
- * Runs rounds, each with chance of its own. The seed of all is printed; `SEED` repeats it.
+ * Runs rounds, each with chance of its own: every run of the tests has other moments. The seed of all is
+ * printed; `SEED` repeats it.
  *
  * @param {string} name
+ * @param {number} rounds how often something is killed
  * @param {(random: Random, round: number) => Promise<void>} round
  */
-export async function atRandomMoments(name, round) {
+export async function atRandomMoments(name, rounds, round) {
   const seed = process.env["SEED"] ?? randomUUID();
   console.log(`${name}: SEED=${seed}`);
   let next = 0;
   const lane = async () => {
-    for (let number = next++; number < ROUNDS; number = next++) {
+    for (let number = next++; number < rounds; number = next++) {
       await round(new Random(`${seed} ${number}`), number).catch((cause) => {
         throw new Error(`round ${number} of SEED=${seed}: ${cause}`, { cause });
       });
@@ -94,14 +95,19 @@ export const RESULT = /^\d+: /m;
  * Nothing of it is left then, and what it has said is true.
  *
  * @param {Random} random
+ * @param {number} round rounds that are even, and those that are odd, have callers of the same kind
  * @param {object} caller
  * @param {readonly string[]} caller.command
  * @param {string} caller.workspace
  * @param {string} [caller.cwd]
- * @param {readonly RegExp[]} [caller.says] of these, one is waited for: by default, that its execs run
+ * @param {readonly RegExp[]} [caller.says] of these, one is waited for, in turn: by default, that its execs run
  * @returns {Promise<boolean>} whether it has said how an exec ended
  */
-export async function killCaller(random, { command, workspace, cwd = root, says = [READY] }) {
+export async function killCaller(
+  random,
+  round,
+  { command, workspace, cwd = root, says = [READY] },
+) {
   const mark = marker();
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
@@ -112,8 +118,9 @@ export async function killCaller(random, { command, workspace, cwd = root, says 
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
   const ended = once(child, "exit");
-  if (random.chance(0.5)) {
-    const awaited = random.pick(says);
+  const turn = Math.floor(round / 2);
+  const awaited = turn % 2 === 0 ? says[(turn / 2) % says.length] : undefined;
+  if (awaited !== undefined) {
     await until(() => awaited.test(said) || child.stdout.readableEnded);
     // It may have ended since.
     assert.match(said, awaited);

@@ -98,8 +98,6 @@ export async function setUpPodman() {
 async function makeRoot(root) {
   for (const name of ["bin", "etc", "root"]) await mkdir(join(root, name), { recursive: true });
   await mkdir(join(root, "tmp"));
-  // mkdir() is subject to the umask.
-  await chmod(join(root, "tmp"), 0o1777);
   await copyFile(BUSYBOX, join(root, "bin", "busybox"));
   // Debian has one that is static, and one that needs the C library. ldd fails at the former.
   const { stdout } = await execute("ldd", [BUSYBOX]).catch(() => ({ stdout: "" }));
@@ -112,8 +110,9 @@ async function makeRoot(root) {
   for (const name of programs.trim().split("\n")) {
     if (name !== "busybox") await symlink("busybox", join(root, "bin", name));
   }
-  await writeFile(
-    join(root, "etc", "passwd"),
-    "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/:/bin/sh\n",
-  );
+  const passwd = join(root, "etc", "passwd");
+  await writeFile(passwd, "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/:/bin/sh\n");
+  // What is made is subject to the umask.
+  await execute("chmod", ["-R", "a+rX", root]);
+  await chmod(join(root, "tmp"), 0o1777);
 }

@@ -3,9 +3,16 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** An environment variable that marks a command and all that comes of it. */
+import { oneLine, processReport } from "./process-report.mjs";
+
+/** The names of the variables that `marker()` made. @type {Set<string>} */
+const markers = new Set();
+
+/** Makes an environment variable that marks a command and all that comes of it. */
 export function marker() {
-  return { [`MARK_${randomUUID().replaceAll("-", "")}`]: "1" };
+  const name = `MARK_${randomUUID().replaceAll("-", "")}`;
+  markers.add(name);
+  return { [name]: "1" };
 }
 
 /**
@@ -87,25 +94,49 @@ export function zombies(parent) {
   });
 }
 
+/** The clock of the machine, whatever a test makes of `performance.now()`. */
+const now = performance.now.bind(performance);
+
+/** How long a condition is waited for, in milliseconds: far longer than any takes, on a busy machine too. */
+const DEADLINE_MS = 60_000;
+/** How much of a condition's source an error shows, in characters. */
+const MAX_CONDITION = 200;
+
 /**
- * Waits until a condition is true.
+ * Waits until a condition is true. Throws once the time has passed, with what the processes of the
+ * test are doing.
  *
  * @param {() => boolean | Promise<boolean>} condition
+ * @param {object} [options]
+ * @param {number} [options.timeoutMs]
+ * @param {() => string} [options.describe] says what is waited for, and what there is instead; by
+ * default, the condition's source
  */
-export async function until(condition) {
-  while (!(await condition())) await pause(5);
+export async function until(condition, { timeoutMs = DEADLINE_MS, describe } = {}) {
+  const deadline = now() + timeoutMs;
+  for (;;) {
+    // A condition that takes its time is evaluated once more after the deadline.
+    const isLast = now() > deadline;
+    if (await condition()) return;
+    if (isLast) break;
+    await pause(5);
+  }
+  const what = describe === undefined ? oneLine(String(condition), MAX_CONDITION) : describe();
+  const report = processReport({ variables: markers });
+  throw new Error(`Waited ${timeoutMs} ms in vain: ${what}\n${report}`);
 }
 
 /**
- * Waits until a condition is true, but no longer; resolves whether it is.
+ * Waits until a condition is true, but no longer; resolves whether it is. For what may stay false:
+ * `until()` is for what has to come true.
  *
  * @param {number} milliseconds
  * @param {() => boolean} condition
  */
 export async function within(milliseconds, condition) {
-  const deadline = performance.now() + milliseconds;
+  const deadline = now() + milliseconds;
   while (!condition()) {
-    if (performance.now() > deadline) return false;
+    if (now() > deadline) return false;
     await pause(5);
   }
   return true;

@@ -4,15 +4,17 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { agent as program } from "../../scripts/project.mjs";
+import { firstLine } from "./first-line.mjs";
+import { freePort } from "./free-port.mjs";
 
 /** An agent that can be started again: at the same address, with the same tokens and memory. */
 export class RestartableAgent {
   token = randomBytes(16).toString("hex");
   readOnlyToken = randomBytes(16).toString("hex");
   url = "";
-  #listen = "127.0.0.1:0";
+  /** @type {string | undefined} */
+  #listen;
   /** @type {import("node:child_process").ChildProcess | undefined} */
   #child;
 
@@ -23,6 +25,8 @@ export class RestartableAgent {
 
   /** @param {readonly string[]} [flags] further ones */
   async start(flags = []) {
+    // While it is stopped nobody else gets this port.
+    this.#listen ??= `127.0.0.1:${await freePort()}`;
     const child = spawn(
       process.env["SANDPIPE_AGENT"] ?? program,
       [
@@ -42,9 +46,7 @@ export class RestartableAgent {
       },
     );
     this.#child = child;
-    const [line] = await once(createInterface({ input: child.stdout }), "line");
-    this.url = JSON.parse(line).url;
-    this.#listen = new URL(this.url).host;
+    this.url = JSON.parse(await firstLine(child)).url;
   }
 
   stop() {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { sshRuntime } from "sandpipe/node";
 
 import { freePort } from "./free-port.mjs";
+import { until } from "./processes.mjs";
 
 /** An SSH server of the tests' own on a loopback port, with its own keys, for this user. */
 export class Sshd {
@@ -42,15 +43,26 @@ export class Sshd {
     return childrenOf(this.child.pid);
   }
 
-  async stop() {
-    for (const pid of this.connections()) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch (error) {
-        // It has ended meanwhile.
-        if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ESRCH") throw error;
+  /**
+   * Breaks its connections. An ordinary user's is served by two processes, and goes on without the first.
+   *
+   * @param {readonly number[]} [others] those that go on
+   */
+  breakConnections(others = []) {
+    for (const pid of this.connections().filter((pid) => !others.includes(pid))) {
+      for (const server of [pid, ...serversBelow(pid)]) {
+        try {
+          process.kill(server, "SIGKILL");
+        } catch (error) {
+          // It has ended meanwhile.
+          if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ESRCH") throw error;
+        }
       }
     }
+  }
+
+  async stop() {
+    this.breakConnections();
     if (this.child.exitCode === null && this.child.signalCode === null) {
       this.child.kill("SIGKILL");
       await once(this.child, "exit");
@@ -74,6 +86,29 @@ export async function openSshRuntime(...options) {
   return { runtime, close };
 }
 
+/**
+ * Makes an `ssh` in a folder: the real one, with another value of a setting that the runtime passes.
+ *
+ * @param {string} folder for the beginning of `PATH`
+ * @param {string} name
+ * @param {string | number} value
+ */
+export function makeSsh(folder, name, value) {
+  const real = execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim();
+  const script = `#!/bin/sh
+for word; do
+  shift
+  case $word in ${name}=*) word=${name}=${value} ;; esac
+  set -- "$@" "$word"
+done
+exec '${real}' "$@"
+`;
+  writeFileSync(join(folder, "ssh"), script, { mode: 0o755 });
+}
+
+/** The line of a server's configuration that has scripts find these programs. @param {string} path */
+export const withPath = (path) => `SetEnv "PATH=${path}"`;
+
 /** @param {{ settings?: readonly string[] }} [options] `settings`: more lines of its configuration */
 export async function startSshd({ settings = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "sandpipe-sshd-"));
@@ -89,8 +124,8 @@ export async function startSshd({ settings = [] } = {}) {
     file("sshd_config"),
     [
       `ListenAddress 127.0.0.1:${port}`,
-      `HostKey ${hostKey}`,
-      `AuthorizedKeysFile ${file("authorized_keys")}`,
+      `HostKey "${hostKey}"`,
+      `AuthorizedKeysFile "${file("authorized_keys")}"`,
       "PidFile none",
       "StrictModes no",
       "UsePAM no",
@@ -109,17 +144,22 @@ export async function startSshd({ settings = [] } = {}) {
   server.child = child;
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
-  for await (const _ of untilListens(() => said)) {
-    if (child.exitCode !== null) throw new Error(`sshd did not start: ${said}`);
-  }
+  await until(() => said.includes("Server listening on") || child.exitCode !== null, {
+    describe: () => `sshd listens; it says ${said}`,
+  });
+  if (child.exitCode !== null) throw new Error(`sshd did not start: ${said}`);
   return server;
 }
 
-/** @param {() => string} said */
-async function* untilListens(said) {
-  while (!said().includes("Server listening on")) {
-    yield;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+/** The children of a process of sshd that are sshd, too, and no commands. @param {number} pid */
+function serversBelow(pid) {
+  try {
+    const isServer = (/** @type {number} */ child) =>
+      readFileSync(`/proc/${child}/comm`, "utf8").startsWith("sshd");
+    return childrenOf(pid).filter(isServer);
+  } catch {
+    // One of them has ended meanwhile.
+    return [];
   }
 }
 

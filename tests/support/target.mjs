@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
+  statfsSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -22,6 +24,18 @@ import { environmentOf, processesThat, statOf } from "./processes.mjs";
 /** A new directory. */
 export function temporaryDirectory() {
   return mkdtempSync(join(tmpdir(), "sandpipe-background-test-"));
+}
+
+/** Where the system has files in memory (tmpfs). */
+const MEMORY = "/dev/shm";
+
+/**
+ * A new directory for very many files. It is in memory where the system has room there: a disk that is
+ * busy takes minutes to remove them.
+ */
+export function directoryInMemory() {
+  const hasRoom = existsSync(MEMORY) && statfsSync(MEMORY).ffree > 500_000;
+  return mkdtempSync(join(hasRoom ? MEMORY : tmpdir(), "sandpipe-test-"));
 }
 
 /** A directory for the tests of one `describe`, which is removed after them, and what makes others in it. */

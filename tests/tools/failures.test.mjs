@@ -7,7 +7,6 @@ import { after, describe, it } from "node:test";
 
 import {
   BackgroundError,
-  background,
   connect,
   HttpError,
   InvalidArgumentError,
@@ -17,12 +16,15 @@ import {
   SshError,
 } from "sandpipe";
 import { localRuntime, startAgent } from "sandpipe/node";
-import { tools } from "sandpipe/tools";
 
 import { temporaryDirectory } from "../support/target.mjs";
 import { failure } from "../support/script.mjs";
+import { background, tools } from "./subject.mjs";
 
 /** @import { Runtime } from "sandpipe" */
+
+// The tests read messages of shells and programs.
+process.env["LC_ALL"] = "C";
 
 const directory = temporaryDirectory();
 after(() => rmSync(directory, { recursive: true }));
@@ -155,7 +157,7 @@ describe("the message of a tool that fails", () => {
     assert.match(syntax, /: line 3: syntax error/);
     const background = { script: "echo one\n\nnosuchprogram", run_in_background: true };
     const id = /process_id: (\w+)/.exec(await bash.execute(background))?.[1];
-    const read = { process_id: id, wait_secs: 30, stream: "stderr" };
+    const read = { process_id: id, wait_secs: 600, stream: "stderr" };
     assert.match(await output.execute(read), /: line 3: nosuchprogram: /);
   });
 
@@ -199,8 +201,9 @@ describe("the message of a tool that fails", () => {
     }
   });
 
-  it("says that the agent can't be reached, or refuses", async () => {
+  it("says that the agent can't be reached, or refuses", async (t) => {
     const agent = await startAgent();
+    t.after(() => agent.stop());
     const refused = await connect({ url: agent.url, token: "wrong" });
     for (const call of [
       () => tools(refused)[1].execute({}),
@@ -280,7 +283,7 @@ describe("a filter", () => {
   it("is tried on the lines that a model is shown", async () => {
     const baseDir = newBaseDir();
     const [bash, , output] = tools(localRuntime(), { baseDir });
-    const script = String.raw`printf '\033[31merror\033[0m: red\r\n10%%\r20%%\rdone\nother\u2028line\nerror'`;
+    const script = String.raw`printf '\033[31merror\033[0m: red\r\n10%%\r20%%\rdone\nother\342\200\250line\nerror'`;
     const started = await bash.execute({ script, run_in_background: true });
     const process_id = /process_id: (\w+)/.exec(started)?.[1] ?? "";
     const found = async (/** @type {object} */ input) =>

@@ -2,35 +2,47 @@
 // The tools over the Model Context Protocol, with the official SDK's client.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { basename, join } from "node:path";
-import { after, describe, it } from "node:test";
+import { after, afterEach, describe, it } from "node:test";
 
-import { startAgent } from "sandpipe/node";
+import { background } from "sandpipe";
+import { localRuntime, startAgent } from "sandpipe/node";
 
-import { root } from "../../scripts/project.mjs";
+import { inTime } from "../background/in-time.mjs";
 import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 import { failure } from "../support/script.mjs";
-import { marked, marker, until } from "../support/processes.mjs";
-import { startServer, textOf } from "../support/mcp-server.mjs";
+import { childrenOf, marked, marker, until } from "../support/processes.mjs";
+import * as mcpServer from "../support/mcp-server.mjs";
 import { field } from "./subject.mjs";
+import { visibleDirectory } from "./visible-directory.mjs";
+
+const { textOf } = mcpServer;
 
 const directory = temporaryDirectory();
-after(() => rmSync(directory, { recursive: true }));
 
 /** Where the servers keep their processes. */
 const TMPDIR = join(directory, "tmp");
 mkdirSync(TMPDIR);
+
+// Servers and agents of a failed test would keep this process alive.
+afterEach(() => {
+  for (const pid of childrenOf(String(process.pid))) {
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+});
+after(async () => {
+  const baseDir = join(TMPDIR, `sandpipe-${process.getuid?.()}`);
+  const left = background(localRuntime(), { baseDir, workspace: "tools" });
+  for (const { id } of await left.list()) await left.terminate(id, { graceMs: 0 });
+  rmSync(directory, { recursive: true });
+});
 
 let paths = 0;
 const newPath = () => join(directory, `file ${(paths += 1)}`);
@@ -45,6 +57,9 @@ const NAMES = [
   "file_edit",
   "file_list",
 ];
+
+/** @type {typeof mcpServer.startServer} */
+const startServer = async (env, options) => inTime(await mcpServer.startServer(env, options));
 
 /** A server for this machine without walls. @param {Parameters<typeof startServer>[1]} [options] */
 const startLocal = (options) => startServer({ TMPDIR }, { args: ["--local"], ...options });
@@ -173,14 +188,19 @@ describe("without a machine or a policy", { skip: noBubblewrap }, () => {
   it("commands write the workspace and their own /tmp, and nothing else", async () => {
     const [workspace, outside] = [newPath(), newPath()];
     mkdirSync(workspace);
+    const visible = visibleDirectory();
+    after(() => rmSync(visible, { recursive: true }));
+    const readOnly = join(visible, "outside");
     const server = await startServer({}, { cwd: workspace });
-    const script = `pwd; echo in > made; echo out > '${outside}'; echo tmp > /tmp/sandpipe-mcp-test; ls /tmp`;
+    const script = `pwd; echo in > made; echo out > '${outside}'; echo out > '${readOnly}'
+      echo tmp > /tmp/sandpipe-mcp-test; ls /tmp`;
     const said = await server.call("bash", { script });
     assert.match(said, /^exit code: 0\n/);
     assert.ok(said.includes(workspace), said);
     assert.match(said, /sandpipe-mcp-test/);
     assert.equal(readFileSync(join(workspace, "made"), "utf8"), "in\n");
     assert.ok(!existsSync(outside));
+    assert.ok(!existsSync(readOnly));
     assert.ok(!existsSync("/tmp/sandpipe-mcp-test"));
 
     // They end with the server.
@@ -195,8 +215,7 @@ describe("without a machine or a policy", { skip: noBubblewrap }, () => {
   it("files are written in the workspace alone, and what is hidden from commands is hidden from file tools", async () => {
     const workspace = newPath();
     mkdirSync(workspace);
-    // Commands have a /tmp and a /var/tmp of their own.
-    const home = mkdtempSync(join(root, "target", "home-"));
+    const home = visibleDirectory();
     after(() => rmSync(home, { recursive: true }));
     mkdirSync(join(home, ".ssh"), { recursive: true });
     const secret = join(home, ".ssh", "id_ed25519");
@@ -395,7 +414,16 @@ describe("a server that ends", () => {
 });
 
 it("what was told to stop is killed in time, also when the server has been killed", async () => {
-  const server = await startLocal();
+  // The grace period ends when a file exists: the script that stops the command counts it by
+  // `sleep`.
+  const [programs, isOver] = [newPath(), newPath()];
+  mkdirSync(programs);
+  const sleep = `#!/bin/sh
+    grep -q 'kill -KILL "-$pid"' "/proc/$PPID/cmdline" || exec /bin/sleep "$@"
+    while [ -d '${programs}' ] && [ ! -e '${isOver}' ]; do /bin/sleep 0.02; done\n`;
+  writeFileSync(join(programs, "sleep"), sleep, { mode: 0o755 });
+  const PATH = `${programs}:${process.env["PATH"]}`;
+  const server = await startServer({ TMPDIR, PATH }, { args: ["--local"] });
   const mark = marker();
   const script = `trap '' TERM; export ${Object.keys(mark)}=1; sleep 600`;
   const settled = server.client.callTool({ name: "bash", arguments: { script } }).catch(() => "");
@@ -409,10 +437,11 @@ it("what was told to stop is killed in time, also when the server has been kille
     .find((path) => readFileSync(join(path, "script"), "utf8").includes(name));
   await until(() => existsSync(join(directory ?? "", "terminated")));
   server.child.kill("SIGTERM");
-  assert.equal(marked(mark).length, 1);
   server.child.kill("SIGKILL");
   assert.equal((await server.end).signal, "SIGKILL");
   await server.client.close();
   await settled;
+  assert.equal(marked(mark).length, 1);
+  writeFileSync(isOver, "");
   await until(() => marked(mark).length === 0);
 });

@@ -5,11 +5,15 @@ import { localRuntime, startAgent } from "sandpipe/node";
 
 import { testTools } from "./suite.mjs";
 
-testTools("a sandbox", async () => {
-  const agent = await startAgent();
-  return { runtime: await connect(agent), close: () => agent.stop() };
-});
+testTools(
+  "a sandbox",
+  async () => {
+    const agent = await startAgent();
+    return { runtime: await connect(agent), close: () => agent.stop() };
+  },
+  { part: "runtime", hasFiles: true },
+);
 
-testTools("this machine", async () => {
-  return { runtime: localRuntime(), close: () => undefined };
+testTools("this machine", async () => ({ runtime: localRuntime(), close: () => undefined }), {
+  part: "whole",
 });

@@ -3,4 +3,4 @@
 import { openSshRuntime } from "../support/sshd.mjs";
 import { testTools } from "./suite.mjs";
 
-testTools("a machine over SSH", openSshRuntime, { isSlow: true });
+testTools("a machine over SSH", openSshRuntime, { part: "runtime" });

@@ -4,18 +4,39 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { background } from "sandpipe";
-import { tools } from "sandpipe/tools";
+import * as sandpipe from "sandpipe";
+import { localRuntime } from "sandpipe/node";
+import { tools as makeTools } from "sandpipe/tools";
 
+import { inTime } from "../background/in-time.mjs";
 import { temporaryDirectory } from "../support/target.mjs";
 
-/** @import { Runtime } from "sandpipe" */
-/** @import { ToolCallOptions, Tools } from "sandpipe/tools" */
+/** @import { BackgroundOptions, Runtime } from "sandpipe" */
+/** @import { ToolCallOptions, Tools, ToolsOptions } from "sandpipe/tools" */
 /** @typedef {() => Promise<{ runtime: Runtime, close: () => unknown }>} Open */
 /** @typedef {Tools[number]["name"]} Name */
 
 /** The most characters of output in a result here. */
 export const BUDGET = 400;
+
+/**
+ * Makes tools whose calls have a deadline.
+ *
+ * @param {Runtime} runtime
+ * @param {ToolsOptions} [options]
+ */
+export function tools(runtime, options) {
+  const made = makeTools(runtime, options).map((tool) => inTime(/** @type {object} */ (tool)));
+  return /** @type {Tools} */ (made);
+}
+
+/**
+ * Makes a client of background processes whose calls have a deadline.
+ *
+ * @param {Runtime} runtime
+ * @param {BackgroundOptions} options
+ */
+export const background = (runtime, options) => inTime(sandpipe.background(runtime, options));
 
 export class Subject {
   directory = temporaryDirectory();
@@ -45,11 +66,10 @@ export class Subject {
     return background(this.runtime, { baseDir: this.baseDir, workspace: "tools" });
   }
 
-  /** Leaves nothing behind. */
+  /** Leaves nothing behind. The target is this machine, where calls are fast. */
   async close() {
-    for (const { id } of await this.processes.list()) {
-      await this.processes.terminate(id, { graceMs: 0 });
-    }
+    const processes = background(localRuntime(), { baseDir: this.baseDir, workspace: "tools" });
+    for (const { id } of await processes.list()) await processes.terminate(id, { graceMs: 0 });
     await this.#is.close();
     rmSync(this.directory, { recursive: true });
   }

@@ -1,49 +1,77 @@
 // @ts-check
-// What the tools do over every runtime.
+/**
+ * Tests of the tools that hold over every runtime.
+ *
+ * The whole suite runs over this machine with its `sh`: no agent and no network is in between. The
+ * tools use background processes and files, and no other part of a runtime. A new test belongs to
+ *
+ * - `it` if it proves a decision of the tools: their input, their texts, what they cut and keep;
+ * - `contract` if it depends on how a runtime runs a script, returns its output (bytes that are no
+ *   text, for one) or is aborted. `tests/background/` has what shells do differently.
+ *
+ * Files come from an agent, or else from a shell. All tests of files run over a sandbox and over
+ * this machine.
+ */
+
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 
 import { isSandpipeError } from "sandpipe";
-import { tools } from "sandpipe/tools";
 
+import { timedBy } from "../background/timed-runtime.mjs";
+import { isMatrix, testsOf } from "../support/matrix.mjs";
 import { failure } from "../support/script.mjs";
 import { marked, marker, until } from "../support/processes.mjs";
 import { testFiles, testFilesOnce } from "./files.mjs";
-import { BUDGET, field, Subject } from "./subject.mjs";
+import { BUDGET, field, Subject, tools } from "./subject.mjs";
 
+/** @import { Part, Tests } from "../support/matrix.mjs" */
 /** @import { Open } from "./subject.mjs" */
+
+/** A wait that is longer than the deadline of a call, in seconds. */
+const LONG_SECS = 600;
 
 /**
  * Defines the tests for a runtime.
  *
  * @param {string} name
  * @param {Open} open
- * @param {{ isSlow?: boolean }} [options] `isSlow`: each script takes long, and the tests with many of them are left out
+ * @param {object} options
+ * @param {Part} options.part
+ * @param {boolean} [options.hasFiles] its files come from an agent
  */
-export function testTools(name, open, { isSlow = false } = {}) {
+export function testTools(name, open, { part, hasFiles = false }) {
   describe(`tools over ${name}`, () => {
     const subject = new Subject();
     before(() => subject.open(open));
     after(() => subject.close());
 
-    testForeground(subject);
-    testStops(subject);
-    testBackground(subject);
-    (isSlow ? testFilesOnce : testFiles)(subject);
+    const tests = testsOf(part);
+    testForeground(subject, tests);
+    testStops(subject, tests);
+    testBackground(subject, tests);
+    const isThorough = part === "whole" || hasFiles;
+    if (!isThorough) testFilesOnce(subject);
+    if (isThorough || isMatrix) testFiles(subject);
   });
 }
 
-/** @param {Subject} subject */
-function testForeground(subject) {
-  it("bash gives the exit code first, then the output in order of arrival, as plain text", async () => {
-    const script = "printf '\\033[31mone\\033[0m\\r\\n'; echo two >&2; echo three; exit 3";
-    assert.equal(await subject.bash(script), "exit code: 3\n\none\ntwo\nthree\n");
-    assert.equal(await subject.bash("true"), "exit code: 0\n\n(no output)");
-  });
+/** @param {Subject} subject @param {Tests} tests */
+function testForeground(subject, { it, contract }) {
+  contract(
+    "bash gives the exit code first, then the output in order of arrival, as plain text",
+    async () => {
+      const script = "printf '\\033[31mone\\033[0m\\r\\n'; echo two >&2; echo three; exit 3";
+      assert.equal(await subject.bash(script), "exit code: 3\n\none\ntwo\nthree\n");
+      assert.equal(await subject.bash("true"), "exit code: 0\n\n(no output)");
+    },
+  );
 
   it("bash runs bash, and messages have the script's own line numbers", async () => {
-    const result = await subject.bash("[[ a = a ]] && echo ${BASH_VERSION:+bash}\nnosuchprogram");
+    // The test reads messages of bash.
+    const script = "export LC_ALL=C; [[ a = a ]] && echo ${BASH_VERSION:+bash}\nnosuchprogram";
+    const result = await subject.bash(script);
     assert.match(result, /^exit code: 127\n\nbash\n.*: line 2: nosuchprogram: /);
   });
 
@@ -74,24 +102,27 @@ function testForeground(subject) {
     assert.ok(head.length > BUDGET / 3 && tail.length > BUDGET / 3, result);
   });
 
-  it("bash says that an output is binary and how long it is, and keeps it in a file", async () => {
-    const bytes = Uint8Array.from({ length: 50_000 }, (_, n) => 200 + (n % 56));
-    const given = subject.path();
-    for (const length of [bytes.length, 20]) {
-      writeFileSync(given, bytes.subarray(0, length));
-      const result = await subject.bash(`cat '${given}'`);
-      const [path = "", size] = field(result, "full output").split(/ \((\d+) bytes\)/);
-      assert.ok(result.endsWith(`\n\n(binary output: ${length} bytes)`), result);
-      assert.deepEqual([Number(size), readFileSync(path)], [length, readFileSync(given)]);
-    }
-    const id = await subject.start(`echo text; cat '${given}' >&2`);
-    const { stdoutPath, stderrPath } = await subject.processes.wait(id);
-    const output = await subject.output(id, { stream: "stderr", offset: 4 });
-    const head = `exit code: 0\nnext_offset: 20\nfull output: ${stdoutPath}, ${stderrPath}`;
-    assert.equal(output, `${head}\n\n(binary output: 16 bytes)`);
-    const text = await subject.output(id, { stream: "stdout" });
-    assert.equal(text, "exit code: 0\nnext_offset: 5\n\ntext\n");
-  });
+  contract(
+    "bash says that an output is binary and how long it is, and keeps it in a file",
+    async () => {
+      const bytes = Uint8Array.from({ length: 50_000 }, (_, n) => 200 + (n % 56));
+      const given = subject.path();
+      for (const length of [bytes.length, 20]) {
+        writeFileSync(given, bytes.subarray(0, length));
+        const result = await subject.bash(`cat '${given}'`);
+        const [path = "", size] = field(result, "full output").split(/ \((\d+) bytes\)/);
+        assert.ok(result.endsWith(`\n\n(binary output: ${length} bytes)`), result);
+        assert.deepEqual([Number(size), readFileSync(path)], [length, readFileSync(given)]);
+      }
+      const id = await subject.start(`echo text; cat '${given}' >&2`);
+      const { stdoutPath, stderrPath } = await subject.processes.wait(id);
+      const output = await subject.output(id, { stream: "stderr", offset: 4 });
+      const head = `exit code: 0\nnext_offset: 20\nfull output: ${stdoutPath}, ${stderrPath}`;
+      assert.equal(output, `${head}\n\n(binary output: 16 bytes)`);
+      const text = await subject.output(id, { stream: "stdout" });
+      assert.equal(text, "exit code: 0\nnext_offset: 5\n\ntext\n");
+    },
+  );
 
   it("bash gives an output that is long because of its colours, whole", async () => {
     // More bytes than are read at first, fewer characters than the budget.
@@ -105,7 +136,7 @@ function testForeground(subject) {
     const result = await subject.bash(`export ${Object.keys(mark)}=1; sleep 600 & echo started`);
     assert.match(result, /^exit code: 0\nstill there: .*\(process_id: (\w+)\)\n\nstarted\n$/);
     const [, id] = /process_id: (\w+)/.exec(result) ?? [];
-    assert.equal(marked(mark).length, 1);
+    await until(() => marked(mark).length === 1);
     await subject.call("bash_background_terminate", { process_id: id });
     assert.deepEqual(marked(mark), []);
   });
@@ -131,33 +162,40 @@ function testForeground(subject) {
   });
 }
 
-/** @param {Subject} subject */
-function testStops(subject) {
+/** @param {Subject} subject @param {Tests} tests */
+function testStops(subject, { it, contract }) {
   it("bash stops a command with all that it started when its time is over, and says so", async () => {
     const mark = marker();
-    const script = `export ${Object.keys(mark)}=1; echo begun; sleep 600 & sleep 600`;
-    // The time begins before the script does, which may be slow to start.
-    const result = await subject.call("bash", { script, timeout_secs: 6 });
+    const [begun, isOver] = [subject.path(), subject.path()];
+    const script = `export ${Object.keys(mark)}=1; echo begun; sleep 600 & : >'${begun}'; sleep 600`;
+    const [bash] = tools(timedBy(subject.runtime, isOver), { baseDir: subject.baseDir });
+    const running = bash.execute({ script, timeout_secs: LONG_SECS });
+    await until(() => existsSync(begun));
+    writeFileSync(isOver, "");
+    const result = await running;
     const head = "exit code: 124 (timed out: it was stopped with all that it had started)";
     assert.equal(result, `${head}\n\nbegun\n`);
     assert.deepEqual(marked(mark), []);
   });
 
-  it("bash stops a command with all that it started when it is aborted, and says so", async () => {
-    const mark = marker();
-    const ready = subject.path();
-    const stop = new AbortController();
-    const script = `export ${Object.keys(mark)}=1; echo begun; (sleep 600; :) & : >'${ready}'; sleep 600`;
-    const running = subject.bash(script, { signal: stop.signal });
-    await until(() => existsSync(ready) && marked(mark).length >= 2);
-    stop.abort();
-    const head = "exit code: 143 (killed by SIGTERM)\ninterrupted: ";
-    const result = await running;
-    assert.ok(result.startsWith(head) && result.endsWith("\n\nbegun\n"), result);
-    assert.deepEqual(marked(mark), []);
-  });
+  contract(
+    "bash stops a command with all that it started when it is aborted, and says so",
+    async () => {
+      const mark = marker();
+      const ready = subject.path();
+      const stop = new AbortController();
+      const script = `export ${Object.keys(mark)}=1; echo begun; (sleep 600; :) & : >'${ready}'; sleep 600`;
+      const running = subject.bash(script, { signal: stop.signal });
+      await until(() => existsSync(ready) && marked(mark).length >= 2);
+      stop.abort();
+      const head = "exit code: 143 (killed by SIGTERM)\ninterrupted: ";
+      const result = await running;
+      assert.ok(result.startsWith(head) && result.endsWith("\n\nbegun\n"), result);
+      assert.deepEqual(marked(mark), []);
+    },
+  );
 
-  it("bash stops a command that is aborted while it is being started", async () => {
+  contract("bash stops a command that is aborted while it is being started", async () => {
     for (const run_in_background of [false, true]) {
       const mark = marker();
       const stop = new AbortController();
@@ -183,9 +221,9 @@ function testStops(subject) {
   });
 }
 
-/** @param {Subject} subject */
-function testBackground(subject) {
-  it("bash starts a process in the background and returns its id and files", async () => {
+/** @param {Subject} subject @param {Tests} tests */
+function testBackground(subject, { it, contract }) {
+  contract("bash starts a process in the background and returns its id and files", async () => {
     const proceed = subject.path();
     const script = `echo out; echo err >&2; until [ -e '${proceed}' ]; do sleep 0.05; done`;
     const result = await subject.call("bash", { script, run_in_background: true });
@@ -225,7 +263,7 @@ function testBackground(subject) {
     const id = await subject.start(
       `echo one; until [ -e '${one}' ]; do sleep 0.05; done; echo two >&2; until [ -e '${two}' ]; do sleep 0.05; done; echo three; exit 4`,
     );
-    const first = await subject.output(id, { wait_secs: 30 });
+    const first = await subject.output(id, { wait_secs: LONG_SECS });
     assert.equal(first, "status: running\nnext_offset: 4\n\none\n");
     assert.equal(
       await subject.output(id, { offset: 4 }),
@@ -233,13 +271,13 @@ function testBackground(subject) {
     );
     writeFileSync(one, "");
     assert.equal(
-      await subject.output(id, { offset: 4, wait_secs: 30 }),
+      await subject.output(id, { offset: 4, wait_secs: LONG_SECS }),
       "status: running\nnext_offset: 8\n\ntwo\n",
     );
     writeFileSync(two, "");
     await subject.processes.wait(id);
     assert.equal(
-      await subject.output(id, { offset: 8, wait_secs: 30 }),
+      await subject.output(id, { offset: 8, wait_secs: LONG_SECS }),
       "exit code: 4\nnext_offset: 14\n\nthree\n",
     );
     assert.match(await subject.output(id, { stream: "stderr" }), /\n\ntwo\n$/);
@@ -271,8 +309,8 @@ function testBackground(subject) {
 
   it("bash_background_output refuses an offset past the end, rather than wait for what is not there", async () => {
     const id = await subject.start("echo one; echo more >&2; sleep 600");
-    await subject.output(id, { wait_secs: 30, stream: "stdout" });
-    await subject.output(id, { wait_secs: 30, stream: "stderr" });
+    await subject.output(id, { wait_secs: LONG_SECS, stream: "stdout" });
+    await subject.output(id, { wait_secs: LONG_SECS, stream: "stderr" });
     for (const [stream, end] of /** @type {const} */ ([
       ["both", 9],
       ["stdout", 4],
@@ -289,7 +327,7 @@ function testBackground(subject) {
     await subject.call("bash_background_terminate", { process_id: id });
   });
 
-  it("bash_background_terminate stops a process with all that it started", async () => {
+  contract("bash_background_terminate stops a process with all that it started", async () => {
     const mark = marker();
     const id = await subject.start(`export ${Object.keys(mark)}=1; sleep 600 & sleep 600`);
     await until(() => marked(mark).length === 2);
@@ -298,7 +336,7 @@ function testBackground(subject) {
     assert.deepEqual(marked(mark), []);
   });
 
-  it("names a process that there is not", async () => {
+  contract("names a process that there is not", async () => {
     for (const name of /** @type {const} */ ([
       "bash_background_output",
       "bash_background_terminate",

@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
 import Ajv from "ajv";
-import { background, BackgroundError, InvalidArgumentError } from "sandpipe";
+import { BackgroundError, InvalidArgumentError } from "sandpipe";
 import { localRuntime } from "sandpipe/node";
-import { tools } from "sandpipe/tools";
 
 import { temporaryDirectory } from "../support/target.mjs";
 import { failure } from "../support/script.mjs";
 import { until } from "../support/processes.mjs";
-import { field } from "./subject.mjs";
+import { background, field, tools } from "./subject.mjs";
 
 const directory = temporaryDirectory();
 after(() => rmSync(directory, { recursive: true }));
@@ -104,7 +103,7 @@ describe("the options of tools", () => {
     [{ maxOutputChars: Number.MAX_SAFE_INTEGER }, /`options.maxOutputChars` must be /],
     [{ timeoutSecs: 604_801 }, /`options.timeoutSecs` must be .* to 604800, but is 604801/],
     [{ timeoutSecs: "1" }, /`options.timeoutSecs` must be .*, but is string/],
-    [{ budget: 1 }, /no other fields than .*, but has budget/],
+    [{ budget: 1 }, /no other fields than .*, but is one with "budget"/],
   ])) {
     it(`are refused where they are ${JSON.stringify(options)}`, () => {
       assert.throws(

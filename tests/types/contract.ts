@@ -18,11 +18,13 @@ import {
   type Session,
 } from "sandpipe";
 import {
+  createSandbox,
   localRuntime,
   sshRuntime,
   startAgent,
   toGitBashPath,
   toWindowsPath,
+  type EmbeddedSandbox,
   type SshRuntime,
 } from "sandpipe/node";
 import module from "sandpipe/sandpipe.wasm";
@@ -128,6 +130,27 @@ export async function runtimes() {
   sshRuntime({ user: "me" });
 }
 
+export async function ownSandbox() {
+  await using sandbox = await createSandbox({ workspace: "." });
+  expectTypeOf(sandbox).toEqualTypeOf<EmbeddedSandbox>();
+  expectTypeOf(sandbox).toExtend<Sandbox>();
+  expectTypeOf(sandbox.stop({ forceSignal: AbortSignal.abort() })).toEqualTypeOf<Promise<void>>();
+  // @ts-expect-error It has a typing error.
+  await createSandbox({ policy: "worksapce" });
+}
+
+export async function policies() {
+  await startAgent({ policy: "strict" });
+  await startAgent({ policy: "./policies/build" });
+  await startAgent({ policy: "/etc/policy" });
+  await startAgent({ policy: "policy.json" });
+  await startAgent({ policy: { extends: ["strict"] } });
+  // @ts-expect-error It has a typing error.
+  await startAgent({ policy: "worksapce" });
+  // @ts-expect-error So has this.
+  await startAgent({ polciy: "strict" });
+}
+
 export async function processes(sandbox: Sandbox) {
   expectTypeOf(sandbox).toExtend<Runtime>();
   expectTypeOf(sandbox.background).toEqualTypeOf<Background>();
@@ -159,10 +182,12 @@ export async function processes(sandbox: Sandbox) {
   expectTypeOf(piece.output).toEqualTypeOf<string>();
   expectTypeOf(piece.nextOffset).toEqualTypeOf<number>();
   const result = await inWorkspace.run("true", {
-    ...{ waitTimeoutMs: 1, captureExitCode: true, maxOutputBytes: 1 },
+    ...{ waitTimeoutMs: 1, check: true, captureExitCode: true, maxOutputBytes: 1 },
     ...{ ignoreOutput: true, outputFile: "x" },
   });
   expectTypeOf(result.exitCode).toEqualTypeOf<number>();
+  expectTypeOf(result.timedOut).toEqualTypeOf<boolean | undefined>();
+  expectTypeOf(result.id).toEqualTypeOf<string | undefined>();
   expectTypeOf(result.failureReason).toEqualTypeOf<string | undefined>();
 }
 

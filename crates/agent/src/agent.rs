@@ -1,4 +1,5 @@
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     env,
     ffi::{OsStr, OsString},
@@ -11,8 +12,12 @@ use std::{
 };
 
 use axum::{Router, http::HeaderValue};
+use sandpipe_policy::{Program, effective::Summary};
 use serde::Serialize;
-use tokio::sync::watch;
+use tokio::{
+    runtime::{self, Runtime},
+    sync::watch,
+};
 
 use crate::{
     blocking,
@@ -27,6 +32,7 @@ use crate::{
     server::{self, Connections, Listener},
     shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
+    time_limits::TimeLimits,
     token::{self, LoadedTokens, TokenError, TokenSources, Tokens},
     walls::{CommandSetting, Policies, PolicyError, Setting},
 };
@@ -36,12 +42,8 @@ use crate::{
 const CONNECTIONS_SHARE: usize = 4;
 /// How many connections there may be at once in any case: each takes some memory.
 const MAX_CONNECTIONS: usize = 10_000;
-/// How long all clients may read nothing when the agent ends.
-const SHUTDOWN_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the removal of one exec may take when the agent ends.
 const SHUTDOWN_REMOVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long clients that go on reading may take when the agent ends.
-const SHUTDOWN_READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An agent: its execs and who may use them.
 pub struct Agent {
@@ -57,6 +59,7 @@ pub struct Agent {
     allow_origin: Vec<HeaderValue>,
     state_dir: StateDir,
     max_connections: usize,
+    time_limits: TimeLimits,
     /// Becomes true when what has no end of its own is to end.
     over: watch::Sender<bool>,
 }
@@ -112,6 +115,26 @@ struct Ready<'a> {
     url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     admin_token_file: Option<&'a Path>,
+    policy: ReadyPolicy<'a>,
+}
+
+/// The policy of commands, and where they run.
+#[derive(Serialize)]
+struct ReadyPolicy<'a> {
+    #[serde(flatten)]
+    summary: Summary,
+    workspace: Cow<'a, str>,
+}
+
+/// Makes the runtime that an agent runs on.
+///
+/// # Errors
+/// The system refuses its threads.
+pub fn runtime(options: &Options) -> io::Result<Runtime> {
+    runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_keep_alive(options.time_limits().idle_thread_timeout)
+        .build()
 }
 
 /// Runs an agent until it is told to stop.
@@ -187,11 +210,14 @@ impl Agent {
             .map_err(|error| refused("raise the limit on open files", error.into()))?;
         let tokens_of_others = [&options.admin_token_file, &options.readonly_token_file];
         let own_files = tokens_of_others.into_iter().flatten().chain(&admin_file).cloned();
+        let box_program = options.box_program.as_ref().map(|path| Program::open(Path::new(path)));
+        let box_program = box_program.transpose();
         let setting = Setting {
             workspace,
             own_files: own_files.chain([state_dir.path().to_owned()]).collect(),
             policy_file: options.policy.file(),
-            box_program: options.box_program.clone(),
+            box_program: box_program
+                .map_err(|error| refused("open the program that runs the commands", error))?,
         };
         let commands = CommandSetting {
             default_user: options.default_user.clone(),
@@ -208,6 +234,7 @@ impl Agent {
 
         let registry = Registry::new(spawn_defaults, state_dir.spools(), options.spool_limit, keep)
             .keeping(options.limits())
+            .with_output_silence(options.time_limits().output_silence)
             .with_policies(Arc::clone(&policies));
         if let Some(index) = state_dir.index() {
             registry.recover(index).map_err(|error| refused("read the execs of before", error))?;
@@ -225,6 +252,7 @@ impl Agent {
             allow_origin: options.allow_origin.clone(),
             state_dir,
             max_connections: file_limit.share(CONNECTIONS_SHARE).min(MAX_CONNECTIONS),
+            time_limits: options.time_limits(),
             over: watch::Sender::new(false),
         })
     }
@@ -245,6 +273,7 @@ impl Agent {
             tokens: Arc::clone(&self.tokens),
             hosts: Arc::clone(&self.hosts),
             allow_origin: self.allow_origin.clone(),
+            ping_interval: self.time_limits.ping_interval,
             over: self.over.subscribe(),
         };
         http::router(app, console)
@@ -252,7 +281,11 @@ impl Agent {
 
     /// Says on standard output that the agent is ready, and where.
     fn announce(&self, url: String) -> Result<(), AgentError> {
-        let ready = Ready { url, admin_token_file: self.admin_token_file.as_deref() };
+        let policy = ReadyPolicy {
+            summary: self.policies.own().summary(),
+            workspace: self.policies.workspace().to_string_lossy(),
+        };
+        let ready = Ready { url, admin_token_file: self.admin_token_file.as_deref(), policy };
         let print = || {
             let line = serde_json::to_string(&ready)?;
             let mut stdout = io::stdout().lock();
@@ -270,21 +303,22 @@ impl Agent {
         shutdown: &mut ShutdownRequests,
     ) -> Result<(), AgentError> {
         let (closing, closed) = watch::channel(false);
-        let connections = Connections::new(self.max_connections);
+        let limits = self.time_limits;
+        let connections = Connections::new(self.max_connections, limits.stall_timeout);
         let retaining = tokio::spawn(Arc::clone(&self.registry).retain());
         tokio::spawn(server::serve(listener, self.app(console), connections.clone(), closed));
 
         shutdown.stop().await;
         tracing::info!("stopping");
         closing.send_replace(true);
-        let stopped = self.registry.stop_all(shutdown.forced()).await;
+        let stopped = self.registry.stop_all(limits.grace_period, shutdown.forced()).await;
         self.over.send_replace(true);
         // It ends by itself when no more execs are taken; nothing is removed twice at once.
         if tokio::time::timeout(SHUTDOWN_REMOVAL_TIMEOUT, retaining).await.is_err() {
             tracing::warn!("the file system holds up the removal of an exec");
         }
         // A client that does not read is cut off.
-        if !connections.closed(SHUTDOWN_IDLE_TIMEOUT, SHUTDOWN_READ_TIMEOUT).await {
+        if !connections.closed(limits.shutdown_idle_timeout, limits.shutdown_read_timeout).await {
             tracing::info!("some connections were cut off");
         }
         self.state_dir.leave().map_err(|error| refused("remove the output on disk", error))?;

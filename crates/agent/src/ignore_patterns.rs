@@ -33,7 +33,12 @@ impl IgnorePatterns {
 
     /// Whether a path, relative to the directory, is ignored. For what is in an ignored directory it is not asked.
     pub(crate) fn matches(&self, path: &[u8]) -> bool {
-        self.0.iter().any(|pattern| matches(pattern, path))
+        self.0.iter().any(|pattern| places(pattern, path).contains(&pattern.len()))
+    }
+
+    /// Whether the same is ignored below two directories that are not ignored themselves.
+    pub(crate) fn are_alike_below(&self, one: &[u8], other: &[u8]) -> bool {
+        self.0.iter().all(|pattern| places(pattern, one) == places(pattern, other))
     }
 }
 
@@ -65,8 +70,9 @@ fn parse(pattern: &str) -> Result<Vec<Segment>, InvalidPattern> {
     Ok(segments)
 }
 
-/// Goes through a path with all the places of the pattern at which it may be.
-fn matches(pattern: &[Segment], path: &[u8]) -> bool {
+/// Goes through a path with all the places of the pattern at which it may be. Returns those at the
+/// end of the path.
+fn places(pattern: &[Segment], path: &[u8]) -> Vec<usize> {
     let mut places = vec![0];
     skip_depths(pattern, &mut places);
     for name in path.split(|byte| *byte == b'/') {
@@ -83,7 +89,7 @@ fn matches(pattern: &[Segment], path: &[u8]) -> bool {
         skip_depths(pattern, &mut next);
         places = next;
     }
-    places.contains(&pattern.len())
+    places
 }
 
 /// `**` may also be no directory at all.
@@ -129,6 +135,26 @@ mod tests {
             for path in kept {
                 assert!(!patterns.matches(path.as_bytes()), "{pattern} {path}");
             }
+        }
+    }
+
+    #[test]
+    fn the_same_is_ignored_below_two_directories_unless_a_path_in_a_pattern_leads_through_one() {
+        for (pattern, one, other, alike) in [
+            ("node_modules", "a", "b/c", true),
+            ("*.log", "a", "b/c", true),
+            ("src/gen", "a", "b/c", true),
+            ("src/gen", "src", "lib", false),
+            ("a/*/c", "a", "b", false),
+            ("a/*/c", "a/x", "a/y", true),
+            ("a/*/c", "a/x", "a/x/y", false),
+            ("**/a/b", "a", "x/a", true),
+            ("**/a/b", "a", "b", false),
+            ("a/**", "x", "b", true),
+        ] {
+            let patterns = IgnorePatterns::new([pattern]).unwrap();
+            let is_alike = patterns.are_alike_below(one.as_bytes(), other.as_bytes());
+            assert_eq!(is_alike, alike, "{pattern} {one} {other}");
         }
     }
 

@@ -30,10 +30,14 @@ mod descriptors;
 mod execs;
 mod features;
 mod files;
+mod find_program;
 mod health_check;
 mod http;
 mod ignore_patterns;
 mod limits;
+#[cfg(test)]
+#[path = "../../policy/tests/support/needs.rs"]
+mod needs;
 mod options;
 mod output;
 mod owned_path;
@@ -41,8 +45,10 @@ mod ports;
 mod process;
 mod sandbox;
 mod server;
+mod shown;
 mod shutdown;
 mod state_dir;
+mod time_limits;
 mod token;
 mod walls;
 mod watch;
@@ -59,12 +65,17 @@ pub mod fuzz {
     pub use crate::worker::fuzz::*;
 }
 
-pub use agent::{Agent, run};
+pub use agent::{Agent, run, runtime};
 pub use features::{Feature, Without};
 pub use health_check::check_health;
 pub use http::Console;
 pub use options::Options;
 pub use output::SpoolLimit;
 pub use sandbox::{is_box, run_box};
+pub use shown::shown;
+pub use time_limits::{InvalidTimeLimit, TimeLimit};
 pub use token::await_stdin;
-pub use walls::{PolicyError, PolicyOptions, is_policy_command, run_policy_command};
+pub use walls::{
+    PolicyError, PolicyOptions, is_mount_helper, is_policy_command, run_mount_helper,
+    run_policy_command,
+};

@@ -1,13 +1,21 @@
 //! The agent's command line.
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::{fmt, io::IsTerminal, process::ExitCode};
 
 use clap::Parser;
 use nix::sys::signal::SigSet;
 use sandpipe_agent::{Console, Options};
-use tokio::runtime::Runtime;
+use tracing::{Event, Subscriber};
 use tracing_subscriber::{
-    filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    field::MakeExt as _,
+    filter::Targets,
+    fmt::{
+        FmtContext, FormatEvent, FormatFields,
+        format::{Format, Writer, debug_fn},
+    },
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
+    util::SubscriberInitExt as _,
 };
 
 /// The browser console that was built before. It is embedded here, and not in the library, so that the library is compiled
@@ -25,10 +33,18 @@ fn console() -> Console {
     Console::default()
 }
 
+/// Name of the agent in the list of processes.
+const NAME: &std::ffi::CStr = c"sandpipe-agent";
+
 fn main() -> ExitCode {
+    // One that is executed by a descriptor has the number of that for a name.
+    let _unnamed = nix::sys::prctl::set_name(NAME);
     if sandpipe_agent::is_box() {
         give_back_large_blocks();
         return exit_code(&sandpipe_agent::run_box());
+    }
+    if sandpipe_agent::is_mount_helper() {
+        return exit_code(&sandpipe_agent::run_mount_helper());
     }
     if sandpipe_agent::is_policy_command() {
         return match sandpipe_agent::run_policy_command() {
@@ -102,12 +118,26 @@ fn serve() -> ExitCode {
         .with_max_level(tracing::Level::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
+        // A path, or what a program has said, makes no line of its own.
+        .fmt_fields(
+            debug_fn(|writer, field, value| {
+                let value = sandpipe_agent::shown(&format!("{value:?}"));
+                let is_message = field.name() == "message";
+                if is_message {
+                    write!(writer, "{value}")
+                } else {
+                    write!(writer, "{field}={value}")
+                }
+            })
+            .delimited(" "),
+        )
         // Else a log line that can't be written, as when the parent is gone, would be a panic.
         .log_internal_errors(false)
+        .event_format(LogLine { is_embedded: options.ephemeral })
         .finish()
         .with(filter)
         .init();
-    let runtime = match Runtime::new() {
+    let runtime = match sandpipe_agent::runtime(&options) {
         Ok(runtime) => runtime,
         Err(error) => {
             report(&error);
@@ -118,6 +148,31 @@ fn serve() -> ExitCode {
     // A thread that the file system holds up is not waited for.
     runtime.shutdown_background();
     exit_code(&outcome)
+}
+
+/// Line of the log. One of an embedded agent is for who reads the output of the program that it belongs to: without time and place.
+struct LogLine {
+    is_embedded: bool,
+}
+
+impl<S, N> FormatEvent<S, N> for LogLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        if !self.is_embedded {
+            return Format::default().format_event(context, writer, event);
+        }
+        write!(writer, "sandpipe-agent: ")?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
 }
 
 fn exit_code<E: std::error::Error>(outcome: &Result<(), E>) -> ExitCode {
@@ -142,5 +197,5 @@ fn report(error: &dyn std::error::Error) {
         source = error.source();
     }
     // There is nobody left to tell when standard error is closed.
-    let _told = writeln!(std::io::stderr(), "{line}");
+    let _told = writeln!(std::io::stderr(), "{}", sandpipe_agent::shown(&line));
 }

@@ -3,7 +3,13 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf, time::Duration};
 use axum::http::HeaderValue;
 use clap::Parser;
 
-use crate::{execs::RetentionLimits, features::Without, output::SpoolLimit, walls::PolicyOptions};
+use crate::{
+    execs::RetentionLimits,
+    features::Without,
+    output::SpoolLimit,
+    time_limits::{TimeLimit, TimeLimits},
+    walls::PolicyOptions,
+};
 
 /// Runs commands beside an HTTP interface.
 ///
@@ -113,6 +119,10 @@ pub struct Options {
     #[arg(long)]
     pub health_check: bool,
 
+    /// A time limit for tests, in place of its default. Repeatable.
+    #[arg(long, value_name = "NAME=DURATION", hide = true)]
+    pub time_limit: Vec<TimeLimit>,
+
     /// The program that runs the commands, where that is not the running one: the agent's own, for those who run an agent within
     /// another program.
     #[arg(skip)]
@@ -123,6 +133,11 @@ impl Options {
     /// What is kept of commands that have ended.
     pub(crate) fn limits(&self) -> RetentionLimits {
         RetentionLimits { execs: self.keep_execs, age: self.keep_for, bytes: self.spool_total }
+    }
+
+    /// How long the agent waits for others.
+    pub(crate) fn time_limits(&self) -> TimeLimits {
+        TimeLimits::with(&self.time_limit)
     }
 }
 

@@ -57,6 +57,9 @@ const OTHERS_WRITE: u32 = 0o002;
 /// In such a directory only the owner of an entry may rename or remove it (inode(7)).
 const STICKY: u32 = 0o1000;
 
+/// Groups with a lower number are the system's own, and not of a directory service that tells no members (`login.defs(5)`, `GID_MIN`).
+const FIRST_OF_USERS: u32 = 1000;
+
 /// How many links a path may lead through, as with Linux (`path_resolution(7)`).
 const MAX_LINKS: u32 = 40;
 
@@ -88,6 +91,33 @@ pub(crate) fn check_directory(
 /// # Errors
 /// The outer one: the system does not say, or the path leads elsewhere by now.
 pub(crate) fn check_way(path: &Path, open: &Metadata) -> io::Result<Result<PathBuf, OpenWay>> {
+    walk(path, open, |_| {})
+}
+
+/// Checks a program, which is open as `file`, and the directories and links that lead to it; returns all of these and where it is.
+///
+/// # Errors
+/// The outer one: the system does not say, or the path leads elsewhere by now.
+pub(crate) fn check_steps(path: &Path, file: &File) -> io::Result<Result<Vec<PathBuf>, OpenWay>> {
+    let open = file.metadata()?;
+    let mut steps = Vec::new();
+    let walked = walk(path, &open, |step| steps.push(step.to_owned()))?;
+    Ok(match walked {
+        Ok(path) if is_shared(&open) || !is_trusted(&open)? => Err(OpenWay::new(path, &open)),
+        Ok(path) => {
+            steps.push(path);
+            Ok(steps)
+        }
+        Err(way) => Err(way),
+    })
+}
+
+/// Follows a path from `/` on as [`check_way`] does, and tells each directory and each link that leads there.
+fn walk(
+    path: &Path,
+    open: &Metadata,
+    mut tell: impl FnMut(&Path),
+) -> io::Result<Result<PathBuf, OpenWay>> {
     let mut at = PathBuf::from("/");
     let mut rest: Vec<OsString> = names(&path::absolute(path)?).collect();
     let mut links = 0;
@@ -96,6 +126,7 @@ pub(crate) fn check_way(path: &Path, open: &Metadata) -> io::Result<Result<PathB
         if !leads_safely(&directory)? {
             return Ok(Err(OpenWay::new(at, &directory)));
         }
+        tell(&at);
         if name == ".." {
             at.pop();
             continue;
@@ -107,6 +138,7 @@ pub(crate) fn check_way(path: &Path, open: &Metadata) -> io::Result<Result<PathB
             if !is_trusted(&entry)? {
                 return Ok(Err(OpenWay::new(at, &entry)));
             }
+            tell(&at);
             links += 1;
             if links > MAX_LINKS {
                 return Err(Errno::ELOOP.into());
@@ -144,22 +176,30 @@ pub(crate) fn is_trusted(metadata: &Metadata) -> io::Result<bool> {
 
 /// Whether nobody but the agent's user and root can replace what is in a directory.
 fn leads_safely(directory: &Metadata) -> io::Result<bool> {
-    let mode = directory.mode();
-    let is_shared = mode & OTHERS_WRITE != 0
-        || (mode & GROUP_WRITES != 0 && !is_private(Gid::from_raw(directory.gid()), geteuid()));
-    Ok(is_trusted(directory)? && (!is_shared || mode & STICKY != 0))
+    let is_sticky = directory.mode() & STICKY != 0;
+    Ok(is_trusted(directory)? && (!is_shared(directory) || is_sticky))
 }
 
-/// Whether a group is root's, or the one that many systems make for each user, with nobody else in it: the
-/// user's files are the group's to write then (umask 002).
+/// Returns whether others than the owner, root and the agent's user may write to something.
+fn is_shared(metadata: &Metadata) -> bool {
+    let mode = metadata.mode();
+    let is_of_group = || !is_private(Gid::from_raw(metadata.gid()), geteuid());
+    mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && is_of_group())
+}
+
+/// Returns whether a group is root's; or the one that many systems make for each user, with nobody else in it: the
+/// user's files are the group's to write then (umask 002); or one of the system's in which nobody is, such as
+/// Debian's staff, to which /usr/local may belong.
 fn is_private(group: Gid, user: Uid) -> bool {
     if group.as_raw() == 0 {
         return true;
     }
     let names = || {
         let user = User::from_uid(user).ok()??;
+        let is_of_system = group.as_raw() < FIRST_OF_USERS;
         let group = Group::from_gid(group).ok()??;
-        Some(group.name == user.name && group.mem.iter().all(|member| *member == user.name))
+        let is_own = |member: &String| *member == user.name || member == "root";
+        Some((is_of_system || group.name == user.name) && group.mem.iter().all(is_own))
     };
     let users = || fs::read_to_string("/etc/passwd").ok();
     names().unwrap_or(false)

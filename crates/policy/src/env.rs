@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::wildcard;
+use crate::{tokens::has_token, wildcard};
 
 /// The name of a variable, in which `*` is any part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,13 +67,67 @@ const SECRETS: &[&str] = &[
     "*_WEBHOOK_URL",
     "DATABASE_URL",
     "*_DATABASE_URL",
+    // Of 1Password, Bitwarden, and of registries of images.
+    "OP_SESSION_*",
+    "BW_SESSION",
+    "DOCKER_AUTH_CONFIG",
 ];
 
-/// Whether a variable is likely a secret, as its name tells.
+/// Variables by which programs outside of the sandbox are reached: multiplexers, displays, buses, agents of keys, editors.
+const PROGRAMS: &[&str] = &[
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "ZELLIJ*",
+    "XAUTHORITY",
+    "ICEAUTHORITY",
+    "SESSION_MANAGER",
+    "WAYLAND_*",
+    "DBUS_*_ADDRESS",
+    "SSH_AUTH_SOCK",
+    "GPG_AGENT_INFO",
+    "GNOME_KEYRING_CONTROL",
+    "NVIM",
+    "NVIM_LISTEN_ADDRESS",
+    "VSCODE_*IPC*",
+    "SWAYSOCK",
+    "I3SOCK",
+    "KITTY_LISTEN_ON",
+    "WEZTERM_UNIX_SOCKET",
+];
+
+/// Returns whether a variable is likely a secret, as its name or its value tells, or leads to a program outside.
 #[must_use]
-pub(crate) fn looks_secret(name: &[u8]) -> bool {
+pub(crate) fn is_withheld(name: &[u8], value: &[u8]) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRETS.iter().any(|secret| wildcard::matches(secret.as_bytes(), &name))
+    SECRETS.iter().chain(PROGRAMS).any(|known| wildcard::matches(known.as_bytes(), &name))
+        || has_url_with_password(value)
+        || has_private_key(value)
+        || has_token(value)
+}
+
+/// Returns whether `scheme://user:password@host` is somewhere in a value (RFC 3986, 3.2.1). The user may be empty.
+fn has_url_with_password(value: &[u8]) -> bool {
+    const MARK: &[u8] = b"://";
+    let is_end = |byte: &u8| b"/?#\\\"'`<>,; \t\r\n".contains(byte);
+    let mut rest = value;
+    while let Some(at) = rest.windows(MARK.len()).position(|window| window == MARK) {
+        let (scheme, behind) = rest.split_at(at);
+        rest = behind.get(MARK.len()..).unwrap_or_default();
+        let authority = rest.split(is_end).next().unwrap_or_default();
+        let user_info = authority.rsplitn(2, |byte| *byte == b'@').nth(1).unwrap_or_default();
+        let password = user_info.splitn(2, |byte| *byte == b':').nth(1).unwrap_or_default();
+        if !password.is_empty() && scheme.last().is_some_and(u8::is_ascii_alphanumeric) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns whether a value has a private key in PEM (RFC 7468).
+fn has_private_key(value: &[u8]) -> bool {
+    const MARK: &[u8] = b"PRIVATE KEY-----";
+    value.starts_with(b"-----BEGIN ") && value.windows(MARK.len()).any(|window| window == MARK)
 }
 
 impl FromStr for NamePattern {
@@ -120,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_told_by_their_names() {
+    fn secrets_and_ways_out_are_told_by_their_names() {
         for secret in [
             "GITHUB_TOKEN",
             "NPM_TOKEN",
@@ -133,8 +187,15 @@ mod tests {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "DATABASE_URL",
             "npm_config_//registry.example/:_authToken",
+            "OP_SESSION_my",
+            "BW_SESSION",
+            "DOCKER_AUTH_CONFIG",
+            "TMUX",
+            "XAUTHORITY",
+            "DBUS_SESSION_BUS_ADDRESS",
+            "VSCODE_GIT_IPC_HANDLE",
         ] {
-            assert!(looks_secret(secret.as_bytes()), "{secret}");
+            assert!(is_withheld(secret.as_bytes(), b"x"), "{secret}");
         }
         for other in [
             "PATH",
@@ -148,8 +209,45 @@ mod tests {
             "XDG_SESSION_ID",
             "KEYBOARD",
             "HTTPS_PROXY",
+            "DESKTOP_SESSION",
+            "DOCKER_CONFIG",
+            "DISPLAY",
+            "STYLE",
+            "NVIM_APPNAME",
+            "VSCODE_PID",
         ] {
-            assert!(!looks_secret(other.as_bytes()), "{other}");
+            assert!(!is_withheld(other.as_bytes(), b"x"), "{other}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_told_by_their_values() {
+        for secret in [
+            "postgres://me:secret@db.example/app",
+            "https://user:pass@proxy.example:3128",
+            "redis://:secret@cache.example:6379/0",
+            "https://me@example.com:secret@registry.example/",
+            "-Durl=jdbc:postgresql://me:secret@db.example/app -Dx=1",
+            "https://open.example/,https://me:secret@closed.example,direct",
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N",
+        ] {
+            assert!(is_withheld(b"X", secret.as_bytes()), "{secret}");
+        }
+        for other in [
+            "",
+            "https://example.com:8080/a@b:c",
+            "https://git@example.com/a.git",
+            "https://me:@example.com/",
+            "git@example.com:a/b.git",
+            "http://[::1]:8080/",
+            "a:b@c",
+            "://a:b@c",
+            "file:///a:b@c",
+            "https://a.example/ me:b@c",
+            "-----BEGIN CERTIFICATE-----",
+        ] {
+            assert!(!is_withheld(b"X", other.as_bytes()), "{other}");
         }
     }
 }

@@ -61,8 +61,8 @@ fn real_path(path: &Path) -> io::Result<PathBuf> {
 
 /// Says whether commands get a variable of the agent's environment, and why.
 #[must_use]
-pub fn explain_variable(policy: &Effective, name: &str) -> String {
-    match policy.passing(name.as_bytes()) {
+pub fn explain_variable(policy: &Effective, name: &str, value: &[u8]) -> String {
+    match policy.passing(name.as_bytes(), value) {
         Passing::Passed => {
             let pattern = policy.pass.iter().find(|pattern| pattern.matches(name.as_bytes()));
             let pattern = pattern.map(ToString::to_string).unwrap_or_default();
@@ -72,7 +72,7 @@ pub fn explain_variable(policy: &Effective, name: &str) -> String {
             format!("${name}: not passed, since env.pass has no name that means it")
         }
         Passing::Withheld => format!(
-            "${name}: not passed, since it looks like a secret (preset secrets), and env.pass does not have its very name"
+            "${name}: not passed, since it looks like a secret or leads to another program (preset secrets), and env.pass does not have its very name"
         ),
     }
 }

@@ -12,6 +12,11 @@ pub mod env;
 pub mod explain;
 pub mod files;
 pub mod machine;
+mod mountinfo;
 pub mod network;
+mod program;
+mod tokens;
 pub mod walls;
 pub mod wildcard;
+
+pub use program::{Program, RUNNING_PROGRAM};

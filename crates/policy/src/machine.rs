@@ -1,7 +1,6 @@
 //! What this machine has to build walls with.
 
 use std::{
-    env,
     ffi::CString,
     fs, io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
@@ -10,11 +9,13 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::Program;
+
 /// bubblewrap, as it was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Bubblewrap {
     /// Its executable.
-    pub path: PathBuf,
+    pub program: Program,
     /// Its version.
     pub version: Version,
 }
@@ -35,16 +36,11 @@ const OLDEST: Version = Version(0, 5, 0);
 /// Why no walls can be built here, and what mends it.
 #[derive(Debug, thiserror::Error)]
 pub enum NoWalls {
-    /// It is not installed.
-    #[error(
-        "a policy needs bubblewrap, and there is no bwrap in PATH: `apt-get install bubblewrap`, `dnf install bubblewrap`, or as your system has it"
-    )]
-    NotInstalled,
     /// It is there and does not say its version.
     #[error("{path} does not tell its version: {1}", path = .0.display())]
     Broken(PathBuf, String),
     /// It is too old.
-    #[error("{} is version {}, and a policy needs {OLDEST} or later: install a newer bubblewrap", .0.path.display(), .0.version)]
+    #[error("{} is version {}, and a policy needs {OLDEST} or later: install a newer bubblewrap", .0.program.path().display(), .0.version)]
     TooOld(Bubblewrap),
     /// It may not make namespaces.
     #[error("bubblewrap can't make namespaces here ({message}): {mend}")]
@@ -73,30 +69,33 @@ pub fn has_address(address: IpAddr) -> bool {
     source().is_ok_and(|source| source.ip() == address)
 }
 
-/// Finds bubblewrap in `PATH`, and has it build the smallest of boxes, since whether it may only shows when it does.
+/// Asks a bubblewrap for its version, and has it build the smallest of boxes, since whether it may only shows when it does.
 ///
 /// # Errors
 ///
-/// It is not there, too old, or may not.
-pub fn bubblewrap() -> Result<Bubblewrap, NoWalls> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|directory| directory.join("bwrap"));
-    let path = found.into_iter().find(|path| is_executable(path)).ok_or(NoWalls::NotInstalled)?;
-    let version = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
-    let version = version.map_err(|error| NoWalls::Broken(path.clone(), error.to_string()))?;
+/// It is too old, or may not.
+pub fn bubblewrap(program: &Program) -> Result<Bubblewrap, NoWalls> {
+    let start = || {
+        let mut command = Command::new(program.executable());
+        // As a box is started.
+        command.env_clear().stdin(Stdio::null());
+        command
+    };
+    let broken = |text| NoWalls::Broken(program.path().to_owned(), text);
+    let version = start().arg("--version").output();
+    let version = version.map_err(|error| broken(error.to_string()))?;
     let text = String::from_utf8_lossy(&version.stdout).trim().to_owned();
-    let version = parse_version(&text).ok_or_else(|| NoWalls::Broken(path.clone(), text))?;
-    let bubblewrap = Bubblewrap { path, version };
+    let version = parse_version(&text).ok_or_else(|| broken(text))?;
+    let bubblewrap = Bubblewrap { program: program.clone(), version };
     if bubblewrap.version < OLDEST {
         return Err(NoWalls::TooOld(bubblewrap));
     }
-    let trial = Command::new(&bubblewrap.path)
+    let trial = start()
         .args(if is_root() { &[][..] } else { &["--unshare-user"] })
         .args(["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", "--as-pid-1"])
         .args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--"])
-        .arg(&bubblewrap.path)
-        .arg("--version")
-        .stdin(Stdio::null())
+        // Itself: it is there, and works.
+        .args(["/proc/self/exe", "--version"])
         .output();
     let (succeeded, message) = match trial {
         Ok(output) => {
@@ -110,12 +109,6 @@ pub fn bubblewrap() -> Result<Bubblewrap, NoWalls> {
     let setting =
         |name: &str| fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default();
     Err(NoWalls::Refused { message, mend: mend(setting) })
-}
-
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// `bubblewrap 0.8.0`
@@ -141,12 +134,23 @@ fn mend(setting: impl Fn(&str) -> String) -> &'static str {
 /// Whether the kernel can keep commands from abstract sockets that others listen on (Landlock's ABI 6, since Linux 6.12).
 #[must_use]
 pub fn scopes_abstract_sockets() -> bool {
+    landlock_abi() >= 6
+}
+
+/// Whether the kernel can keep commands from named pipes (Landlock's ABI 2, since Linux 5.19).
+#[must_use]
+pub fn restricts_named_pipes() -> bool {
+    landlock_abi() >= 2
+}
+
+fn landlock_abi() -> libc::c_long {
     const VERSION: libc::c_long = 1;
     let none = std::ptr::null::<libc::c_void>();
     // SAFETY: with this flag it reads no memory (landlock_create_ruleset(2)).
     #[allow(unsafe_code)]
-    let abi = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, VERSION) };
-    abi >= 6
+    unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, none, 0, VERSION)
+    }
 }
 
 /// Whether this process is root's.
@@ -156,7 +160,8 @@ pub fn is_root() -> bool {
 }
 
 /// Whether this user could make something in a directory, if need be after a change of its mode.
-pub(crate) fn can_make_in(directory: &Path) -> bool {
+#[must_use]
+pub fn can_make_in(directory: &Path) -> bool {
     let Ok(path) = CString::new(directory.as_os_str().as_bytes()) else {
         return false;
     };

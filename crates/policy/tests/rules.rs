@@ -16,15 +16,24 @@ use sandpipe_policy::{
 };
 use tempfile::TempDir;
 
+#[path = "support/needs.rs"]
+mod needs;
+#[path = "support/visible.rs"]
+mod visible;
+
+use visible::{NO_VISIBLE_DIRECTORY, visible_directory};
+
 struct Machine {
     root: PathBuf,
     _directory: TempDir,
 }
 
 impl Machine {
-    fn new(files: &[&str]) -> Self {
-        // What is in /tmp is not there behind walls.
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    /// One with these files; `/` at the end of a name makes a directory. Where there can be none the test says so.
+    fn new(files: &[&str]) -> Option<Self> {
+        let directory = visible_directory();
+        needs::needs(directory.is_some(), NO_VISIBLE_DIRECTORY);
+        let directory = directory?;
         let root = directory.path().canonicalize().unwrap();
         for file in ["home/", "workspace/"].iter().chain(files) {
             let path = root.join(file);
@@ -35,7 +44,7 @@ impl Machine {
                 fs::write(path, "").unwrap();
             }
         }
-        Self { root, _directory: directory }
+        Some(Self { root, _directory: directory })
     }
 
     fn link(self, link: &str, target: &str) -> Self {
@@ -49,7 +58,9 @@ impl Machine {
             homes: vec![self.root.join("home")],
             protected: vec![self.root.join("state")],
             homes_of_others: Vec::new(),
+            secrets: Vec::new(),
             policy_file: None,
+            stores: None,
         }
     }
 
@@ -75,12 +86,14 @@ impl Machine {
 
 #[test]
 fn wildcards_mean_what_is_there() {
-    let machine = Machine::new(&[
+    let Some(machine) = Machine::new(&[
         "workspace/.env",
         "workspace/a/b/.env",
         "workspace/a/x.pem",
         "workspace/x.pem",
-    ]);
+    ]) else {
+        return;
+    };
     let policy = r#"{ "files": { "hide": ["**/.env", "./*.pem", "none/*/x"], "read": ["a/*"] } }"#;
     for (path, access) in [
         ("workspace/.env", Access::Hide),
@@ -95,8 +108,54 @@ fn wildcards_mean_what_is_there() {
 }
 
 #[test]
+fn tool_settings_are_read_only_and_open_nothing() {
+    let Some(machine) = Machine::new(&[
+        "home/.ssh/keys/",
+        "workspace/.npmrc",
+        "workspace/a/b/c/.vscode/",
+        "workspace/a/b/c/d/.vscode/",
+        "workspace/node_modules/a/.vscode/",
+        "home/other/a/.envrc",
+        "workspace/shared/",
+    ]) else {
+        return;
+    };
+    let machine = machine
+        .link("workspace/.claude", "home/.ssh/keys")
+        .link("workspace/.cursor", "workspace/shared")
+        .link("workspace/.idea", "workspace/nowhere");
+    let policy = r#"{ "files": { "write": ["~/other"] } }"#;
+    for (path, access) in [
+        ("workspace/.npmrc", Access::Read),
+        ("workspace/a/b/c/.vscode", Access::Read),
+        ("workspace/a/b/c/d/.vscode", Access::Write),
+        ("workspace/node_modules/a/.vscode", Access::Write),
+        ("home/other/a/.envrc", Access::Read),
+        ("home/.ssh/keys", Access::Hide),
+        ("workspace/shared", Access::Read),
+        ("workspace/.mcp.json", Access::Write),
+    ] {
+        assert_eq!(machine.access(policy, path), access, "{path}");
+    }
+    let without = r#"{ "extends": ["workspace", "!tool-settings"] }"#;
+    assert_eq!(machine.access(without, "workspace/.npmrc"), Access::Write);
+    let (_, places) = machine.expand("{}").unwrap();
+    let explained = |path: &str| {
+        let path = machine.root.join(path);
+        machine.shown(&explain_path(&places, &path).unwrap())
+    };
+    assert_eq!(
+        explained("workspace/.npmrc"),
+        "~~/workspace/.npmrc: read, by the rule: read .npmrc (preset tool-settings)"
+    );
+    assert!(explained("workspace/.mcp.json").ends_with(
+        "; where it is there when a box starts, by the rule: read .mcp.json (preset tool-settings)"
+    ));
+}
+
+#[test]
 fn a_path_that_does_not_exist_is_an_error_that_names_it() {
-    let machine = Machine::new(&["workspace/file"]);
+    let Some(machine) = Machine::new(&["workspace/file"]) else { return };
     assert_eq!(
         machine.error(r#"{ "files": { "write": ["./dist"] } }"#),
         "write ./dist (policy): there is no ~~/workspace/dist: make it, or take the rule out"
@@ -113,12 +172,16 @@ fn a_path_that_does_not_exist_is_an_error_that_names_it() {
 
 #[test]
 fn a_link_that_commands_could_make_leads_nowhere_else() {
-    let machine =
+    let Some(machine) =
         Machine::new(&["home/.ssh/id", "outside/", "workspace/real/", "workspace/other/"])
-            .link("workspace/dist", "home/.ssh")
-            .link("workspace/inner", "workspace/real")
-            .link("home/shared", "outside")
-            .link("home/through", "workspace/dist");
+    else {
+        return;
+    };
+    let machine = machine
+        .link("workspace/dist", "home/.ssh")
+        .link("workspace/inner", "workspace/real")
+        .link("home/shared", "outside")
+        .link("home/through", "workspace/dist");
     let error =
         "the symbolic link ~~/workspace/dist, which a command could change, leads to ~~/home/.ssh";
     for policy in [
@@ -151,7 +214,11 @@ fn a_link_that_commands_could_make_leads_nowhere_else() {
 
 #[test]
 fn what_is_hidden_depends_on_no_link_that_commands_could_change() {
-    let machine = Machine::new(&["outside/key", "workspace/a/", "workspace/.env.local"])
+    let Some(machine) = Machine::new(&["outside/key", "workspace/a/", "workspace/.env.local"])
+    else {
+        return;
+    };
+    let machine = machine
         .link("workspace/key", "outside/key")
         .link("workspace/.env", "workspace/.env.local")
         .link("home/key", "outside/key");
@@ -180,21 +247,22 @@ fn what_is_hidden_depends_on_no_link_that_commands_could_change() {
 
 #[test]
 fn git_that_is_led_to_by_a_link_is_an_error() {
-    let machine = Machine::new(&["repository/config", "repository/hooks/"])
-        .link("workspace/.git", "repository");
+    let Some(machine) = Machine::new(&["repository/config", "repository/hooks/"]) else { return };
+    let machine = machine.link("workspace/.git", "repository");
     assert!(
         machine
             .error("{}")
             .starts_with("read ./.git (preset git): the symbolic link ~~/workspace/.git")
     );
     assert!(machine.expand(r#"{ "extends": ["workspace", "!git"] }"#).is_ok());
-    let machine = Machine::new(&[]).link("workspace/.git", "nowhere");
+    let Some(machine) = Machine::new(&[]) else { return };
+    let machine = machine.link("workspace/.git", "nowhere");
     assert!(machine.error("{}").contains("the symbolic link ~~/workspace/.git"));
 }
 
 #[test]
 fn repositories_are_read_only_wherever_the_policy_lets_commands_write() {
-    let machine = Machine::new(&[
+    let Some(machine) = Machine::new(&[
         "home/other/a/.git/hooks/",
         "home/other/.git/config",
         "home/file",
@@ -202,7 +270,9 @@ fn repositories_are_read_only_wherever_the_policy_lets_commands_write() {
         "workspace/private/.git/config",
         "home/other/private/.git/config",
         "home/.cargo/registry/index/.git/config",
-    ]);
+    ]) else {
+        return;
+    };
     let policy = r#"{ "extends": EXTENDS, "files": { "write": ["~/other/", "~/.cargo", "~/file"], "hide": ["./private", "~/other/private"] } }"#;
     let access = |extends, path| machine.access(&policy.replace("EXTENDS", extends), path);
     for (path, git, commits, neither) in [
@@ -231,8 +301,10 @@ fn repositories_are_read_only_wherever_the_policy_lets_commands_write() {
 
 #[test]
 fn a_wildcard_lets_nothing_be_written_that_a_link_leads_to() {
-    let machine = Machine::new(&["home/projects/a/", "elsewhere/.git/hooks/"])
-        .link("home/projects/b", "elsewhere");
+    let Some(machine) = Machine::new(&["home/projects/a/", "elsewhere/.git/hooks/"]) else {
+        return;
+    };
+    let machine = machine.link("home/projects/b", "elsewhere");
     let policy = r#"{ "files": { "write": ["~/projects/*"] } }"#;
     assert_eq!(machine.access(policy, "home/projects/a"), Access::Write);
     assert_eq!(machine.access(policy, "elsewhere/.git/hooks"), Access::Read);
@@ -244,7 +316,7 @@ fn a_wildcard_lets_nothing_be_written_that_a_link_leads_to() {
 
 #[test]
 fn a_workspace_that_holds_the_home_is_refused() {
-    let machine = Machine::new(&[]);
+    let Some(machine) = Machine::new(&[]) else { return };
     let refused = |policy: &str, workspace: &str| {
         let roots = Roots { workspace: machine.root.join(workspace), ..machine.roots() };
         let policy = effective(&parse(policy).unwrap()).unwrap();
@@ -262,7 +334,7 @@ fn a_workspace_that_holds_the_home_is_refused() {
 
 #[test]
 fn what_the_agent_keeps_to_itself_no_rule_opens() {
-    let machine = Machine::new(&["state/execs/1", "workspace/a"]);
+    let Some(machine) = Machine::new(&["state/execs/1", "workspace/a"]) else { return };
     assert_eq!(machine.access("{}", "state/execs/1"), Access::Hide);
     assert_eq!(machine.access(r#"{ "extends": ["open"] }"#, "state/execs/1"), Access::Hide);
     for policy in [
@@ -275,7 +347,7 @@ fn what_the_agent_keeps_to_itself_no_rule_opens() {
 
 #[test]
 fn the_rule_that_decides_is_told() {
-    let machine = Machine::new(&["workspace/.env", "home/.ssh/id"]);
+    let Some(machine) = Machine::new(&["workspace/.env", "home/.ssh/id"]) else { return };
     let (policy, places) = machine
         .expand(r#"{ "files": { "hide": ["**/.env"] }, "network": { "allow": ["*.example.org:443", "::1"] } }"#)
         .unwrap();
@@ -317,17 +389,18 @@ fn the_rule_that_decides_is_told() {
 
 #[test]
 fn bubblewrap_gets_what_the_rules_say() {
-    let machine = Machine::new(&[
+    let Some(machine) = Machine::new(&[
         "workspace/a/b/keep",
         "workspace/.env",
         "workspace/hidden/open/",
         "shared/",
-    ]);
+    ]) else {
+        return;
+    };
     let (policy, places) = machine
         .expand(r#"{ "extends": [], "files": { "read": ["../shared", "./a/b/keep"], "write": ["./", "./hidden/open"], "hide": ["./.env", "./hidden"] } }"#)
         .unwrap();
     let inside = |is_root| Box {
-        program: Some("/opt/sandpipe-agent".into()),
         args: vec!["box".into()],
         workspace: machine.root.join("workspace"),
         is_root,
@@ -348,20 +421,16 @@ fn bubblewrap_gets_what_the_rules_say() {
          --bind ~~/workspace/a ~~/workspace/a --bind ~~/workspace/a/b ~~/workspace/a/b \
          --ro-bind ~~/workspace/a/b/keep ~~/workspace/a/b/keep \
          --tmpfs ~~/workspace/hidden --bind ~~/workspace/hidden/open ~~/workspace/hidden/open \
-         --ro-bind /opt/sandpipe-agent /opt/sandpipe-agent --remount-ro ~~/workspace/hidden --remount-ro /dev \
+         --remount-ro ~~/workspace/hidden --remount-ro /dev \
          --remount-ro / \
-         --seccomp 7 --chdir ~~/workspace -- /opt/sandpipe-agent box",
+         --seccomp 7 --chdir ~~/workspace -- /proc/self/fd/8 box",
         proc.join(" ")
     );
     assert_eq!(machine.shown(&args.join(" ")), expected);
-    assert_eq!(planned.inherited.len(), 1);
-    assert!(matches!(&planned.inherited[0], Content::Seccomp(program) if program.len() % 8 == 0));
-    let opened = Box { program: None, ..inside(false) };
-    let opened = plan(&policy, &places, &opened).unwrap();
-    assert_eq!(opened.inherited[1..], [Content::Program]);
-    let args = opened.args(|index| 7 + i32::try_from(index).unwrap());
-    assert_eq!(args[args.len() - 3..], ["--", "/proc/self/fd/8", "box"]);
-    assert!(!args.contains(&"/opt/sandpipe-agent".into()));
+    let [Content::Seccomp(filter), Content::Program] = &planned.inherited[..] else {
+        panic!("{:?}", planned.inherited);
+    };
+    assert_eq!(filter.len() % 8, 0);
     let root = plan(&policy, &places, &inside(true)).unwrap().args(|_| 7);
     assert!(!root.contains(&"--unshare-user".into()) && root.contains(&"CAP_SETUID".into()));
     let (policy, places) = machine.expand(r#"{ "extends": [] }"#).unwrap();
@@ -371,11 +440,10 @@ fn bubblewrap_gets_what_the_rules_say() {
 
 #[test]
 fn what_is_in_memory_is_limited_as_memory_where_bubblewrap_can() {
-    let machine = Machine::new(&["workspace/"]);
+    let Some(machine) = Machine::new(&["workspace/"]) else { return };
     let planned = |policy: &str, bubblewrap| {
         let (policy, places) = machine.expand(policy).unwrap();
         let inside = Box {
-            program: Some("/opt/sandpipe-agent".into()),
             args: Vec::new(),
             workspace: machine.root.join("workspace"),
             is_root: true,

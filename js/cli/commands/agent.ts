@@ -12,7 +12,14 @@ export const agent = command({
   about:
     "Runs an agent until Ctrl+C, and prints its address, the file with its token, and how to use it from " +
     "another terminal. FLAGS are those of sandpipe-agent; `sandpipe agent -- --help` lists them.",
-  options: { json: { help: "one line of JSON instead: url, adminTokenFile" }, ...WALLS },
+  options: {
+    json: { help: "one line of JSON instead: url, adminTokenFile, policy" },
+    ...WALLS,
+    policy: {
+      ...WALLS.policy,
+      help: "what commands may touch: open, workspace, offline, strict, or a file [default: open]",
+    },
+  },
   operands: "[FLAGS...]",
   endsAtOperand: true,
   notes: `
@@ -37,20 +44,22 @@ Exit codes:
   ],
 
   async run(values, flags) {
+    const walls = agentWithWalls(values) ?? {};
     const announce = async (address: AgentAddress, { stdout }: StandardOutput): Promise<void> => {
       await stdout.write(values.json ? jsonLine(address) : directions(address));
     };
-    return await serveAgent(flags, announce, agentWithWalls(values));
+    return await serveAgent(flags, announce, walls);
   },
 });
 
 /** What a person needs to know to use an agent. */
-function directions({ url, adminTokenFile }: AgentAddress): string {
+function directions({ url, adminTokenFile, policy }: AgentAddress): string {
   const file = adminTokenFile === undefined ? undefined : shellQuote([adminTokenFile]);
   const token = file === undefined ? '"$SANDPIPE_ADMIN_TOKEN"' : `"$(cat ${file})"`;
   return `\
 The agent listens on ${url}
 Its token is in ${adminTokenFile ?? "$SANDPIPE_ADMIN_TOKEN"}
+${policy?.name === "open" ? "Commands run unconfined, with your permissions: --policy workspace confines them.\n" : ""}\
 
 To use it from another terminal:
   export SANDPIPE_URL=${url}

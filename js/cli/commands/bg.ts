@@ -50,13 +50,16 @@ const start = command({
     if (name !== undefined) options.name = name;
     if (cwd !== undefined) options.cwd = cwd;
     if (timeoutMs !== undefined) options.timeoutMs = timeoutMs;
-    return await onTarget(values, async (processes, { stdout }) => {
+    return await onTarget(values, async (processes, { stdout }, _, policy) => {
       const started = await processes.spawn(script ?? shellQuote(words), options);
       await stdout.write(values.json ? json(started) : `${started.id}\n`);
-      return undefined;
+      return policy === "open" ? { exitCode: 0, message: UNCONFINED } : undefined;
     });
   },
 });
+
+const UNCONFINED =
+  "it runs unconfined, with your permissions: `sandpipe run` confines what it runs.";
 
 const ls = command({
   name: "ls",

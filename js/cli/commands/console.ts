@@ -1,9 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { AgentAddress } from "../../node/agent-address.js";
 import { agentNamed, CONNECTION, type NamedAgent, serveAgent, tokenOf } from "../agent.js";
 import { command, UsageError } from "../command.js";
 import { interruptible, type StandardOutput } from "../exit-decision.js";
 import { type OpenedPage, openInBrowser } from "../open-in-browser.js";
+import { agentWithWalls, startConfined, WALLS } from "../policy.js";
 
 /** How long a browser that is only started now may take to read the page, in milliseconds. */
 const BROWSER_START_MS = 30_000;
@@ -13,12 +15,13 @@ export const browserConsole = command({
   summary: "open the console of an agent in the browser",
   usage: "[OPTIONS] [-- FLAGS...]",
   about:
-    "Runs an agent as `sandpipe agent` does, or takes the one that is named, prints the address of its " +
+    "Runs an agent whose commands the policy `workspace` confines, or takes the one that is named, prints the address of its " +
     "console and opens it in the browser. The address has the agent's token in it: who knows it can run " +
     "commands there.",
   options: {
     "no-open": { help: "only print the address" },
     ...CONNECTION,
+    ...WALLS,
   },
   operands: "[FLAGS...]",
   endsAtOperand: true,
@@ -29,8 +32,11 @@ Exit codes: as of \`sandpipe agent\`.
 
   async run(values, flags) {
     const named = await agentNamed(values);
-    if (named !== undefined && flags.length > 0) {
-      throw new UsageError("flags are for an agent that is started here, and another one is named");
+    const own = agentWithWalls(values);
+    if (named !== undefined && (flags.length > 0 || own !== undefined)) {
+      throw new UsageError(
+        "a policy, an image, a workspace and flags are for an agent that is started here, and another one is named",
+      );
     }
     let page: Promise<OpenedPage> | undefined;
     const show = async (agent: NamedAgent, { stdout }: StandardOutput): Promise<void> => {
@@ -40,10 +46,14 @@ Exit codes: as of \`sandpipe agent\`.
     };
     try {
       if (named === undefined) {
-        return await serveAgent(flags, async (address, output) => {
+        const announce = async (address: AgentAddress, output: StandardOutput): Promise<void> => {
           await show({ url: address.url, token: await tokenOf(address) }, output);
           await output.stdout.write("Ctrl+C stops the agent with all that it runs.\n");
-        });
+        };
+        const options = { ...own, args: [...(own?.args ?? []), ...flags] };
+        return await startConfined(options, ({ args = [], ...walls }) =>
+          serveAgent(args, announce, walls),
+        );
       }
       return await interruptible(async (output, stopping) => {
         await show(named, output);

@@ -2,8 +2,10 @@ import { mkdir, stat } from "node:fs/promises";
 import { basename } from "node:path";
 
 import { isSandpipeError } from "../../core/errors.js";
-import { download } from "../../node/download.js";
+import { downloadTo } from "../../node/download.js";
 import { orAborted } from "../../node/or-aborted.js";
+import { ExchangedDirectoryError } from "../../node/trees/held-directory.js";
+import { safeName, UnsafeNameError } from "../../node/trees/safe-name.js";
 import { upload, type TransferOptions, type TransferProgress } from "../../node/upload.js";
 import type { Sandbox } from "../../sandbox.js";
 import { CONNECTION, connectToNamed } from "../agent.js";
@@ -158,7 +160,9 @@ async function copyHere(
       `TARGET must be a file, a directory, a new name or -, but is something else: ${to}`,
     );
   }
-  await download(sandbox, from, isInto ? `${to.replace(/\/+$/, "")}/${nameOf(from)}` : to, options);
+  const name = isInto ? safeName(nameOf(from)) : "";
+  const path = name === "" ? to : `${to.replace(/\/+$/, "")}/${name}`;
+  await downloadTo(sandbox, from, path, options, name === "");
 }
 
 async function writeStdin(sandbox: Sandbox, to: string, options: TransferOptions): Promise<void> {
@@ -209,7 +213,11 @@ function failureOf(error: unknown): Outcome {
   const isOfSystem = error instanceof Error && "syscall" in error && "code" in error;
   // What has a hint is of the agent, such as its address or the token.
   const isRefused = isSandpipeError(error, "http") && error.hint === undefined;
-  const isOfFile = isRefused || isSandpipeError(error, "file_changed");
+  const isOfFile =
+    isRefused ||
+    isSandpipeError(error, "file_changed") ||
+    error instanceof ExchangedDirectoryError ||
+    error instanceof UnsafeNameError;
   const outcome = failed(error);
   return isOfSystem || isOfFile ? { ...outcome, exitCode: NOT_COPIED } : outcome;
 }

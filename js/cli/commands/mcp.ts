@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { AgentError } from "../../core/errors.js";
 import { CLIENT_NAMES, clientConfig } from "../../mcp/client-config.js";
 import { background } from "../../node.js";
+import { policyOf } from "../../policy-summary.js";
+import { policyText } from "../../tools/policy-text.js";
 import { toolsWith } from "../../tools/tools.js";
 import { agentNamed } from "../agent.js";
 import { command, type Options, UsageError, type Values } from "../command.js";
@@ -16,7 +17,8 @@ import {
   runtimeArguments,
 } from "../machine.js";
 import { OutputWriter } from "../output-writer.js";
-import { agentWithWalls, WALLS, wallsArguments } from "../policy.js";
+import { agentWithWalls, startConfined, WALLS, wallsArguments } from "../policy.js";
+import { ownProgramOutsideOf, workspaceHere } from "../own-program.js";
 import { version } from "../version.js";
 
 /** How long a connection may take to close when the end is forced, in milliseconds. */
@@ -27,10 +29,6 @@ const PLACE = {
   ...RUNTIME,
   local: { help: "on this machine, without a policy" },
   ...WALLS,
-  policy: {
-    ...WALLS.policy,
-    help: "what commands may touch: open, workspace, offline, strict, or a file [default: workspace]",
-  },
 } as const satisfies Options;
 
 export const mcp = command({
@@ -73,18 +71,25 @@ its timeout.
       throw new UsageError(`${message}: give one of them`);
     }
     if (client !== undefined) {
-      return printConfig(client, [...machine, ...wallsArguments(values)]);
+      const isElsewhere = values.ssh !== undefined || values.url !== undefined;
+      const workspaces = isElsewhere ? [] : [workspaceHere(), values.workspace];
+      const program = ownProgramOutsideOf(workspaces.filter((path) => path !== undefined));
+      return printConfig(client, program, [...machine, ...wallsArguments(values)]);
     }
     const exit = new ExitDecision();
     exit.listenToSignals();
-    const runtime = await (own === undefined ? reachPlace(values) : reachOwnAgent(own));
+    const runtime = await (own === undefined
+      ? reachPlace(values)
+      : startConfined(own, reachOwnAgent));
     // It is large, and no other command needs it.
     const { serve } = await import("../../mcp/serve.js");
     const log = new OutputWriter(process.stderr);
     const onError = ({ message }: Error): void => void log.write(`sandpipe: ${message}\n`);
     // The program has V8 match so (sandpipe.ts).
     const tools = toolsWith(background, "linear")(runtime);
-    const served = { tools, version: version(), signal: exit.decided, onError };
+    const policy = policyOf(runtime);
+    const instructions = policy === undefined ? undefined : policyText(policy);
+    const served = { tools, instructions, version: version(), signal: exit.decided, onError };
     const forced = aborted(exit.forced);
     try {
       await Promise.race([serve(served), forced]);
@@ -108,23 +113,21 @@ its timeout.
  */
 async function reachPlace(values: Values<typeof RUNTIME>): Promise<ReachedRuntime> {
   const isNamed = runtimeArguments(values).length > 0 || (await agentNamed(values)) !== undefined;
-  if (isNamed) return await reachRuntime(values);
-  try {
-    return await reachOwnAgent({ policy: "workspace" });
-  } catch (cause) {
-    if (!(cause instanceof AgentError)) throw cause;
-    const choices =
-      "Without walls a model has all your rights here: --policy open. Other walls: --image.";
-    throw new AgentError(`${cause.message}\n${choices}`, { cause });
-  }
+  return await (isNamed ? reachRuntime(values) : startConfined({}, reachOwnAgent));
 }
 
-async function printConfig(client: string, options: readonly string[]): Promise<Outcome> {
-  const config = clientConfig(client, options);
+async function printConfig(
+  client: string,
+  program: readonly [string, ...string[]],
+  options: readonly string[],
+): Promise<Outcome> {
+  const config = clientConfig(client, program, options);
   if (config === undefined) {
     const known = CLIENT_NAMES.join(", ");
     throw new UsageError(`--print-config must be one of ${known}, but is "${client}"`);
   }
   await new OutputWriter(process.stdout).write(config.text);
-  return { exitCode: 0, message: `it belongs in ${config.file}` };
+  const why =
+    "a project's configuration can be changed by commands, and what it names runs unconfined";
+  return { exitCode: 0, message: `it belongs in ${config.file}: ${why}.` };
 }

@@ -10,7 +10,7 @@ export const policy = command({
   usage: "check|explain [ARGS...]",
   about:
     "`check` prints the rules that hold, what holds them here, and what is missing; with --dry-run the command line of " +
-    "bubblewrap. `explain` says which rule decides about a path, about HOST:PORT, or about the variable $NAME. `sandpipe policy check --help` " +
+    "bubblewrap. `explain` says which rule of a policy decides about a path, about HOST:PORT, or about the variable $NAME. `sandpipe policy check --help` " +
     "lists what else they take: the flags with which an agent gets its policy.",
   options: {},
   operands: "[ARGS...]",
@@ -25,7 +25,7 @@ Exit codes:
   examples: [
     "sandpipe policy check workspace",
     "sandpipe policy check ./policy.json --dry-run",
-    "sandpipe policy explain --policy workspace ~/.ssh/id_ed25519 registry.example.com:443",
+    "sandpipe policy explain workspace ~/.ssh/id_ed25519 registry.example.com:443",
   ],
 
   async run(_, args) {

@@ -17,14 +17,15 @@ export const run = command({
   summary: "run a command; its exit code becomes sandpipe's own",
   usage: "[OPTIONS] [--] COMMAND [ARGS...]",
   about:
-    "Runs a command in a sandbox. Its output goes to stdout and stderr as it comes, and its exit " +
+    "Runs a command in a sandbox: under the policy `workspace` on this machine, unless an agent, a policy or an image is " +
+    "named. Its output goes to stdout and stderr as it comes, and its exit " +
     "code becomes sandpipe's own. No shell comes between: for one, run `sh -c SCRIPT`.",
   options: {
     url: {
       value: "URL",
       help:
         "the agent's address [default: $SANDPIPE_URL, else an agent of its own on this machine, " +
-        "in the current directory, that ends with it]",
+        "under the policy `workspace`, that ends with it]",
     },
     "token-file": CONNECTION["token-file"],
     ...WALLS,
@@ -66,7 +67,8 @@ Exit codes:
     "sandpipe run --timeout 60 -- sh -c 'make && ./check' > report.txt",
     "git diff | sandpipe run -i -- wc -l",
     "sandpipe run -it -- bash",
-    "sandpipe run --policy workspace -- npm test",
+    "sandpipe run --policy offline -- npm test",
+    "sandpipe run --policy open -- npm install --global typescript",
     "sandpipe run --image node:22 --workspace . -- npm test",
   ],
 
@@ -107,7 +109,11 @@ Exit codes:
         return { ...(await exit.wait()), message };
       }
       const options = { timeoutMs, graceMs, interactive };
-      const outcome = await new Foreground(agent, id, options, exit).untilExit(terminal);
+      const foreground = new Foreground(agent, id, options, exit);
+      const outcome = await foreground.untilExit(terminal);
+      const { refusal } = foreground;
+      const hasFailed = outcome.exitCode !== 0 && outcome.message === undefined;
+      if (hasFailed && refusal !== undefined) return { ...outcome, message: refusal };
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
       const said = outcome.message === undefined ? "" : `${outcome.message} `;

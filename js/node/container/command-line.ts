@@ -12,6 +12,15 @@ const STATE_DIR = "/tmp/sandpipe-agent";
 /** Where the workspace is, unless another place is named. */
 const WORKSPACE = "/workspace";
 
+/**
+ * What the agent and a package manager need: to become other users, to end what is theirs, and to give them files. The engine's own list
+ * has others besides, such as raw packets and devices.
+ */
+const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
+
+/** How many processes and threads there may be at once, as with podman. Docker has no limit. */
+const PIDS = 2048;
+
 /** What a container is made of, besides what its user asks for. */
 export interface ContainerParts {
   /** Its name, by which it can be removed. */
@@ -28,7 +37,8 @@ export interface ContainerParts {
 
 /** The arguments with which the engine runs an agent in a container, whose stdin, stdout and stderr are the agent's. */
 export function runArguments(options: ContainerOptions, parts: ContainerParts): string[] {
-  const { memory, cpus, pids, network, workspaceAt = WORKSPACE } = options;
+  const { memory, cpus, pids = PIDS, network, workspaceAt = WORKSPACE } = options;
+  const capabilities = options.dropCapabilities === true ? [] : CAPABILITIES;
   const { name, program, socketFolder, workspace, agentArguments } = parts;
   const hasWorkspace = workspace !== undefined;
   return [
@@ -39,7 +49,11 @@ export function runArguments(options: ContainerOptions, parts: ContainerParts): 
     "--pull=never",
     ...(memory === undefined ? [] : [`--memory=${memory}`]),
     ...(cpus === undefined ? [] : [`--cpus=${cpus}`]),
-    ...(pids === undefined ? [] : [`--pids-limit=${pids}`]),
+    `--pids-limit=${pids}`,
+    "--cap-drop=ALL",
+    ...capabilities.map((name) => `--cap-add=${name}`),
+    // No program in the image gives more, as sudo would.
+    "--security-opt=no-new-privileges",
     ...(network === undefined ? [] : [`--network=${network}`]),
     `--mount=${bind(program, PROGRAM)},readonly`,
     `--mount=${bind(socketFolder, SOCKET_FOLDER)}`,

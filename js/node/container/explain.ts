@@ -2,17 +2,26 @@
 import { agentPackage, type EarlyEnd, type StartFailure } from "../agent-program.js";
 import { type Engine, ENGINES } from "./options.js";
 
-/** None of the engines that would do is in `PATH`. */
-export function explainNoEngine(named: Engine | undefined): StartFailure {
+/**
+ * None of the engines that would do is in `PATH`.
+ *
+ * @param leftOut Which of them are there and may not be started, and why.
+ */
+export function explainNoEngine(
+  named: Engine | undefined,
+  leftOut: readonly string[],
+): StartFailure {
   if (named !== undefined) {
     const others = ENGINES.filter((engine) => engine !== named).join(" or ");
+    const missing = leftOut[0] ?? `there is no ${named} in PATH`;
     return {
-      reason: `An image is run by ${named}, and there is no ${named} in PATH`,
+      reason: `An image is run by ${named}, and ${missing}`,
       hint: `Install it (on Debian and Ubuntu: \`apt-get install ${packageOf(named)}\`), or use ${others} if that is there.`,
     };
   }
+  const missing = leftOut.length > 0 ? leftOut.join(", ") : "neither is in PATH";
   return {
-    reason: `An image is run by ${ENGINES.join(" or ")}, and neither is in PATH`,
+    reason: `An image is run by ${ENGINES.join(" or ")}, and ${missing}`,
     hint: "Install one (on Debian and Ubuntu: `apt-get install podman`).",
   };
 }

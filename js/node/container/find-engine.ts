@@ -1,5 +1,5 @@
 import { agentError } from "../agent-address.js";
-import { findProgram } from "../find-program.js";
+import { explainNoProgram, lookUp } from "../find-program.js";
 import { explainNoEngine } from "./explain.js";
 import { type Engine, ENGINES } from "./options.js";
 
@@ -16,9 +16,11 @@ export interface FoundEngine {
  * @throws {AgentError} It is not there.
  */
 export function findEngine(named: Engine | undefined): FoundEngine {
+  const leftOut: string[] = [];
   for (const engine of named === undefined ? ENGINES : [named]) {
-    const program = findProgram(engine);
-    if (program !== undefined) return { engine, program };
+    const found = lookUp(engine);
+    if (found.file !== undefined) return { engine, program: found.file };
+    if (found.leftOut.length > 0) leftOut.push(explainNoProgram(engine, found.leftOut));
   }
-  throw agentError(explainNoEngine(named));
+  throw agentError(explainNoEngine(named, leftOut));
 }

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 
 import { agentError } from "../agent-address.js";
-import { environmentOfCommands } from "../process.js";
+import { environmentOfPrograms } from "../find-program.js";
 import { inspectArguments } from "./command-line.js";
 import { explainNoDescription, type ImagePlatform } from "./explain.js";
 import type { FoundEngine } from "./find-engine.js";
@@ -42,7 +42,7 @@ function run(
 ): Promise<{ error: Error | null; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     const options = {
-      env: environmentOfCommands(),
+      env: environmentOfPrograms(),
       timeout: INSPECT_TIMEOUT,
       maxBuffer: MAX_DESCRIPTION,
     };

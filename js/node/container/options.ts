@@ -25,8 +25,13 @@ export interface ContainerOptions {
   memory?: string | undefined;
   /** How many processors' time they may take together, such as 1.5. Default: no limit but the machine's. */
   cpus?: number | undefined;
-  /** How many processes and threads there may be at once, the agent's included. Default: the engine's. */
+  /** How many processes and threads there may be at once, the agent's included. Default: 2048. */
   pids?: number | undefined;
+  /**
+   * Whether its root has no capabilities: it is no other user then, and of other users' files it reads and writes what all may. Default:
+   * it has those that take an exec's `user` and a package manager, `CHOWN`, `DAC_OVERRIDE`, `FOWNER`, `KILL`, `SETGID` and `SETUID`.
+   */
+  dropCapabilities?: boolean | undefined;
   /**
    * What network it has: `none`, `host` (that of this machine), or another one that the engine knows. Default: the engine's, in
    * which the container reaches other machines, and nobody reaches it.
@@ -40,7 +45,18 @@ export type ContainerFields = {
 };
 
 /** The fields that mean something only with an image. */
-const OF_IMAGES = ["engine", "workspaceAt", "memory", "cpus", "pids", "network"] as const;
+const OF_IMAGES = [
+  "engine",
+  "workspaceAt",
+  "memory",
+  "cpus",
+  "pids",
+  "network",
+  "dropCapabilities",
+] as const;
+
+/** The names of all fields. */
+export const CONTAINER_FIELDS = ["image", "workspace", ...OF_IMAGES] as const;
 
 /**
  * The container that options ask for; undefined where they name no image.
@@ -48,7 +64,8 @@ const OF_IMAGES = ["engine", "workspaceAt", "memory", "cpus", "pids", "network"]
  * @throws {InvalidArgumentError} One of them is wrong, or is for an image where none is named.
  */
 export function containerOptions(options: ContainerFields): ContainerOptions | undefined {
-  const { image, engine, workspace, workspaceAt, memory, cpus, pids, network } = options;
+  const { image, engine, workspace, workspaceAt, memory, cpus, pids, network, dropCapabilities } =
+    options;
   if (image === undefined) {
     const lost = OF_IMAGES.find((name) => options[name] !== undefined);
     if (lost === undefined) return undefined;
@@ -82,7 +99,10 @@ export function containerOptions(options: ContainerFields): ContainerOptions | u
     throw wrong("pids", "a whole number from 1 on", pids);
   }
   if (network !== undefined) checkName("network", network);
-  return { image, engine, workspace, workspaceAt, memory, cpus, pids, network };
+  if (dropCapabilities !== undefined && typeof dropCapabilities !== "boolean") {
+    throw wrong("dropCapabilities", "true or false", dropCapabilities);
+  }
+  return { image, engine, workspace, workspaceAt, memory, cpus, pids, network, dropCapabilities };
 }
 
 /** A name for the engine's command line, where it must not be taken for an option. */

@@ -8,8 +8,8 @@ import { type AgentAddress, agentError, waitForAddress } from "../agent-address.
 import { type AgentProcess, waitForEnd } from "../agent-process.js";
 import { AGENT_PLATFORMS, chooseAgent, explainStartFailure } from "../agent-program.js";
 import { findAgents } from "../find-agent.js";
-import { findProgram } from "../find-program.js";
-import { environmentOfCommands } from "../process.js";
+import { environmentOfPrograms, findProgram } from "../find-program.js";
+import { isReplaced } from "../opened-program.js";
 import { removeArguments, runArguments } from "./command-line.js";
 import {
   explainContainerEnd,
@@ -60,7 +60,7 @@ export async function startContainer(
   const child = spawn(found.program, runArguments(options, parts), {
     // A group of its own: Ctrl+C in a terminal is for this process to act upon, not for both.
     detached: true,
-    env: environmentOfCommands(),
+    env: environmentOfPrograms(),
     cwd: WORKING_DIRECTORY,
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -139,10 +139,16 @@ async function agentFor(
   if (origin === "PATH" && wanted !== own) {
     throw agentError(explainOtherPlatform(engine, image, platform, own, AGENT_PLATFORMS));
   }
-  const program = file.includes("/") ? file : findProgram(file);
-  if (program === undefined) {
-    const error = { code: "ENOENT", message: "it is in no directory of PATH" };
-    throw agentError(explainStartFailure(chosen, candidates, error));
+  let program = file;
+  try {
+    if (!file.includes("/")) program = findProgram(file);
+  } catch (cause) {
+    throw agentError(explainStartFailure(chosen, candidates, cause as Error), { cause });
+  }
+  // The engine takes a path. That of the first container's program may have been given to another since.
+  if (isReplaced(program)) {
+    const reason = `${program} was replaced after this process started it`;
+    throw agentError({ reason, hint: "Start this process again." });
   }
   try {
     return await realpath(program);
@@ -163,7 +169,7 @@ function notStarted({ program }: FoundEngine, cause: unknown): AgentError {
 /** Ends the container where it still is, and removes it. There may be none. */
 function remove({ found, name }: Container): Promise<void> {
   return new Promise((resolve) => {
-    const options = { env: environmentOfCommands(), timeout: REMOVE_TIMEOUT };
+    const options = { env: environmentOfPrograms(), timeout: REMOVE_TIMEOUT };
     execFile(found.program, removeArguments(found.engine, name), options, () => {
       resolve();
     });

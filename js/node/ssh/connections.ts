@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import { environmentOfCommands } from "../process.js";
+import { SshError } from "../../core/errors.js";
+import { environmentOfPrograms, findProgram } from "../find-program.js";
 import { interrupted, noFolder, noMaster, notRun, refusal } from "./failures.js";
 import { quotePath, type SshArguments } from "./options.js";
 import { readVersion, setting } from "./settings.js";
@@ -29,6 +30,8 @@ const VERSION_TIMEOUT_MS = 5_000;
 
 /** A connection that is made, or being made. */
 interface Connection {
+  /** The `ssh` that makes and uses it. */
+  program: string;
   socket: string;
   /** Where it goes, for the `ssh` that made it. */
   arguments: readonly string[];
@@ -58,18 +61,27 @@ export class Connections {
   }
 
   /**
-   * Does something with a connection, of which it gets the arguments for `ssh`.
+   * Does something with a connection, of which it gets the program `ssh` and the arguments for that.
+   * Does it again over another where a connection that was there before breaks and nothing has run.
    *
    * @throws {InterruptedError} `signal` was aborted before there was one.
    * @throws {SshError} There is none to be had.
    */
-  async use<T>(signal: AbortSignal, act: (sshArguments: string[]) => Promise<T>): Promise<T> {
-    const connection = await this.#take(signal);
-    try {
-      // Where the connection breaks just now, `ssh` makes one for this session alone.
-      return await act(argumentsOf(connection, "no"));
-    } finally {
-      connection.sessions -= 1;
+  async use<T>(
+    signal: AbortSignal,
+    act: (program: string, sshArguments: string[]) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const { connection, isNew } = await this.#take(signal);
+      try {
+        // Where the connection breaks just now, `ssh` makes one for this session alone.
+        return await act(connection.program, argumentsOf(connection, "no"));
+      } catch (error) {
+        const hasRunNothing = error instanceof SshError && !error.mayHaveRun;
+        if (isNew || !hasRunNothing || (await listens(connection.socket))) throw error;
+      } finally {
+        connection.sessions -= 1;
+      }
     }
   }
 
@@ -85,7 +97,7 @@ export class Connections {
     await Promise.all(all.map((connection) => this.#end(connection)));
   }
 
-  async #take(signal: AbortSignal): Promise<Connection> {
+  async #take(signal: AbortSignal): Promise<{ connection: Connection; isNew: boolean }> {
     for (;;) {
       if (signal.aborted) throw interrupted(signal);
       const known = this.#usable.find(({ sessions }) => sessions < SESSIONS);
@@ -95,7 +107,7 @@ export class Connections {
       try {
         await unlessAborted(signal, connection.ready);
         works = await listens(connection.socket);
-        if (works) return connection;
+        if (works) return { connection, isNew: known === undefined };
       } finally {
         if (!works) connection.sessions -= 1;
         if (!connection.made && connection.sessions === 0) this.#forget(connection);
@@ -111,12 +123,13 @@ export class Connections {
   #make(): Connection {
     const making = new AbortController();
     const connection: Connection = {
-      ...{ socket: "", arguments: [], sessions: 0, made: false, making },
+      ...{ program: "", socket: "", arguments: [], sessions: 0, made: false, making },
       ready: Promise.resolve(),
     };
     const name = `${this.#name}-${this.#count++}`;
     const make = async (): Promise<void> => {
-      connection.arguments = this.#arguments(await sshVersion());
+      connection.program = findSsh();
+      connection.arguments = this.#arguments(await sshVersion(connection.program));
       connection.socket = join(await privateFolder(), name);
       await this.#startMaster(connection);
       connection.made = true;
@@ -139,8 +152,8 @@ export class Connections {
   async #end(connection: Connection): Promise<void> {
     await connection.ready.catch(() => undefined);
     if (!connection.made) return;
-    const child = spawn("ssh", ["-O", "exit", ...argumentsOf(connection, "no")], {
-      ...{ detached: true, stdio: "ignore", env: environmentOfCommands() },
+    const child = spawn(connection.program, ["-O", "exit", ...argumentsOf(connection, "no")], {
+      ...{ detached: true, stdio: "ignore", env: environmentOfPrograms() },
       ...{ timeout: EXIT_TIMEOUT_MS, killSignal: "SIGKILL" },
     });
     // One that has ended before is as good.
@@ -151,9 +164,9 @@ export class Connections {
   /** Resolves when the master is connected and in the background. */
   async #startMaster(connection: Connection): Promise<void> {
     const args = ["-f", "-N", ...argumentsOf(connection, "yes")];
-    const child: ChildProcess = spawn("ssh", args, {
+    const child: ChildProcess = spawn(connection.program, args, {
       // Ctrl+C is the caller's: it does not end connections, and nobody is asked for a password.
-      ...{ detached: true, stdio: ["ignore", "ignore", "pipe"], env: environmentOfCommands() },
+      ...{ detached: true, stdio: ["ignore", "ignore", "pipe"], env: environmentOfPrograms() },
       ...{ signal: connection.making.signal, killSignal: "SIGKILL" },
     });
     let said = "";
@@ -188,18 +201,31 @@ function argumentsOf({ socket, arguments: others }: Connection, master: "yes" | 
 }
 
 /**
- * The version of this machine's OpenSSH.
+ * Finds this machine's OpenSSH.
  *
- * @throws {SshError} There is none, or no room to run it.
+ * @throws {SshError} There is none.
  */
-async function sshVersion(): Promise<number> {
+function findSsh(): string {
+  try {
+    return findProgram("ssh");
+  } catch (error) {
+    throw notRun(error);
+  }
+}
+
+/**
+ * The version of an OpenSSH.
+ *
+ * @throws {SshError} It can't be run, or there is no room to run it.
+ */
+async function sshVersion(program: string): Promise<number> {
   const options = {
-    env: environmentOfCommands(),
+    env: environmentOfPrograms(),
     timeout: VERSION_TIMEOUT_MS,
     killSignal: "SIGKILL",
   };
   try {
-    const { stderr } = await promisify(execFile)("ssh", ["-V"], options as ExecFileOptions);
+    const { stderr } = await promisify(execFile)(program, ["-V"], options as ExecFileOptions);
     return readVersion(String(stderr));
   } catch (error) {
     // A system's error has a name; what ran and failed has an exit code, or none.

@@ -1,3 +1,4 @@
+import { checkFields } from "../../arguments.js";
 import { InvalidArgumentError } from "../../core/errors.js";
 import { fixedSettings, setting } from "./settings.js";
 
@@ -28,20 +29,16 @@ export type SshArguments = (version: number) => string[];
  * @throws {InvalidArgumentError} An option is wrong.
  */
 export function sshArguments(options: SshRuntimeOptions): SshArguments {
-  const given = Object(options) as SshRuntimeOptions;
-  const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) {
-    throw wrong("options", `an object with no other fields than ${NAMES.join(", ")}`, unknown);
-  }
-  const { port } = given;
+  checkFields(options, NAMES);
+  const { port } = options;
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= 65_535)) {
     throw wrong("options.port", "a port between 1 and 65535", port);
   }
-  const host = checkName(given.host, "host");
-  const user = optional(given.user, (user) => checkName(user, "user"));
-  const identityFile = optional(given.identityFile, (file) => checkPath(file, "identityFile"));
-  const knownHosts = optional(given.knownHostsFile, (file) => checkPath(file, "knownHostsFile"));
-  const configFile = optional(given.configFile, (file) => checkPath(file, "configFile"));
+  const host = checkName(options.host, "host");
+  const user = optional(options.user, (user) => checkName(user, "user"));
+  const identityFile = optional(options.identityFile, (file) => checkPath(file, "identityFile"));
+  const knownHosts = optional(options.knownHostsFile, (file) => checkPath(file, "knownHostsFile"));
+  const configFile = optional(options.configFile, (file) => checkPath(file, "configFile"));
   return (version) => [
     ...(configFile === undefined ? [] : ["-F", configFile]),
     ...fixedSettings(version, knownHosts !== undefined),

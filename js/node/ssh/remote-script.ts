@@ -170,8 +170,11 @@ export class RemoteOutput {
   }
 
   feed(text: string): void {
-    if (this.#exitCode !== undefined) return;
     this.#tail += text;
+    if (this.#exitCode !== undefined) {
+      this.#keep(this.#tail.length);
+      return;
+    }
     // What comes before the first marker is a login shell's.
     this.#group ??= this.#find("g");
     if (!this.there) return;
@@ -196,7 +199,9 @@ export class RemoteOutput {
     if (end < 0) return undefined;
     const said = Number(this.#tail.slice(from, end));
     if (kind === "e") this.#keep(begin);
-    this.#tail = kind === "e" ? "" : this.#tail.slice(end + 1);
+    this.#tail = this.#tail.slice(kind === "e" ? end + 1 - begin : end + 1);
+    // What the last parts of a pipeline write comes after the exit code.
+    if (kind === "e") this.#keep(this.#tail.length);
     return said;
   }
 

@@ -43,7 +43,7 @@ const FIELDS = ["exclude", "user", "onProgress", "signal"];
 
 /** @throws {InvalidArgumentError} Something is wrong with them. */
 export function checkTransfer(options: TransferOptions | undefined): Transfer {
-  const given = Object(options) as TransferOptions;
+  const given = options ?? {};
   checkFields(given, FIELDS);
   const { exclude = [], user, onProgress = () => undefined, signal } = given;
   checkPatterns(exclude);

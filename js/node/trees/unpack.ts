@@ -1,7 +1,6 @@
 // A tar stream as a directory of this machine. What is small is written without Node's threads.
-import { chmodSync, lstatSync, lutimesSync, mkdirSync, symlinkSync, utimesSync } from "node:fs";
-import { mkdir, realpath } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmodSync, lutimesSync, mkdirSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { posix } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
 import type { Extract, Header } from "tar-stream";
@@ -9,7 +8,9 @@ import type { Extract, Header } from "tar-stream";
 import { HttpError } from "../../core/errors.js";
 import { ArchiveEnd } from "./archive-end.js";
 import { type Attributes, attributesOf } from "./attributes.js";
+import { type HeldDirectory, HeldPath } from "./held-directory.js";
 import { linked, replaced, replacedSync, writeFile, writeSmall } from "./replace.js";
+import { safeName, UnsafeNameError } from "./safe-name.js";
 import { extract } from "./tar.js";
 
 /** Files up to this length are written at once, in bytes. */
@@ -18,16 +19,11 @@ const SMALL = 64 * 1024;
 /** How long it goes on before others have their turn, in milliseconds. */
 const TURN = 10;
 
-/** Of how many directories mode and time are kept to be set when all is in them. */
+/** Number of directories whose mode and time are kept, to be set when all is in them. */
 const MAX_DIRECTORIES = 100_000;
 
 /** What the owner of a directory needs to write into it. */
 const OWNER = 0o700;
-
-/** Where the name of a file is not inside of the directory, or leads out of it. */
-export class UnsafeNameError extends Error {
-  override readonly name = "UnsafeNameError";
-}
 
 /** Where a name, or the target of a link, is not UTF-8: two such names could become one. */
 export class UnreadableNameError extends Error {
@@ -41,20 +37,21 @@ export interface UnpackedFile {
 }
 
 /**
- * Unpacks a tar stream into a directory, which is made where it is missing. Each file is written beside its place and takes it whole;
- * nothing is written outside of the directory, whatever names and links say. Modes and times are kept; owners are not, nor what is
+ * Unpacks a tar stream into a directory. Each file is written beside its place and takes it whole; nothing is written outside of the
+ * directory, whatever names and links say, and whatever takes the place of a directory meanwhile. Modes and times are kept; owners are not, nor what is
  * no file, directory or link. What was written before a failure stays, with its mode and time. After a failure of its own it does not wait for
  * the next chunk: whoever gives them ends them.
  *
  * @param unpacked Called with what has been written.
+ * @param maxDirectories Another limit than the usual one, for tests.
  */
 export async function unpackTree(
   chunks: AsyncIterable<Uint8Array>,
-  root: string,
+  root: HeldDirectory,
   unpacked: (file: UnpackedFile) => void,
+  maxDirectories = MAX_DIRECTORIES,
 ): Promise<void> {
-  await mkdir(root, { recursive: true });
-  const target = new Target(await realpath(root), unpacked);
+  const target = new Target(root, unpacked, maxDirectories);
   // Each character is a byte then; `textOf` makes text of them. Its types lack the option.
   const archive = extract({ filenameEncoding: "latin1" } as object);
   // Whoever reads it is told, once it is read.
@@ -144,68 +141,91 @@ function checkFailure(pax: Partial<Record<string, string>> | null | undefined): 
 
 /** A directory that is unpacked into. */
 class Target {
-  readonly #root: string;
+  readonly #root: HeldDirectory;
   readonly #unpacked: (file: UnpackedFile) => void;
-  /** The directories that are known to be some, and to be inside. */
-  readonly #known = new Set<string>([""]);
-  /** What is set of directories when all is in them, by path. */
+  readonly #maxDirectories: number;
+  /** Where it writes. */
+  readonly #path: HeldPath;
+  /** Where the file is that a hard link is made of. */
+  readonly #linkPath: HeldPath;
+  /** What is set of directories when all is in them, by name. */
   readonly #directories = new Map<string, Attributes>();
 
-  constructor(root: string, unpacked: (file: UnpackedFile) => void) {
+  constructor(root: HeldDirectory, unpacked: (file: UnpackedFile) => void, maxDirectories: number) {
     this.#root = root;
     this.#unpacked = unpacked;
+    this.#maxDirectories = maxDirectories;
+    this.#path = new HeldPath(root);
+    this.#linkPath = new HeldPath(root);
   }
 
   /** Takes an entry, and writes it. */
   async take(header: Header, content: AsyncIterable<Uint8Array>): Promise<void> {
     const { pax } = header as { pax?: Partial<Record<string, string>> | null };
     checkFailure(pax);
+    try {
+      await this.#write(header, pax, content);
+    } catch (error) {
+      throw this.#named(error);
+    }
+  }
+
+  async #write(
+    header: Header,
+    pax: Partial<Record<string, string>> | null | undefined,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
     // Null for what is no link.
     const linkname = header.linkname as string | null;
     const name = safeName(textOf(header.name, pax?.["path"] !== undefined));
     const linkTarget = textOf(linkname ?? "", pax?.["linkpath"] !== undefined);
-    const path = join(this.#root, name);
     if (name === "" && header.type !== "directory") {
-      throw new UnsafeNameError(`${this.#root} is a directory, but the archive has something else`);
+      throw new UnsafeNameError(
+        `${this.#root.name} is a directory, but the archive has something else`,
+      );
     }
+    const own = posix.basename(name);
     switch (header.type) {
       case "directory":
         this.#makeDirectory(name, true);
-        if (name !== "") await this.#setLater(path, attributesOf(header));
+        if (name !== "") await this.#setLater(name, attributesOf(header));
         this.#unpacked({ bytes: 0, isFile: false });
         return;
       case "file":
       case "contiguous-file": {
-        this.#makeDirectory(parentOf(name));
+        const directory = this.#makeDirectory(parentOf(name));
+        const path = directory.path(own);
         if (header.size > SMALL) {
           await replaced(path, (temporary) => writeFile(temporary, attributesOf(header), content));
-          this.#unpacked({ bytes: header.size, isFile: true });
-          return;
+        } else {
+          const chunks: Uint8Array[] = [];
+          for await (const chunk of content) chunks.push(chunk);
+          replacedSync(path, (temporary) => {
+            writeSmall(temporary, attributesOf(header), chunks);
+          });
         }
-        const chunks: Uint8Array[] = [];
-        for await (const chunk of content) chunks.push(chunk);
-        replacedSync(path, (temporary) => {
-          writeSmall(temporary, attributesOf(header), chunks);
-        });
+        directory.check();
         this.#unpacked({ bytes: header.size, isFile: true });
         return;
       }
-      case "symlink":
-        this.#makeDirectory(parentOf(name));
-        replacedSync(path, (temporary) => {
+      case "symlink": {
+        const directory = this.#makeDirectory(parentOf(name));
+        replacedSync(directory.path(own), (temporary) => {
           symlinkSync(linkTarget, temporary);
           const { time } = attributesOf(header);
           lutimesSync(temporary, time, time);
         });
-        // It may stand where a directory was taken for one.
-        this.#forget();
+        directory.check();
         this.#unpacked({ bytes: 0, isFile: false });
         return;
+      }
       case "link": {
-        this.#makeDirectory(parentOf(name));
+        const directory = this.#makeDirectory(parentOf(name));
         const to = safeName(linkTarget);
-        this.#makeDirectory(parentOf(to));
-        linked(path, join(this.#root, to));
+        const isBeside = parentOf(to) === parentOf(name);
+        const source = isBeside ? directory : this.#linkPath.enter(parentOf(to));
+        linked(directory.path(own), source.path(posix.basename(to)));
+        directory.check();
         this.#unpacked({ bytes: 0, isFile: true });
         return;
       }
@@ -214,9 +234,18 @@ class Target {
     }
   }
 
-  /** Sets what directories are to be like, now that nothing is written into them any more. */
+  #named(error: unknown): unknown {
+    return this.#path.named(this.#linkPath.named(error));
+  }
+
+  /** Sets what directories are to be like, now that nothing is written into them any more, and lets go of those that it holds. */
   async finish(): Promise<void> {
-    await this.#setAttributes(() => true);
+    try {
+      await this.#setAttributes(() => true);
+    } finally {
+      this.#path.close();
+      this.#linkPath.close();
+    }
   }
 
   /**
@@ -224,79 +253,56 @@ class Target {
    *
    * @throws What the first one that fails does, when all have been tried.
    */
-  async #setAttributes(isComplete: (path: string) => boolean): Promise<void> {
+  async #setAttributes(isComplete: (name: string) => boolean): Promise<void> {
     let failure: { error: unknown } | undefined;
     const giveTurn = takeTurns();
-    for (const [path, attributes] of [...this.#directories].reverse()) {
+    for (const [name, attributes] of [...this.#directories].reverse()) {
       await giveTurn();
-      if (!isComplete(path)) continue;
-      this.#directories.delete(path);
+      if (!isComplete(name)) continue;
+      this.#directories.delete(name);
       try {
-        setAttributes(path, attributes);
+        setAttributes(this.#path.enter(name), attributes);
       } catch (error) {
-        failure ??= { error };
+        failure ??= { error: this.#named(error) };
       }
     }
     if (failure !== undefined) throw failure.error;
   }
 
   /** Makes room for it where that takes it: what a directory has follows it, so that others are complete by then. */
-  async #setLater(path: string, attributes: Attributes): Promise<void> {
-    if (this.#directories.size >= MAX_DIRECTORIES && !this.#directories.has(path)) {
-      await this.#setAttributes((other) => !path.startsWith(`${other}/`));
+  async #setLater(name: string, attributes: Attributes): Promise<void> {
+    if (this.#directories.size >= this.#maxDirectories && !this.#directories.has(name)) {
+      await this.#setAttributes((other) => !name.startsWith(`${other}/`));
     }
-    this.#directories.set(path, attributes);
-  }
-
-  #forget(): void {
-    this.#known.clear();
-    this.#known.add("");
+    this.#directories.set(name, attributes);
   }
 
   /**
-   * Makes a directory with those above it, none of which is a symbolic link.
+   * Makes a directory with those above it, none of which is a symbolic link, and enters it.
    *
    * @param isWritten Its mode is set at the end: one that is there is made writable until then, if it is the user's own.
    */
-  #makeDirectory(name: string, isWritten = false): void {
-    if (this.#known.has(name)) return;
-    this.#makeDirectory(parentOf(name));
-    const path = join(this.#root, name);
-    try {
-      mkdirSync(path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      const stats = lstatSync(path);
-      if (stats.isSymbolicLink()) {
-        throw new UnsafeNameError(`${path} is a symbolic link: nothing is written through it`, {
-          cause: error,
-        });
+  #makeDirectory(name: string, isWritten = false): HeldDirectory {
+    const directory = this.#path.enter(name, (above, part) => {
+      try {
+        mkdirSync(above.path(part));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       }
-      if (!stats.isDirectory()) throw error;
-      const isClosed = (stats.mode & OWNER) !== OWNER && stats.uid === process.geteuid?.();
-      if (isWritten && isClosed) chmodSync(path, (stats.mode & 0o777) | OWNER);
+      return above.open(part);
+    });
+    if (isWritten && directory !== this.#root) {
+      const { mode, uid } = statSync(directory.path());
+      const isClosed = (mode & OWNER) !== OWNER && uid === process.geteuid?.();
+      if (isClosed) chmodSync(directory.path(), (mode & 0o777) | OWNER);
     }
-    if (this.#known.size >= MAX_DIRECTORIES) this.#forget();
-    this.#known.add(name);
+    return directory;
   }
 }
 
-/** Of a directory that it has made or looked at. */
-function setAttributes(path: string, { mode, time }: Attributes): void {
-  chmodSync(path, mode);
-  utimesSync(path, time, time);
-}
-
-/**
- * A name with slashes that is inside of the directory; empty for the directory itself.
- *
- * @throws {UnsafeNameError} It is not.
- */
-function safeName(name: string): string {
-  const parts = name.split("/").filter((part) => part !== "" && part !== ".");
-  if (!name.startsWith("/") && !parts.includes("..") && !name.includes("\0"))
-    return parts.join("/");
-  throw new UnsafeNameError(`the name ${JSON.stringify(name)} is outside of the directory`);
+function setAttributes(directory: HeldDirectory, { mode, time }: Attributes): void {
+  chmodSync(directory.path(), mode);
+  utimesSync(directory.path(), time, time);
 }
 
 /**
@@ -316,6 +322,6 @@ function textOf(name: string, isText: boolean): string {
 }
 
 function parentOf(name: string): string {
-  const parent = dirname(name);
+  const parent = posix.dirname(name);
   return parent === "." ? "" : parent;
 }

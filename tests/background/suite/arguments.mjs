@@ -3,14 +3,15 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 
 import { background, InvalidArgumentError, NotFoundError } from "sandpipe";
 
+/** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
 
-/** @param {Subject} subject */
-export function testArguments(subject) {
+/** @param {Subject} subject @param {Tests} tests */
+export function testArguments(subject, { it, contract }) {
   describe("arguments", () => {
     it("says what is wrong with an argument", async () => {
       /** @type {[RegExp, () => Promise<unknown>][]} */
@@ -68,7 +69,7 @@ export function testArguments(subject) {
       }
     });
 
-    it("says that there is no process of an id", async () => {
+    contract("says that there is no process of an id", async () => {
       for (const call of [
         () => subject.processes.get("none"),
         () => subject.processes.wait("none"),

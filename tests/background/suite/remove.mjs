@@ -2,16 +2,17 @@
 // How processes are removed.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 
 import { BackgroundError, NotFoundError } from "sandpipe";
 
+/** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
 
-/** @param {Subject} subject */
-export function testRemove(subject) {
+/** @param {Subject} subject @param {Tests} tests */
+export function testRemove(subject, { shellContract, contract }) {
   describe("remove", () => {
-    it("removes what has ended, and nothing that runs", async () => {
+    contract("removes what has ended, and nothing that runs", async () => {
       const { id, outputDir } = await subject.processes.spawn("sleep 600");
       await assert.rejects(
         subject.processes.remove(id),
@@ -26,7 +27,7 @@ export function testRemove(subject) {
       );
     });
 
-    it("removes nothing of which something is still running", async () => {
+    shellContract("removes nothing of which something is still running", async () => {
       const { id, outputDir } = await subject.processes.spawn("sleep 600 & exit 3");
       await subject.processes.wait(id);
       await assert.rejects(

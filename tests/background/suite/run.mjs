@@ -1,21 +1,22 @@
 // @ts-check
 // How commands are run.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 
-import { background } from "sandpipe";
-
+import { isSandpipeError } from "sandpipe";
 import { until } from "../../support/processes.mjs";
+import { timedBy } from "../timed-runtime.mjs";
 
 /** @import { Runtime } from "sandpipe" */
+/** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
 
-/** @param {Subject} subject */
-export function testRun(subject) {
+/** @param {Subject} subject @param {Tests} tests */
+export function testRun(subject, { it, shellContract, contract }) {
   describe("run", () => {
-    it("gives the true exit code and the output in order of arrival", async () => {
+    contract("gives the true exit code and the output in order of arrival", async () => {
       assert.deepEqual(await subject.processes.run("echo hello"), {
         output: "hello\n",
         exitCode: 0,
@@ -29,8 +30,8 @@ export function testRun(subject) {
       assert.match(output, /nonexistent_command_xyz/);
     });
 
-    it("starts a command where, with what and as spawn does", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "options" });
+    shellContract("starts a command where, with what and as spawn does", async () => {
+      const own = subject.background({ workspace: "options" });
       const cwd = join(subject.directory, "a 'place'");
       mkdirSync(cwd);
       const env = { VALUE: `it's "$HOME" é` };
@@ -46,14 +47,18 @@ export function testRun(subject) {
     });
 
     it("has the target stop a command whose time is over", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "timeout" });
-      // The time begins before the script does, which may be slow to start.
-      const result = await own.run("echo begun; sleep 600", { timeoutMs: 6000 });
-      assert.deepEqual(result, { output: "begun\n", exitCode: 124 });
+      const [begun, isOver] = [subject.path(), subject.path()];
+      const runtime = timedBy(subject.runtime, isOver);
+      const own = subject.background({ runtime, workspace: "timeout" });
+      const script = `echo begun; : >'${begun}'; sleep 600`;
+      const running = own.run(script, { timeoutMs: 600_000 });
+      await until(() => existsSync(begun));
+      writeFileSync(isOver, "");
+      assert.deepEqual(await running, { output: "begun\n", exitCode: 124 });
     });
 
     it("keeps nothing of what it has handed over", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "run" });
+      const own = subject.background({ workspace: "run" });
       await own.run("echo hello");
       assert.deepEqual(await own.list(), []);
     });
@@ -68,17 +73,33 @@ export function testRun(subject) {
           return result;
         },
       });
-      const own = background(runtime, { baseDir: subject.baseDir, workspace: "patience" });
+      const own = subject.background({ runtime, workspace: "patience" });
       const script = `echo begun; : >'${ready}'; sleep 600`;
       const result = await own.run(script, { waitTimeoutMs: 300 });
       assert.deepEqual([result.output, result.exitCode], ["begun\n", 1]);
       const [running] = await own.list();
       assert.equal(running?.status, "running");
       assert.match(result.failureReason ?? "", new RegExp(`after 300 ms.*${running?.id}`));
+      assert.deepEqual([result.timedOut, result.id], [true, running?.id]);
       await own.terminate(running?.id ?? "");
     });
 
-    it("keeps no exit code where none is wanted", async () => {
+    it("rejects with `check` where a command still runs, which goes on", async () => {
+      const own = subject.background({ workspace: "check" });
+      const running = own.run("echo begun; exec sleep 600", { check: true, waitTimeoutMs: 300 });
+      await assert.rejects(running, (error) => {
+        assert.ok(isSandpipeError(error, "timeout"), String(error));
+        assert.match(error.message, /the end of background process \S+, which goes on,.* 300 ms/);
+        assert.equal(error.output, "begun\n");
+        return true;
+      });
+      const [left] = await own.list();
+      assert.equal(left?.status, "running");
+      await own.terminate(left?.id ?? "");
+      assert.equal((await own.run("exit 3", { check: true })).exitCode, 3);
+    });
+
+    shellContract("keeps no exit code where none is wanted", async () => {
       const wanted = { captureExitCode: false };
       assert.deepEqual(await subject.processes.run("echo x; exit 3", wanted), {
         output: "x\n",
@@ -91,8 +112,8 @@ export function testRun(subject) {
       assert.equal(exitCode, 1);
     });
 
-    it("does not make a death of an end whose code is not kept", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "left" });
+    shellContract("does not make a death of an end whose code is not kept", async () => {
+      const own = subject.background({ workspace: "left" });
       const script = "(trap '' TERM; while :; do sleep 0.1; done) & echo $!; exit 0";
       const { exitCode } = await own.run(script, { captureExitCode: false, ignoreOutput: true });
       assert.equal(exitCode, 0);
@@ -104,7 +125,7 @@ export function testRun(subject) {
     });
 
     it("gives the first part of long output", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "head" });
+      const own = subject.background({ workspace: "head" });
       const { output } = await own.run("echo abé😀def", { maxOutputBytes: 7 });
       assert.equal(output, "abé");
       assert.equal((await own.run("echo abc", { maxOutputBytes: 0 })).output, "");
@@ -113,20 +134,25 @@ export function testRun(subject) {
       assert.equal((await own.run("echo abc", { maxOutputBytes: 4 })).output, "abc\n");
     });
 
-    it("gives output that takes several reads", async () => {
+    contract("gives output that takes several reads", async () => {
       const { output } = await subject.processes.run("seq 1 400000");
       assert.equal(output.length, 2_688_895);
       assert.ok(output.startsWith("1\n2\n") && output.endsWith("399999\n400000\n"));
+      // A runtime gets output in pieces, which end within characters.
+      const characters = "é€😀a".repeat(5000);
+      const script = `for i in 1 2 3 4 5 6 7 8 9 10; do cat <<'EOF'\n${characters}\nEOF\ndone`;
+      const text = (await subject.processes.run(script)).output;
+      assert.ok(text === `${characters}\n`.repeat(10), "it has all characters");
     });
 
     it("leaves the output where it is", async () => {
-      const own = background(subject.runtime, { baseDir: subject.baseDir, workspace: "ignored" });
+      const own = subject.background({ workspace: "ignored" });
       const { output, exitCode } = await own.run("echo hello; exit 2", { ignoreOutput: true });
       const [process] = await own.list();
       assert.deepEqual([output, exitCode], [`Output of 6 bytes is in ${process?.stdoutPath}.`, 2]);
     });
 
-    it("puts the output into a file, and makes its directory", async () => {
+    shellContract("puts the output into a file, and makes its directory", async () => {
       const outputFile = join(subject.directory, "it's a", "new", "-file");
       const { output } = await subject.processes.run("echo hello; echo oops >&2", { outputFile });
       assert.equal(output, "hello\noops\n");

@@ -5,14 +5,20 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { background } from "sandpipe";
+import { localRuntime } from "sandpipe/node";
 
 import { temporaryDirectory } from "../../support/target.mjs";
+import { inTime } from "../in-time.mjs";
 
-/** @import { Background, ReadOutputOptions, Runtime, SpawnOptions } from "sandpipe" */
+/** @import { Background, BackgroundOptions, Runtime } from "sandpipe" */
+/** @import { ReadOutputOptions, SpawnOptions } from "sandpipe" */
 /** @typedef {() => Promise<{ runtime: Runtime, close: () => unknown }>} Open */
 
-/** Enough for anything here to happen, for what must not wait so long. */
-export const LONG_MS = 30_000;
+/**
+ * A wait that is longer than the deadline of a call: the call returns in time if what it waits for
+ * happens, and fails if nothing but its time ends it.
+ */
+export const LONG_MS = 600_000;
 
 export class Subject {
   directory = temporaryDirectory();
@@ -23,8 +29,10 @@ export class Subject {
 
   /** @param {Open} open */
   async open(open) {
-    const { runtime, close } = await open();
-    this.#opened = { runtime, close, processes: background(runtime, { baseDir: this.baseDir }) };
+    const opened = await open();
+    const runtime = inTime(opened.runtime);
+    const processes = inTime(background(runtime, { baseDir: this.baseDir }));
+    this.#opened = { runtime, processes, close: opened.close };
   }
 
   get runtime() {
@@ -35,16 +43,25 @@ export class Subject {
     return this.#is.processes;
   }
 
+  /**
+   * Makes another client: of other processes, or over a runtime that a test has changed.
+   *
+   * @param {BackgroundOptions & { runtime?: Runtime }} options
+   */
+  background({ runtime = this.runtime, baseDir = this.baseDir, ...options }) {
+    return inTime(background(runtime, { baseDir, ...options }));
+  }
+
   get #is() {
     assert.ok(this.#opened, "it is open while tests run");
     return this.#opened;
   }
 
-  /** Leaves nothing behind. */
+  /** Leaves nothing behind. The target is this machine, where calls are fast. */
   async close() {
-    const { processes, close } = this.#is;
+    const processes = this.background({ runtime: localRuntime() });
     for (const { id } of await processes.list()) await processes.terminate(id, { graceMs: 0 });
-    await close();
+    await this.#is.close();
     rmSync(this.directory, { recursive: true });
   }
 

@@ -3,27 +3,28 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 
 import { until } from "../../support/processes.mjs";
 import { groupMembers } from "../../support/target.mjs";
 
+/** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
 
 /** @param {string} text */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** @param {Subject} subject */
-export function testTerminate(subject) {
+/** @param {Subject} subject @param {Tests} tests */
+export function testTerminate(subject, { shellContract, contract }) {
   describe("terminate", () => {
-    it("stops all that was started", async () => {
+    contract("stops all that was started", async () => {
       const { id, pid } = await subject.processes.spawn("sleep 600 & (sleep 600; :) & sleep 600");
       const { status, exitCode, exitedAt } = await subject.processes.terminate(id);
       assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 143, []]);
       assert.ok(exitedAt !== undefined);
     });
 
-    it("kills what does not stop", async () => {
+    shellContract("kills what does not stop", async () => {
       const ready = subject.path();
       const { id, pid } = await subject.processes.spawn(
         `trap '' TERM; : >'${ready}'; while :; do sleep 0.05; done`,
@@ -38,7 +39,7 @@ export function testTerminate(subject) {
       assert.equal(readFileSync(join(outputDir, "exit_code"), "utf8").trim(), "137");
     });
 
-    it("lets a script clean up, and takes its code", async () => {
+    shellContract("lets a script clean up, and takes its code", async () => {
       const ready = subject.path();
       const { id } = await subject.processes.spawn(
         `trap 'echo bye; exit 3' TERM; : >'${ready}'; while :; do sleep 0.05; done`,
@@ -49,13 +50,13 @@ export function testTerminate(subject) {
       assert.deepEqual([status, exitCode, output], ["exited", 3, "bye\n"]);
     });
 
-    it("stops what is suspended", async () => {
+    shellContract("stops what is suspended", async () => {
       const { id, pid } = await subject.processes.spawn("kill -STOP 0; sleep 600");
       const { status, exitCode } = await subject.processes.terminate(id);
       assert.deepEqual([status, exitCode, groupMembers(pid)], ["killed", 143, []]);
     });
 
-    it("may be called twice at once, and after the end", async () => {
+    shellContract("may be called twice at once, and after the end", async () => {
       const ready = subject.path();
       const { id } = await subject.processes.spawn(
         `trap '' TERM; : >'${ready}'; while :; do sleep 0.05; done`,
@@ -72,7 +73,7 @@ export function testTerminate(subject) {
       );
     });
 
-    it("leaves no child that has another environment and ignores SIGTERM", async () => {
+    shellContract("leaves no child that has another environment and ignores SIGTERM", async () => {
       const ready = subject.path();
       const stubborn = `trap "" TERM; : >'${ready}'; while :; do sleep 0.05; done`;
       const { id, pid } = await subject.processes.spawn(
@@ -83,7 +84,7 @@ export function testTerminate(subject) {
       assert.deepEqual(groupMembers(pid), []);
     });
 
-    it("stops what outlived its script", async () => {
+    shellContract("stops what outlived its script", async () => {
       const { id, pid } = await subject.processes.spawn("sleep 600 & exit 3");
       assert.equal((await subject.processes.wait(id)).exitCode, 3);
       await until(() => groupMembers(pid).length === 1);
@@ -91,7 +92,7 @@ export function testTerminate(subject) {
       assert.deepEqual([status, exitCode, groupMembers(pid)], ["exited", 3, []]);
     });
 
-    it("takes no stranger for the process whose number it has", async () => {
+    shellContract("takes no stranger for the process whose number it has", async () => {
       const stranger = await subject.processes.spawn("sleep 600");
       const { id, outputDir } = await subject.processes.spawn("sleep 600");
       await subject.processes.terminate(id);

@@ -2,17 +2,24 @@
 // How a text in the output, and a port, are waited for.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { describe, it } from "node:test";
+import { describe } from "node:test";
 
 import { isSandpipeError } from "sandpipe";
 
 import { freePort } from "../../support/free-port.mjs";
+import { until } from "../../support/processes.mjs";
+import { endless, waitingScripts } from "../waiting-scripts.mjs";
 import { LONG_MS } from "./subject.mjs";
 
+/** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
 
-/** @param {Subject} subject @param {boolean} alone It runs one script at a time */
-export function testWaitFor(subject, alone) {
+/**
+ * @param {Subject} subject
+ * @param {Tests} tests
+ * @param {boolean} alone it runs one script at a time
+ */
+export function testWaitFor(subject, { it, shellContract, runtimeContract }, alone) {
   describe("waitForOutput", () => {
     it("finds a text that is there already, in either stream, and what a RegExp finds", async () => {
       const { id } = await subject.processes.spawn("echo 'on port 5173'; echo no >&2; sleep 600");
@@ -52,7 +59,7 @@ export function testWaitFor(subject, alone) {
       });
     });
 
-    it("gives up by time and by signal, and the process goes on", async () => {
+    runtimeContract("gives up by time and by signal, and the process goes on", async () => {
       const { id } = await subject.processes.spawn("echo begun; sleep 600");
       // What is there by then does not depend on how fast it starts.
       await subject.processes.readOutput(id, { waitMs: LONG_MS });
@@ -63,9 +70,16 @@ export function testWaitFor(subject, alone) {
       const reason = new Error("enough");
       const controller = new AbortController();
       const { signal } = controller;
-      const aborted = subject.processes.waitForOutput(id, "never", { signal, timeoutMs: 60_000 });
-      setTimeout(() => controller.abort(reason), 50);
-      await assert.rejects(aborted, (error) => error === reason);
+      // Nothing but the abort is to end the script.
+      const own = subject.background({
+        runtime: { run: (script, options) => subject.runtime.run(endless(script), options) },
+      });
+      const aborted = own.waitForOutput(id, "never", { signal, timeoutMs: LONG_MS });
+      const rejected = assert.rejects(aborted, (error) => error === reason);
+      await until(() => waitingScripts(id).length > 0);
+      controller.abort(reason);
+      await rejected;
+      await until(() => waitingScripts(id).length === 0);
       await assert.rejects(
         subject.processes.waitForOutput(id, "never", { signal }),
         (error) => error === reason,
@@ -79,30 +93,33 @@ export function testWaitFor(subject, alone) {
     const server = (address, port) =>
       `'${process.execPath}' -e 'setTimeout(() => require("net").createServer().listen(${port}, "${address}"), 200)'`;
 
-    it("resolves when the port is listened on, by IPv4 and IPv6", async () => {
+    shellContract("resolves when the port is listened on, by IPv4 and IPv6", async () => {
       for (const address of ["127.0.0.1", "::1"]) {
         const port = await freePort();
         const { id } = await subject.processes.spawn(server(address, port));
-        await subject.processes.waitForPort(id, port, { timeoutMs: 60_000 });
+        await subject.processes.waitForPort(id, port, { timeoutMs: LONG_MS });
         // At once, now.
         await subject.processes.waitForPort(id, port, { timeoutMs: 0 });
         await subject.processes.terminate(id, { graceMs: 0 });
       }
     });
 
-    it("rejects when the process ends first, with exit code and last output", async () => {
-      const port = await freePort();
-      const { id } = await subject.processes.spawn("sleep 0.1; echo 'port in use' >&2; exit 4");
-      await assert.rejects(subject.processes.waitForPort(id, port), {
-        code: "not_ready",
-        id,
-        exitCode: 4,
-        output: "port in use\n",
-        message: new RegExp(`before port ${port} was listened on; .*: port in use$`),
-      });
-    });
+    shellContract(
+      "rejects when the process ends first, with exit code and last output",
+      async () => {
+        const port = await freePort();
+        const { id } = await subject.processes.spawn("sleep 0.1; echo 'port in use' >&2; exit 4");
+        await assert.rejects(subject.processes.waitForPort(id, port), {
+          code: "not_ready",
+          id,
+          exitCode: 4,
+          output: "port in use\n",
+          message: new RegExp(`before port ${port} was listened on; .*: port in use$`),
+        });
+      },
+    );
 
-    it("gives up by time, and the process goes on", async () => {
+    shellContract("gives up by time, and the process goes on", async () => {
       const { id } = await subject.processes.spawn("sleep 600");
       const waiting = subject.processes.waitForPort(id, await freePort(), { timeoutMs: 100 });
       await assert.rejects(waiting, { code: "timeout", message: /port \d+ was waited for/ });

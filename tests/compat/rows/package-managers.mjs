@@ -22,19 +22,37 @@ const files = {
 };
 
 /**
- * The command line's exit code is the command's.
+ * The command line's exit code is the command's, and `--env-file` is the command's own.
  *
  * @param {Application} app
- * @param {string} program
- * @param {readonly string[]} args
+ * @param {readonly string[]} sandpipe what starts it, without a Node.js before it that would read the file itself
  */
-async function runCommandLine(app, program, args) {
+async function runCommandLine(app, sandpipe) {
   // Without a package of the agent, the one that was built.
   const env = Object.keys(app.context.tarballs).length > 1 ? {} : { SANDPIPE_AGENT: agent };
-  const command = [program, ...args, "sandpipe", "run", "--", "sh", "-c", "echo ran; exit 7"];
-  const script = `"$@"; echo "ended with $?"`;
-  const output = await app.run("sh", ["-c", script, "sh", ...command], { cwd, env });
-  if (!/^ran\n(.*\n)*ended with 7\n$/m.test(output)) throw new Error(`sandpipe run: ${output}`);
+  const script = "echo ran $*; exit 7";
+  const run = [
+    ...sandpipe,
+    "run",
+    "--policy=open",
+    "sh",
+    "-c",
+    script,
+    "sh",
+    "--env-file",
+    "x.env",
+  ];
+  // Node.js would take NODE_OPTIONS from the file, and run that.
+  await app.write({
+    "project/x.env": "NODE_OPTIONS=--require=./preload.cjs\n",
+    "project/preload.cjs": 'require("node:fs").writeFileSync("preloaded", "");\n',
+  });
+  const shown = `"$@"; echo "ended with $?"; ls`;
+  const output = await app.run("sh", ["-c", shown, "sh", ...run], { cwd, env });
+  const [said = "", listed = ""] = output.split(/^ended with 7\n/m);
+  if (!/^ran --env-file x\.env$/m.test(said) || listed === "" || /^preloaded$/m.test(listed)) {
+    throw new Error(`sandpipe run: ${output}`);
+  }
 }
 
 /** @param {Application} app */
@@ -70,7 +88,7 @@ const yarnPart = (linker) => async (app) => {
     "project/.yarnrc.yml": `nodeLinker: ${linker}\nenableImmutableInstalls: false\n`,
   });
   await app.run(process.execPath, [app.module(yarn), "install"], { cwd });
-  await runCommandLine(app, process.execPath, [app.module(yarn)]);
+  await runCommandLine(app, [process.execPath, "--", app.module(yarn), "sandpipe"]);
   return app.runJob(process.execPath, [app.module(yarn), "node", "main.mjs"], { cwd });
 };
 
@@ -87,7 +105,8 @@ export const packageManagerRows = [
         const { sandpipe: _, ...overrides } = dependencies(app).overrides;
         await writeManifest(app, { overrides });
         await app.run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd });
-        await runCommandLine(app, "npx", []);
+        await app.run("npx", ["sandpipe", "--version"], { cwd });
+        await runCommandLine(app, ["node_modules/.bin/sandpipe"]);
         return app.runJob(process.execPath, ["main.mjs"], { cwd });
       },
     },
@@ -108,7 +127,10 @@ export const packageManagerRows = [
         });
         const args = [app.module(pnpm), "install", "--no-frozen-lockfile"];
         await app.run(process.execPath, args, { cwd });
-        await runCommandLine(app, process.execPath, [app.module(pnpm), "exec"]);
+        await app.run(process.execPath, [app.module(pnpm), "exec", "sandpipe", "--version"], {
+          cwd,
+        });
+        await runCommandLine(app, ["node_modules/.bin/sandpipe"]);
         return app.runJob(process.execPath, ["main.mjs"], { cwd });
       },
     },

@@ -5,7 +5,7 @@ import { chmod, copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAgent } from "sandpipe/node";
-import { agent as program } from "../../../scripts/project.mjs";
+import { releaseAgent as program } from "../../../scripts/project.mjs";
 
 export const isRoot = process.getuid?.() === 0;
 

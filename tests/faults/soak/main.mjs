@@ -11,15 +11,22 @@ import { descriptors } from "./descriptors.mjs";
 import { disk } from "./disk.mjs";
 import { memory } from "./memory.mjs";
 import { processes } from "./processes.mjs";
+import { releaseAgent } from "../../../scripts/project.mjs";
 import { randomFaults } from "./random-faults.mjs";
+import { seeds } from "./seeds.mjs";
 import { silent } from "./silent.mjs";
 import { slowClients } from "./slow-clients.mjs";
 import { stops } from "./stops.mjs";
 
 /** @type {readonly import("./row.mjs").Scenario[]} */
-const SCENARIOS = [randomFaults, stops, silent, processes, descriptors, memory, disk, slowClients];
+const SCENARIOS = [
+  ...[randomFaults, stops, silent, processes, descriptors, memory, disk, slowClients, seeds],
+];
 
-const MINUTES = 25;
+const MINUTES = 30;
+
+// As it is published.
+process.env["SANDPIPE_AGENT"] = releaseAgent;
 
 const { values, positionals } = parseArgs({
   options: { minutes: { type: "string", default: String(MINUTES) } },

@@ -1,11 +1,10 @@
 // @ts-check
 import assert from "node:assert/strict";
-import { it } from "node:test";
 
 import { testSessions } from "./place.mjs";
 
-testSessions("the output of sessions", (place) => {
-  it("keeps stdout and stderr apart, and alters no output", () =>
+testSessions("the output of sessions", (place, { shellContract, contract }) => {
+  contract("keeps stdout and stderr apart, and alters no output", () =>
     place.inSession(async (session) => {
       /** @type {string[]} */
       const events = [];
@@ -20,24 +19,27 @@ testSessions("the output of sessions", (place) => {
       const { output: all } = await session.run(long);
       assert.equal(all.split("\n").filter((line) => line === "200000").length, 2);
       assert.equal(all.length, 2 * 1_288_895 + 4);
-    }));
+    }),
+  );
 
-  it("runs a script whose lines begin in every way, byte for byte", () =>
+  shellContract("runs a script whose lines begin in every way, byte for byte", () =>
     place.inSession(async (session) => {
       const lines = [..."0123456789abcdefghijklmnopqrstuvwxyz"].map((c) => `${c}é\n${c}${c}é\n`);
       const { output } = await session.run(`printf %s '\n${lines.join("")}'`);
       assert.equal(output, `\n${lines.join("")}`);
-    }));
+    }),
+  );
 
-  it("has each byte in the output of its own run", () =>
+  contract("has each byte in the output of its own run", () =>
     place.inSession(async (session) => {
       for (let number = 0; number < 30; number += 1) {
         const { output } = await session.run(`echo out${number}; echo err${number} >&2`);
         assert.deepEqual(output.split("\n").sort(), ["", `err${number}`, `out${number}`]);
       }
-    }));
+    }),
+  );
 
-  it("has no prompts in its output, whatever a script sets", () =>
+  shellContract("has no prompts in its output, whatever a script sets", () =>
     place.inSession(async (session) => {
       const settings = ["PS1='(venv) '; PS2='> '", "PROMPT_COMMAND='echo PC'"];
       if (place.shell === "bash") settings.push("trap 'echo ERR' ERR; (exit 1)");
@@ -45,9 +47,10 @@ testSessions("the output of sessions", (place) => {
         await session.run(setting);
         assert.equal((await session.run("echo hi\necho ho")).output, "hi\nho\n", setting);
       }
-    }));
+    }),
+  );
 
-  it("tells the true exit code whatever IFS is", () =>
+  shellContract("tells the true exit code whatever IFS is", () =>
     place.inSession(async (session) => {
       for (const [ifs, code] of Object.entries({ 1: 1, "0123456789": 37, 3: 130, 7: 127 })) {
         assert.equal((await session.run(`IFS=${ifs}; (exit ${code})`)).exitCode, code);
@@ -57,9 +60,10 @@ testSessions("the output of sessions", (place) => {
         const again = await session.run(`IFS=${ifs}${exitCode}; : \${nonexistent?}`);
         assert.deepEqual([again.exitCode, again.exitCode > 0], [exitCode, true]);
       }
-    }));
+    }),
+  );
 
-  it("is not fooled by what looks like its markers", () =>
+  shellContract("is not fooled by what looks like its markers", () =>
     place.inSession(async (session) => {
       const fake = `printf '\\036%s:e0,0\\036' 00000000000000000000000000000000
         printf '\\036'; set -v; set -x; echo traced; echo "$(set)" >/dev/null`;
@@ -75,18 +79,20 @@ testSessions("the output of sessions", (place) => {
       assert.equal(await stdoutOf(fake), `\x1e${"0".repeat(32)}:e0,0\x1e\x1etraced\n`);
       assert.equal(await stdoutOf("echo next; set +v; set +x"), "next\n");
       assert.deepEqual(await session.run("echo last"), { exitCode: 0, output: "last\n" });
-    }));
+    }),
+  );
 
-  it("hides its markers from the script", () =>
+  shellContract("hides its markers from the script", () =>
     place.inSession(async (session) => {
       const look = `set; env; cat /proc/$$/cmdline /proc/$$/environ | tr '\\0' '\\n'
         ls -l /proc/self/fd /proc/$$/fd | sed 's/.* \\([0-9]*\\) ->.*/fd \\1/'; read line || echo 'no stdin'`;
       const { output } = await session.run(look);
       assert.match(output, /no stdin/);
       assert.doesNotMatch(output, /[0-9a-f]{32}:|^fd [789]$/m);
-    }));
+    }),
+  );
 
-  it("gives back its output when a script redirected it", () =>
+  shellContract("gives back its output when a script redirected it", () =>
     place.inSession(async (session) => {
       await session.run("FILE=$(mktemp)");
       const redirect = 'exec >"$FILE" 2>&1 8>/dev/null 9>&-; echo in the file';
@@ -94,18 +100,22 @@ testSessions("the output of sessions", (place) => {
       const { output } = await session.run('cat "$FILE"; rm "$FILE"; exec 1>&-');
       assert.equal(output, "in the file\n");
       assert.equal((await session.run("echo back")).output, "back\n");
-    }));
+    }),
+  );
 
-  it("loses no end to a program that left its output non-blocking, with the pipe full", () =>
-    place.inSession(async (session) => {
-      const perl = (/** @type {string} */ script) => `perl -MFcntl -e '${script}'`;
-      const fill = `${perl('fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY); 1 while defined syswrite(STDOUT, "x" x 4096)')}; (exit 7)`;
-      const isNonBlocking = perl(
-        'print "", (grep { fcntl($_, F_GETFL, 0) & O_NONBLOCK } *STDOUT, *STDERR) + 0',
-      );
-      for (let number = 0; number < 10; number += 1) {
-        assert.equal((await session.run(fill)).exitCode, 7);
-        assert.equal((await session.run(isNonBlocking)).output, "0");
-      }
-    }));
+  shellContract(
+    "loses no end to a program that left its output non-blocking, with the pipe full",
+    () =>
+      place.inSession(async (session) => {
+        const perl = (/** @type {string} */ script) => `LC_ALL=C perl -MFcntl -e '${script}'`;
+        const fill = `${perl('fcntl(STDOUT, F_SETFL, O_NONBLOCK | O_WRONLY); 1 while defined syswrite(STDOUT, "x" x 4096)')}; (exit 7)`;
+        const isNonBlocking = perl(
+          'print "", (grep { fcntl($_, F_GETFL, 0) & O_NONBLOCK } *STDOUT, *STDERR) + 0',
+        );
+        for (let number = 0; number < 10; number += 1) {
+          assert.equal((await session.run(fill)).exitCode, 7);
+          assert.equal((await session.run(isNonBlocking)).output, "0");
+        }
+      }),
+  );
 });

@@ -1,14 +1,13 @@
 // @ts-check
 import assert from "node:assert/strict";
-import { it } from "node:test";
 
 import { InvalidArgumentError, SandpipeError, SessionError } from "sandpipe";
 
 import { failure } from "../../support/script.mjs";
 import { testSessions } from "./place.mjs";
 
-testSessions("what sessions remember", (place) => {
-  it("remembers directory, variables, functions, aliases, umask and exit code", () =>
+testSessions("what sessions remember", (place, { it, shellContract, contract }) => {
+  shellContract("remembers directory, variables, functions, aliases, umask and exit code", () =>
     place.inSession(async (session) => {
       const define = `cd /; VALUE='a b'; greet() { echo "hello $1"; }; alias ll='echo alias'
         umask 027; export EXPORTED=yes; set -u; set -- one two; exec 3>&1`;
@@ -26,18 +25,20 @@ testSessions("what sessions remember", (place) => {
       assert.equal(exitCode, 7);
       assert.equal((await session.run("echo $?")).output, "7\n");
       assert.equal((await session.run("echo $?")).output, "0\n");
-    }));
+    }),
+  );
 
-  it("starts where, as whom and with what it is told", () =>
+  contract("starts where, as whom and with what it is told", () =>
     place.inSession(
       async (session) => {
         const { output } = await session.run('pwd; echo "$NAME"; echo "${ENV-unset}"; id -u');
         assert.equal(output, `/tmp\nvalue\nunset\n${process.getuid?.()}\n`);
       },
       { cwd: "/tmp", env: { NAME: "value" }, user: String(process.getuid?.()) },
-    ));
+    ),
+  );
 
-  it("survives what a shell can't make sense of", () =>
+  shellContract("survives what a shell can't make sense of", () =>
     place.inSession(async (session) => {
       await session.run("KEPT=yes");
       for (const script of [
@@ -59,9 +60,10 @@ testSessions("what sessions remember", (place) => {
       assert.equal((await session.run("return 4")).exitCode, 4);
       const { output } = await session.run("cat <<'EOF'\n$KEPT \"'\nEOF\n# a comment");
       assert.equal(output, "$KEPT \"'\n");
-    }));
+    }),
+  );
 
-  it("gets along with functions and aliases named like a shell's own commands", () =>
+  shellContract("gets along with functions and aliases named like a shell's own commands", () =>
     place.inSession(async (session) => {
       const definitions = ["printf() { :; }; alias command=false unset=false", "command() { :; }"];
       if (place.shell === "bash") {
@@ -74,9 +76,10 @@ testSessions("what sessions remember", (place) => {
         assert.deepEqual(second, { exitCode: 42, output: "23\n" }, definition);
       }
       assert.equal((await session.run("printf hidden; unalias unset")).output, "");
-    }));
+    }),
+  );
 
-  it("takes a script of 2 MB, and none with NUL", () =>
+  contract("takes a script of 2 MB, and none with NUL", () =>
     place.inSession(async (session) => {
       const text = "é'\\\n".repeat(500_000);
       const { output } = await session.run(`wc -c <<'EOF'\n${text}EOF`);
@@ -85,9 +88,10 @@ testSessions("what sessions remember", (place) => {
       assert.ok(error instanceof InvalidArgumentError);
       assert.match(error.message, /`script` must be text without NUL/);
       assert.equal((await session.run("echo on")).output, "on\n");
-    }));
+    }),
+  );
 
-  it("is not held up by a job in the background", () =>
+  contract("is not held up by a job in the background", () =>
     place.inSession(async (session) => {
       assert.deepEqual(await session.run("sleep 1000 & echo started"), {
         exitCode: 0,
@@ -98,9 +102,10 @@ testSessions("what sessions remember", (place) => {
       await session.run(`while ${ignores}; do sleep 0.01; done`);
       const { output } = await session.run("kill -0 $! && echo runs; kill $!; wait; echo over");
       assert.match(output, /^runs\n(.*Terminated.*\n)?over\n$/);
-    }));
+    }),
+  );
 
-  it("`set -e` ends the script and lasts no longer than that", () =>
+  shellContract("`set -e` ends the script and lasts no longer than that", () =>
     place.inSession(async (session) => {
       assert.equal((await session.run("set -e; true; echo fine")).output, "fine\n");
       assert.deepEqual(await session.run("false; echo on"), { exitCode: 0, output: "on\n" });
@@ -111,7 +116,8 @@ testSessions("what sessions remember", (place) => {
       const error = await failure(session.run("echo on"));
       assert.ok(error instanceof SessionError && error instanceof SandpipeError);
       assert.match(error.message, /ended with exit code 6 .*`set -e`.*sessions\.create\(\)/);
-    }));
+    }),
+  );
 
   it("runs one script at a time, in order", () =>
     place.inSession(async (session) => {

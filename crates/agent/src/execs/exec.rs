@@ -5,7 +5,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use nix::sys::signal::Signal;
@@ -42,6 +42,8 @@ pub(crate) struct Exec {
     /// None where nothing is to be known of it later.
     pub(super) recording: Option<Recording>,
     pub(super) spool: Arc<Spool>,
+    /// Longest silence of its pipes, once its process has ended, after which its output is complete.
+    pub(super) output_silence: Duration,
     state: Mutex<State>,
     /// A client has ended standard input.
     pub(super) input_ended: Arc<AtomicBool>,
@@ -172,6 +174,7 @@ impl Exec {
             directory,
             recording: None,
             spool: Arc::new(spool),
+            output_silence: context.output_silence,
             state: Mutex::new(state),
             input_ended: Arc::default(),
             lifecycle: tokio::sync::Mutex::new(Lifecycle::Open),
@@ -226,7 +229,14 @@ impl Exec {
 
     /// It is about to be told to stop. That may be too late: its status says whether it was.
     pub(super) fn set_stop_reason(&self, reason: StopReason) {
-        self.state().stop_reason.get_or_insert(reason);
+        let mut state = self.state();
+        state.stop_reason.get_or_insert(reason);
+        state.wake_observer();
+    }
+
+    /// Returns whether something stops it, or deletes it.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_deleted() || self.state().stop_reason.is_some()
     }
 
     /// It was not stopped after all, while it runs.
@@ -241,6 +251,7 @@ impl Exec {
     pub(super) fn set_stopping(&self, reason: StopReason) {
         let mut state = self.state();
         state.stop_reason.get_or_insert(reason);
+        state.wake_observer();
         if state.status == ExecStatus::Running {
             state.status = ExecStatus::Stopping;
             drop(state);
@@ -307,9 +318,7 @@ impl Exec {
     /// It has been deleted: nobody is to write output any more.
     pub(super) fn set_deleted(&self) {
         self.deleted.store(true, Ordering::Release);
-        if let Some(waker) = self.state().waker.upgrade() {
-            waker.wake();
-        }
+        self.state().wake_observer();
     }
 
     pub(super) fn is_deleted(&self) -> bool {
@@ -385,12 +394,20 @@ impl State {
         }
     }
 
+    /// Wakes the thread that observes the process: what it waits for may have changed.
+    fn wake_observer(&self) {
+        if let Some(waker) = self.waker.upgrade() {
+            waker.wake();
+        }
+    }
+
     /// A limit ends it, or has.
     pub(super) fn set_reached(&mut self, limit: ReachedLimit) {
         if self.reached.is_none() {
             self.reached = Some(limit);
             if let Some(reason) = StopReason::of_limit(limit) {
                 self.stop_reason = Some(reason);
+                self.wake_observer();
             }
         }
     }

@@ -1,7 +1,7 @@
 use std::{
     io::{self, IoSliceMut},
     panic::{AssertUnwindSafe, catch_unwind},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use sandpipe_protocol::OutputType;
@@ -16,8 +16,16 @@ use crate::{
 /// How long an exec may be silent before the memory goes that its output took on its way.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Longest time that output is taken after the process has ended, where that is no longer than its
+/// longest silence.
+const REST: Duration = Duration::from_secs(2);
+
 /// Observes a process: brings its output to the spool, and its exit code after it. It blocks until
 /// nobody can write any more output, or the exec is deleted.
+///
+/// Output is complete when the process has ended and its pipes are at their end, or bring nothing for
+/// 200 ms, or [`REST`] has passed. So the last part of a pipeline, such as `tee`, may write after the
+/// process. If something stops the exec, output is complete when the process has ended.
 ///
 /// It needs nothing that is not there before the process: no thread, since it has this one, and no
 /// descriptor. Where it fails in whatever way the exec is stopped, and its readers are told.
@@ -38,6 +46,14 @@ pub(super) fn observe(
         let exit_code = pump.collect(exec)?;
         drop(ended);
         pump.finish(exec);
+        for made in limits.made_settings() {
+            tracing::warn!(
+                setting = made.name(),
+                id = exec.id,
+                "tool settings were made in the workspace"
+            );
+            pump.collector.tell(&made.to_string());
+        }
         let reached = exec.state().reached.or_else(|| limits.told_by(exit_code));
         if let Some(reached) = reached {
             exec.state().set_reached(reached);
@@ -150,10 +166,34 @@ impl<C: Collect> OutputPump<C> {
         Ok(())
     }
 
-    /// Takes what it had written when it ended.
+    /// Takes the output that is left when the process has ended.
     fn finish(&mut self, exec: &Exec) {
+        note(exec, self.take_rest(exec));
         note(exec, self.take_backlog(exec));
         self.collector.finish();
+    }
+
+    /// Takes output until the pipes are at their end or silent, time is up, or something stops the exec.
+    fn take_rest(&mut self, exec: &Exec) -> io::Result<()> {
+        let silence = exec.output_silence;
+        let end = Instant::now() + REST.max(silence);
+        let mut quiet = Instant::now() + silence;
+        while !exec.is_stopped() {
+            let chunk = self.output.read_now(&mut self.collector.room())?;
+            let now = Instant::now();
+            if let Some(chunk) = chunk {
+                self.push(exec, chunk);
+                quiet = now + silence;
+            }
+            let left = end.min(quiet).saturating_duration_since(now);
+            if self.output.is_over() || left.is_zero() {
+                break;
+            }
+            if chunk.is_none() {
+                self.output.wait_for(left)?;
+            }
+        }
+        Ok(())
     }
 
     fn take_backlog(&mut self, exec: &Exec) -> io::Result<()> {

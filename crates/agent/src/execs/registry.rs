@@ -2,6 +2,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use super::{
@@ -9,7 +10,8 @@ use super::{
     exec::Exec, idempotency::Keys,
 };
 use crate::{
-    output::SpoolLimit, process::SpawnDefaults, sandbox::Group, state_dir::Keep, walls::Policies,
+    output::SpoolLimit, process::SpawnDefaults, sandbox::Group, state_dir::Keep,
+    time_limits::OUTPUT_SILENCE, walls::Policies,
 };
 
 /// All execs of the agent.
@@ -48,7 +50,12 @@ impl Registry {
         Self {
             spawn_defaults,
             policies: None,
-            context: ExecContext { spools, spool_limit, bookkeeping },
+            context: ExecContext {
+                spools,
+                spool_limit,
+                output_silence: OUTPUT_SILENCE,
+                bookkeeping,
+            },
             keep,
             execs: Mutex::default(),
             keys: Keys::default(),
@@ -59,6 +66,11 @@ impl Registry {
     pub(crate) fn keeping(self, limits: RetentionLimits) -> Self {
         let bookkeeping = Arc::new(Bookkeeping::new(limits));
         Self { context: ExecContext { bookkeeping, ..self.context }, ..self }
+    }
+
+    /// The same, whose commands' output is complete after so long a silence.
+    pub(crate) fn with_output_silence(self, output_silence: Duration) -> Self {
+        Self { context: ExecContext { output_silence, ..self.context }, ..self }
     }
 
     /// The same, where creates may name policies.

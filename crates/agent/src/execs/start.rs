@@ -21,8 +21,8 @@ use super::{
 use crate::{
     output::Collector,
     process::{
-        CommandLimits, DescriptorPermit, ExecLimits, Launch, Memory, OutputPipes, Process,
-        ReachedLimit, SpawnError, Spawned, spawn,
+        DescriptorPermit, ExecLimits, Launch, Memory, OutputPipes, Process, ReachedLimit,
+        SpawnError, Spawned, spawn,
     },
     sandbox::Group,
 };
@@ -178,7 +178,7 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
     let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
     match spawn(launch, size, descriptors).inspect_err(|_| exec.unreserve_end())? {
         Spawned::Running(process) => {
-            let observer = set_running(exec, *process, launch.limits);
+            let observer = set_running(exec, *process, launch);
             // An agent that starts later is to know the process id too. Before it can end: its end is
             // written after it.
             exec.write_record();
@@ -199,12 +199,12 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
 }
 
 /// Returns what it takes to observe the process.
-fn set_running(exec: &Arc<Exec>, process: Process, limits: CommandLimits) -> Observer {
+fn set_running(exec: &Arc<Exec>, process: Process, launch: &Launch) -> Observer {
     let Process { group, exit, output, input, terminal, descriptors, limit_group } = process;
     let pid = group.id().as_raw().unsigned_abs();
     // First of all: with it, what fails from here on ends the process.
     exec.state().group = Some(Arc::clone(&group));
-    if let Some(limit) = limits.wall_time {
+    if let Some(limit) = launch.limits.wall_time {
         tokio::spawn(end_after(limit, group, Arc::downgrade(exec)));
     }
     let (ended, watch_end) = oneshot::channel::<()>();
@@ -229,7 +229,11 @@ fn set_running(exec: &Arc<Exec>, process: Process, limits: CommandLimits) -> Obs
     state.terminal = terminal;
     drop(state);
     exec.changed();
-    let limits = ExecLimits { of_command: limits, group: limit_group };
+    let limits = ExecLimits {
+        of_command: launch.limits,
+        group: limit_group,
+        tool_settings: launch.process_box.tool_settings(),
+    };
     Observer { output, exit, ended, descriptors, limits }
 }
 

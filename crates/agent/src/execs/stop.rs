@@ -14,9 +14,6 @@ use super::{
     stop_reason::StopReason,
 };
 
-/// How long processes may take to end after SIGTERM.
-const GRACE_PERIOD: Duration = Duration::from_secs(10);
-
 /// Some processes could not be stopped.
 #[derive(Debug, thiserror::Error)]
 #[error("process groups that could not be stopped: {0:?}")]
@@ -25,11 +22,15 @@ pub(crate) struct StopError(Vec<i32>);
 impl Registry {
     /// Stops every exec: SIGTERM to its group, and SIGKILL when the grace period is over or `forced` is
     /// done. Afterwards no process is left, every output has its end, and no reader waits.
-    pub(crate) async fn stop_all(&self, forced: impl Future) -> Result<(), StopError> {
+    pub(crate) async fn stop_all(
+        &self,
+        grace_period: Duration,
+        forced: impl Future,
+    ) -> Result<(), StopError> {
         let mut execs = self.refuse_new();
         // There may be very many that ended long ago.
         execs.retain(|exec| !exec.has_ended() || !is_known_gone(exec));
-        let graceful = each(&execs, |exec| async move {
+        let graceful = each(&execs, move |exec| async move {
             let had_group = exec.state().group.is_some();
             end(&exec).await;
             close(&exec).await;
@@ -37,11 +38,11 @@ impl Registry {
             if !had_group {
                 end(&exec).await;
             }
-            gone_within(&exec, GRACE_PERIOD).await
+            gone_within(&exec, grace_period).await
         });
         tokio::select! {
             _ = graceful => {}
-            () = sleep(GRACE_PERIOD) => {}
+            () = sleep(grace_period) => {}
             _ = forced => {}
         }
         let gone = each(&execs, |exec| async move {
@@ -165,7 +166,8 @@ mod tests {
         });
         // As a start that is under way holds it.
         let held = hanging.lifecycle.lock().await;
-        let stopped = timeout(Duration::from_mins(1), registry.stop_all(ready(()))).await;
+        let stop = registry.stop_all(Duration::from_mins(10), ready(()));
+        let stopped = timeout(Duration::from_mins(1), stop).await;
         assert!(stopped.expect("it waits for ever").is_ok());
         assert_eq!(*other.lifecycle.lock().await, Lifecycle::Stopping);
         drop(held);

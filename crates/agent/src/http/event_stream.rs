@@ -13,9 +13,6 @@ use tokio::time::timeout;
 
 use super::output_format::OutputFormat;
 
-/// How long a stream may be silent: proxies close one that is so for long.
-pub(super) const PING_INTERVAL: Duration = Duration::from_secs(15);
-
 /// The `Cache-Control` of output: it may be more by the next time. It is not `no-store`, of which Chromium
 /// shows many a request as aborted whose answer a page has read to its end.
 pub(super) const NOT_CACHED: &str = "no-cache";
@@ -28,14 +25,9 @@ pub(super) trait Source: Send + 'static {
 }
 
 /// Answers with a stream of that form: these bytes at once, then what the source gives, and a sign of life
-/// wherever there was silence. An error of the source cuts the connection, so that the client does not
-/// take it for an end.
-pub(super) fn respond(format: OutputFormat, first: Bytes, source: impl Source) -> Response {
-    respond_with(PING_INTERVAL, format, first, source)
-}
-
-/// The same, with a sign of life wherever there was silence for so long.
-pub(super) fn respond_with(
+/// wherever there was silence for `ping_interval`. An error of the source cuts the connection, so that the
+/// client does not take it for an end.
+pub(super) fn respond(
     ping_interval: Duration,
     format: OutputFormat,
     first: Bytes,

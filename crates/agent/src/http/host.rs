@@ -64,7 +64,7 @@ pub(super) async fn check(
 
 /// The host that a request is for. RFC 9112, 3.2.2: a target in absolute form counts instead of the
 /// Host header.
-fn authority(request: &Request) -> Option<Authority> {
+pub(super) fn authority(request: &Request) -> Option<Authority> {
     if let Some(authority) = request.uri().authority() {
         return Some(authority.clone());
     }

@@ -1,7 +1,7 @@
 //! The HTTP interface: a handler for each path, made with axum.
 //!
-//! [`router`] puts it together. A request passes the check of its host (`host.rs`), then CORS, then the check of its token (`auth.rs`), before
-//! its handler gets it; the handlers of execs are in `execs/`, those of files in `files/`, one operation a file. They share an [`App`]. What is wrong with a
+//! [`router`] puts it together. A request passes the check of its host (`host.rs`), then CORS, a WebSocket the check of its origin (`origin.rs`), then the
+//! check of its token (`auth.rs`), before its handler gets it; the handlers of execs are in `execs/`, those of files in `files/`, one operation a file. They share an [`App`]. What is wrong with a
 //! request is an `ApiError`, whose body is JSON; `body.rs` reads bodies with a bound, and `event_stream.rs` answers
 //! with a stream, in the form that `output_format.rs` finds to be asked for: Server-Sent Events or binary frames.
 
@@ -18,12 +18,13 @@ pub(crate) mod fuzz;
 mod health;
 mod host;
 mod openapi;
+mod origin;
 mod output_format;
 mod policy;
 mod ports;
 mod router;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::http::HeaderValue;
 use tokio::sync::watch;
@@ -54,6 +55,8 @@ pub(crate) struct App {
     pub(crate) hosts: Arc<HostPolicy>,
     /// The web origins that may use the agent.
     pub(crate) allow_origin: Vec<HeaderValue>,
+    /// How long a stream may be silent.
+    pub(crate) ping_interval: Duration,
     /// Becomes true when streams that have no end of their own are to end.
     pub(crate) over: watch::Receiver<bool>,
 }

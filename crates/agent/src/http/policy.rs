@@ -1,7 +1,8 @@
-use axum::{Json, extract::State};
+use axum::{Extension, Json, extract::State};
 use serde_json::Value;
 
 use super::{App, execs::responses::ApiErrors};
+use crate::token::Role;
 
 /// Get the policy: what commands may touch.
 #[utoipa::path(
@@ -11,11 +12,21 @@ use super::{App, execs::responses::ApiErrors};
     tag = "agent",
     responses((
         status = 200,
-        description = "The presets that it is made of, all rules for files with where they come from, the network, the environment, and the limits",
+        description = "The presets that it is made of, all rules for files with where they come from, the network, the environment, and the limits. A read-only token gets null for the values of variables",
         body = Object
     ), ApiErrors)
 )]
-pub(super) async fn policy(State(app): State<App>) -> Json<Value> {
+pub(super) async fn policy(
+    State(app): State<App>,
+    Extension(role): Extension<Role>,
+) -> Json<Value> {
     // Its keys are texts, and its values no floating-point numbers that JSON lacks.
-    Json(serde_json::to_value(app.policies.own()).unwrap_or_default())
+    let mut policy = serde_json::to_value(app.policies.own()).unwrap_or_default();
+    // One may be a secret that commands are to have.
+    if role == Role::ReadOnly
+        && let Some(set) = policy.get_mut("set").and_then(Value::as_object_mut)
+    {
+        set.values_mut().for_each(|value| *value = Value::Null);
+    }
+    Json(policy)
 }

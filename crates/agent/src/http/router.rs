@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    http::{Method, StatusCode, Uri, header::CONTENT_TYPE},
+    http::{HeaderValue, Method, StatusCode, Uri, header::CONTENT_TYPE},
     middleware::{from_fn_with_state, map_request},
     routing::get,
 };
@@ -11,12 +11,12 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     App, Console, auth, cors, error::ApiError, execs, files, health, host, openapi::Document,
-    policy, ports,
+    origin, policy, ports,
 };
 use crate::features::Feature;
 
-/// The whole interface, with this console. A request passes the host check, then CORS,
-/// then the token's check.
+/// The whole interface, with this console. A request passes the host check, then CORS, a
+/// WebSocket the origin's check, then the token's check.
 pub(crate) fn router(app: App, console: Console) -> Router {
     let mut api = OpenApiRouter::new()
         .routes(routes!(execs::create::create_exec, execs::list::list_execs))
@@ -40,8 +40,10 @@ pub(crate) fn router(app: App, console: Console) -> Router {
     if app.features.has(Feature::PortForward) {
         websocket = websocket.routes(routes!(ports::forward::forward_port));
     }
+    let origins: Arc<[HeaderValue]> = Arc::from(&*app.allow_origin);
     let websocket = websocket
-        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query));
+        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query))
+        .route_layer(from_fn_with_state(origins, origin::check));
     let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(health::health))
         .merge(api)

@@ -10,6 +10,6 @@ mod stream;
 mod table;
 
 pub(crate) use list::{ConnectError, Ports};
-pub(crate) use owners::{Owner, Owners};
+pub(crate) use owners::{Owner, Owners, socket_inode};
 pub(crate) use stream::PortsStream;
 pub(crate) use table::{Listener, listeners};

@@ -95,7 +95,7 @@ fn describe(process: Process) -> Owner {
 }
 
 /// The number of a socket, of what a descriptor is a link to: `socket:[NUMBER]`.
-pub(super) fn socket_inode(link: &Path) -> Option<u64> {
+pub(crate) fn socket_inode(link: &Path) -> Option<u64> {
     let number = link.as_os_str().as_bytes().strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
     str::from_utf8(number).ok()?.parse().ok()
 }

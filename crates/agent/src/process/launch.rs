@@ -27,6 +27,8 @@ pub(crate) struct SpawnDefaults {
     pub(crate) default_user: Option<String>,
     /// The environment.
     pub(crate) env: BTreeMap<OsString, OsString>,
+    /// Variables that lead tools to stores of the agent's user.
+    pub(crate) stores: BTreeMap<OsString, OsString>,
     /// The limit on open files.
     pub(crate) file_limit: FileLimit,
     /// What else it may use.
@@ -47,6 +49,7 @@ impl SpawnDefaults {
             workspace: "/".into(),
             default_user: None,
             env: BTreeMap::new(),
+            stores: BTreeMap::new(),
             file_limit: FileLimit::raise().unwrap(),
             limits: CommandLimits::default(),
             limit_group: None,
@@ -73,7 +76,7 @@ pub(crate) struct Launch {
     pub(super) file_limit: FileLimit,
     pub(crate) limits: CommandLimits,
     pub(super) limit_group: Option<Arc<LimitGroup>>,
-    pub(super) process_box: Arc<BoxClient>,
+    pub(crate) process_box: Arc<BoxClient>,
     pub(crate) policy: String,
 }
 
@@ -137,8 +140,9 @@ impl Launch {
         if pty {
             env.insert("TERM".into(), "xterm-256color".into());
         }
-        if let Some(identity) = &identity {
-            identity.apply_to(&mut env);
+        match &identity {
+            Some(identity) => identity.apply_to(&mut env),
+            None => env.extend(spawn_defaults.stores.clone()),
         }
         env.extend(requested_env.into_iter().map(|(name, value)| (name.into(), value.into())));
         Ok(Self {

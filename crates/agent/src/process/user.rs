@@ -4,6 +4,7 @@ use nix::{
     errno::Errno,
     unistd::{Gid, Group, Uid, User, getegid, geteuid, getgrouplist},
 };
+use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::sandbox::Credentials;
 
@@ -45,7 +46,7 @@ pub(crate) enum UserError {
     UnknownGroup(String),
     #[error(
         "the agent runs as uid {own_uid} gid {own_gid} and may not run a command as {requested:?}: \
-         leave \"user\" out, or run the agent as root"
+         leave \"user\" out, or run the agent as root with CAP_SETUID and CAP_SETGID"
     )]
     NotRoot { own_uid: Uid, own_gid: Gid, requested: String },
     #[error("the user {requested:?} could not be looked up: {}", errno.desc())]
@@ -166,10 +167,11 @@ fn known<T>(entry: Result<Option<T>, Errno>) -> Result<Option<T>, Errno> {
     }
 }
 
-/// Whether the agent may become another user. Where it may not, the only one it can be asked for is
-/// its own, and there is nothing to set.
+/// Returns whether the agent may become another user: root may that has not lost its capabilities, as in a container without any. Where it
+/// may not, the only one it can be asked for is its own, and there is nothing to set.
 pub(super) fn may_switch() -> bool {
-    geteuid().is_root()
+    let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
+    geteuid().is_root() && capabilities(None).is_ok_and(|own| own.effective.contains(needed))
 }
 
 /// A numeric id. The highest one stands for "leave it as it is" (POSIX, chown) and is nobody's.

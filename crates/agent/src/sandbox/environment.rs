@@ -123,6 +123,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::needs::needs;
 
     #[test]
     fn is_that_of_the_start() {
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn another_user_is_one_for_a_while() {
-        if !geteuid().is_root() {
+        if !needs(geteuid().is_root(), "root, to become another user") {
             return;
         }
         let file_user = || {

@@ -50,9 +50,9 @@ mod server;
 
 pub(crate) use channel::{receive, receive_descriptor, send, send_descriptor};
 pub(crate) use client::{
-    BoxClient, BoxCommand, Group, NotStarted, Started, hold_reaping, reap_children,
+    BoxClient, BoxCommand, Group, NotStarted, Started, detach, hold_reaping, reap_children,
 };
-pub(crate) use processes::{Process, all as all_processes, process};
+pub(crate) use processes::{Process, all as all_processes, process, signal};
 pub(crate) use protocol::{
     Credentials, Decoder, ExecKey, Failure, FileLimits, Program, Reached, StartRequest, Stdio,
     Step, encode, stops,

@@ -60,7 +60,7 @@ fn is_kernel_thread(stat: &str) -> bool {
 
 /// Sends a signal to a process, if it still is one of those that are meant. One that ended meanwhile, and whose number a stranger may
 /// have now, takes it without an effect.
-pub(super) fn signal(pid: Pid, signal: Signal, is_meant: impl Fn(&Process) -> bool) {
+pub(crate) fn signal(pid: Pid, signal: Signal, is_meant: impl Fn(&Process) -> bool) {
     let number = rustix::process::Pid::from_raw(pid.as_raw());
     let named = rustix::process::Signal::from_named_raw(signal as i32);
     let (Some(number), Some(named)) = (number, named) else {
@@ -77,20 +77,20 @@ pub(super) fn signal(pid: Pid, signal: Signal, is_meant: impl Fn(&Process) -> bo
 }
 
 /// Reads a `/proc/PID/stat`; `None` where that is not of a living process. After the name in parentheses, which may hold anything,
-/// come the state, the parent, the group and the session; the start is the 22nd of all fields.
+/// come the state, the parent, the group and the session; the number of threads is the 20th of all fields, the start the 22nd. A process
+/// whose first thread has ended lives as long as another one does.
 fn read_stat(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(' ')?;
     let mut fields = rest.rsplit_once(')')?.1.split_whitespace();
-    let is_living = !matches!(fields.next()?, "Z" | "X");
+    let has_ended = matches!(fields.next()?, "Z" | "X");
     let number = |text: Option<&str>| Some(Pid::from_raw(text?.parse().ok()?));
-    let process = Process {
-        pid: number(Some(pid))?,
-        parent: number(fields.next())?,
-        group: number(fields.next())?,
-        session: number(fields.next())?,
-        started: fields.nth(15)?.parse().ok()?,
-    };
-    is_living.then_some(process)
+    let parent = number(fields.next())?;
+    let group = number(fields.next())?;
+    let session = number(fields.next())?;
+    let threads: u32 = fields.nth(13)?.parse().ok()?;
+    let started = fields.nth(1)?.parse().ok()?;
+    let process = Process { pid: number(Some(pid))?, parent, group, session, started };
+    (!has_ended || threads > 1).then_some(process)
 }
 
 #[cfg(test)]
@@ -113,6 +113,9 @@ mod tests {
         };
         assert_eq!(process, expected);
         assert_eq!(read_stat(&format!("77 (a) S 1 (b)) Z 1 70 66 {rest}")), None);
+        let two_threads = rest.replace("20 0 1 0", "20 0 2 0");
+        let led_by_none = format!("77 (a) Z 1 (b)) Z 1 70 66 {two_threads}");
+        assert_eq!(read_stat(&led_by_none), Some(expected));
         assert_eq!(read_stat(""), None);
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Connections(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     limits: ConnectionLimits,
+    /// How long a client may take nothing of what is to be written to it.
+    stall_timeout: Duration,
     /// Those that have not had all there is for them.
     open: watch::Sender<usize>,
     /// The bytes that were written to all of them.
@@ -43,10 +45,12 @@ struct Places {
 }
 
 impl Connections {
-    /// There may be at most `max`; where there are more, [`ConnectionLimits`] says who makes room.
-    pub(crate) fn new(max: usize) -> Self {
+    /// There may be at most `max`; where there are more, [`ConnectionLimits`] says who makes room. A client may take nothing for
+    /// `stall_timeout`.
+    pub(crate) fn new(max: usize, stall_timeout: Duration) -> Self {
         Self(Arc::new(Shared {
             limits: ConnectionLimits::of(max),
+            stall_timeout,
             open: watch::Sender::default(),
             written: AtomicU64::default(),
             places: Mutex::default(),
@@ -59,7 +63,7 @@ impl Connections {
         self.0.open.send_modify(|open| *open += 1);
         let mut places = self.places();
         places.count += 1;
-        let state = Arc::new(ConnectionState::new(places.count));
+        let state = Arc::new(ConnectionState::new(places.count, self.0.stall_timeout));
         places.taken.insert(state.id, Arc::clone(&state));
         state
     }

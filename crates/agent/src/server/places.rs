@@ -131,7 +131,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::token::Role;
+    use crate::{time_limits::STALL_TIMEOUT, token::Role};
     use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -164,7 +164,7 @@ mod tests {
     };
 
     fn progress(kind: Kind, since: Instant) -> Progress {
-        let mut progress = Progress::accepted(since);
+        let mut progress = Progress::accepted(since, STALL_TIMEOUT);
         progress.starved();
         if matches!(kind, Silent) {
             return progress;

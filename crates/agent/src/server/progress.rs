@@ -16,16 +16,14 @@ const STALL_GRACE: Duration = Duration::from_millis(200);
 const EXCHANGE_GRACE: Duration = Duration::from_millis(400);
 /// How long a connection may wait for its next request.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may take nothing of what is to be written to it.
-pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long nothing may be heard of the system of a client that may pause. It is asked, by a window probe, at least every
 /// two minutes (RFC 9293, 3.8.6.1).
 pub(super) const SILENCE_TIMEOUT: Duration = Duration::from_mins(6);
 /// How long a client may go on sending after the last answer of its connection.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often it is looked at what a client has taken while the socket takes no more.
-const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// How often it is looked at what a client has taken while the socket takes no more: so often in the time that it may take nothing.
+const CHECKS: u32 = 6;
 
 /// How far a connection is, and since when it waits for its client: what decides on how long it may stay.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +36,8 @@ pub(super) struct Progress {
     /// The client has sent nothing that has not been read, in this phase.
     starved: bool,
     stall: Option<Stall>,
+    /// How long the client may take nothing of what is to be written to it.
+    stall_timeout: Duration,
     /// What the token is good for that its last request has shown.
     role: Option<Role>,
     /// The client may take nothing for as long as its system answers.
@@ -103,13 +103,14 @@ pub(super) struct Waiting {
 }
 
 impl Progress {
-    pub(super) fn accepted(now: Instant) -> Self {
+    pub(super) fn accepted(now: Instant, stall_timeout: Duration) -> Self {
         Self {
             phase: Phase::New,
             since: now,
             exchange_since: now,
             starved: false,
             stall: None,
+            stall_timeout,
             role: None,
             may_pause: false,
             evicted: false,
@@ -238,16 +239,17 @@ impl Progress {
             Phase::Answering | Phase::Answered => None,
         };
         let end = timeout.map(|timeout| self.since + timeout);
+        let check_interval = self.stall_timeout / CHECKS;
         let look = self.stall.as_mut().map(|stall| {
-            if now >= stall.looked + CHECK_INTERVAL {
+            if now >= stall.looked + check_interval {
                 stall.look(unsent(), now);
             }
             let end = if self.may_pause {
                 stall.heard + SILENCE_TIMEOUT
             } else {
-                stall.since + STALL_TIMEOUT
+                stall.since + self.stall_timeout
             };
-            (stall.looked + CHECK_INTERVAL, end)
+            (stall.looked + check_interval, end)
         });
         let ends = end.into_iter().chain(look.map(|(_, end)| end));
         if self.evicted || ends.clone().any(|end| end <= now) {
@@ -289,6 +291,7 @@ impl Stall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time_limits::STALL_TIMEOUT;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -310,7 +313,7 @@ mod tests {
 
     fn at(change: impl FnOnce(&mut Progress, Instant)) -> Progress {
         let now = Instant::now();
-        let mut progress = Progress::accepted(now);
+        let mut progress = Progress::accepted(now, STALL_TIMEOUT);
         change(&mut progress, now);
         progress
     }
@@ -445,7 +448,7 @@ mod tests {
     fn a_distant_client_has_time_for_its_answer_but_not_without_end() {
         let start = Instant::now();
         let millis = |millis| start + Duration::from_millis(millis);
-        let mut progress = Progress::accepted(start);
+        let mut progress = Progress::accepted(start, STALL_TIMEOUT);
         progress.received(start);
         progress.starved();
         assert_eq!(progress.waiting().unwrap().may_go_from, millis(50));
@@ -483,7 +486,7 @@ mod tests {
     #[test]
     fn who_goes_on_in_the_last_moment_is_not_evicted() {
         let start = Instant::now();
-        let mut progress = Progress::accepted(start);
+        let mut progress = Progress::accepted(start, STALL_TIMEOUT);
         progress.received(start);
         progress.begin(start);
         progress.blocked(|| 1000, start);
@@ -499,7 +502,7 @@ mod tests {
     #[test]
     fn a_request_that_has_come_in_time_is_served() {
         let now = Instant::now();
-        let mut progress = Progress::accepted(now);
+        let mut progress = Progress::accepted(now, STALL_TIMEOUT);
         progress.starved();
         progress.evict(now + SECOND);
         assert_eq!(progress.stay(|| unsent(0), now), Stay::Over);

@@ -110,18 +110,22 @@ mod tests {
     };
 
     use super::{
-        super::progress::{HEAD_TIMEOUT, IDLE_TIMEOUT, STALL_TIMEOUT},
+        super::progress::{HEAD_TIMEOUT, IDLE_TIMEOUT},
         *,
     };
-    use crate::token::Role;
+    use crate::{time_limits::STALL_TIMEOUT, token::Role};
 
     /// Serves `app` at so many places; returns the address.
     async fn start(app: Router, max: usize) -> SocketAddr {
+        start_with(app, Connections::new(max, STALL_TIMEOUT)).await
+    }
+
+    async fn start_with(app: Router, connections: Connections) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (closing, closed) = watch::channel(false);
         tokio::spawn(async move {
-            serve(Listener::Tcp(listener), app, Connections::new(max), closed).await;
+            serve(Listener::Tcp(listener), app, connections, closed).await;
             drop(closing);
         });
         address
@@ -218,7 +222,12 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let app = Router::new().route("/", post(async |body: String| body));
         let (_closing, closed) = watch::channel(false);
-        tokio::spawn(serve(Listener::Tcp(listener), app, Connections::new(1), closed));
+        tokio::spawn(serve(
+            Listener::Tcp(listener),
+            app,
+            Connections::new(1, STALL_TIMEOUT),
+            closed,
+        ));
         let mut client = TcpStream::connect(address).await.unwrap();
         // It is in the midst of a body.
         let head =
@@ -269,7 +278,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_authenticated_request_is_never_cut_short_for_another_client() {
-        let address = start(app(), 8).await;
+        // What is not read meanwhile is not given up, however slow the machine is.
+        let address = start_with(app(), Connections::new(8, STALL_TIMEOUT * 100)).await;
         let mut streams = Vec::new();
         for _ in 0..7 {
             let mut stream = send(address, &get_request("/mine/large")).await;

@@ -40,6 +40,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::needs::needs;
 
     /// A socket that takes no more, and its client, which reads nothing.
     fn stalled() -> (TcpStream, TcpStream) {
@@ -54,8 +55,8 @@ mod tests {
         (socket, client)
     }
 
-    /// Has the client's system take nothing that comes for it, as if its machine were gone.
-    fn go_away(client: &TcpStream) {
+    /// Has the client's system take nothing that comes for it, as if its machine were gone. False where this user may not.
+    fn go_away(client: &TcpStream) -> bool {
         // Of each packet, so many bytes are kept (BPF, as in socket(7) `SO_ATTACH_FILTER`).
         let mut keep_none = libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 };
         let program = libc::sock_fprog { len: 1, filter: &raw mut keep_none };
@@ -70,7 +71,9 @@ mod tests {
                 size_of_val(&program).try_into().unwrap(),
             )
         };
-        assert_eq!(attached, 0);
+        let error = std::io::Error::last_os_error();
+        assert!(attached == 0 || error.kind() == ErrorKind::PermissionDenied, "{error}");
+        attached == 0
     }
 
     /// Tests beside this one have the processor meanwhile.
@@ -90,7 +93,9 @@ mod tests {
             thread::sleep(BETWEEN_LOOKS);
         }
         let (socket, client) = stalled();
-        go_away(&client);
+        if !needs(go_away(&client), "root, to filter packets on this machine") {
+            return;
+        }
         // It may still acknowledge what came before.
         let late = Duration::from_secs(1);
         let mut last = silence(&socket);

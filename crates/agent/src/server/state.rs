@@ -1,4 +1,7 @@
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use futures_util::task::AtomicWaker;
 use tokio::time::Instant;
@@ -15,9 +18,9 @@ pub(super) struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// That of a connection which was accepted now.
-    pub(super) fn new(id: u64) -> Self {
-        let progress = Mutex::new(Progress::accepted(Instant::now()));
+    /// That of a connection which was accepted now, whose client may take nothing for `stall_timeout`.
+    pub(super) fn new(id: u64, stall_timeout: Duration) -> Self {
+        let progress = Mutex::new(Progress::accepted(Instant::now(), stall_timeout));
         Self { id, progress, waker: AtomicWaker::new() }
     }
 

@@ -3,10 +3,9 @@ use std::{
     fs::File,
     io::{self, PipeReader, Read, Seek, Write},
     os::{
-        fd::{AsFd, AsRawFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
         unix::{net::UnixStream, process::CommandExt},
     },
-    path::PathBuf,
     process::{Child, Command},
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
@@ -20,11 +19,18 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 use sandpipe_policy::{
-    document::Network, effective::Effective, files::Roots, network::HostRule, walls as plans,
+    Program, RUNNING_PROGRAM, document::Network, effective::Effective, files::Roots,
+    network::HostRule, walls as plans,
 };
 use tokio::sync::oneshot;
 
-use super::{held_place::HeldPlace, relay, running_program, same_places};
+use super::{
+    ToolSettings,
+    held_place::{HeldPlace, HeldPlaces},
+    mount_helper::MountHelper,
+    mount_watch::MountWatch,
+    relay, same_places, stores,
+};
 use crate::sandbox::receive_descriptor;
 
 /// The walls around a box: how they are built each time that one starts.
@@ -34,19 +40,24 @@ pub(crate) struct Walls {
     /// The agent's policy, where this one was named by a create: what its paths lead to may change later.
     pub(super) within: Option<Arc<Effective>>,
     pub(super) roots: Roots,
-    pub(super) bubblewrap: PathBuf,
-    /// Without a program it is the one that runs.
+    pub(super) bubblewrap: Program,
+    /// The program that becomes the box, where it is not the one that runs.
+    pub(super) program: Option<Program>,
     pub(super) inside: plans::Box,
+    /// Settings in the workspace that commands can make, where the policy protects those that are there.
+    pub(super) tool_settings: Option<Arc<ToolSettings>>,
 }
 
 /// What is started to build them, and what belongs to it.
 #[derive(Debug)]
 pub(crate) struct Built {
-    pub(crate) program: PathBuf,
+    pub(crate) program: Program,
     pub(crate) args: Vec<OsString>,
     inherited: Vec<OwnedFd>,
     /// What is mounted on. Others may mount on it, too.
-    held_places: Vec<HeldPlace>,
+    held_places: HeldPlaces,
+    /// Mounts that are to stay.
+    check: plans::MountCheck,
     /// The hosts that may be reached, and the socket on which the box hands over what it listens with.
     relay: Option<(Arc<[HostRule]>, UnixStream)>,
     /// What bubblewrap says.
@@ -68,17 +79,50 @@ impl Walls {
     /// # Errors
     /// A rule can't be held, or the system refuses a descriptor.
     pub(crate) fn build(&self) -> io::Result<Built> {
+        self.make_stores();
         let (plan, held_places) = self.plan_and_hold()?;
-        let inherited: Vec<OwnedFd> = plan.inherited.iter().map(open).collect::<io::Result<_>>()?;
+        if let Some(settings) = &self.tool_settings {
+            settings.begin(|path| plan.check.guarded().any(|guarded| guarded.path == path));
+        }
+        let inherited = plan.inherited.iter().map(|content| self.open(content));
+        let inherited: Vec<OwnedFd> = inherited.collect::<io::Result<_>>()?;
         let number = |index: usize| inherited.get(index).map_or(-1, AsRawFd::as_raw_fd);
         Ok(Built {
             program: self.bubblewrap.clone(),
             args: plan.args(number),
             inherited,
-            held_places,
+            held_places: Arc::new(Mutex::new(held_places)),
+            check: plan.check,
             relay: None,
             messages: None,
         })
+    }
+
+    /// Opens what bubblewrap, or the box, is to read from a descriptor.
+    fn open(&self, content: &plans::Content) -> io::Result<OwnedFd> {
+        match content {
+            plans::Content::Empty => in_memory(&[]),
+            plans::Content::Seccomp(program) => in_memory(program),
+            plans::Content::Places(places) => in_memory(&same_places::record(places)?),
+            plans::Content::Program => match &self.program {
+                Some(program) => Ok(program.file().try_clone()?.into()),
+                // Its file may have been replaced since, or removed (proc(5)).
+                None => Ok(File::open(RUNNING_PROGRAM)?.into()),
+            },
+        }
+    }
+
+    /// Makes the workspace's own stores of packages, if it can.
+    pub(super) fn make_stores(&self) {
+        let made = self.roots.stores.as_deref().map_or(Ok(()), stores::make);
+        if let Err(error) = made {
+            tracing::info!(%error, "the workspace has no stores of packages of its own");
+        }
+    }
+
+    /// Settings in the workspace that commands can make.
+    pub(crate) fn tool_settings(&self) -> Option<Arc<ToolSettings>> {
+        self.tool_settings.clone()
     }
 
     /// Plans them, and makes what has to be there to be mounted on.
@@ -108,7 +152,8 @@ impl Walls {
             command.stdout(OwnedFd::from(theirs));
             built.relay = Some((hosts.clone().into(), socket));
         }
-        let inherited: Vec<RawFd> = built.inherited.iter().map(AsRawFd::as_raw_fd).collect();
+        let inherited = built.inherited.iter().map(AsRawFd::as_raw_fd);
+        let inherited: Vec<RawFd> = inherited.chain([built.program.descriptor()]).collect();
         // SAFETY: fcntl(2) is async-signal-safe, and no memory is allocated.
         #[allow(unsafe_code)]
         unsafe {
@@ -120,16 +165,6 @@ impl Walls {
             });
         }
         Ok(())
-    }
-}
-
-/// A descriptor with what bubblewrap, or the box, is to read from it.
-fn open(content: &plans::Content) -> io::Result<OwnedFd> {
-    match content {
-        plans::Content::Empty => in_memory(&[]),
-        plans::Content::Seccomp(program) => in_memory(program),
-        plans::Content::Places(places) => in_memory(&same_places::record(places)?),
-        plans::Content::Program => Ok(running_program::open()?.into()),
     }
 }
 
@@ -149,7 +184,7 @@ pub(crate) fn start(mut command: Command, built: Option<&mut Built>) -> io::Resu
     let Some(built) = built else {
         return Ok(Running { child: command.spawn()?, ended: None, walls_gone: None });
     };
-    let held_places = std::mem::take(&mut built.held_places);
+    let held_places = Arc::clone(&built.held_places);
     let (started, starts) = mpsc::channel();
     let (end, ended) = oneshot::channel();
     let (gone, walls_gone) = mpsc::channel::<()>();
@@ -172,7 +207,8 @@ pub(crate) fn start(mut command: Command, built: Option<&mut Built>) -> io::Resu
             },
             None => {}
         }
-        drop((held_places, end, gone));
+        held_places.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        drop((end, gone));
     };
     thread::Builder::new().name("walls".into()).stack_size(STACK).spawn(wait)?;
     let child = starts.recv().map_err(io::Error::other)??;
@@ -215,6 +251,22 @@ impl Built {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::spawn(relay::serve(listener, hosts, ended));
         Ok(())
+    }
+
+    /// Has the mounts of the box, of that process, stay as they are to be from now on. `builder` has built the walls around it.
+    ///
+    /// # Errors
+    /// They are not, or can't be looked at.
+    pub(crate) fn watch(
+        &mut self,
+        helper: MountHelper,
+        pid: i32,
+        process: Option<BorrowedFd<'_>>,
+        builder: Option<OwnedFd>,
+    ) -> io::Result<Arc<MountWatch>> {
+        let check = std::mem::take(&mut self.check);
+        let held_places = Arc::clone(&self.held_places);
+        MountWatch::begin(check, held_places, helper, pid, process, builder)
     }
 
     /// What bubblewrap has said of why it ended, or the box.

@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::{OsStr, OsString},
     io::{self, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -10,7 +11,7 @@ use std::{
 use clap::{Args, Parser, Subcommand};
 use sandpipe_policy::{
     document::Network,
-    effective::Passing,
+    effective::{Passing, Preset},
     explain::{explain_destination, explain_path, explain_variable},
     machine,
     network::Destination,
@@ -18,7 +19,11 @@ use sandpipe_policy::{
 };
 
 use super::{AgentPolicy, PolicyError, PolicyOptions, Setting};
-use crate::{limits::LimitTree, state_dir::default_path};
+use crate::{
+    limits::LimitTree,
+    shown::{is_invisible, shown},
+    state_dir::default_path,
+};
 
 /// Says what a policy lets commands touch on this machine.
 #[derive(Debug, Parser)]
@@ -32,7 +37,7 @@ struct PolicyCommand {
 enum Action {
     /// Prints the rules that hold, what holds them here, and what is missing; ends with 1 where something is.
     Check {
-        /// A preset, or the path of a file; instead of --policy.
+        /// A policy: a preset, or the path of a file; instead of --policy.
         #[arg(value_name = "NAME|FILE")]
         name: Option<String>,
         /// Prints bubblewrap's command line instead.
@@ -43,7 +48,9 @@ enum Action {
     },
     /// Says which rule decides about a path, about HOST:PORT, or about the variable $NAME.
     Explain {
-        #[arg(value_name = "PATH|HOST:PORT|$NAME", required = true)]
+        /// A policy before what it is asked about: open, workspace, offline, strict, or a file with a policy; instead of --policy
+        /// [default: workspace].
+        #[arg(value_name = "[NAME|FILE] PATH|HOST:PORT|$NAME", required = true)]
         targets: Vec<String>,
         #[command(flatten)]
         place: Place,
@@ -79,10 +86,24 @@ pub fn run_policy_command() -> Result<bool, PolicyError> {
             place.policy.policy = name.or(place.policy.policy);
             if prints { (dry_run(&place)?, true) } else { check(&place)? }
         }
-        Action::Explain { targets, place } => (explain(&place, &targets)?, true),
+        Action::Explain { mut targets, mut place } => {
+            let is_named = matches!(&*targets, [first, _, ..] if is_policy(first));
+            if is_named && place.policy.policy.is_none() {
+                place.policy.policy = Some(targets.remove(0));
+            }
+            // That of `sandpipe run`.
+            place.policy.policy.get_or_insert_with(|| Preset::Workspace.name().to_owned());
+            (explain(&place, &targets)?, true)
+        }
     };
     io::stdout().lock().write_all(text.as_bytes()).map_err(other)?;
     Ok(is_complete)
+}
+
+/// Returns whether a word names a policy: a preset, or a file as policies are in. A path of that name begins with `./`.
+fn is_policy(word: &str) -> bool {
+    let is_file = |extension| Path::new(word).extension() == Some(OsStr::new(extension));
+    word.parse::<Preset>().is_ok() || is_file("json") || is_file("jsonc")
 }
 
 fn other(error: io::Error) -> PolicyError {
@@ -119,8 +140,10 @@ fn check(place: &Place) -> Result<(String, bool), PolicyError> {
     let effective = &policy.effective;
     let mut lines = vec![format!("policy: {}", effective.name())];
     lines.push(format!("workspace: {}", policy.roots.workspace.display()));
-    lines.push("files:".to_owned());
-    for place in places.iter() {
+    if effective.has_walls() {
+        lines.push("files:".to_owned());
+    }
+    for place in places.iter().filter(|_| effective.has_walls()) {
         let missing = if place.exists { "" } else { ", which is not there and can't be made" };
         let path = place.path.display();
         lines.push(format!(
@@ -137,18 +160,26 @@ fn check(place: &Place) -> Result<(String, bool), PolicyError> {
             format!("by a proxy, to {}", hosts.join(", "))
         }
     };
-    lines.push(format!("network: {network}"));
+    if effective.has_walls() {
+        lines.push(format!("network: {network}"));
+    }
+    if !effective.unix_sockets {
+        lines.push("Unix sockets: connected pairs alone".to_owned());
+    }
     let pass: Vec<_> = effective.pass.iter().map(ToString::to_string).collect();
     let set: Vec<_> = effective.set.keys().cloned().collect();
     lines.push(format!("environment: passed {}; set {}", listed(&pass), listed(&set)));
-    let names = env::vars_os().map(|(name, _)| name);
-    let withheld = names.filter(|name| effective.passing(name.as_bytes()) == Passing::Withheld);
-    let mut withheld: Vec<_> = withheld.map(|name| name.to_string_lossy().into_owned()).collect();
+    let is_withheld = |(name, value): &(OsString, OsString)| {
+        effective.passing(name.as_bytes(), value.as_bytes()) == Passing::Withheld
+    };
+    let withheld = env::vars_os().filter(is_withheld);
+    let mut withheld: Vec<_> =
+        withheld.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     if !withheld.is_empty() {
         withheld.sort();
         let names = listed(&withheld);
         lines.push(format!(
-            "  not passed, since they look like secrets: {names}; env.pass can name them"
+            "  not passed, since they look like secrets or lead to other programs: {names}; env.pass can name them"
         ));
     }
     for held in policy.held() {
@@ -163,25 +194,38 @@ fn check(place: &Place) -> Result<(String, bool), PolicyError> {
         lines.push(format!("{}: held by {by}", held.field));
     }
     let is_complete = if effective.has_walls() {
-        let (found, is_complete) = match machine::bubblewrap() {
-            Ok(found) => (format!("bubblewrap {} ({})", found.version, found.path.display()), true),
+        let found = policy.find_bubblewrap().and_then(|found| Ok(machine::bubblewrap(&found)?));
+        let (found, is_complete) = match found {
+            Ok(found) => {
+                let path = found.program.path().display();
+                (format!("bubblewrap {} ({path})", found.version), true)
+            }
             Err(missing) => (format!("missing: {missing}"), false),
         };
         lines.push(format!("walls: {found}"));
         if effective.network == Network::Host && !machine::scopes_abstract_sockets() {
             lines.push("abstract sockets: those of the machine can be connected to, as the rest of its network: this needs Linux 6.12 with Landlock".to_owned());
         }
+        if !machine::restricts_named_pipes() {
+            lines.push("named pipes: those that files.write does not name can be written, too: to keep commands from them takes Linux 5.19 with Landlock".to_owned());
+        }
         is_complete
     } else {
-        lines.push("walls: none, commands have the agent's rights".to_owned());
+        lines.push(format!("files and network: {NOTHING_ENFORCED}"));
         true
     };
-    Ok((lines.join("\n") + "\n", is_complete))
+    // A path may have any character, also one that would make a line of its own.
+    let lines = lines.iter().map(|line| shown(line) + "\n").collect();
+    Ok((lines, is_complete))
 }
 
 fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(" ") }
 }
+
+/// Meaning of a policy without isolation for files and the network.
+const NOTHING_ENFORCED: &str =
+    "nothing is enforced: commands run unconfined, with the agent's permissions";
 
 fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
     let (policy, _) = place.open()?;
@@ -189,7 +233,14 @@ fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
     let mut text = String::new();
     for target in targets {
         if let Some(name) = target.strip_prefix('$') {
-            text.push_str(&explain_variable(&policy.effective, name));
+            let value = env::var_os(name).unwrap_or_default();
+            let line = explain_variable(&policy.effective, name, value.as_bytes());
+            text.push_str(&shown(&line));
+            text.push('\n');
+            continue;
+        }
+        if !policy.effective.has_walls() {
+            text.push_str(&shown(&format!("{target}: {NOTHING_ENFORCED}")));
             text.push('\n');
             continue;
         }
@@ -211,7 +262,7 @@ fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
                 other(io::Error::new(error.kind(), message))
             })?
         };
-        text.push_str(&line);
+        text.push_str(&shown(&line));
         text.push('\n');
     }
     Ok(text)
@@ -222,21 +273,47 @@ fn dry_run(place: &Place) -> Result<String, PolicyError> {
     if !policy.effective.has_walls() {
         return Ok("# no walls: commands have the agent's rights\n".to_owned());
     }
-    let bubblewrap = machine::bubblewrap()?;
-    let path = bubblewrap.path.display().to_string();
-    let plan = policy.walls_by(bubblewrap, &setting)?.plan()?;
+    let bubblewrap = machine::bubblewrap(&policy.find_bubblewrap()?)?;
+    let path = bubblewrap.program.path().as_os_str().to_owned();
+    let plan = policy.walls_by(bubblewrap, &setting).plan()?;
     // Behind the standard streams.
     let args = plan.args(|index| i32::try_from(index + 3).unwrap_or(i32::MAX));
-    let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
-    Ok(std::iter::once(path).chain(words).collect::<Vec<_>>().join(" ") + "\n")
+    let words = std::iter::once(path).chain(args).map(|word| quoted(&word));
+    Ok(words.collect::<Vec<_>>().join(" ") + "\n")
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
+/// Writes a word as a shell reads it, in which every character shows.
+fn quoted(word: &OsStr) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(byte);
+    if !word.is_empty() && word.as_bytes().iter().all(is_plain) {
+        return word.to_string_lossy().into_owned();
+    }
+    match word.to_str() {
+        Some(text) if !text.contains(is_invisible) => {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
+        // POSIX.1-2024, "Dollar-Single-Quotes".
+        _ => format!("$'{}'", word.as_bytes().escape_ascii()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_back_by_a_shell() {
+        for (word, line) in [
+            (b"--ro-bind".as_slice(), "--ro-bind"),
+            (b"a b", "'a b'"),
+            (b"it's", "'it'\\''s'"),
+            (b"", "''"),
+            ("é".as_bytes(), "'é'"),
+            (b"a\n\x1b'\\", r"$'a\n\x1b\'\\'"),
+            ("\u{200b}".as_bytes(), r"$'\xe2\x80\x8b'"),
+            (b"\xff", r"$'\xff'"),
+        ] {
+            assert_eq!(quoted(OsStr::from_bytes(word)), line);
+        }
     }
 }

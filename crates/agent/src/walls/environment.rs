@@ -24,17 +24,25 @@ const OF_THE_MACHINE: [&str; 14] = [
     "TEMP",
 ];
 
-/// The environment of commands under a policy, of the agent's own.
-pub(super) fn environment(
+/// Leaves those variables of the agent's environment that a policy passes.
+pub(super) fn passed(
     policy: &Effective,
     own: BTreeMap<OsString, OsString>,
 ) -> BTreeMap<OsString, OsString> {
     let has_walls = policy.has_walls();
-    let is_passed = |name: &OsString| {
+    let is_passed = |(name, value): &(OsString, OsString)| {
         let is_led_away = has_walls && OF_THE_MACHINE.iter().any(|known| name == known);
-        !is_led_away && policy.passing(name.as_bytes()) == Passing::Passed
+        !is_led_away && policy.passing(name.as_bytes(), value.as_bytes()) == Passing::Passed
     };
-    let mut env: BTreeMap<_, _> = own.into_iter().filter(|(name, _)| is_passed(name)).collect();
+    own.into_iter().filter(is_passed).collect()
+}
+
+/// Makes the environment of commands under a policy, of the agent's own.
+pub(super) fn environment(
+    policy: &Effective,
+    own: BTreeMap<OsString, OsString>,
+) -> BTreeMap<OsString, OsString> {
+    let mut env = passed(policy, own);
     if let Network::Allow(_) = policy.network {
         let http = format!("http://127.0.0.1:{PROXY_PORT}");
         let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");

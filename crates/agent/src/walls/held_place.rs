@@ -3,6 +3,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::Path,
+    sync::{Arc, Mutex},
     thread::sleep,
     time::Duration,
 };
@@ -22,6 +23,9 @@ pub(super) struct HeldPlace {
     placeholder: Placeholder,
     lock: File,
 }
+
+/// Placeholders of a box: there may be more while it runs.
+pub(super) type HeldPlaces = Arc<Mutex<Vec<HeldPlace>>>;
 
 impl HeldPlace {
     /// Makes what is missing, or joins those who use it; `None` where there is something else by now.

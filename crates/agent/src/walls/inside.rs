@@ -2,10 +2,11 @@
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io,
     net::{Ipv4Addr, TcpListener},
     os::fd::{AsFd, FromRawFd, RawFd},
+    path::PathBuf,
     sync::OnceLock,
 };
 
@@ -13,9 +14,13 @@ use nix::{
     errno::Errno,
     sys::resource::{Resource, setrlimit},
 };
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
+    remove_capability_from_bounding_set, set_capabilities,
+};
 use sandpipe_policy::walls::{
-    Held, Mechanism, PLACES, PROXY_PORT, RLimit, keep_from_abstract_sockets, keep_from_clone3,
+    Held, Mechanism, PLACES, PROXY_PORT, RLimit, keep_from_clone3, keep_from_openat2,
+    keep_from_sockets_and_pipes, writable_places,
 };
 
 use super::same_places;
@@ -42,6 +47,9 @@ pub(super) enum Limit {
     Processes,
     Data,
 }
+
+/// File system of cgroups of version 2 (`CGROUP2_SUPER_MAGIC` of `linux/magic.h`).
+const CGROUPS: i128 = 0x6367_7270;
 
 const LIMITS: [(&str, Limit, Resource); 4] = [
     ("cpu-time", Limit::CpuTime, Resource::RLIMIT_CPU),
@@ -125,6 +133,20 @@ pub(crate) fn begin_box() -> io::Result<()> {
     Ok(())
 }
 
+/// Finds the file system of cgroups of version 2, where a policy does not hide it.
+fn cgroups() -> Option<PathBuf> {
+    let places = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
+    places.into_iter().find(|place| {
+        rustix::fs::statfs(place).is_ok_and(|system| i128::from(system.f_type) == CGROUPS)
+    })
+}
+
+/// Returns whether the machine has cgroups of version 2 (cgroups(7)).
+fn has_cgroups() -> bool {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    own.lines().any(|line| line.starts_with("0::"))
+}
+
 /// Prepares a box before its first command: its standard output is the socket to which it hands what it listens with.
 ///
 /// # Errors
@@ -134,7 +156,18 @@ pub(crate) fn prepare_box() -> io::Result<()> {
         return Ok(());
     };
     if inside.has_walls {
-        keep_from_abstract_sockets().map_err(io::Error::other)?;
+        let mut writable = writable_places(&fs::read("/proc/self/mountinfo")?);
+        // Its devices are there to be written, although nothing can be made in it.
+        writable.push("/dev".into());
+        match cgroups() {
+            // In cgroups this process alone writes, to kill commands: by a descriptor of the agent's.
+            Some(cgroups) => writable.push(cgroups),
+            // The rule can't be made, and commands could not be stopped.
+            None if has_cgroups() => writable.clear(),
+            None => {}
+        }
+        keep_from_sockets_and_pipes(&writable).map_err(io::Error::other)?;
+        empty_bounding_set()?;
     }
     if inside.relays {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
@@ -143,6 +176,28 @@ pub(crate) fn prepare_box() -> io::Result<()> {
         rustix::stdio::dup2_stdout(null)?;
     }
     Ok(())
+}
+
+/// Empties the set of capabilities that any program may ever get, for this process and all that it starts. What root's box has it keeps, but
+/// for that which this takes; the box of another user has none.
+fn empty_bounding_set() -> io::Result<()> {
+    let mut own = capabilities(None)?;
+    if !own.effective.contains(CapabilitySet::SETPCAP) {
+        return Ok(());
+    }
+    for number in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        match capability_is_in_bounding_set(capability) {
+            Ok(true) => remove_capability_from_bounding_set(capability)?,
+            Ok(false) => {}
+            // The kernel has no more.
+            Err(_) => break,
+        }
+    }
+    for set in [&mut own.effective, &mut own.permitted, &mut own.inheritable] {
+        set.remove(CapabilitySet::SETPCAP);
+    }
+    Ok(set_capabilities(None, own)?)
 }
 
 /// Takes from the child that is to become a command what the box alone needs, and sets its limits. Called after the change of the user.
@@ -160,10 +215,15 @@ pub(crate) fn confine_command() -> Result<(), Errno> {
             setrlimit(*resource, *value, hard)?;
         }
     }
-    drop_rights(inside)
+    drop_rights(inside)?;
+    if inside.has_walls {
+        keep_from_openat2().map_err(|_| Errno::last())?;
+    }
+    Ok(())
 }
 
-/// The same for a child that is to become a worker: what it does for clients is not limited as a command's processes are.
+/// The same for a child that is to become a worker: what it does for clients is not limited as a command's processes are, and openat2
+/// keeps it in a directory.
 ///
 /// # Errors
 /// The system refuses.

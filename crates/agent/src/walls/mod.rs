@@ -3,7 +3,8 @@
 //! `options.rs` makes a policy of flags and files, `policy.rs` what follows from it on this machine, `policies.rs` has the agent's and those that
 //! creates name, and `build.rs` has bubblewrap started
 //! around a box. Where only some hosts may be reached, `relay.rs` connects commands to them: the box listens on the loopback
-//! of its own network (`inside.rs`), and hands the agent what it listens with. `command.rs` is `sandpipe-agent policy`. The rules themselves are in
+//! of its own network (`inside.rs`), and hands the agent what it listens with. `mount_watch.rs` sees to it that what is mounted stays so, by a
+//! process that can mount (`mount_helper.rs`); `socket_files.rs` finds the sockets of other programs, which are hidden. `command.rs` is `sandpipe-agent policy`. The rules themselves are in
 //! the crate `sandpipe-policy`.
 
 mod build;
@@ -11,18 +12,28 @@ mod command;
 mod environment;
 mod held_place;
 mod inside;
+mod left_open;
 mod lookup;
+mod mount_helper;
+mod mount_watch;
 mod options;
 mod policies;
 mod policy;
+mod refusal_log;
 mod relay;
-mod running_program;
 mod same_places;
+mod socket_files;
+mod stores;
+mod tool_settings;
 
 pub(crate) use build::{Walls, WallsGone, start};
 pub use command::{is_policy_command, run_policy_command};
 pub(crate) use inside::{begin_box, confine_command, confine_worker, prepare_box};
+pub(crate) use mount_helper::MountHelper;
+pub use mount_helper::{is_mount_helper, run_mount_helper};
+pub(crate) use mount_watch::MountWatch;
 pub use options::PolicyOptions;
 pub(crate) use policies::{CommandSetting, NarrowerError, Policies};
 pub use policy::PolicyError;
 pub(crate) use policy::{AgentPolicy, Setting};
+pub(crate) use tool_settings::{MadeSetting, ToolSettings};

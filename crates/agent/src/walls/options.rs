@@ -42,6 +42,10 @@ pub struct PolicyOptions {
     #[arg(long, value_name = "HOST[:PORT]")]
     pub allow_net: Vec<HostRule>,
 
+    /// Keep commands from making Unix sockets but for connected pairs: databases, terminal multiplexers and others need some.
+    #[arg(long)]
+    pub no_unix_sockets: bool,
+
     /// A variable of the agent's environment that commands get; `*` is any part of a name. Repeatable; others they don't get then. What
     /// looks like a secret they get only by its very name.
     #[arg(long, value_name = "NAME")]
@@ -91,7 +95,7 @@ pub struct PolicyOptions {
 /// Why there is no policy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InvalidOptions {
-    #[error("--policy {0}: it is neither a preset ({names}) nor a file that can be read: {1}", names = Preset::names())]
+    #[error("--policy {0}{did_you_mean}: it is neither a preset ({names}) nor a file that can be read: {1}", did_you_mean = Preset::did_you_mean(.0), names = Preset::names())]
     Unreadable(String, io::Error),
     #[error("{0}: {1}")]
     Invalid(String, InvalidPolicy),
@@ -146,6 +150,9 @@ impl PolicyOptions {
                 network => *network = Some(Network::Allow(flags.allow_net)),
             }
         }
+        if flags.no_unix_sockets {
+            policy.unix_sockets = Some(false);
+        }
         if !flags.pass_env.is_empty() {
             policy.env.pass = Some(flags.pass_env);
         }
@@ -196,6 +203,10 @@ fn preset(preset: Preset) -> Policy {
 const MAX_LEN: u64 = 1024 * 1024;
 
 fn read(name: &str) -> io::Result<String> {
+    // A word alone is no file: a command may have made one for a preset that is misspelt.
+    if !name.contains(['/', '.']) {
+        return Err(io::Error::other("the path of a file has a / or a dot"));
+    }
     let mut text = String::new();
     fs::File::open(name)?.take(MAX_LEN).read_to_string(&mut text)?;
     Ok(text)
@@ -264,11 +275,12 @@ mod tests {
             "--max-cpu",
             "2",
             "--best-effort",
+            "--no-unix-sockets",
         ])
         .unwrap();
         assert!(matches!(&added.network, Network::Allow(hosts) if hosts.len() == 2));
         assert_eq!(added.limits.cpu, "2".parse().ok());
-        assert!(added.best_effort);
+        assert!(added.best_effort && !added.unix_sockets);
     }
 
     #[test]

@@ -1,16 +1,20 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use sandpipe_policy::{
+    Program,
     document::Policy,
     effective::{Effective, Narrowable, Wider, effective},
     machine,
 };
 
-use super::{AgentPolicy, PolicyError, PolicyOptions, Setting, options::written};
+use super::{
+    AgentPolicy, PolicyError, PolicyOptions, Setting, environment::passed, options::written,
+};
 use crate::{
     limits::{LimitGroup, LimitTree},
     process::{FileLimit, SpawnDefaults},
@@ -26,6 +30,8 @@ pub(crate) struct Policies {
     own: AgentPolicy,
     setting: Setting,
     commands: CommandSetting,
+    /// The bubblewrap that was there before the first command. None where none was, and no policy was to be held.
+    bubblewrap: Option<Program>,
     /// Those that were used last come last.
     narrower: Mutex<Vec<Narrower>>,
     /// The cgroup with the limits of its own.
@@ -76,7 +82,8 @@ impl From<PolicyError> for NarrowerError {
 impl NarrowerError {
     /// Whether it is the machine that lacks something, rather than the request that is wrong.
     pub(crate) fn is_lack(&self) -> bool {
-        matches!(self, Self::Unheld(PolicyError::NoWalls(_) | PolicyError::Program(_)))
+        use PolicyError::{NoBubblewrap, NoWalls};
+        matches!(self, Self::Unheld(NoWalls(_) | NoBubblewrap(_)))
     }
 }
 
@@ -93,7 +100,12 @@ impl Policies {
         let limits = LimitTree::default();
         let own = AgentPolicy::new(options.effective()?, &setting, &limits)?;
         let group = limits.group(own.held(), None).map_err(PolicyError::Cgroup)?;
-        let policies = Self { own, setting, commands, narrower: Mutex::default(), group, limits };
+        let bubblewrap = match own.find_bubblewrap() {
+            Err(_) if !own.effective.has_walls() => None,
+            found => Some(found?),
+        };
+        let narrower = Mutex::default();
+        let policies = Self { own, setting, commands, bubblewrap, narrower, group, limits };
         let defaults = policies.spawn_defaults(&policies.own, None, policies.group.clone())?;
         Ok((Arc::new(policies), defaults))
     }
@@ -101,6 +113,11 @@ impl Policies {
     /// The agent's own.
     pub(crate) fn own(&self) -> &Effective {
         &self.own.effective
+    }
+
+    /// The directory that commands run in by default.
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.setting.workspace
     }
 
     /// What a command gets whose create names a policy. It may block.
@@ -153,19 +170,27 @@ impl Policies {
         let walls = if policy.effective.has_walls() {
             // What is tried is a child of this process, whose end nobody else is to hear of.
             let not_reaped = hold_reaping();
-            let bubblewrap = machine::bubblewrap()?;
+            let program = self.bubblewrap.clone();
+            let program = program.map_or_else(|| self.own.find_bubblewrap(), Ok)?;
+            let bubblewrap = machine::bubblewrap(&program)?;
             drop(not_reaped);
-            let within = within.map(|outer| Arc::clone(&outer.effective));
-            Some(policy.walls(bubblewrap, &self.setting, within)?)
+            let outer = within.map(|outer| Arc::clone(&outer.effective));
+            Some(policy.walls(bubblewrap, &self.setting, outer)?)
         } else {
             None
         };
         let told = policy.box_arguments();
-        let command = BoxCommand::new(self.setting.box_program.clone(), told, walls);
+        let command = BoxCommand::new(self.setting.box_program.as_ref(), told, walls);
         let CommandSetting { default_user, env, file_limit } = self.commands.clone();
+        // It may name a variable that the other one withholds for its value.
+        let env = match within {
+            Some(outer) => passed(&outer.effective, env),
+            None => env,
+        };
         Ok(SpawnDefaults {
             workspace: self.setting.workspace.clone(),
             default_user,
+            stores: policy.stores(&env),
             env: policy.environment(env),
             file_limit: file_limit.of_commands_at_most(policy.open_files()),
             limits: policy.command_limits(),

@@ -3,23 +3,26 @@ use std::{
     env,
     ffi::OsString,
     fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use nix::unistd::{User, geteuid};
 use sandpipe_policy::{
+    Program,
     document::{Network, Size, Span},
-    effective::{Effective, Narrowable, Wider},
+    effective::{Effective, Narrowable, Preset, Wider, secret_files},
     files::{InvalidPlaces, Places, Roots, expand},
     machine::{self, Bubblewrap, NoWalls},
     walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
 };
 
 use super::{
-    Walls, environment::environment, inside::Inside, options::InvalidOptions, running_program,
+    ToolSettings, Walls, environment::environment, inside::Inside, options::InvalidOptions, stores,
 };
 use crate::{
+    find_program::{NoProgram, Untrusted, find_program},
     limits::{LimitTree, needed},
     process::CommandLimits,
 };
@@ -41,8 +44,8 @@ pub(crate) struct Setting {
     pub(crate) own_files: Vec<PathBuf>,
     /// The file with its policy.
     pub(crate) policy_file: Option<PathBuf>,
-    /// The program that becomes the box.
-    pub(crate) box_program: Option<OsString>,
+    /// The program that becomes the box, where it is not the one that runs.
+    pub(crate) box_program: Option<Program>,
 }
 
 /// Why the agent's policy can't be held. Nothing is run then.
@@ -57,6 +60,11 @@ pub enum PolicyError {
     /// No walls can be built here.
     #[error(transparent)]
     NoWalls(#[from] NoWalls),
+    /// There is no bubblewrap that may be started.
+    #[error(
+        "a policy needs bubblewrap, and {0}: `apt-get install bubblewrap`, `dnf install bubblewrap`, or as your system has it"
+    )]
+    NoBubblewrap(NoProgram),
     /// It is not as narrow as it was, after a change of what its paths lead to.
     #[error(transparent)]
     Wider(#[from] Wider),
@@ -69,9 +77,13 @@ pub enum PolicyError {
     /// The control group of its limits can't be made.
     #[error("the control group that holds its limits can't be made: {0}")]
     Cgroup(io::Error),
-    /// The agent's own program is not known.
-    #[error("the agent's own program can't be found: {0}")]
-    Program(io::Error),
+}
+
+/// The message has its own in it, and is no further cause of it.
+impl From<NoProgram> for PolicyError {
+    fn from(error: NoProgram) -> Self {
+        Self::NoBubblewrap(error)
+    }
 }
 
 impl From<InvalidOptions> for PolicyError {
@@ -94,12 +106,18 @@ impl AgentPolicy {
         let holders =
             Holders { controllers: limits.controllers(&needed(&effective.limits)), own_users };
         let held = hold(&effective.limits, &holders, effective.best_effort)?;
+        let homes = homes();
+        let has_stores = effective.presets.contains(&Preset::Caches) && effective.has_walls();
+        let stores = homes.first().filter(|_| has_stores);
+        let stores = stores.map(|home| stores::directory(&setting.workspace, home));
         let roots = Roots {
             workspace: setting.workspace.clone(),
-            homes: homes(),
+            homes,
             homes_of_others: homes_of_others(),
             protected: protected(&setting.own_files),
+            secrets: named_secrets(&setting.workspace),
             policy_file: setting.policy_file.clone(),
+            stores,
         };
         Ok(Self { effective: Arc::new(effective), roots, held })
     }
@@ -110,6 +128,21 @@ impl AgentPolicy {
     /// A rule can't be held.
     pub(super) fn places(&self) -> Result<Places, PolicyError> {
         Ok(expand(&self.effective.files, &self.roots)?)
+    }
+
+    /// Finds bubblewrap where nobody can have put another program in its place: neither another user nor a command under this policy.
+    ///
+    /// # Errors
+    /// There is none, or a rule can't be held.
+    pub(super) fn find_bubblewrap(&self) -> Result<Program, PolicyError> {
+        let places = self.effective.has_walls().then(|| self.places()).transpose()?;
+        let working = env::current_dir().ok().and_then(|directory| directory.canonicalize().ok());
+        let directories = working.into_iter().chain([self.roots.workspace.clone()]);
+        // Where services and containers start, and everything is.
+        let directories = directories.filter(|directory| directory != Path::new("/")).collect();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let untrusted = Untrusted { directories, places: places.as_ref() };
+        Ok(find_program("bwrap", &path, &untrusted)?)
     }
 
     /// What holds the limits.
@@ -137,22 +170,16 @@ impl AgentPolicy {
         setting: &Setting,
         within: Option<Arc<Effective>>,
     ) -> Result<Arc<Walls>, PolicyError> {
-        let walls = Walls { within, ..self.walls_by(bubblewrap, setting)? };
+        let walls = Walls { within, ..self.walls_by(bubblewrap, setting) };
+        walls.make_stores();
         // Now rather than with the first command.
         walls.plan()?;
         Ok(Arc::new(walls))
     }
 
-    pub(super) fn walls_by(
-        &self,
-        bubblewrap: Bubblewrap,
-        setting: &Setting,
-    ) -> Result<Walls, PolicyError> {
-        let program = setting.box_program.as_ref().map(|path| Path::new(path).canonicalize());
-        let program = program.transpose().map_err(PolicyError::Program)?;
+    pub(super) fn walls_by(&self, bubblewrap: Bubblewrap, setting: &Setting) -> Walls {
         let args = [crate::sandbox::ROLE.into()].into_iter().chain(self.box_arguments()).collect();
         let inside = plans::Box {
-            program,
             args,
             workspace: self.roots.workspace.clone(),
             is_root: machine::is_root(),
@@ -160,7 +187,11 @@ impl AgentPolicy {
             checks_places: true,
         };
         let (policy, roots) = (Arc::clone(&self.effective), self.roots.clone());
-        Ok(Walls { policy, within: None, roots, bubblewrap: bubblewrap.path, inside })
+        let (program, bubblewrap) = (setting.box_program.clone(), bubblewrap.program);
+        let has_tool_settings = policy.presets.contains(&Preset::ToolSettings);
+        let tool_settings =
+            has_tool_settings.then(|| Arc::new(ToolSettings::new(self.roots.workspace.clone())));
+        Walls { policy, within: None, roots, bubblewrap, program, inside, tool_settings }
     }
 
     /// The environment of commands.
@@ -169,6 +200,21 @@ impl AgentPolicy {
         own: BTreeMap<OsString, OsString>,
     ) -> BTreeMap<OsString, OsString> {
         environment(&self.effective, own)
+    }
+
+    /// Makes the variables that lead tools to the workspace's own stores of packages, but for those
+    /// that the policy sets.
+    pub(crate) fn stores(
+        &self,
+        env: &BTreeMap<OsString, OsString>,
+    ) -> BTreeMap<OsString, OsString> {
+        let directory = self.roots.stores.as_ref().filter(|directory| directory.is_dir());
+        let (Some(directory), Some(home)) = (directory, self.roots.homes.first()) else {
+            return BTreeMap::new();
+        };
+        let mut variables = stores::variables(directory, home, env);
+        variables.retain(|name, _| !self.effective.set.keys().any(|set| name == set.as_str()));
+        variables
     }
 
     /// What each command may use, as far as it is the agent that ends one, or says what has.
@@ -201,10 +247,7 @@ impl Walls {
             Narrowable { policy: &self.policy, places: &places }
                 .check_within(&Narrowable { policy: outer, places: &outer_places })?;
         }
-        // The program of an agent that runs for long may be replaced by another version, which is not to become its box.
-        let program = self.inside.program.clone().or_else(running_program::path);
-        let inside = plans::Box { program, ..self.inside.clone() };
-        Ok(plans::plan(&self.policy, &places, &inside)?)
+        Ok(plans::plan(&self.policy, &places, &self.inside)?)
     }
 }
 
@@ -237,6 +280,14 @@ fn homes_of_others() -> Vec<PathBuf> {
             && !home.starts_with("/dev")
     };
     homes.filter(is_home).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The files with secrets that the environment names.
+fn named_secrets(workspace: &Path) -> Vec<PathBuf> {
+    let files = |(name, value): (OsString, OsString)| {
+        secret_files(name.as_bytes(), value.as_bytes(), workspace)
+    };
+    env::vars_os().flat_map(files).collect()
 }
 
 /// The agent's own files, and sockets that the environment names, wherever they are.

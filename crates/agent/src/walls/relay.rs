@@ -1,7 +1,12 @@
 //! The way out of walls for those hosts that a policy names: commands connect to a listener on their own loopback, the agent accepts and
 //! connects them.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use sandpipe_policy::{
     machine::has_address,
@@ -18,7 +23,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::lookup::look_up;
+use super::{lookup::look_up, refusal_log::RefusalLog};
 
 /// How many connections there may be at once; others wait.
 const MAX_CONNECTIONS: usize = 256;
@@ -38,6 +43,7 @@ pub(super) async fn serve(
 ) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
+    let refusals = Arc::new(Mutex::new(RefusalLog::default()));
     loop {
         let accept = async {
             let permit = Arc::clone(&room).acquire_owned().await;
@@ -50,10 +56,10 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, _)) => {
-                let hosts = Arc::clone(&hosts);
+                let (hosts, refusals) = (Arc::clone(&hosts), Arc::clone(&refusals));
                 connections.spawn(async move {
                     let _permit = permit;
-                    if let Err(error) = relay(stream, &hosts).await {
+                    if let Err(error) = relay(stream, &hosts, &refusals).await {
                         tracing::debug!(%error, "a relayed connection was cut");
                     }
                 });
@@ -66,7 +72,11 @@ pub(super) async fn serve(
     }
 }
 
-async fn relay(mut stream: TcpStream, hosts: &[HostRule]) -> io::Result<()> {
+async fn relay(
+    mut stream: TcpStream,
+    hosts: &[HostRule],
+    refusals: &Mutex<RefusalLog>,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let handshake = timeout(HANDSHAKE_TIMEOUT, read_request(&mut stream)).await;
     let Some(request) = handshake.map_err(io::Error::other)?? else {
@@ -75,7 +85,12 @@ async fn relay(mut stream: TcpStream, hosts: &[HostRule]) -> io::Result<()> {
     let mut target = match connect(&request, hosts).await {
         Ok(target) => target,
         Err(NotConnected::Refused(reason)) => {
-            tracing::warn!(destination = %request.destination, reason, "a connection was refused by the policy");
+            let logged =
+                refusals.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
+            if let Some(left_out) = logged {
+                let left_out = (left_out > 0).then_some(left_out);
+                tracing::warn!(left_out, "a connection was refused by the policy: {reason}");
+            }
             return stream.write_all(&request.answer(Outcome::Refused(&reason))).await;
         }
         Err(NotConnected::Failed(error)) => {

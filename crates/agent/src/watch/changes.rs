@@ -33,11 +33,11 @@ pub(crate) enum ChangeKind {
     Overflow,
 }
 
-/// What is told of what is found in a directory.
+/// Entries that are reported when a directory is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tell {
     Nothing,
-    /// Directories that were not known to be there, with what is in them.
+    /// New directories with their contents. Clients know the rest.
     New,
     All,
 }

@@ -22,7 +22,7 @@ const FLAGS: OFlags =
 
 /// Opens the directory to be watched; a symbolic link leads to it.
 pub(super) fn open_root(root: &Path) -> Result<OwnedFd, Errno> {
-    openat(CWD, root, FLAGS.difference(OFlags::NOFOLLOW), Mode::empty())
+    open(CWD, root.as_os_str(), FLAGS.difference(OFlags::NOFOLLOW))
 }
 
 /// Opens a directory below another. What is a symbolic link itself is none.
@@ -41,7 +41,16 @@ pub(super) fn open_below(root: &Path, path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Opens a directory in another.
 pub(super) fn open_in(directory: impl AsFd, name: &OsStr) -> Result<OwnedFd, Errno> {
-    openat(directory, name, FLAGS, Mode::empty())
+    open(directory, name, FLAGS)
+}
+
+fn open(directory: impl AsFd, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    #[cfg(test)]
+    super::meanwhile::run();
+    let opened = openat(directory, name, flags, Mode::empty());
+    #[cfg(test)]
+    super::meanwhile::run();
+    opened
 }
 
 /// Where an open directory can be found, whatever it is called (proc(5), `/proc/pid/fd`).

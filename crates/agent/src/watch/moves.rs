@@ -1,4 +1,4 @@
-use std::{ffi::OsStr, path::Path};
+use std::{os::unix::ffi::OsStrExt, path::Path};
 
 use rustix::fs::inotify::ReadFlags;
 
@@ -6,11 +6,20 @@ use super::{
     changes::{ChangeKind, Changes, Tell},
     end::End,
     move_queue::RawEvent,
-    tree::Attached,
+    scan::NowAt,
     watcher::Watcher,
 };
 
+/// Directory that was moved.
+struct Moved {
+    watch: i32,
+    /// Whether it is at the new place now. If not, a waiting event says where it is.
+    is_there: bool,
+}
+
 impl Watcher {
+    /// Handles a move as one, or as its two halves if clients may know more, or less, below the old
+    /// path than what was moved.
     pub(super) fn handle_move(
         &mut self,
         from: &RawEvent,
@@ -21,85 +30,71 @@ impl Watcher {
             let path = self.tree.path(event.watch)?.join(&event.name);
             (!self.is_ignored(&path)).then_some(path)
         };
-        let is_directory = to.flags.contains(ReadFlags::ISDIR);
-        match (visible(from), visible(to)) {
-            (Some(old), Some(new)) if is_directory && self.scope.recursive => {
-                self.directory_moved(from, to, [&old, &new], changes)
+        if self.scope.tells_renames
+            && let (Some(old), Some(new)) = (visible(from), visible(to))
+        {
+            if !(self.scope.recursive && to.flags.contains(ReadFlags::ISDIR)) {
+                // A directory that has the old name came there after the file.
+                if self.tree.child(from.watch, &from.name).is_none() {
+                    return self.renamed([from, to], [&old, &new], None, changes);
+                }
+            } else if self.ignores_alike(&old, &new)
+                && let Some(moved) = self.moved(from, to)?
+            {
+                return self.renamed([from, to], [&old, &new], Some(&moved), changes);
             }
-            (Some(old), Some(new)) => {
-                self.take_found(from.watch, &from.name);
-                let was_told = self.take_found(to.watch, &to.name);
-                // A directory that is known at either place is one that came after it.
-                let is_known = self.tree.child(from.watch, &from.name).is_none();
-                self.set_untold(from.watch, &from.name);
-                self.set_untold(to.watch, &to.name);
-                self.tell_move([&old, &new], is_known, was_told, changes)
-            }
-            (Some(old), None) => self.vanished(from.watch, &from.name, &old, changes),
-            (None, Some(new)) => self.appeared(to.watch, &to.name, &new, is_directory, changes),
-            (None, None) => Ok(()),
         }
+        self.handle(from, changes)?;
+        self.handle(to, changes)
     }
 
-    /// A directory was moved. Whether it is the one that is known at the old place is seen by where that is now: another may have come to
-    /// either place since, and have been found there.
-    pub(super) fn directory_moved(
+    /// Whether the same is ignored below two paths.
+    fn ignores_alike(&self, one: &Path, other: &Path) -> bool {
+        let [one, other] = [one, other].map(|path| path.as_os_str().as_bytes());
+        self.scope.ignore.are_alike_below(one, other)
+    }
+
+    /// Returns the directory that was moved, or none if the one that has the old name may be another,
+    /// which came there later.
+    fn moved(&self, from: &RawEvent, to: &RawEvent) -> Result<Option<Moved>, End> {
+        let Some(watch) = self.tree.child(from.watch, &from.name) else {
+            return Ok(None);
+        };
+        let it = self.tree.id(watch).map_or(NowAt::Unknown, NowAt::Directory);
+        let at_new = self.now_at(to.watch, &to.name)?;
+        let at_old = self.now_at(from.watch, &from.name)?;
+        let is_there = at_new == it;
+        // It was moved on, or removed. If it is still at the old place, it was exchanged for another,
+        // or came back.
+        let is_gone = self.tree.is_settled(watch)
+            && at_new == NowAt::NoDirectory
+            && at_old != NowAt::Unknown
+            && at_old != it;
+        let can_be = self.tree.can_replace(to.watch, &to.name, watch);
+        Ok(((is_there || is_gone) && can_be).then_some(Moved { watch, is_there }))
+    }
+
+    /// Reports a move as one.
+    fn renamed(
         &mut self,
-        from: &RawEvent,
-        to: &RawEvent,
-        paths: [&Path; 2],
+        [from, to]: [&RawEvent; 2],
+        [old, new]: [&Path; 2],
+        moved: Option<&Moved>,
         changes: &mut Changes<'_>,
     ) -> Result<(), End> {
         self.take_found(from.watch, &from.name);
-        let was_told = self.take_found(to.watch, &to.name);
-        let known = self.tree.child(from.watch, &from.name);
-        let there = self.watch_at(to.watch, &to.name)?;
-        let moved = match (known, there) {
-            (Some(known), Some((watch, _))) => (known == watch).then_some(known),
-            // It has been moved on or removed, of which an event tells that waits.
-            (Some(known), None) => {
-                let id = self.tree.id(known);
-                let stays = self.id_at(from.watch, &from.name)?.is_some_and(|at| Some(at) == id);
-                (!stays).then_some(known)
+        self.take_found(to.watch, &to.name);
+        // A directory that has the new name was replaced, or came there later: then an event waits.
+        self.forget(|tree| tree.detach(to.watch, &to.name));
+        changes.add(ChangeKind::Renamed, &[old, new])?;
+        if let Some(Moved { watch, is_there }) = moved {
+            let id = self.tree.id(*watch).unwrap_or_default();
+            self.tree.attach(to.watch, &to.name, *watch, id);
+            if *is_there {
+                // A directory below it may not be watched: it could not be opened by the old path.
+                self.scan(*watch, Tell::New, Some(changes))?;
             }
-            (None, _) => None,
-        };
-        self.tell_move(paths, moved.is_some(), was_told, changes)?;
-        if let Some(moved) = moved {
-            let id = self.tree.id(moved).unwrap_or_default();
-            let attached = self.attach(to.watch, &to.name, moved, id);
-            if there.is_none() || attached == Attached::Contradiction {
-                return Ok(());
-            }
-            // Some of what is below may not have been watched, since it could not be found by the old path any more, or may be ignored at
-            // the new place.
-            let tell = if self.scope.tells_renames { Tell::New } else { Tell::All };
-            return self.scan(moved, tell, Some(changes));
         }
-        self.set_untold(from.watch, &from.name);
-        self.discover(to.watch, &to.name, was_told, changes)
-    }
-
-    /// What was told of a directory is not known any more where it was told.
-    pub(super) fn set_untold(&mut self, parent: i32, name: &OsStr) {
-        self.untold.extend(self.tree.child(parent, name));
-    }
-
-    /// Tells a move as one where what was told of the old path holds for the new one.
-    pub(super) fn tell_move(
-        &self,
-        [old, new]: [&Path; 2],
-        is_known: bool,
-        was_told: bool,
-        changes: &mut Changes<'_>,
-    ) -> Result<(), End> {
-        if self.scope.tells_renames && is_known {
-            return Ok(changes.add(ChangeKind::Renamed, &[old, new])?);
-        }
-        changes.add(ChangeKind::Removed, &[old])?;
-        if !was_told || is_known {
-            changes.add(ChangeKind::Added, &[new])?;
-        }
-        Ok(())
+        self.look(from.watch, &from.name, old, changes)
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct FileId {
 pub(super) struct Tree {
     root: i32,
     nodes: HashMap<i32, Node>,
+    /// Number of times that all events were handled.
+    settled: u64,
 }
 
 #[derive(Debug)]
@@ -24,6 +26,8 @@ struct Node {
     /// Where it is; none for the root.
     place: Option<(i32, OsString)>,
     children: HashMap<OsString, i32>,
+    /// Value of `Tree::settled` when it was found.
+    found: u64,
 }
 
 /// What became of a directory that was found somewhere.
@@ -40,8 +44,8 @@ pub(super) enum Attached {
 
 impl Tree {
     pub(super) fn new(root: i32, id: FileId) -> Self {
-        let node = Node { id, place: None, children: HashMap::new() };
-        Self { root, nodes: HashMap::from([(root, node)]) }
+        let node = Node { id, place: None, children: HashMap::new(), found: 0 };
+        Self { root, nodes: HashMap::from([(root, node)]), settled: 0 }
     }
 
     pub(super) fn root(&self) -> i32 {
@@ -62,6 +66,11 @@ impl Tree {
         self.nodes.get(&parent)?.children.get(name).copied()
     }
 
+    /// Returns the directory that holds another, and the name there; none for the root.
+    pub(super) fn place(&self, watch: i32) -> Option<(i32, OsString)> {
+        self.nodes.get(&watch)?.place.clone()
+    }
+
     /// The path of a directory, relative to the root; none where it is not watched.
     pub(super) fn path(&self, watch: i32) -> Option<PathBuf> {
         let mut names = Vec::new();
@@ -78,7 +87,7 @@ impl Tree {
         if self.child(parent, name) == Some(watch) {
             return Attached::Known;
         }
-        if !self.nodes.contains_key(&parent) || self.is_within(parent, watch) {
+        if !self.can_hold(parent, watch) {
             return Attached::Contradiction;
         }
         let attached = if let Some(node) = self.nodes.get_mut(&watch) {
@@ -91,13 +100,36 @@ impl Tree {
             Attached::Moved
         } else {
             let place = Some((parent, name.to_owned()));
-            self.nodes.insert(watch, Node { id, place, children: HashMap::new() });
+            let node = Node { id, place, children: HashMap::new(), found: self.settled };
+            self.nodes.insert(watch, node);
             Attached::New
         };
         if let Some(parent) = self.nodes.get_mut(&parent) {
             parent.children.insert(name.to_owned(), watch);
         }
         attached
+    }
+
+    /// Takes note that all events were handled.
+    pub(super) fn settle(&mut self) {
+        self.settled += 1;
+    }
+
+    /// Whether a directory is where the handled events say. One that was found while events waited
+    /// may be ahead of them: they may be about former holders of its name.
+    pub(super) fn is_settled(&self, watch: i32) -> bool {
+        self.nodes.get(&watch).is_some_and(|node| node.found < self.settled)
+    }
+
+    /// Whether a directory can be in another.
+    pub(super) fn can_hold(&self, parent: i32, watch: i32) -> bool {
+        self.nodes.contains_key(&parent) && !self.is_within(parent, watch)
+    }
+
+    /// Whether a directory can take a name in another, in place of the one that has it.
+    pub(super) fn can_replace(&self, parent: i32, name: &OsStr, watch: i32) -> bool {
+        let holds_it = |child| self.is_within(watch, child);
+        self.can_hold(parent, watch) && !self.child(parent, name).is_some_and(holds_it)
     }
 
     /// Forgets the directory of that name in another, with all that is below it; returns their watches.
@@ -110,7 +142,7 @@ impl Tree {
 
     /// Forgets a directory, with all that is below it, wherever it is; returns their watches.
     pub(super) fn detach_watch(&mut self, watch: i32) -> Vec<i32> {
-        if let Some((parent, name)) = self.nodes.get(&watch).and_then(|node| node.place.clone())
+        if let Some((parent, name)) = self.place(watch)
             && let Some(parent) = self.nodes.get_mut(&parent)
             && parent.children.get(&name) == Some(&watch)
         {
@@ -191,6 +223,27 @@ mod tests {
         assert_eq!(tree.attach(1, "a".as_ref(), 1, FileId::default()), Attached::Contradiction);
         assert_eq!(tree.attach(9, "a".as_ref(), 1, FileId::default()), Attached::Contradiction);
         assert_eq!(tree.path(2).unwrap(), Path::new("a/b"));
+    }
+
+    #[test]
+    fn a_directory_is_settled_once_all_events_were_handled_since_it_was_found() {
+        let mut tree = tree(&[(0, "a", 1)]);
+        assert!(!tree.is_settled(1));
+        tree.settle();
+        tree.attach(1, "b".as_ref(), 2, FileId::default());
+        assert!(tree.is_settled(1) && !tree.is_settled(2));
+        // An event that moves it does not change that.
+        tree.attach(0, "c".as_ref(), 2, FileId::default());
+        tree.attach(2, "d".as_ref(), 1, FileId::default());
+        assert!(tree.is_settled(1) && !tree.is_settled(2) && !tree.is_settled(3));
+    }
+
+    #[test]
+    fn a_directory_does_not_replace_one_that_holds_it() {
+        let tree = tree(&[(0, "a", 1), (1, "b", 2), (0, "c", 3)]);
+        assert!(tree.can_replace(0, "c".as_ref(), 2) && tree.can_replace(3, "x".as_ref(), 1));
+        assert!(!tree.can_replace(0, "a".as_ref(), 2));
+        assert!(!tree.can_replace(2, "x".as_ref(), 1));
     }
 
     proptest! {

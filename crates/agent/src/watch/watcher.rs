@@ -9,7 +9,6 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::inotify::ReadFlags,
     io::Errno,
 };
 
@@ -18,8 +17,8 @@ use super::{
     disk::{id_of, open_root},
     end::{End, refused},
     inotify::Inotify,
-    move_queue::{MoveQueue, Next, RawEvent},
-    tree::{Attached, Tree},
+    move_queue::{MoveQueue, Next},
+    tree::Tree,
 };
 use crate::ignore_patterns::IgnorePatterns;
 
@@ -38,6 +37,14 @@ pub(crate) struct Scope {
     pub(crate) tells_renames: bool,
 }
 
+/// Progress of one step.
+#[derive(Debug)]
+pub(super) enum Progress {
+    Made,
+    /// There is no event to handle, or none before that moment.
+    Idle(Option<Instant>),
+}
+
 /// Watches a directory, with all that is below it where that is asked for.
 pub(crate) struct Watcher {
     pub(super) scope: Scope,
@@ -47,8 +54,8 @@ pub(crate) struct Watcher {
     /// By the watch of their directory, names that were told when they were found there: an event that waits may tell of them again.
     pub(super) found: HashMap<i32, HashSet<OsString>>,
     pub(super) found_count: usize,
-    /// Directories that are known, of which not all that is in them may have been told, or it was told as removed since.
-    pub(super) untold: HashSet<i32>,
+    /// Directories that may hold an entry without an event.
+    pub(super) unread: HashSet<i32>,
 }
 
 impl Watcher {
@@ -75,7 +82,7 @@ impl Watcher {
             tree,
             found: HashMap::new(),
             found_count: 0,
-            untold: HashSet::new(),
+            unread: HashSet::new(),
         };
         if watcher.scope.recursive {
             watcher.scan(watch, Tell::Nothing, None)?;
@@ -94,31 +101,46 @@ impl Watcher {
     }
 
     fn step(&mut self, changes: &mut Changes<'_>) -> Result<(), End> {
-        match self.queue.next(Instant::now()) {
-            Next::Event(event) => self.handle(&event, changes),
-            Next::Move { from, to } => self.handle_move(&from, &to, changes),
-            Next::Wait(until) => {
-                if !self.read()? {
-                    changes.flush()?;
-                    self.wait(Some(until), changes)?;
-                }
-                Ok(())
-            }
-            Next::Empty => {
-                if !self.read()? {
-                    // Whatever was found has been told of by its event, if there was one.
-                    self.found.clear();
-                    self.found_count = 0;
-                    changes.flush()?;
-                    self.wait(None, changes)?;
-                }
-                Ok(())
+        match self.advance(Instant::now(), changes)? {
+            Progress::Made => Ok(()),
+            Progress::Idle(until) => {
+                changes.flush()?;
+                self.wait(until, changes)
             }
         }
     }
 
-    fn read(&mut self) -> Result<bool, End> {
-        let now = Instant::now();
+    /// Handles one event or move, or reads what there is.
+    pub(super) fn advance(
+        &mut self,
+        now: Instant,
+        changes: &mut Changes<'_>,
+    ) -> Result<Progress, End> {
+        let until = match self.queue.next(now) {
+            Next::Event(event) => {
+                self.handle(&event, changes)?;
+                return Ok(Progress::Made);
+            }
+            Next::Move { from, to } => {
+                self.handle_move(&from, &to, changes)?;
+                return Ok(Progress::Made);
+            }
+            Next::Wait(until) => Some(until),
+            Next::Empty => None,
+        };
+        if self.read(now)? {
+            return Ok(Progress::Made);
+        }
+        if until.is_none() {
+            // Whatever was found has been told of by its event, if there was one.
+            self.found.clear();
+            self.found_count = 0;
+            self.tree.settle();
+        }
+        Ok(Progress::Idle(until))
+    }
+
+    fn read(&mut self, now: Instant) -> Result<bool, End> {
         let queue = &mut self.queue;
         let read = self.inotify.read(|event| queue.push(event, now));
         read.map_err(|errno| self.system(Path::new(""), errno))
@@ -140,98 +162,12 @@ impl Watcher {
         if audience.revents().is_empty() { Ok(()) } else { Err(End::Unheard) }
     }
 
-    fn handle(&mut self, event: &RawEvent, changes: &mut Changes<'_>) -> Result<(), End> {
-        let RawEvent { watch, flags, name, .. } = event;
-        if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-            return self.start_anew(changes);
-        }
-        if *watch == self.tree.root() {
-            check_root(*flags)?;
-        }
-        if flags.contains(ReadFlags::IGNORED) {
-            // Its name is told of by its parent.
-            self.forget(|tree| tree.detach_watch(*watch));
-            return Ok(());
-        }
-        let Some(directory) = self.tree.path(*watch).filter(|_| !name.is_empty()) else {
-            return Ok(());
-        };
-        let path = directory.join(name);
-        if self.is_ignored(&path) {
-            return Ok(());
-        }
-        let is_directory = flags.contains(ReadFlags::ISDIR);
-        if flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-            self.appeared(*watch, name, &path, is_directory, changes)
-        } else if flags.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
-            self.vanished(*watch, name, &path, changes)
-        } else {
-            changes.add(ChangeKind::Changed, &[&path])?;
-            if is_directory && self.tree.child(*watch, name).is_none() {
-                // It may not have been readable before.
-                self.discover(*watch, name, false, changes)?;
-            }
-            Ok(())
-        }
-    }
-
-    /// Something is there that was not, or was told already when it was found.
-    pub(super) fn appeared(
-        &mut self,
-        parent: i32,
-        name: &OsStr,
-        path: &Path,
-        is_directory: bool,
-        changes: &mut Changes<'_>,
-    ) -> Result<(), End> {
-        let was_told = self.take_found(parent, name);
-        if !was_told {
-            changes.add(ChangeKind::Added, &[path])?;
-        }
-        if is_directory {
-            self.discover(parent, name, was_told, changes)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn vanished(
-        &mut self,
-        parent: i32,
-        name: &OsStr,
-        path: &Path,
-        changes: &mut Changes<'_>,
-    ) -> Result<(), End> {
-        self.take_found(parent, name);
-        self.forget(|tree| tree.detach(parent, name));
-        Ok(changes.add(ChangeKind::Removed, &[path])?)
-    }
-
-    /// Watches a directory that has appeared, and tells what is in it, unless that was told already.
-    pub(super) fn discover(
-        &mut self,
-        parent: i32,
-        name: &OsStr,
-        was_told: bool,
-        changes: &mut Changes<'_>,
-    ) -> Result<(), End> {
-        let Some((watch, id)) = self.watch_at(parent, name)? else {
-            return Ok(());
-        };
-        match self.attach(parent, name, watch, id) {
-            Attached::Known if was_told => Ok(()),
-            Attached::Contradiction => Ok(()),
-            Attached::New | Attached::Moved | Attached::Known => {
-                self.scan(watch, Tell::All, Some(changes))
-            }
-        }
-    }
-
     /// Some events were lost: what is watched is found anew, and then that is told.
-    fn start_anew(&mut self, changes: &mut Changes<'_>) -> Result<(), End> {
+    pub(super) fn start_anew(&mut self, changes: &mut Changes<'_>) -> Result<(), End> {
         self.drop_waiting()?;
         self.found.clear();
         self.found_count = 0;
-        self.untold.clear();
+        self.unread.clear();
         let root = self.tree.root();
         // Also its end may have been lost, and another directory may have its number: then that has no watch yet.
         let watch = match self.open(root)? {
@@ -286,21 +222,6 @@ impl Watcher {
     pub(super) fn system(&self, path: &Path, errno: Errno) -> End {
         End::System { path: self.scope.root.join(path), errno }
     }
-}
-
-/// Whether the watched directory is still there.
-fn check_root(flags: ReadFlags) -> Result<(), End> {
-    for (flag, end) in [
-        (ReadFlags::DELETE_SELF, "was removed"),
-        (ReadFlags::MOVE_SELF, "was moved to another place"),
-        (ReadFlags::UNMOUNT, "was unmounted"),
-        (ReadFlags::IGNORED, "is gone"),
-    ] {
-        if flags.contains(flag) {
-            return Err(End::Root(end));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -390,7 +311,7 @@ mod tests {
         let root = directory.path().to_owned();
         let (mut watcher, fill) = watched(&root);
         fill();
-        assert!(watcher.read().unwrap());
+        assert!(watcher.read(Instant::now()).unwrap());
         // There is room again, behind the overflow. The removal has none, and no second overflow says so.
         fs::create_dir(root.join("short-lived")).unwrap();
         fill();

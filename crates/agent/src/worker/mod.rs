@@ -21,7 +21,8 @@
 //!
 //! **Ends.** A worker ends when its standard input does: the agent is gone, or has had nothing for it to do for a while. What takes a few
 //! system calls and would leave something behind is finished first (`unfinished.rs`); the box gives it that time. Where it dies in
-//! the middle of it, who waits for an answer gets an error, and the next operation has another one started.
+//! the middle of it, who waits for an answer gets an error, and the next operation has another one started. The box kills one that has
+//! been stopped for 5 seconds, as by a command.
 
 mod beneath;
 mod client;

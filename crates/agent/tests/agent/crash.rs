@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 use crate::{
     moments::Moments,
     support::{
-        ADMIN, Agent, MARKER, children_of, lives, marked, marked_script, none_is_left, open_files,
-        run_by, set_mode, status_of, until, within,
+        ADMIN, Agent, MARKER, children_of, lives, mark, marked, marked_script, needs_root,
+        none_is_left, open_files, run_by, set_mode, status_of, until, within,
     },
 };
 
@@ -146,7 +146,7 @@ pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
     let mut moments = Moments::of("a box dies");
     let mut known = 0;
     for round in 0..50_u64 {
-        let marker = format!("round {round}");
+        let marker = format!("round {round} of {}", agent.pid());
         let first = agent.box_pid();
         // Behind walls the box is a child of what has built them, and each is killed in its turn.
         let inside = children_of(first).into_iter().filter(|pid| name_of(*pid) == "sandpipe-box");
@@ -159,7 +159,7 @@ pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
                 let file = directory.join(format!("{round}-{number}"));
                 // What it ends with is written down where it is true, and what ran twice, too.
                 let script = format!(
-                    "echo begun >> {0}; sleep 0.0{number:02}; echo 7 >> {0}; exit 7",
+                    "echo begun >> '{0}'; sleep 0.0{number:02}; echo 7 >> '{0}'; exit 7",
                     file.display()
                 );
                 let body = marked_script(&script, &marker, number % 4 == 0);
@@ -198,11 +198,11 @@ pub(crate) async fn box_dies_at_any_moment(agent: Agent, directory: &Path) {
 #[tokio::test]
 async fn the_box_holds_nothing_of_the_agents_and_commands_hold_nothing_of_its() {
     // Nobody else may look into it, not even who started it.
-    if !geteuid().is_root() {
+    if !needs_root("look into the box") {
         return;
     }
     let agent = Agent::with(|command| {
-        command.env(MARKER, "of the agent");
+        command.env(MARKER, mark("the agent"));
     });
     let open = |pid: u32| BTreeSet::from_iter(open_files(pid));
     let exec = agent.sh("echo ready; read x").await;
@@ -227,7 +227,7 @@ async fn commands_inherit_nothing_that_the_agent_was_started_with() {
     // As `--admin-token-file /dev/fd/7 7< token`.
     let agent = Agent::with(|command| {
         command.env_remove("SANDPIPE_ADMIN_TOKEN").args(["--admin-token-file", "/dev/fd/7"]);
-        let script = format!("exec 7< {}; exec \"$@\"", token.display());
+        let script = format!("exec 7< '{}'; exec \"$@\"", token.display());
         run_by(command, &["sh", "-c", &script]);
     });
     assert!(open_files(agent.pid()).contains(&token));
@@ -258,13 +258,13 @@ pub(crate) async fn agent_dies_at_any_moment(mut agent: Agent, directory: &Path,
     let (mut known, mut unknown) = (0, 0);
     let client = Client::builder().no_proxy().build().unwrap();
     for round in 0..50_u64 {
-        let marker = format!("agent {round}");
+        let marker = format!("agent {round} in {}", directory.display());
         let ended = Arc::new(Semaphore::new(0));
         let creates: Vec<_> = (0..20)
             .map(|number| {
                 let file = directory.join(format!("{round}-{number}"));
                 let script = format!(
-                    "echo begun >> {0}; sleep 0.0{number:02}; echo 7 >> {0}; exit 7",
+                    "echo begun >> '{0}'; sleep 0.0{number:02}; echo 7 >> '{0}'; exit 7",
                     file.display()
                 );
                 let body = marked_script(&script, &marker, number % 4 == 0);

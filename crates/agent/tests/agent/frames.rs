@@ -116,7 +116,7 @@ async fn a_process_is_seen_byte_for_byte() {
     // Every pair of bytes.
     let written: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_be_bytes).collect::<Vec<_>>().repeat(20);
     std::fs::write(file.path(), &written).unwrap();
-    let exec = agent.sh(&format!("cat {}; exit 7", file.path().display())).await;
+    let exec = agent.sh(&format!("cat '{}'; exit 7", file.path().display())).await;
     let live = stream(&agent, &exec.id, "").await.rest().await;
     assert_eq!(live[0], (0, Received::Ping));
     assert_eq!(bytes(&live), written);
@@ -173,7 +173,7 @@ async fn a_snapshot_of_what_still_runs_ends_with_a_ping() {
 
 #[tokio::test]
 async fn a_silent_stream_of_frames_begins_at_once_and_is_kept_awake() {
-    let agent = Agent::start();
+    let agent = Agent::with_limit("ping-interval=200ms");
     let exec = agent.sh("read x").await;
     let response = get(&agent, &format!("/api/v1/stream/execs/{}/io", exec.id)).await;
     assert_eq!(response.headers()["cache-control"], "no-cache");

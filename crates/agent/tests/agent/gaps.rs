@@ -59,7 +59,7 @@ fn check(received: &[Received], after: u64) -> usize {
 }
 
 fn small() -> Agent {
-    Agent::with_args(&["--spool-limit", "64KiB"])
+    Agent::patient(&["--spool-limit", "64KiB"])
 }
 
 #[tokio::test]

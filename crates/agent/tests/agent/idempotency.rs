@@ -12,7 +12,7 @@ async fn of_many_creates_with_one_key_one_runs() {
     let agent = Arc::new(Agent::start());
     let directory = tempfile::tempdir().unwrap();
     let runs = directory.path().join("runs");
-    let script = format!("echo run >> {}", runs.display());
+    let script = format!("echo run >> '{}'", runs.display());
     let creates: Vec<_> = (0..50)
         .map(|_| {
             let (agent, script) = (Arc::clone(&agent), script.clone());

@@ -1,6 +1,6 @@
 //! Standard input.
 
-use std::{io::ErrorKind, sync::Arc};
+use std::{io::ErrorKind, net::SocketAddr, sync::Arc};
 
 use reqwest::{Method, StatusCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -64,7 +64,7 @@ async fn bytes_of_a_request_that_goes_away_are_not_torn_apart() {
 /// An exec of a shell script that goes on when the file has something in it.
 pub(crate) async fn waiting_for(agent: &Agent, go: &NamedTempFile, script: &str) -> ExecItem {
     let path = go.path().display();
-    agent.sh(&format!("while [ ! -s {path} ]; do sleep 0.01; done; {script}")).await
+    agent.sh(&format!("while [ ! -s '{path}' ]; do sleep 0.01; done; {script}")).await
 }
 
 /// Sends input for a process that does not read; gives the request when the agent has it whole, and
@@ -100,20 +100,20 @@ async fn send_apart(agent: &Agent, exec: &ExecItem, body: &Value) -> TcpStream {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body.as_bytes()).await.unwrap();
-    let local = stream.local_addr().unwrap().port();
-    until("the agent has read the request", async || unread_by_peer(local) == 0).await;
+    until("the agent has read the request", async || unread_by_peer(&stream) == 0).await;
     // It may still be looking at what it has read.
     agent.get(&exec.id).await;
     stream
 }
 
 /// The bytes that wait in the socket at the other end of a loopback connection: `rx_queue` of the one
-/// that has this port as its remote one, in `/proc/net/tcp`.
-fn unread_by_peer(port: u16) -> u64 {
+/// that has the same ports the other way about, in `/proc/net/tcp`.
+fn unread_by_peer(stream: &TcpStream) -> u64 {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let remote = format!(":{port:04X}");
+    let port = |address: SocketAddr| format!(":{:04X}", address.port());
+    let ends = [stream.peer_addr().unwrap(), stream.local_addr().unwrap()].map(port);
     let row = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let mut row = row.filter(|row| row[2].ends_with(&remote));
+    let mut row = row.filter(|row| row[1].ends_with(&ends[0]) && row[2].ends_with(&ends[1]));
     let queues = row.next().expect("the connection is open")[4];
     u64::from_str_radix(queues.split(':').nth(1).unwrap(), 16).unwrap()
 }

@@ -50,7 +50,7 @@ fn keep_index_from_growing(agent: &Agent) {
 async fn a_command_runs_once_also_where_its_key_can_not_be_written_down() {
     let directory = tempfile::tempdir().unwrap();
     let runs = directory.path().join("runs");
-    let script = format!("echo run >> {}", runs.display());
+    let script = format!("echo run >> '{}'", runs.display());
     let mut agent = Agent::with(|command| {
         command.args(["--keep-execs", "1"]);
         run_by(command, &["env", "--ignore-signal=XFSZ"]);
@@ -80,7 +80,7 @@ async fn a_command_runs_once_also_where_its_key_can_not_be_written_down() {
 
 #[tokio::test]
 async fn the_key_of_an_exec_that_was_deleted_to_make_room_is_known_after_a_crash() {
-    let disk = Disk::of("1m");
+    let Some(disk) = Disk::of("1m") else { return };
     let mut agent = Agent::with_state(disk.path());
     agent.run("true").await;
     let create = async |agent: &Agent| {
@@ -102,7 +102,7 @@ async fn the_key_of_an_exec_that_was_deleted_to_make_room_is_known_after_a_crash
 async fn the_key_of_an_exec_that_is_there_counts_however_old_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let runs = directory.path().join("runs");
-    let script = format!("echo run >> {}", runs.display());
+    let script = format!("echo run >> '{}'", runs.display());
     let mut agent = Agent::start();
     let exec: ExecItem = agent.create_with_key("key", &script).await.json().await.unwrap();
     agent.finish(&exec.id).await;

@@ -66,7 +66,7 @@ async fn a_reader_of_changes_gets_the_list_once_and_then_what_has_changed() {
 
 #[tokio::test]
 async fn a_reader_that_reads_late_misses_nothing_in_the_end() {
-    let agent = Agent::start();
+    let agent = Agent::patient(&[]);
     let mut known = Known::default();
     let mut events = changes(&agent).await;
     known.follow(&mut events, |known| known.lists == 1).await;

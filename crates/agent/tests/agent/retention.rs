@@ -113,7 +113,7 @@ async fn what_has_just_ended_is_there_for_who_asks_for_its_end() {
 #[tokio::test]
 async fn an_output_that_is_read_is_there_up_to_its_end() {
     // It is over all limits but those of what is being read.
-    let agent = agent(&["--keep-for", "1s", "--spool-total", "20MiB"]);
+    let agent = Agent::patient(&["--keep-for", "1s", "--spool-total", "20MiB"]);
     // More than sockets hold: the reader has not seen the end when others have ended, and are gone.
     let script = "head -c 50000000 /dev/zero | tr '\\0' x; exit 3";
     let exec = agent.sh(script).await;
@@ -137,7 +137,7 @@ async fn an_output_that_is_read_is_there_up_to_its_end() {
 
 #[tokio::test]
 async fn where_too_much_is_read_at_once_the_oldest_goes_all_the_same() {
-    let agent = agent(&["--keep-execs", "1"]);
+    let agent = Agent::patient(&["--keep-execs", "1"]);
     let script = "head -c 50000000 /dev/zero | tr '\\0' x";
     let exec = agent.sh(script).await;
     let mut stream = agent.stream(&exec.id, "").await;
@@ -175,7 +175,7 @@ async fn an_exec_that_a_process_outlives_stays_and_its_processes_live() {
 async fn a_command_whose_exec_is_gone_is_not_run_again() {
     let directory = tempfile::tempdir().unwrap();
     let runs = directory.path().join("runs");
-    let script = format!("echo run >> {}", runs.display());
+    let script = format!("echo run >> '{}'", runs.display());
     let mut agent = agent(&["--keep-execs", "1"]);
     let exec: ExecItem = agent.create_with_key("key", &script).await.json().await.unwrap();
     agent.finish(&exec.id).await;

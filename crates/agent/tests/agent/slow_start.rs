@@ -2,13 +2,13 @@
 
 use std::{fs, os::fd::AsRawFd, sync::Arc, time::Duration};
 
-use nix::{libc, sys::signal::Signal, unistd::geteuid};
+use nix::{libc, sys::signal::Signal};
 use reqwest::Method;
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::{Agent, children_of, lives, until, within};
+use crate::support::{Agent, children_of, lives, needs_root, until, within};
 
 /// Which signal tells the holder that a lease is to be given back; of <asm-generic/fcntl.h>.
 const F_SETSIG: i32 = 10;
@@ -103,6 +103,28 @@ async fn a_program_that_is_slow_to_be_executed_holds_up_no_end_and_does_not_outl
 }
 
 #[tokio::test]
+async fn a_program_that_begins_while_the_agent_stops_is_asked_to_end_as_well() {
+    // Longer than this test waits: it ends in time only where it is asked to.
+    let mut agent = Agent::with_limit("grace-period=1h");
+    let leased = Leased::program();
+    let process_box = agent.box_pid();
+    let body = json!({ "command": &*leased.path, "args": ["7200"] });
+    let create = agent.request(Method::POST, "/api/v1/execs").json(&body).send();
+    let create = tokio::spawn(create);
+    until("it is being executed", async || leased.is_wanted()).await;
+    let slow = children_of(process_box)[0];
+    agent.signal(Signal::SIGTERM);
+    until("it takes no more connections", async || {
+        agent.anonymous(Method::GET, "/health").send().await.is_err()
+    })
+    .await;
+    leased.give_back();
+    assert!(agent.ended().await.success());
+    assert!(!lives(slow) && !lives(process_box));
+    create.abort();
+}
+
+#[tokio::test]
 async fn a_client_that_goes_away_during_a_create_leaves_an_exec_that_is_known() {
     let agent = Agent::start();
     let leased = Leased::program();
@@ -158,8 +180,7 @@ async fn many_programs_that_are_slow_to_be_executed_hold_up_nothing_but_each_oth
 
 #[tokio::test]
 async fn a_user_who_stops_whatever_may_be_stopped_freezes_nobody_elses_commands() {
-    // Only root can run commands as others.
-    if !geteuid().is_root() {
+    if !needs_root("run commands as another user") {
         return;
     }
     let agent = Arc::new(Agent::start());

@@ -1,22 +1,21 @@
 //! An agent that listens on a Unix domain socket, with a token from its standard input: as in a container.
 
 use std::{
+    ffi::OsStr,
     io::{Read, Write},
     os::unix::{fs::PermissionsExt, net::UnixStream},
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 use nix::unistd::geteuid;
 
-use crate::support::{READONLY, read_ready};
+use crate::support::{READONLY, TIMEOUT, output_of, program, read_ready, run_to_end};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_sandpipe-agent");
 const TOKEN: &str = "token-of-standard-input";
 
 fn spawn(directory: &Path, flags: &[&str]) -> Child {
-    spawn_by(Command::new(PROGRAM), directory, flags)
+    spawn_by(Command::new(program()), directory, flags)
 }
 
 fn spawn_by(mut program: Command, directory: &Path, flags: &[&str]) -> Child {
@@ -42,7 +41,7 @@ fn give_token(agent: &mut Child) {
 /// What is answered to a request on a connection of its own.
 fn ask(socket: &Path, head: &str, body: &str) -> String {
     let mut stream = UnixStream::connect(socket).unwrap();
-    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let length = body.len();
     write!(
         stream,
@@ -87,7 +86,7 @@ fn it_serves_a_socket_with_the_token_of_its_standard_input_until_that_ends() {
     assert!(!output.contains(TOKEN));
 
     drop(agent.stdin.take());
-    assert!(agent.wait().unwrap().success());
+    assert!(output_of(agent).status.success());
 }
 
 #[test]
@@ -96,7 +95,7 @@ fn it_does_not_start_without_a_token_on_its_standard_input() {
         let directory = tempfile::tempdir().unwrap();
         let mut agent = spawn(directory.path(), &[]);
         agent.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        let output = agent.wait_with_output().unwrap();
+        let output = output_of(agent);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success());
         assert!(said.contains("standard input holds no token"), "{input:?}: {said}");
@@ -110,7 +109,7 @@ fn it_has_read_its_standard_input_before_it_says_what_is_wrong() {
         let mut agent = spawn(directory.path(), &[flag]);
         let mut stdin = agent.stdin.take().unwrap();
         writeln!(stdin, "{TOKEN}").unwrap();
-        let output = agent.wait_with_output().unwrap();
+        let output = output_of(agent);
         assert!(!output.status.success());
         assert_ne!(output.stderr, b"");
         assert_eq!(rustix::io::ioctl_fionread(&stdin).unwrap(), 0, "{flag}");
@@ -122,32 +121,33 @@ fn it_takes_either_a_socket_or_an_address_and_no_path_where_something_is() {
     let directory = tempfile::tempdir().unwrap();
     let mut agent = spawn(directory.path(), &["--listen", "127.0.0.1:0"]);
     give_token(&mut agent);
-    let said = agent.wait_with_output().unwrap().stderr;
+    let said = output_of(agent).stderr;
     assert!(String::from_utf8(said).unwrap().contains("cannot be used with"));
 
     let socket = directory.path().join("agent.sock");
     std::fs::write(&socket, "").unwrap();
     let mut agent = spawn(directory.path(), &[]);
     give_token(&mut agent);
-    let said = String::from_utf8(agent.wait_with_output().unwrap().stderr).unwrap();
+    let said = String::from_utf8(output_of(agent).stderr).unwrap();
     assert!(said.contains(&format!("can't listen on a socket at {}", socket.display())), "{said}");
 }
 
 /// A program as a user has it, also where that is root: without the rights to look into all processes (`mm_access` of
 /// Linux asks for one of these).
-fn ordinary(program: &str) -> Command {
+fn ordinary(program: impl AsRef<OsStr>) -> Command {
     if !geteuid().is_root() {
         return Command::new(program);
     }
     let mut command = Command::new("setpriv");
     let without = "-sys_ptrace,-perfmon,-sys_admin";
-    command.args([&format!("--bounding-set={without}"), &format!("--inh-caps={without}"), program]);
+    command.args([&format!("--bounding-set={without}"), &format!("--inh-caps={without}")]);
+    command.arg(program);
     command
 }
 
 fn can_look_into(pid: u32) -> bool {
     let mut command = ordinary("cat");
-    command.arg(format!("/proc/{pid}/environ")).output().unwrap().status.success()
+    run_to_end(command.arg(format!("/proc/{pid}/environ"))).status.success()
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn no_process_of_its_user_can_look_into_it() {
     other.wait().unwrap();
 
     let directory = tempfile::tempdir().unwrap();
-    let mut agent = spawn_by(ordinary(PROGRAM), directory.path(), &[]);
+    let mut agent = spawn_by(ordinary(program()), directory.path(), &[]);
     give_token(&mut agent);
     read_ready(&mut agent);
     assert!(!can_look_into(agent.id()));

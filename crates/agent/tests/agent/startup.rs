@@ -3,12 +3,14 @@
 use std::{
     os::unix::fs::{chown, symlink},
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use nix::unistd::geteuid;
 
-use crate::support::{Agent, agent_command, read_ready, refused, set_mode, status_with};
+use crate::support::{
+    Agent, agent_command, program, read_ready, refused, run_to_end, set_mode, status_with,
+};
 
 #[test]
 fn a_state_directory_that_others_may_change_is_refused() {
@@ -152,10 +154,8 @@ async fn features_that_are_turned_off_are_as_if_they_had_never_been() {
 #[tokio::test]
 async fn a_health_check_tells_an_agent_that_is_well_from_one_that_is_not() {
     let check = |address: &str| {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_sandpipe-agent"))
-            .args(["--listen", address, "--health-check"])
-            .output()
-            .unwrap();
+        let mut check = Command::new(program());
+        let output = run_to_end(check.args(["--listen", address, "--health-check"]));
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let agent = Agent::with_args(&["--listen", "0.0.0.0:0"]);

@@ -1,29 +1,42 @@
 //! A running agent, and what tests ask of it.
 
+mod log;
+#[path = "../../../policy/tests/support/needs.rs"]
+mod needs;
+mod processes;
+mod program;
+mod report;
+#[path = "../../../policy/tests/support/visible.rs"]
+mod visible;
+mod wait;
+
 use std::{
-    future::Future,
-    io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
-    str::FromStr,
     time::Duration,
 };
 
 use nix::{
     sys::signal::{Signal, kill},
-    unistd::Pid,
+    unistd::{Pid, geteuid},
 };
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use sandpipe_protocol::{ExecItem, ExecListResponse, ExecStdout, OutputType, sse::Decoder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub(crate) use needs::needs;
+pub(crate) use processes::{
+    MARKER, children_of, command_line_of, descendants_of, lives, mark, marked, marked_script,
+    open_files, stat_of, state_of, status_of,
+};
+pub(crate) use program::{program, program_for_all, shared_directory};
+pub(crate) use visible::{NO_VISIBLE_DIRECTORY, visible_directory};
+pub(crate) use wait::{TIMEOUT, none_is_left, output_of, read_ready, run_to_end, until, within};
+
 pub(crate) const ADMIN: &str = "admin-token-of-the-tests";
 pub(crate) const READONLY: &str = "readonly-token-of-the-tests";
-
-/// How long anything may take before the test fails.
-pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// An agent that ends with the test.
 pub(crate) struct Agent {
@@ -31,6 +44,8 @@ pub(crate) struct Agent {
     pub(crate) url: String,
     pub(crate) state: PathBuf,
     client: Client,
+    /// All processes that it has been.
+    launched: Vec<u32>,
     _directory: TempDir,
 }
 
@@ -47,13 +62,24 @@ impl Agent {
         let mut command = with_tokens(&state);
         change(&mut command);
         let (process, url) = launch(command);
-        let client = Client::builder().no_proxy().build().unwrap();
-        Self { process, url, state, client, _directory: directory }
+        let client = client();
+        let launched = vec![process.id()];
+        Self { process, url, state, client, launched, _directory: directory }
     }
 
     /// Starts one with these flags more.
     pub(crate) fn with_args(args: &[&str]) -> Self {
         Self::with(|command| _ = command.args(args))
+    }
+
+    /// Starts one with a time limit in place of its default.
+    pub(crate) fn with_limit(limit: &str) -> Self {
+        Self::with_args(&["--time-limit", limit])
+    }
+
+    /// Starts one that leaves a client its stream that reads nothing for as long as a test may take.
+    pub(crate) fn patient(args: &[&str]) -> Self {
+        Self::with_args(&[&["--time-limit", "stall-timeout=10min"], args].concat())
     }
 
     /// Starts one with another state directory, which stays.
@@ -74,6 +100,7 @@ impl Agent {
         let mut command = with_tokens(&self.state);
         command.args(args);
         (self.process, self.url) = launch(command);
+        self.launched.push(self.pid());
     }
 
     /// Kills it as nothing else can be killed.
@@ -86,13 +113,10 @@ impl Agent {
         self.process.id()
     }
 
-    /// The process that has its commands.
+    /// Process that has the agent's commands. Where narrower policies have boxes, too, it may be any of these: ids come round again.
     pub(crate) fn box_pid(&self) -> u32 {
         // Behind walls it is the program that has built them.
-        let is_box = |pid: &u32| {
-            std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
-                .is_ok_and(|line| line.contains("\0box\0"))
-        };
+        let is_box = |pid: &u32| command_line_of(*pid).contains("\0box\0");
         children_of(self.pid()).into_iter().find(is_box).expect("the agent has a box")
     }
 
@@ -113,7 +137,7 @@ impl Agent {
 
     /// Closes the connections that are kept for the next request.
     pub(crate) fn disconnect(&mut self) {
-        self.client = Client::builder().no_proxy().build().unwrap();
+        self.client = client();
     }
 
     /// A request with the admin token.
@@ -223,18 +247,26 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            report::tell();
+        }
         // It stops its execs; one that does not is a failure of the test that asks for that.
         if matches!(self.process.try_wait(), Ok(None)) {
             self.signal(Signal::SIGTERM);
             self.signal(Signal::SIGTERM);
-            let _ended = self.process.wait();
+            if wait::end_of(&mut self.process).is_none() {
+                let told = report::processes(self.pid());
+                let _killed = self.process.kill();
+                assert!(std::thread::panicking(), "the agent does not end:\n{told}");
+            }
         }
+        report::forget(&self.launched);
     }
 }
 
 /// An agent's command line on a free port, without tokens.
 pub(crate) fn agent_command(state: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sandpipe-agent"));
+    let mut command = Command::new(program());
     command
         .args(["--listen", "127.0.0.1:0", "--state-dir"])
         .arg(state)
@@ -242,6 +274,11 @@ pub(crate) fn agent_command(state: &Path) -> Command {
         .env_remove("SANDPIPE_READONLY_TOKEN")
         .stdin(Stdio::null());
     command
+}
+
+/// A client that uses no connection again that the agent may be closing: it does so when nothing has come on it for 30 s.
+fn client() -> Client {
+    Client::builder().no_proxy().pool_idle_timeout(Duration::from_secs(20)).build().unwrap()
 }
 
 fn with_tokens(state: &Path) -> Command {
@@ -252,7 +289,8 @@ fn with_tokens(state: &Path) -> Command {
 
 /// Starts an agent; gives its address, too.
 fn launch(mut command: Command) -> (Child, String) {
-    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    report::remember(process.id(), log::Log::of(process.stderr.take().unwrap()));
     let ready = read_ready(&mut process);
     (process, ready["url"].as_str().unwrap().to_owned())
 }
@@ -276,20 +314,18 @@ pub(crate) fn run_by(command: &mut Command, by: &[&str]) {
     *command = wrapped;
 }
 
-/// Reads the line that says that an agent is ready.
-pub(crate) fn read_ready(process: &mut Child) -> Value {
-    let mut line = String::new();
-    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    serde_json::from_str(&line).unwrap_or_else(|_| panic!("the agent said {line:?}"))
-}
-
 /// What an agent says that does not start.
 pub(crate) fn refused(command: &mut Command) -> String {
     // One that starts after all ends at once.
-    let Output { status, stdout, stderr } = command.arg("--until-stdin-closes").output().unwrap();
+    let Output { status, stdout, stderr } = run_to_end(command.arg("--until-stdin-closes"));
     assert!(!status.success());
     assert!(stdout.is_empty(), "nothing but the ready line goes to standard output");
     String::from_utf8(stderr).unwrap()
+}
+
+/// Returns whether the tests are root's; says what root would be needed for where they aren't.
+pub(crate) fn needs_root(what_for: &str) -> bool {
+    needs(geteuid().is_root(), &format!("root, to {what_for}"))
 }
 
 pub(crate) fn set_mode(path: &Path, mode: u32) {
@@ -397,87 +433,4 @@ impl Events {
         }
         output
     }
-}
-
-/// Fails where something takes too long.
-pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(TIMEOUT, future).await.expect("it takes too long")
-}
-
-/// Waits until a condition is true.
-pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let deadline = tokio::time::Instant::now() + TIMEOUT;
-    while !condition().await {
-        assert!(tokio::time::Instant::now() < deadline, "it did not come true that {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Whether a process exists and is no zombie.
-pub(crate) fn lives(pid: u32) -> bool {
-    state_of(pid).is_some_and(|state| state != 'Z')
-}
-
-/// The state letter in `/proc/PID/stat`.
-pub(crate) fn state_of(pid: u32) -> Option<char> {
-    stat_of(pid, 0)
-}
-
-/// What is in `/proc/PID/stat`, counted from the state on: 1 is the parent, 3 the session.
-pub(crate) fn stat_of<T: FromStr>(pid: u32, field: usize) -> Option<T> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit(')').next()?.split_whitespace().nth(field)?.parse().ok()
-}
-
-/// The command line of a process, each argument with a NUL at its end; empty where there is no process.
-pub(crate) fn command_line_of(pid: u32) -> String {
-    std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()
-}
-
-/// The number in a line of `/proc/PID/status`.
-pub(crate) fn status_of(pid: u32, name: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
-/// What a process has open.
-pub(crate) fn open_files(pid: u32) -> Vec<PathBuf> {
-    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
-    descriptors.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok()).collect()
-}
-
-/// The ids of all processes.
-pub(crate) fn pids() -> impl Iterator<Item = u32> {
-    let processes = std::fs::read_dir("/proc").unwrap();
-    processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-}
-
-/// The variable that marks a command and all that comes of it.
-pub(crate) const MARKER: &str = "MARKER_OF_THE_TESTS";
-
-/// A command that is marked.
-pub(crate) fn marked_script(script: &str, marker: &str, pty: bool) -> Value {
-    json!({ "command": "bash", "args": ["-c", script], "pty": pty, "env": { MARKER: marker } })
-}
-
-/// Waits until no living process has this mark.
-pub(crate) async fn none_is_left(marker: &str) {
-    until("no process is left", async || marked(marker).is_empty()).await;
-}
-
-/// The living processes with this mark.
-pub(crate) fn marked(marker: &str) -> Vec<u32> {
-    let marker = format!("{MARKER}={marker}");
-    // The environment of a zombie is empty.
-    let is_marked = |pid: u32| {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == marker.as_bytes())
-    };
-    pids().filter(|pid| is_marked(*pid)).collect()
-}
-
-/// The processes whose parent is `pid`.
-pub(crate) fn children_of(pid: u32) -> Vec<u32> {
-    pids().filter(|child| stat_of(*child, 1) == Some(pid)).collect()
 }

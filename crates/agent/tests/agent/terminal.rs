@@ -87,8 +87,9 @@ async fn everything_written_to_a_terminal_before_the_exit_arrives() {
 #[tokio::test]
 async fn a_shell_in_a_terminal_controls_its_jobs() {
     let agent = Agent::start();
-    let exec =
-        agent.create(json!({ "command": "bash", "args": ["--norc", "-i"], "pty": true })).await;
+    let env = json!({ "LC_ALL": "C" });
+    let shell = json!({ "command": "bash", "args": ["--norc", "-i"], "pty": true, "env": env });
+    let exec = agent.create(shell).await;
     let mut stream = agent.stream(&exec.id, "").await;
     agent.write(&exec.id, "sleep 60 &\n").await;
     stream.until_output("[1] ").await;

@@ -3,17 +3,13 @@
 use std::{
     os::unix::fs::{PermissionsExt, chown, lchown, symlink},
     path::Path,
-    process::{Command, Output, Stdio},
-    time::Duration,
+    process::{Command, Stdio},
 };
 
-use nix::{
-    sys::stat::Mode,
-    unistd::{geteuid, mkfifo},
+use crate::support::{
+    Agent, agent_command, needs_root, read_ready, refused, run_to_end, set_mode, status_with,
 };
-use tokio::time::{sleep, timeout};
-
-use crate::support::{Agent, agent_command, read_ready, refused, set_mode, status_with};
+use nix::{sys::stat::Mode, unistd::mkfifo};
 
 /// A user, and a group that nobody is in.
 const OTHER: u32 = 65_534;
@@ -89,24 +85,8 @@ fn a_token_file_without_a_token_is_refused() {
     assert!(refused(&mut command).contains("differ"));
 }
 
-/// Runs a command to its end, which has to come.
-async fn run_to_end(command: &mut Command) -> Output {
-    let (stdout, stderr) = (Stdio::piped(), Stdio::piped());
-    let mut process = command.stdout(stdout).stderr(stderr).spawn().unwrap();
-    let end = async {
-        while process.try_wait().unwrap().is_none() {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let ended = timeout(Duration::from_secs(30), end).await;
-    let _ended = process.kill();
-    let output = process.wait_with_output().unwrap();
-    assert!(ended.is_ok(), "it does not end: {output:?}");
-    output
-}
-
-#[tokio::test]
-async fn a_token_file_is_a_regular_file_of_some_length() {
+#[test]
+fn a_token_file_is_a_regular_file_of_some_length() {
     let directory = tempfile::tempdir().unwrap();
     let state = directory.path().join("state");
     // Nobody ever writes to it.
@@ -121,7 +101,7 @@ async fn a_token_file_is_a_regular_file_of_some_length() {
         (&large, "more than 65536 bytes"),
     ] {
         let mut command = agent_command(&state);
-        let output = run_to_end(command.arg("--admin-token-file").arg(file)).await;
+        let output = run_to_end(command.arg("--admin-token-file").arg(file));
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success(), "{}", file.display());
         assert!(error.contains(wrong) && error.contains(file.to_str().unwrap()), "{error}");
@@ -129,7 +109,7 @@ async fn a_token_file_is_a_regular_file_of_some_length() {
     // Nor does it hold up the start where the agent's own would be.
     let own = state.join("admin-token");
     std::fs::rename(&pipe, &own).unwrap();
-    let output = run_to_end(agent_command(&state).arg("--until-stdin-closes")).await;
+    let output = run_to_end(agent_command(&state).arg("--until-stdin-closes"));
     assert!(output.status.success() && own.is_file(), "{output:?}");
 }
 
@@ -172,7 +152,7 @@ fn a_token_file_that_others_could_replace_is_refused() {
     let start = |path: &Path| {
         // It ends as soon as it has started.
         let mut command = agent_command(&state);
-        command.arg("--until-stdin-closes").arg("--admin-token-file").arg(path).output().unwrap()
+        run_to_end(command.arg("--until-stdin-closes").arg("--admin-token-file").arg(path))
     };
     for name in ["token", "link", "way/token"] {
         let file = open.join(name);
@@ -187,7 +167,7 @@ fn a_token_file_that_others_could_replace_is_refused() {
             );
         }
     }
-    if !geteuid().is_root() {
+    if !needs_root("give a link to another user") {
         return;
     }
     // In a sticky directory a link is its owner's to change. (Linux itself follows none such where all may
@@ -202,7 +182,7 @@ fn a_token_file_that_others_could_replace_is_refused() {
 
 #[test]
 fn a_token_file_is_the_agents_users_or_roots() {
-    if !geteuid().is_root() {
+    if !needs_root("give files to other users") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -223,7 +203,7 @@ fn a_token_file_is_the_agents_users_or_roots() {
         command.arg(&agent).args(["--listen=127.0.0.1:0", "--until-stdin-closes", "--state-dir"]);
         command.arg(state.path()).arg("--admin-token-file").arg(&file).current_dir("/");
         command.env_remove("SANDPIPE_READONLY_TOKEN").stdin(Stdio::null());
-        let output = command.output().unwrap();
+        let output = run_to_end(&mut command);
         (output.status.success(), String::from_utf8(output.stderr).unwrap())
     };
     for (uid, file, wrong) in [

@@ -102,6 +102,45 @@ fn token(token: &str) -> String {
 }
 
 #[tokio::test]
+async fn pages_of_other_origins_open_none() {
+    let open = async |agent: &Agent, origin: Option<&str>| {
+        let exec = agent.sh("true").await;
+        let port = agent.url.rsplit(':').next().unwrap();
+        for path in [format!("execs/{}", exec.id), format!("ports/{port}")] {
+            let url =
+                format!("{}/ws/v1/{path}?token={ADMIN}", agent.url.replace("http://", "ws://"));
+            let mut request = url.into_client_request().unwrap();
+            if let Some(origin) = origin {
+                request.headers_mut().insert("origin", origin.parse().unwrap());
+            }
+            match within(connect_async(request)).await {
+                Ok(_) => {}
+                Err(Error::Http(response)) => {
+                    let body = response.body().as_deref().unwrap_or_default();
+                    return Err((
+                        response.status().as_u16(),
+                        String::from_utf8_lossy(body).into_owned(),
+                    ));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        Ok(())
+    };
+    let agent = Agent::with_args(&["--allow-origin", "https://a.example"]);
+    for origin in [None, Some(agent.url.as_str()), Some("https://a.example")] {
+        assert_eq!(open(&agent, origin).await, Ok(()), "{origin:?}");
+    }
+    for origin in ["https://evil.example", "http://127.0.0.1:1", "null"] {
+        let (status, message) = open(&agent, Some(origin)).await.unwrap_err();
+        assert_eq!(status, 403, "{origin}");
+        assert!(message.contains(&format!("--allow-origin {origin}")), "{message}");
+    }
+    let agent = Agent::with_args(&["--allow-origin", "*"]);
+    assert_eq!(open(&agent, Some("https://b.example")).await, Ok(()));
+}
+
+#[tokio::test]
 async fn output_input_and_the_exit_code_go_through_it() {
     let agent = Agent::start();
     let exec = agent.sh("echo before; read x; echo got $x; echo err >&2; exit 4").await;

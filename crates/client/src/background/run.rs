@@ -6,12 +6,14 @@ use sandpipe_protocol::json_object;
 
 use super::spawn::{OutputTarget, SpawnRequest};
 use super::target::ScriptCall;
+use super::wait::Until;
 use super::{
     Background, BackgroundProcess, BackgroundStatus, BackgroundWaitOptions, ProcessId, ReadOptions,
     SpawnOptions,
 };
 use crate::error::whole_ms;
-use crate::{Call, Result};
+use crate::output::LastOutput;
+use crate::{Call, Error, Result};
 
 /// How long a command is waited for unless the caller says, in milliseconds.
 pub const WAIT_TIMEOUT_MS: f64 = 300_000.0;
@@ -24,6 +26,8 @@ pub struct RunOptions {
     pub spawn: SpawnOptions,
     /// How long it is waited for, in milliseconds.
     pub wait_timeout_ms: f64,
+    /// Whether a wait that ends before the command is an error.
+    pub check: bool,
     /// Whether its exit code is kept for the result.
     pub captures_exit_code: bool,
     /// The most output that is handed over, in bytes.
@@ -42,7 +46,13 @@ pub struct BackgroundRunResult {
     pub output: String,
     /// Its exit code, 124 if its `timeoutMs` passed; 1 if it still runs.
     pub exit_code: i32,
-    /// Why there is no true exit code: the command still runs, under the id that is named.
+    /// True if the wait ended before the command, which still runs; else undefined.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub timed_out: Option<bool>,
+    /// The id of the command that still runs.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub id: Option<String>,
+    /// The same in words.
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub failure_reason: Option<String>,
 }
@@ -50,6 +60,8 @@ pub struct BackgroundRunResult {
 json_object!(ToJson for BackgroundRunResult {
     output: "output",
     exit_code: "exitCode",
+    timed_out: "timedOut",
+    id: "id",
     failure_reason: "failureReason",
 });
 
@@ -76,19 +88,12 @@ async fn run(
     let purpose = ScriptCall::new("run command", id.clone());
     background.spawn_as(id.clone(), request).await?;
     let wait_options = BackgroundWaitOptions { timeout_ms: options.wait_timeout_ms, signal: None };
-    let waited = background.wait(id.clone(), wait_options).await;
+    let waited = background.wait_until(Until::EndOfOutput, &id, wait_options).await;
     let process = waited.map_err(|error| purpose.outcome_unknown(error))?;
-    let (exit_code, failure_reason) = match (process.status, process.exit_code) {
-        (BackgroundStatus::Running, _) => {
-            let reason = format!(
-                "the command still runs after {} ms, and goes on as background process {id}",
-                whole_ms(options.wait_timeout_ms),
-                id = id.as_str()
-            );
-            (1, Some(reason))
-        }
-        (_, Some(exit_code)) => (exit_code, None),
-        (BackgroundStatus::Exited, None) if !options.captures_exit_code => (0, None),
+    let exit_code = match (process.status, process.exit_code) {
+        (BackgroundStatus::Running, _) => return still_runs(background, &process, &options).await,
+        (_, Some(exit_code)) => exit_code,
+        (BackgroundStatus::Exited, None) if !options.captures_exit_code => 0,
         (_, None) => {
             let problem = "it is gone and has left no exit code: what became of it is not known";
             return Err(purpose.failed(problem, ""));
@@ -96,11 +101,45 @@ async fn run(
     };
     let collected = collect(background, &process, &options).await;
     let (output, is_whole) = collected.map_err(|error| purpose.outcome_unknown(error))?;
-    if failure_reason.is_none() && (is_whole || options.output_file.is_some()) {
+    if is_whole || options.output_file.is_some() {
         // Nothing is lost with it, and the outcome is true whether it stays or not.
         background.remove(id).await.unwrap_or_default();
     }
-    Ok(BackgroundRunResult { output, exit_code, failure_reason })
+    Ok(BackgroundRunResult { output, exit_code, timed_out: None, id: None, failure_reason: None })
+}
+
+/// Makes the result of a command that `run` no longer waits for.
+async fn still_runs(
+    background: &Background,
+    process: &BackgroundProcess,
+    options: &RunOptions,
+) -> Result<BackgroundRunResult> {
+    let id = &process.id;
+    let purpose = ScriptCall::new("run command", ProcessId::of(process));
+    let collected = collect(background, process, options).await;
+    let (output, _) = collected.map_err(|error| purpose.outcome_unknown(error))?;
+    let milliseconds = options.wait_timeout_ms;
+    if options.check {
+        let mut last_output = LastOutput::default();
+        last_output.push(&output);
+        return Err(Box::new(Error::WaitTimedOut {
+            waited_for: format!("the end of background process {id}, which goes on,"),
+            milliseconds,
+            exec_id: None,
+            output: last_output.to_host(&*background.host),
+        }));
+    }
+    let reason = format!(
+        "the command still runs after {} ms, and goes on as background process {id}",
+        whole_ms(milliseconds)
+    );
+    Ok(BackgroundRunResult {
+        output,
+        exit_code: 1,
+        timed_out: Some(true),
+        id: Some(id.clone()),
+        failure_reason: Some(reason),
+    })
 }
 
 /// What the caller gets of the output, and whether that is all of it.

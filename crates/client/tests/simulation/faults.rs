@@ -84,6 +84,8 @@ pub(crate) enum Fault {
     },
     /// The answer's head comes so many milliseconds late.
     Late(f64),
+    /// The request takes so many milliseconds longer to arrive: others overtake it.
+    Delayed(f64),
     /// A gateway answers, or the agent refuses.
     Status {
         status: u16,
@@ -240,32 +242,43 @@ impl FaultPlan {
     }
 }
 
+/// Longest delay of a request in milliseconds: less than what waits for the answer allows.
+const MAX_DELAY_MS: f64 = 2_000.0;
+
 /// A fault that a request of this kind can be repeated after.
 fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fault {
     if !is_repeatable {
-        return match random.u8(..3) {
+        // A script is never made again: where its answer is lost, the error names the process.
+        let kinds = if kind == Kind::Script { 6 } else { 4 };
+        return match random.u8(..kinds) {
             0 => {
                 let is_agents = random.bool();
                 Fault::Status { status: 429, retry_after: None, acted: false, is_agents }
             }
             1 => Fault::Late(random.f64() * 40_000.0),
-            _ => Fault::Refused,
+            2 => Fault::Delayed(random.f64() * MAX_DELAY_MS),
+            3 => Fault::Refused,
+            _ => Fault::Lost { acted: random.bool() },
         };
     }
     let acted = random.bool();
     let kinds = match kind {
-        Kind::StreamOutput => 15,
-        Kind::StreamList => 10,
-        Kind::ReadFile | Kind::StreamPorts | Kind::Watch => 8,
-        _ => 6,
+        Kind::StreamOutput => 16,
+        Kind::StreamList => 11,
+        Kind::ReadFile | Kind::StreamPorts | Kind::Watch => 9,
+        _ => 7,
     };
+    // Of a WebSocket it is frames that are counted.
+    let size =
+        if kind == Kind::Socket { |random: &mut fastrand::Rng| random.usize(..24) } else { size };
     match random.u8(..kinds) {
         0 => Fault::Refused,
         1 => Fault::Lost { acted },
         2 => Fault::Late(random.f64() * 90_000.0),
         3 => Fault::Stall { after: size(random), ms: duration(random) },
         4 => Fault::Cut { after: size(random), is_clean: false },
-        5 => {
+        5 => Fault::Delayed(random.f64() * MAX_DELAY_MS),
+        6 => {
             let status = [408, 429, 500, 502, 503, 504][random.usize(..6)];
             let acted = acted && status != 429;
             let retry_after = match random.u8(..6) {
@@ -277,9 +290,9 @@ fn survivable(random: &mut fastrand::Rng, kind: Kind, is_repeatable: bool) -> Fa
             let is_agents = !acted && matches!(status, 429 | 503) && random.bool();
             Fault::Status { status, retry_after, acted, is_agents }
         }
-        6 | 7 => Fault::Cut { after: size(random), is_clean: true },
-        8 | 9 => Fault::Repeat(random.u64(1..10)),
-        10 | 11 => Fault::EndEmpty,
+        7 | 8 => Fault::Cut { after: size(random), is_clean: true },
+        9 | 10 => Fault::Repeat(random.u64(1..10)),
+        11 | 12 => Fault::EndEmpty,
         _ => Fault::EndAfter(random.usize(1..4)),
     }
 }

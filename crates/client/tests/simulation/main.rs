@@ -25,7 +25,8 @@
 //! SIMULATION=exec:4711 cargo test -p sandpipe-client --test simulation
 //! ```
 //!
-//! `SIMULATION_SEEDS` says for how many seeds each operation is run. `operations/regressions/` has what was found once,
+//! `SIMULATION_START` is the first seed of each operation, and `SIMULATION_SEEDS` how many there are. `npm test` takes
+//! the first one from the commit, so that each commit tries others. `operations/regressions/` has what was found once,
 //! and MUTATIONS.md mistakes that are known to be found.
 
 // Functions of tests are not tests for clippy; they too fail by panicking.

@@ -9,8 +9,8 @@ use crate::invariants;
 use crate::setup::{Part, Parts, Setup};
 use crate::world::World;
 
-/// How many seeds each operation is run for, unless `SIMULATION_SEEDS` says.
-const SEEDS: u64 = 7_500;
+/// Number of seeds of each operation, unless `SIMULATION_SEEDS` says another.
+const SEEDS: u64 = 1_500;
 
 /// One in so many runs is made twice: it must be the same.
 const REPEATED: u64 = 100;
@@ -64,8 +64,9 @@ pub(crate) fn check(name: &str, operation: Operation) {
     assert!(NAMES.contains(&name), "{name} is missing in NAMES");
     let number = |text: &str| text.parse::<u64>().expect("a number");
     let Ok(wanted) = env::var("SIMULATION") else {
+        let start = env::var("SIMULATION_START").map_or(0, |start| number(&start));
         let seeds = env::var("SIMULATION_SEEDS").map_or(SEEDS, |seeds| number(&seeds));
-        return (0..seeds).for_each(|seed| check_seed(name, operation, seed));
+        return (start..start + seeds).for_each(|seed| check_seed(name, operation, seed));
     };
     let (wanted_name, seed) = wanted.split_once(':').expect("SIMULATION=NAME:SEED");
     assert!(NAMES.contains(&wanted_name), "no operation is named {wanted_name}: {NAMES:?}");

@@ -124,7 +124,7 @@ impl Setup {
             setup.max_text_length = random.u32(8..2000);
         }
         if random.bool() {
-            setup.max_range_bytes = 1 << random.u32(7..14);
+            setup.max_range_bytes = 1 << random.u32(8..14);
         }
         if random.bool() {
             setup.max_chunk = 1 << random.u32(..8);

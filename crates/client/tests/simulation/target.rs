@@ -93,7 +93,8 @@ impl Runtime for SimRuntime {
 impl SimTarget {
     async fn run(&self, script: &Script, fault: Option<Fault>) -> Result<ScriptResult, RunFailure> {
         let thrown = |not_run| RunFailure::Thrown { error: HostValue::new(RuntimeFailed), not_run };
-        self.executor.sleep(2.0).await;
+        let delay_ms = if let Some(Fault::Delayed(ms)) = fault { ms } else { 0.0 };
+        self.executor.sleep(2.0 + delay_ms).await;
         match fault {
             Some(Fault::Refused | Fault::Status { acted: false, .. }) => return Err(thrown(true)),
             Some(Fault::Lost { acted: false }) => return Err(thrown(false)),

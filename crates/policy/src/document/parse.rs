@@ -80,6 +80,7 @@ mod tests {
               "extends": ["workspace", "!git"], /* and its output */
               "files": { "write": ["./dist"], "read": ["~/shared"], "hide": ["**/.env", "~/.config/gcloud"] },
               "network": { "allow": ["api.example.com:443", "*.example.org"] },
+              "unixSockets": false,
               "env": { "pass": ["PATH", "LC_*"], "set": { "TZ": "UTC" } },
               "limits": { "memory": "2 GiB", "cpu": 2, "cpuTime": "10 min", "processes": 512, "openFiles": 4096,
                           "fileSize": "4 GiB", "wallTime": "30 min", "output": 1048576, },

@@ -26,6 +26,10 @@ pub struct Policy {
     /// What commands reach of the network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// Whether commands may make Unix sockets, as databases and terminal multiplexers do; connected pairs they may make in any case.
+    /// `true` where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unix_sockets: Option<bool>,
     /// What commands have in their environment.
     pub env: Env,
     /// What commands may use.

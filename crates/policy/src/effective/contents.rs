@@ -4,14 +4,16 @@ use super::Preset;
 use crate::{
     document::Network,
     env::NamePattern,
-    files::{Access, FileRule, IfMissing, Kind, Origin},
+    files::{Access, FileRule, IfMissing, Kind, Origin, TOOL_SETTINGS},
 };
 
 impl Preset {
     /// What it extends.
     pub(super) fn extends(self) -> &'static [Self] {
         match self {
-            Self::Workspace => &[Self::System, Self::Secrets, Self::Git, Self::Caches],
+            Self::Workspace => {
+                &[Self::System, Self::Secrets, Self::Git, Self::Caches, Self::ToolSettings]
+            }
             Self::Offline => &[Self::Workspace],
             Self::Strict => &[Self::System, Self::Secrets, Self::Git],
             Self::Open
@@ -19,7 +21,8 @@ impl Preset {
             | Self::Secrets
             | Self::Git
             | Self::Commits
-            | Self::Caches => &[],
+            | Self::Caches
+            | Self::ToolSettings => &[],
         }
     }
 
@@ -40,6 +43,7 @@ impl Preset {
             Self::System => [
                 rules(Access::Read, IfMissing::Skip, &["/"]),
                 rules(Access::Private, IfMissing::Skip, &["/tmp", "/var/tmp"]),
+                rules(Access::Private, IfMissing::Guard(Kind::Directory), PROGRAMS_OF_NPX),
                 rules(Access::Hide, IfMissing::Skip, SOCKETS),
                 rules(Access::Read, IfMissing::Skip, READ_IN_RUN),
             ]
@@ -57,6 +61,9 @@ impl Preset {
             ]
             .concat(),
             Self::Caches => rules(Access::Write, IfMissing::Skip, CACHES),
+            Self::ToolSettings => {
+                rules(Access::Read, IfMissing::Skip, &TOOL_SETTINGS.map(|setting| setting.name))
+            }
         }
     }
 
@@ -65,7 +72,12 @@ impl Preset {
         match self {
             Self::Open | Self::Workspace => Some(Network::Host),
             Self::Offline | Self::Strict => Some(Network::None),
-            Self::System | Self::Secrets | Self::Git | Self::Commits | Self::Caches => None,
+            Self::System
+            | Self::Secrets
+            | Self::Git
+            | Self::Commits
+            | Self::Caches
+            | Self::ToolSettings => None,
         }
     }
 
@@ -78,6 +90,15 @@ impl Preset {
         }
     }
 }
+
+/// Names the secrets below a directory of the home, such as `~/.config/`, but for those with wildcards.
+pub(super) fn secrets_below(directory: &str) -> impl Iterator<Item = &'static str> {
+    let below = SECRETS.iter().filter_map(move |path| path.strip_prefix(directory));
+    below.filter(|path| !path.contains('*'))
+}
+
+/// The packages that npx has installed. It runs them again without asking for them: those that commands install are theirs alone.
+const PROGRAMS_OF_NPX: &[&str] = &["~/.npm/_npx"];
 
 /// Directories of sockets: the buses, the service manager, container engines, keyrings, displays. A socket is connected to also where
 /// the file system is read-only.
@@ -162,6 +183,53 @@ const SECRETS: &[&str] = &[
     "~/.vault-token",
     "~/.wrangler",
     "~/.local/share/com.vercel.cli",
+    "~/.aliyun",
+    "~/.bluemix",
+    "~/.chef",
+    "~/.circleci",
+    "~/.cloudflared",
+    "~/.config/argocd",
+    "~/.config/bws",
+    "~/.config/Bitwarden CLI",
+    "~/.config/exercism",
+    "~/.config/helm/registry",
+    "~/.config/linode-cli",
+    "~/.config/scw",
+    "~/.config/tea",
+    "~/.config/wandb",
+    "~/.dbt/profiles.yml",
+    "~/.doppler",
+    "~/.expo/state.json",
+    "~/.gsutil",
+    "~/.heroku",
+    "~/.infisical",
+    "~/.linode-cli",
+    "~/.netlify",
+    "~/.ngrok2",
+    "~/.passwd-s3fs",
+    "~/.railway",
+    "~/.sentryclirc",
+    "~/.sf",
+    "~/.sfdx",
+    "~/.snowflake",
+    "~/.snowsql",
+    "~/.step",
+    "~/.supabase",
+    "~/.travis",
+    "~/.tsh",
+    "~/.vercel",
+    "~/.vultr-cli.yaml",
+    // Providers of models, and programs that work with them.
+    "~/.aider*",
+    "~/.anthropic",
+    "~/.openai",
+    "~/.config/anthropic",
+    "~/.config/goose/secrets.yaml",
+    "~/.config/io.datasette.llm/keys.json",
+    "~/.continue",
+    "~/.cursor/mcp.json",
+    "~/.huggingface",
+    "~/.qwen",
     "~/.claude",
     "~/.claude.json",
     "~/.codex",
@@ -175,6 +243,16 @@ const SECRETS: &[&str] = &[
     "~/.git-credentials",
     "~/.config/git/credentials",
     "~/.my.cnf",
+    "~/.mylogin.cnf",
+    "~/.rediscli_auth",
+    "~/.authinfo",
+    "~/.authinfo.gpg",
+    "~/.config/filezilla",
+    "~/.config/msmtp",
+    "~/.fetchmailrc",
+    "~/.mbsyncrc",
+    "~/.msmtprc",
+    "~/.smbcredentials",
     "~/.subversion/auth",
     "~/.pgpass",
     "~/.password-store",
@@ -212,6 +290,8 @@ const SECRETS: &[&str] = &[
     "~/.zhistory",
     "~/.zsh_sessions",
     "~/.local/share/fish/fish_history",
+    "~/.dbshell",
+    "~/.mongodb",
     "~/.lesshst",
     "~/.viminfo",
     // Browsers and mail.
@@ -245,34 +325,32 @@ const SECRETS: &[&str] = &[
     "/etc/kubernetes",
     "/etc/rancher",
     "/var/lib/cloud",
+    // Copies of all that, of earlier.
+    "/.snapshots",
+    "/home/.snapshots",
+    "/sysroot/ostree/deploy",
 ];
 
+/// Those that hold programs of other projects, or files that are linked into them, are not here: each
+/// workspace has its own.
 const CACHES: &[&str] = &[
     "~/.npm",
-    "~/.yarn/berry/cache",
-    "~/.bun/install/cache",
-    "~/.local/share/pnpm/store",
     "~/.cache/bazel",
     "~/.cache/ccache",
     "~/.cache/composer",
     "~/.cache/deno",
     "~/.cache/go-build",
-    "~/.cache/node",
     "~/.cache/node-gyp",
     "~/.cache/pip",
-    "~/.cache/pnpm",
-    "~/.cache/pypoetry",
     "~/.cache/sccache",
     "~/.cache/turbo",
     "~/.cache/typescript",
-    "~/.cache/uv",
     "~/.cache/yarn",
     "~/.cargo/git",
     "~/.cargo/registry",
     "~/.gradle/caches",
     "~/.m2/repository",
     "~/.nuget/packages",
-    "~/go/pkg/mod",
 ];
 
 const STRICT_ENV: &[&str] =
@@ -285,8 +363,8 @@ mod tests {
 
     #[test]
     fn every_path_and_name_of_a_preset_is_one() {
-        let paths =
-            [SOCKETS, READ_IN_RUN, NESTED_REPOSITORIES, GIT_MODULES, SECRETS, CACHES].concat();
+        let paths = [SOCKETS, READ_IN_RUN, NESTED_REPOSITORIES, GIT_MODULES, SECRETS, CACHES];
+        let paths = paths.into_iter().chain([PROGRAMS_OF_NPX]).flatten();
         for path in paths {
             assert!(path.parse::<PathPattern>().is_ok(), "{path}");
         }

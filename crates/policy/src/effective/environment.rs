@@ -1,5 +1,5 @@
 use super::{Effective, Preset};
-use crate::env::{NamePattern, looks_secret};
+use crate::env::{NamePattern, is_withheld};
 
 /// What becomes of a variable of the agent's environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,18 +8,20 @@ pub enum Passing {
     Passed,
     /// They don't: no name in `env.pass` is its.
     NotNamed,
-    /// They don't: it looks like a secret, and `env.pass` does not have its very name.
+    /// They don't: it looks like a secret, or leads to another program, and `env.pass` does not have its very name.
     Withheld,
 }
 
 impl Effective {
-    /// What becomes of a variable.
+    /// Says what becomes of a variable.
     #[must_use]
-    pub fn passing(&self, name: &[u8]) -> Passing {
+    pub fn passing(&self, name: &[u8], value: &[u8]) -> Passing {
         let is_named = |pattern: &NamePattern| pattern.exact().map(str::as_bytes) == Some(name);
         if !self.pass.iter().any(|pattern| pattern.matches(name)) {
             Passing::NotNamed
-        } else if self.withholds_secrets() && looks_secret(name) && !self.pass.iter().any(is_named)
+        } else if self.withholds_secrets()
+            && is_withheld(name, value)
+            && !self.pass.iter().any(is_named)
         {
             Passing::Withheld
         } else {
@@ -27,12 +29,13 @@ impl Effective {
         }
     }
 
-    /// Whether it passes no variable that `outer` does not: true only if this is certain.
+    /// Whether it names no variable that `outer` does not pass: true only if this is certain. A value that looks like a secret is not known
+    /// here: what a narrower policy passes is taken from what the other one does.
     pub(super) fn passes_within(&self, outer: &Self) -> bool {
         let is_within = |pattern: &NamePattern| {
             outer.pass.iter().any(|outer| outer.covers(pattern))
                 && match pattern.exact() {
-                    Some(name) => outer.passing(name.as_bytes()) == Passing::Passed,
+                    Some(name) => outer.passing(name.as_bytes(), b"") == Passing::Passed,
                     None => self.withholds_secrets() || !outer.withholds_secrets(),
                 }
         };
@@ -58,15 +61,18 @@ mod tests {
     #[test]
     fn what_looks_like_a_secret_is_passed_where_it_is_named() {
         let all = of("{}");
-        assert_eq!(all.passing(b"LANG"), Passing::Passed);
-        assert_eq!(all.passing(b"GITHUB_TOKEN"), Passing::Withheld);
+        assert_eq!(all.passing(b"LANG", b"x"), Passing::Passed);
+        assert_eq!(all.passing(b"GITHUB_TOKEN", b"x"), Passing::Withheld);
+        assert_eq!(all.passing(b"LANG", b"https://me:secret@a.example"), Passing::Withheld);
+        assert_eq!(all.passing(b"TMUX", b"x"), Passing::Withheld);
         let named = of(r#"{ "env": { "pass": ["LANG", "AWS_*", "GITHUB_TOKEN"] } }"#);
-        assert_eq!(named.passing(b"GITHUB_TOKEN"), Passing::Passed);
-        assert_eq!(named.passing(b"AWS_REGION"), Passing::Passed);
-        assert_eq!(named.passing(b"AWS_SECRET_ACCESS_KEY"), Passing::Withheld);
-        assert_eq!(named.passing(b"HOME"), Passing::NotNamed);
+        assert_eq!(named.passing(b"GITHUB_TOKEN", b"x"), Passing::Passed);
+        assert_eq!(named.passing(b"LANG", b"https://me:secret@a.example"), Passing::Passed);
+        assert_eq!(named.passing(b"AWS_REGION", b"x"), Passing::Passed);
+        assert_eq!(named.passing(b"AWS_SECRET_ACCESS_KEY", b"x"), Passing::Withheld);
+        assert_eq!(named.passing(b"HOME", b"x"), Passing::NotNamed);
         for open in [r#"{ "extends": ["open"] }"#, r#"{ "extends": ["workspace", "!secrets"] }"#] {
-            assert_eq!(of(open).passing(b"GITHUB_TOKEN"), Passing::Passed, "{open}");
+            assert_eq!(of(open).passing(b"GITHUB_TOKEN", b"x"), Passing::Passed, "{open}");
         }
     }
 
@@ -88,7 +94,7 @@ mod tests {
         fn within_another_nothing_is_passed_that_it_does_not_pass(inner in policy(), outer in policy()) {
             if inner.passes_within(&outer) {
                 for name in ["A_KEY", "A_B", "B_KEY", "B", "C", "C_KEY"] {
-                    let is_passed = |policy: &Effective| policy.passing(name.as_bytes()) == Passing::Passed;
+                    let is_passed = |policy: &Effective| policy.passing(name.as_bytes(), b"") == Passing::Passed;
                     prop_assert!(!is_passed(&inner) || is_passed(&outer), "{name}");
                 }
             }

@@ -20,6 +20,8 @@ pub struct Effective {
     pub files: Vec<FileRule>,
     /// What commands reach of the network.
     pub network: Network,
+    /// Whether they may make Unix sockets.
+    pub unix_sockets: bool,
     /// The variables that they get from the agent's environment.
     pub pass: Vec<NamePattern>,
     /// Variables and their values.
@@ -66,6 +68,7 @@ pub fn effective(policy: &Policy) -> Result<Effective, NotExtended> {
     Ok(Effective {
         files: presets.iter().flat_map(|preset| preset.files()).chain(own).collect(),
         network: networks.fold(Network::None, later_network),
+        unix_sockets: policy.unix_sockets.unwrap_or(true),
         pass: env.last().unwrap_or_default(),
         set: policy.env.set.clone(),
         limits: policy.limits.clone(),
@@ -130,6 +133,7 @@ impl Effective {
             presets: Vec::new(),
             files: Vec::new(),
             network: Network::None,
+            unix_sockets: true,
             pass: Vec::new(),
             set: BTreeMap::new(),
             limits: Limits::default(),
@@ -137,7 +141,7 @@ impl Effective {
         }
     }
 
-    /// Whether commands are to be behind walls: unless they may write every file and reach everything. Limits alone are none.
+    /// Whether commands are to be behind walls: unless they may write every file, reach everything and make Unix sockets. Limits alone are none.
     #[must_use]
     pub fn has_walls(&self) -> bool {
         let is_open = |rule: &FileRule| {
@@ -146,6 +150,7 @@ impl Effective {
         !self.presets.contains(&Preset::Open)
             || !self.files.iter().all(is_open)
             || self.network != Network::Host
+            || !self.unix_sockets
     }
 
     /// Its name, for people: that of a preset where it is nothing else, otherwise `custom`.
@@ -178,15 +183,17 @@ mod tests {
 
     #[test]
     fn presets_are_made_of_parts_that_can_be_taken_out() {
-        use Preset::{Caches, Commits, Git, Offline, Secrets, Strict, System, Workspace};
-        assert_eq!(of("{}").presets, [System, Secrets, Git, Caches, Workspace]);
+        use Preset::{
+            Caches, Commits, Git, Offline, Secrets, Strict, System, ToolSettings, Workspace,
+        };
+        assert_eq!(of("{}").presets, [System, Secrets, Git, Caches, ToolSettings, Workspace]);
         let offline = of(r#"{ "extends": ["offline", "!git"] }"#);
-        assert_eq!(offline.presets, [System, Secrets, Caches, Workspace, Offline]);
+        assert_eq!(offline.presets, [System, Secrets, Caches, ToolSettings, Workspace, Offline]);
         assert!(!offline.files.iter().any(|rule| rule.origin == Origin::Preset(Git)));
         let both = of(r#"{ "extends": ["!caches", "strict", "workspace"] }"#);
-        assert_eq!(both.presets, [System, Secrets, Git, Strict, Workspace]);
+        assert_eq!(both.presets, [System, Secrets, Git, Strict, ToolSettings, Workspace]);
         let commits = of(r#"{ "extends": ["commits", "workspace"] }"#);
-        assert_eq!(commits.presets, [Commits, System, Secrets, Caches, Workspace]);
+        assert_eq!(commits.presets, [Commits, System, Secrets, Caches, ToolSettings, Workspace]);
         let policy = parse(r#"{ "extends": ["strict", "!caches"] }"#).unwrap();
         assert_eq!(
             effective(&policy).unwrap_err().to_string(),

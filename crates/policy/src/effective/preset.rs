@@ -22,11 +22,13 @@ pub enum Preset {
     Commits,
     /// A part: the caches of builds may be written.
     Caches,
+    /// A part: settings in the workspace that other programs execute can't be written.
+    ToolSettings,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Open,
         Self::Workspace,
         Self::Offline,
@@ -36,6 +38,7 @@ impl Preset {
         Self::Git,
         Self::Commits,
         Self::Caches,
+        Self::ToolSettings,
     ];
 
     /// Its name.
@@ -51,7 +54,20 @@ impl Preset {
             Self::Git => "git",
             Self::Commits => "commits",
             Self::Caches => "caches",
+            Self::ToolSettings => "tool-settings",
         }
+    }
+
+    /// Asks ` (did you mean strict?)` about a name that is a preset's but for a few letters; says nothing about others.
+    #[must_use]
+    pub fn did_you_mean(name: &str) -> String {
+        let distance = |preset: &Self| strsim::damerau_levenshtein(preset.name(), name);
+        let nearest = Self::ALL.into_iter().min_by_key(distance);
+        let nearest = nearest.filter(|preset| {
+            // Short names are near to any.
+            distance(preset) <= MAX_DIFFERENCE.min(preset.name().len() / 2)
+        });
+        nearest.map_or_else(String::new, |preset| format!(" (did you mean {preset}?)"))
     }
 
     /// All names, for messages.
@@ -63,8 +79,11 @@ impl Preset {
 
 /// There is no such preset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no preset {0:?}: the presets are {names}", names = Preset::names())]
+#[error("there is no preset {0:?}{did_you_mean}: the presets are {names}", did_you_mean = Preset::did_you_mean(.0), names = Preset::names())]
 pub struct UnknownPreset(pub String);
+
+/// How much a name may differ from that of a preset that is meant, in letters.
+const MAX_DIFFERENCE: usize = 2;
 
 impl fmt::Display for Preset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -91,6 +110,20 @@ mod tests {
             assert_eq!(preset.name().parse(), Ok(preset));
         }
         let error = "opne".parse::<Preset>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no preset \"opne\": the presets are open, workspace,"));
+        let told =
+            "there is no preset \"opne\" (did you mean open?): the presets are open, workspace,";
+        assert!(error.starts_with(told), "{error}");
+    }
+
+    #[test]
+    fn a_preset_that_is_misspelt_is_asked_about() {
+        for (name, meant) in
+            [("stirct", "strict"), ("comits", "commits"), ("worksapce", "workspace")]
+        {
+            assert_eq!(Preset::did_you_mean(name), format!(" (did you mean {meant}?)"));
+        }
+        for other in ["", "g", "x.json", "none", "policy"] {
+            assert_eq!(Preset::did_you_mean(other), "");
+        }
     }
 }

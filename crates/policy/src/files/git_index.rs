@@ -13,19 +13,54 @@ const NAME_LENGTH: u16 = 0x0fff;
 const IS_EXTENDED: u16 = 0x4000;
 /// A longer path can't be opened (`PATH_MAX`).
 const MAX_NAME: usize = 4096;
+/// An entry takes this many bytes at least, besides the name of its object.
+const MIN_ENTRY: u64 = STAT as u64 + 2;
+/// Most entries that are read of all indexes together. The largest repositories have some millions of files.
+const MAX_ENTRIES: u64 = 10_000_000;
 
-/// The paths of the submodules in an index, at most so many. What git itself could not read ends it: of that git starts nothing.
+/// Number of entries that may still be read. A sparse file takes no room and claims as many as its header says.
+#[derive(Debug)]
+pub(super) struct EntriesLeft(u64);
+
+impl Default for EntriesLeft {
+    fn default() -> Self {
+        Self(MAX_ENTRIES)
+    }
+}
+
+impl EntriesLeft {
+    /// Takes what an index of so many bytes can have of the entries that it claims.
+    fn take(&mut self, claimed: u32, length: u64, object_name: usize) -> io::Result<()> {
+        let entry = MIN_ENTRY.saturating_add(object_name.try_into().unwrap_or(u64::MAX));
+        let possible = u64::from(claimed).min(length / entry);
+        match self.0.checked_sub(possible) {
+            Some(left) => self.0 = left,
+            None => {
+                return Err(io::Error::other(format!(
+                    "it has {possible} entries, and {MAX_ENTRIES} are read of all repositories together: remove it, or the repository, if it is none of yours; `git add` makes a new one"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the paths of the submodules in an index of so many bytes, at most `most`. What git itself could not read ends it: of that git
+/// starts nothing.
 ///
 /// # Errors
 ///
-/// It can't be read, or has a path that is too long for the system.
+/// It can't be read, has a path that is too long for the system, or too many entries.
 pub(super) fn submodules(
-    mut index: impl BufRead,
+    index: impl BufRead,
+    length: u64,
     object_name: usize,
     most: usize,
+    left: &mut EntriesLeft,
 ) -> io::Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
-    match read(&mut index, object_name, most, &mut found) {
+    // It may grow meanwhile.
+    match read(&mut index.take(length), object_name, most, left, &mut found) {
         Err(error) if !is_malformed(&error) => Err(error),
         _ => Ok(found),
     }
@@ -35,10 +70,11 @@ fn is_malformed(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }
 
-fn read(
-    index: &mut impl BufRead,
+fn read<R: BufRead>(
+    index: &mut io::Take<R>,
     object_name: usize,
     most: usize,
+    left: &mut EntriesLeft,
     found: &mut Vec<Vec<u8>>,
 ) -> io::Result<()> {
     let malformed = || io::Error::from(io::ErrorKind::InvalidData);
@@ -47,8 +83,10 @@ fn read(
     if magic != *b"DIRC" || !(2..=4).contains(&version) {
         return Err(malformed());
     }
+    let count = u32::from_be_bytes(array(index)?);
+    left.take(count, index.limit(), object_name)?;
     let mut name = Vec::new();
-    for _ in 0..u32::from_be_bytes(array(index)?) {
+    for _ in 0..count {
         let stat: [u8; STAT] = array(index)?;
         let mode = stat.get(MODE..MODE + 4).and_then(|mode| mode.try_into().ok());
         let mode = u32::from_be_bytes(mode.ok_or_else(malformed)?);
@@ -135,7 +173,13 @@ fn offset(input: &mut impl Read) -> io::Result<u64> {
 /// It has a path that is too long for the system.
 #[cfg(feature = "fuzz")]
 pub fn read_git_index(index: &[u8], object_name: usize, most: usize) -> io::Result<Vec<Vec<u8>>> {
-    submodules(index, object_name, most)
+    in_memory(index, object_name, most)
+}
+
+#[cfg(any(test, feature = "fuzz"))]
+fn in_memory(index: &[u8], object_name: usize, most: usize) -> io::Result<Vec<Vec<u8>>> {
+    let length = index.len().try_into().unwrap_or(u64::MAX);
+    submodules(index, length, object_name, most, &mut EntriesLeft::default())
 }
 
 #[cfg(test)]
@@ -176,14 +220,14 @@ mod tests {
                 }
                 git(place, &["update-index", "--index-version", version]);
                 let index = fs::read(place.join(".git/index")).unwrap();
-                let found = submodules(index.as_slice(), object_name, 9).unwrap();
+                let found = in_memory(&index, object_name, 9).unwrap();
                 let names = found.iter().map(|name| String::from_utf8_lossy(name));
                 assert_eq!(
                     names.collect::<Vec<_>>(),
                     ["b/sub", long.as_str(), "modules/one", "modules/other"],
                     "{format} {version}"
                 );
-                assert_eq!(submodules(index.as_slice(), object_name, 2).unwrap().len(), 2);
+                assert_eq!(in_memory(&index, object_name, 2).unwrap().len(), 2);
             }
         }
     }
@@ -203,8 +247,29 @@ mod tests {
             [header, entry(names[0]), entry(names[1])].concat()
         };
         let (half, rest) = ([b'a'; 2048], [b'a'; 2047]);
-        assert!(submodules(index([&half, &rest]).as_slice(), 20, 5).is_ok());
-        assert!(submodules(index([&half, &half]).as_slice(), 20, 5).is_err());
+        assert!(in_memory(&index([&half, &rest]), 20, 5).is_ok());
+        assert!(in_memory(&index([&half, &half]), 20, 5).is_err());
+    }
+
+    #[test]
+    fn an_index_with_too_many_entries_is_told_before_they_are_read() {
+        let header = |count: u32| {
+            let [version, count] = [2, count].map(u32::to_be_bytes);
+            io::Cursor::new([b"DIRC".as_slice(), &version, &count].concat())
+        };
+        let read = |count, length, left: &mut EntriesLeft| {
+            let header = header(count);
+            // It has no end.
+            let index = io::BufReader::new(header.chain(io::repeat(0)));
+            submodules(index, length, 20, 5, left)
+        };
+        let mut left = EntriesLeft::default();
+        let error = read(u32::MAX, u64::MAX, &mut left).unwrap_err().to_string();
+        assert!(error.starts_with("it has 4294967295 entries, and 10000000 are read"), "{error}");
+        // What a file has no room for is not counted, and what one has taken another can't.
+        assert!(read(u32::MAX, 12 + 62 * 1000, &mut left).is_ok());
+        assert_eq!(left.0, MAX_ENTRIES - 1000);
+        assert!(read(10_000_000, u64::MAX, &mut left).is_err());
     }
 
     proptest! {
@@ -214,7 +279,7 @@ mod tests {
             rest in prop::collection::vec(any::<u8>(), 0..400),
         ) {
             let header = [b"DIRC".as_slice(), &version.to_be_bytes(), &u32::MAX.to_be_bytes()];
-            let found = submodules([header.concat(), rest].concat().as_slice(), 20, 5).unwrap();
+            let found = in_memory(&[header.concat(), rest].concat(), 20, 5).unwrap();
             prop_assert!(found.len() <= 5);
         }
     }

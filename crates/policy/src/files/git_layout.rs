@@ -4,11 +4,11 @@ use std::{
     ffi::OsStr,
     fs::{self, File},
     io::{self, BufReader, Read},
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use super::git_index;
+use super::git_index::{self, EntriesLeft};
 
 /// More than a path can be long.
 const MAX_POINTER: u64 = 8 * 1024;
@@ -42,17 +42,23 @@ fn named_by(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     named.is_dir().then_some(named)
 }
 
-/// Opens what is a file: a pipe would have it wait.
+/// Opens what is a file. It waits for nobody where a pipe is in its place.
 fn open(path: &Path) -> io::Result<File> {
-    if path.metadata()?.is_file() { File::open(path) } else { Err(io::ErrorKind::NotFound.into()) }
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
-/// The paths of the submodules of a repository in its working tree, at most so many: git goes into each of them by itself.
+/// Finds the paths of the submodules of a repository in its working tree, at most so many: git goes into each of them by itself.
 ///
 /// # Errors
 ///
-/// Its index can't be read.
-pub(super) fn submodules(dot_git: &Path, most: usize) -> io::Result<Vec<PathBuf>> {
+/// Its index can't be read, with that.
+pub(super) fn submodules(
+    dot_git: &Path,
+    most: usize,
+    left: &mut EntriesLeft,
+) -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
     let directories = directories(dot_git);
     let directory = match directories.first() {
         Some(named) if !dot_git.is_dir() => named,
@@ -61,12 +67,15 @@ pub(super) fn submodules(dot_git: &Path, most: usize) -> io::Result<Vec<PathBuf>
     let common = directories.last().map_or(dot_git, PathBuf::as_path);
     let object_name = object_name(common);
     let mut found = Vec::new();
-    for index in indexes(directory)? {
-        let index = match open(&index) {
+    for index in indexes(directory).map_err(|error| (directory.to_owned(), error))? {
+        let names = match open(&index) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            index => BufReader::new(index?),
+            opened => opened.and_then(|file| {
+                let length = file.metadata()?.len();
+                git_index::submodules(BufReader::new(file), length, object_name, most, left)
+            }),
         };
-        let names = git_index::submodules(index, object_name, most)?;
+        let names = names.map_err(|error| (index, error))?;
         found.extend(names.iter().map(|name| PathBuf::from(OsStr::from_bytes(name))));
     }
     found.retain(|path| path.is_relative() && !path.as_os_str().is_empty());

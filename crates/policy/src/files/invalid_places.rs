@@ -1,6 +1,7 @@
 use std::{io, path::PathBuf};
 
-use super::FileRule;
+use super::{FileRule, Origin};
+use crate::effective::Preset;
 
 /// Why the rules for files can't be held.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +29,30 @@ pub enum InvalidPlaces {
     )]
     MadeAnew(FileRule),
     /// Only commands that are not to be walled in may write there.
-    #[error("the workspace {} holds the home {}, so that commands could change what you run next: choose a directory in it", .0.display(), .1.display())]
+    #[error("the workspace {} holds the home {}, so that commands could change what you run next: choose a directory in it with --workspace DIR", .0.display(), .1.display())]
     WorkspaceTooWide(PathBuf, PathBuf),
+    /// Commands have another directory in its place.
+    #[error("the workspace {path} is not there for commands, by the rule: {1}. What they write would be lost: choose another directory with --workspace DIR", path = .0.display())]
+    WorkspaceNotThere(PathBuf, FileRule),
+    /// A rule of a preset for the same place is narrower.
+    #[error("{0}: it has no effect, as the rule {1} is for the same place and narrower: {advice}", advice = advice(.1))]
+    NoEffect(FileRule, Box<FileRule>),
     /// What the agent keeps to itself.
     #[error("{0}: {path} is in what the agent keeps to itself", path = .1.display())]
     Protected(FileRule, PathBuf),
+}
+
+/// Says what to do about a rule that has no effect beside one of a preset.
+fn advice(narrower: &FileRule) -> String {
+    match narrower.origin {
+        Origin::Preset(Preset::Strict) => {
+            "name a directory in it, or choose the policy offline".to_owned()
+        }
+        Origin::Preset(preset) => {
+            format!("name a path in it, or leave that part out with --extend '!{preset}'")
+        }
+        Origin::Policy | Origin::Agent => "take one of them out".to_owned(),
+    }
 }
 
 /// How many places one rule may mean.

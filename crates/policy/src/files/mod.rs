@@ -5,19 +5,24 @@ mod expand;
 mod git_index;
 mod git_layout;
 mod invalid_places;
+mod other_mounts;
 mod pattern;
 mod place;
 mod placeholder;
 mod repositories;
 mod resolve;
+mod roots;
 mod rule;
 mod search;
+mod tool_settings;
 
-pub use expand::{Roots, expand};
+pub use expand::expand;
 #[cfg(feature = "fuzz")]
 pub use git_index::read_git_index;
 pub use invalid_places::InvalidPlaces;
 pub use pattern::{InvalidPath, PathPattern};
 pub use place::{Place, Places};
 pub use placeholder::Placeholder;
+pub use roots::Roots;
 pub use rule::{Access, FileRule, IfMissing, Kind, Origin};
+pub use tool_settings::{TOOL_SETTINGS, ToolSetting};

@@ -119,6 +119,11 @@ impl PathPattern {
         }
     }
 
+    /// Returns whether it has wildcards.
+    pub(super) fn is_wild(&self) -> bool {
+        !self.segments.iter().all(|segment| matches!(segment, Segment::Name(_)))
+    }
+
     /// The path, up to the first wildcard.
     pub(super) fn base(&self, workspace: &Path, home: &Path) -> (PathBuf, &[Segment]) {
         let mut path = match self.start {

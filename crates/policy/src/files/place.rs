@@ -43,7 +43,7 @@ impl Places {
     }
 
     /// The same with one more.
-    pub(super) fn with(mut self, place: Place) -> Self {
+    pub(crate) fn with(mut self, place: Place) -> Self {
         self.places.push(place);
         Self::new(self.places, self.absent)
     }
@@ -92,7 +92,7 @@ impl Places {
     pub fn wider_than<'a>(&'a self, outer: &'a Self) -> Option<&'a Path> {
         // Between two of these nothing changes.
         let own = self.places.iter().chain(&outer.places).map(|place| place.path.as_path());
-        let wider = own.clone().find(|path| self.access(path) > outer.access(path));
+        let wider = own.clone().find(|path| self.access_when_made(path) > outer.access(path));
         let wider_when_made = || {
             let mut absent =
                 self.absent.iter().chain(&outer.absent).map(|(path, _)| path.as_path());

@@ -1,15 +1,17 @@
 //! What of repositories may not be written: where they are looked for outside of the workspace, and what belongs to them besides `.git`.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::{
     Access, FileRule, IfMissing, InvalidPlaces, Kind, Place, Placeholder, Places,
     at_path::{guard, guarded, is_absent, is_closed_to_commands, place},
+    git_index::EntriesLeft,
     git_layout,
     invalid_places::MAX_MATCHES,
     pattern::Start,
     resolve::{Resolved, resolve},
     rule::Origin,
+    tool_settings::is_tool_setting,
 };
 use crate::effective::Preset;
 
@@ -33,19 +35,20 @@ pub(super) fn repositories_elsewhere(rules: &[FileRule]) -> Vec<FileRule> {
     rules.iter().filter(is_elsewhere).flat_map(in_place).collect()
 }
 
-/// All places, but those for repositories only where commands could write without them: a rule that says that a repository may only be
-/// read opens nothing that is hidden. The clones that builds keep in their caches are theirs to change.
+/// All places, but those for repositories and tool settings only where commands could write without
+/// them: a rule that says that one may only be read opens nothing that is hidden. The clones that builds keep in their caches are theirs to change.
 pub(super) fn only_where_writable(
     mut places: Vec<Place>,
     mut absent: Vec<(PathBuf, FileRule)>,
 ) -> Places {
-    let is_other = |place: &&Place| !is_of_git(&place.rule);
+    let only_narrows = |rule: &FileRule| is_of_git(rule) || is_tool_setting(rule);
+    let is_other = |place: &&Place| !only_narrows(&place.rule);
     let others = Places::new(places.iter().filter(is_other).cloned().collect(), Vec::new());
     let is_writable = |place: &Place| {
         place.rule.access == Access::Write && place.rule.origin != Origin::Preset(Preset::Caches)
     };
     let is_kept = |rule: &FileRule, path: &Path| {
-        !is_of_git(rule) || others.deciding(path).is_some_and(is_writable)
+        !only_narrows(rule) || others.deciding(path).is_some_and(is_writable)
     };
     places.retain(|place| is_kept(&place.rule, &place.path));
     absent.retain(|(path, rule)| is_kept(rule, path));
@@ -63,26 +66,31 @@ pub(super) fn with_repositories(
     mut left: Vec<(FileRule, PathBuf)>,
 ) -> Result<Places, InvalidPlaces> {
     let mut count = 0;
+    let mut entries_left = EntriesLeft::default();
     while let Some((rule, dot_git)) = left.pop() {
         let rule = FileRule { if_missing: IfMissing::Guard(Kind::Directory), ..rule };
         for directory in git_layout::directories(&dot_git) {
             if places.access(&directory) == Access::Write && !dot_git.starts_with(&directory) {
-                places = places.with(place(rule.clone(), directory)?);
+                let place = place(rule.clone(), directory)?;
+                if is_writable(&places, &place) {
+                    places = places.with(place);
+                }
             }
         }
-        let submodules = match git_layout::submodules(&dot_git, MAX_MATCHES) {
-            Err(error) if is_closed_to_commands(&dot_git, &error) => continue,
-            Err(error) => return Err(InvalidPlaces::Unreadable(rule, dot_git, error)),
+        let submodules = match git_layout::submodules(&dot_git, MAX_MATCHES, &mut entries_left) {
+            Err((_, error)) if is_closed_to_commands(&dot_git, &error) => continue,
+            Err((index, error)) => return Err(InvalidPlaces::Unreadable(rule, index, error)),
             Ok(submodules) => submodules,
         };
         count += submodules.len();
         if count > MAX_MATCHES {
             return Err(InvalidPlaces::TooMany(rule));
         }
-        for submodule in submodules {
+        for submodule in submodules.into_iter().filter(|name| is_below(Path::new(name))) {
             let path = dot_git.with_file_name(submodule);
             if places.access(&path) == Access::Write
                 && let Some(place) = submodule_place(&rule, &path)?
+                && is_writable(&places, &place)
             {
                 if place.path.ends_with(".git") {
                     left.push((rule.clone(), place.path.clone()));
@@ -92,6 +100,18 @@ pub(super) fn with_repositories(
         }
     }
     Ok(places)
+}
+
+/// Returns whether commands may write what a place leads to. A command can have written what git reads here: it opens nothing that another
+/// rule closes.
+fn is_writable(places: &Places, place: &Place) -> bool {
+    places.access(&place.path) == Access::Write
+}
+
+/// Returns whether a name of an index is one of git's: below the repository, and in no `.git`.
+fn is_below(name: &Path) -> bool {
+    name.components()
+        .all(|part| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git")))
 }
 
 /// What is not to be written of a submodule: its repository, or while it has none the directory in which that would be.

@@ -71,7 +71,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn read(&mut self, path: &Path) -> Result<Vec<(OsString, FileType)>, InvalidPlaces> {
+    pub(super) fn read(&mut self, path: &Path) -> Result<Vec<(OsString, FileType)>, InvalidPlaces> {
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) if is_absent(&error) => return Ok(Vec::new()),
@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
         Ok(names)
     }
 
-    fn check(&self, is_too_many: bool) -> Result<(), InvalidPlaces> {
+    pub(super) fn check(&self, is_too_many: bool) -> Result<(), InvalidPlaces> {
         if is_too_many { Err(InvalidPlaces::TooMany(self.rule.clone())) } else { Ok(()) }
     }
 

@@ -24,9 +24,8 @@ const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(192, 0, 0, 192),
 ];
 
-/// Those of AWS, Google Cloud and Scaleway.
-const METADATA_V6: [Ipv6Addr; 3] = [
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+/// Those of Google Cloud and Scaleway.
+const METADATA_V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
@@ -61,7 +60,8 @@ fn reserved_v4(address: Ipv4Addr) -> Option<Reserved> {
 fn reserved_v6(address: Ipv6Addr) -> Option<Reserved> {
     if address.is_loopback() || address.is_unspecified() {
         Some(Reserved::Loopback)
-    } else if METADATA_V6.contains(&address) {
+    // AWS has several services in fd00:ec2::/32, as 169.254.0.0/16: metadata, credentials of pods, names, time.
+    } else if METADATA_V6.contains(&address) || address.segments().starts_with(&[0xfd00, 0xec2]) {
         Some(Reserved::Metadata)
     // And the site-local ones of old (RFC 3879).
     } else if address.is_unicast_link_local() || address.segments()[0] & 0xffc0 == 0xfec0 {
@@ -109,6 +109,11 @@ mod tests {
             ("fe80::1", Some(LinkLocal)),
             ("fec0::1", Some(LinkLocal)),
             ("fd00:ec2::254", Some(Metadata)),
+            ("fd00:ec2::23", Some(Metadata)),
+            ("fd00:ec2:ffff::1", Some(Metadata)),
+            ("fd00:ec3::254", None),
+            ("fd20:ce::254", Some(Metadata)),
+            ("fd00:42::42", Some(Metadata)),
             ("100.100.100.200", Some(Metadata)),
             ("::ffff:168.63.129.16", Some(Metadata)),
             ("224.0.0.1", Some(NotUnicast)),

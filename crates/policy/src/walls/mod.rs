@@ -1,13 +1,17 @@
 //! The walls of a box: how bubblewrap and the kernel hold what a policy says.
 
 mod limits;
+mod mount_check;
 mod mounts;
 mod plan;
 mod scope;
 mod seccomp;
+mod sockets;
 
 pub use limits::{Held, Holders, Mechanism, RLimit, Unheld, hold};
+pub use mount_check::{Fault, Guard, Guarded, MountCheck, writable_places};
 pub use mounts::{Mount, mounts};
 pub use plan::{Box, Content, PLACES, PROXY_PORT, Plan, PlanError, plan};
-pub use scope::keep_from_abstract_sockets;
-pub use seccomp::{SeccompError, keep_from_clone3, seccomp_program};
+pub use scope::keep_from_sockets_and_pipes;
+pub use seccomp::{Refused, SeccompError, keep_from_clone3, keep_from_openat2, seccomp_program};
+pub use sockets::{BoundSocket, answered_sockets, listed_sockets, request_sockets};

@@ -26,6 +26,20 @@ pub enum Mount {
 }
 
 impl Mount {
+    /// Place at which it is; none for the sandbox's own directories.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Proc | Self::Dev => None,
+            Self::Read(path)
+            | Self::Write(path)
+            | Self::Device(path)
+            | Self::Private(path)
+            | Self::EmptyDirectory(path)
+            | Self::NoFile(path)
+            | Self::EmptyFile(path) => Some(path),
+        }
+    }
+
     /// The place that is to be the same inside as outside.
     pub(super) fn bound(&self) -> Option<&Path> {
         match self {

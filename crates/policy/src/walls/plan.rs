@@ -3,10 +3,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Mount, SeccompError, mounts, seccomp_program};
+use super::{Mount, MountCheck, Refused, SeccompError, mounts, seccomp_program};
 use crate::{
     document::{Network, Size},
-    effective::Effective,
+    effective::{Effective, Preset},
     files::{Access, Placeholder, Places},
     machine::Version,
 };
@@ -21,9 +21,6 @@ const SETTINGS_IN_PROC: [&str; 10] =
 /// The program that is walled in: one that starts commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Box {
-    /// The absolute path of its executable. With none that is what [`Content::Program`] leads to: its file may have been replaced, or
-    /// removed.
-    pub program: Option<PathBuf>,
     /// What it is started with.
     pub args: Vec<OsString>,
     /// Its working directory, without symbolic links.
@@ -51,6 +48,8 @@ pub struct Plan {
     pub inherited: Vec<Content>,
     /// What has to be there to be mounted on.
     pub placeholders: Vec<Placeholder>,
+    /// Mounts that have to stay while the sandbox runs.
+    pub check: MountCheck,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +94,13 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     if places.access(&inside.workspace) < Access::Private {
         return Err(PlanError::NoWorkspace(inside.workspace.clone()));
     }
-    let mut plan = Plan::default();
+    // With an older one that is the control group's to limit.
+    let size = policy.limits.memory.filter(|_| inside.bubblewrap >= LIMITS_DIRECTORIES);
+    let mut check = MountCheck::new(places, size.map(Size::bytes));
+    if !policy.presets.contains(&Preset::Open) {
+        check = check.without_sockets(&inside.workspace);
+    }
+    let mut plan = Plan { check, ..Plan::default() };
     // In namespaces of users the kernel lets nobody but their root have rights, and root needs none to have some.
     if !inside.is_root {
         plan.push(["--unshare-user"]);
@@ -118,12 +123,12 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
             "CAP_DAC_READ_SEARCH",
             "CAP_SYS_PTRACE",
             "CAP_KILL",
+            // To have commands never get one. It gives that up itself.
+            "CAP_SETPCAP",
         ] {
             plan.push(["--cap-add", capability]);
         }
     }
-    // With an older one that is the control group's to limit.
-    let size = policy.limits.memory.filter(|_| inside.bubblewrap >= LIMITS_DIRECTORIES);
     let mut empty_directories = Vec::new();
     let mut bound = Vec::new();
     for mount in mounts(places) {
@@ -162,11 +167,6 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
             }
         }
     }
-    if let Some(program) = &inside.program
-        && places.access(program) < Access::Read
-    {
-        plan.bind("--ro-bind", program);
-    }
     // /dev, too, is a directory in memory, which nothing would limit.
     for path in empty_directories.iter().map(PathBuf::as_path).chain([Path::new("/dev")]) {
         plan.push(["--remount-ro"]);
@@ -180,15 +180,13 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
     plan.placeholders
         .extend(missing.map(|place| Placeholder { path: place.path.clone(), kind: place.kind }));
     plan.push(["--seccomp"]);
-    plan.inherit(Content::Seccomp(seccomp_program()?));
+    let refused = Refused { unix_sockets: !policy.unix_sockets, set_group_id: inside.is_root };
+    plan.inherit(Content::Seccomp(seccomp_program(refused)?));
     plan.push(["--chdir".as_ref(), inside.workspace.as_os_str()]);
     plan.push(["--"]);
-    if let Some(program) = &inside.program {
-        plan.push([program]);
-    } else {
-        plan.args.push(Arg::Named("/proc/self/fd/", plan.inherited.len()));
-        plan.inherited.push(Content::Program);
-    }
+    // By no path: a command may have put another program there.
+    plan.args.push(Arg::Named("/proc/self/fd/", plan.inherited.len()));
+    plan.inherited.push(Content::Program);
     plan.push(&inside.args);
     if inside.checks_places {
         plan.args.push(Arg::Named(PLACES, plan.inherited.len()));

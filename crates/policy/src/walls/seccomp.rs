@@ -14,6 +14,9 @@ const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
+/// The last call that this filter knows, `removexattrat`, and so Linux 6.13: which of later ones give more, as `open_tree_attr` does,
+/// nobody has looked at. From 424 on numbers are the same everywhere (`asm-generic/unistd.h`).
+const LAST_KNOWN: u32 = 466;
 const NOT_IMPLEMENTED: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
 
 /// What gives a process more than its files and its network, or is as a rule how walls are broken.
@@ -52,6 +55,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_userfaultfd,
     libc::SYS_fanotify_init,
     libc::SYS_quotactl,
+    QUOTACTL_FD,
     libc::SYS_acct,
     libc::SYS_swapon,
     libc::SYS_swapoff,
@@ -61,6 +65,9 @@ const REFUSED: &[i64] = &[
     libc::SYS_finit_module,
     libc::SYS_delete_module,
 ];
+
+/// `libc` lacks it (`asm-generic/unistd.h` of Linux).
+const QUOTACTL_FD: libc::c_long = 443;
 
 #[cfg(not(target_arch = "aarch64"))]
 const KEXEC_FILE_LOAD: libc::c_long = libc::SYS_kexec_file_load;
@@ -88,18 +95,61 @@ const REFUSED_IOCTLS: [u64; 2] = [0x5412, 0x541C];
 /// All others reach beyond the machine's own network, as `AF_VSOCK` to its hypervisor.
 const SOCKET_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// `SOCK_DGRAM` and `SOCK_RAW`: each end of such a pair can be connected to another socket, by its path.
+const PAIRS_THAT_CONNECT: [u64; 2] = [2, 3];
+/// The bits beside flags such as `SOCK_CLOEXEC` (`SOCK_TYPE_MASK` of <linux/net.h>).
+const KIND_OF_SOCKET: u64 = 0xF;
+
 /// `PTRACE_ATTACH` and `PTRACE_SEIZE`: a process may trace those of its children that ask for it.
 const REFUSED_PTRACE: [u64; 2] = [16, 0x4206];
 
-/// The program that `seccomp(2)` takes, in the form of bubblewrap's `--seccomp`: what is refused fails with EPERM. It ends a program of
-/// another architecture. It holds for all that is behind walls; commands are to be kept from clone3, too ([`keep_from_clone3`]).
+/// `libc` lacks it (`asm-generic/unistd.h` of Linux).
+const FCHMODAT2: libc::c_long = 452;
+
+/// Calls that set the mode of a file, with the number of that argument.
+const CHANGE_MODE: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Calls that may make a file, with the number of their flags: the mode is the next argument, and counts only where one of
+/// [`MAKES_FILE`] is among the flags.
+const OPEN: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+
+const MAKES_FILE: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+
+/// What the filter of a policy refuses besides what it refuses always.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused {
+    /// Unix sockets, but for connected pairs.
+    pub unix_sockets: bool,
+    /// The set-group-ID bit, of root's commands: a program of group root opens the sockets of container engines to anybody. For another
+    /// user's group it opens little, and in a directory with that bit, such as a volume of Kubernetes, `chmod` and `cp -p` set it again.
+    pub set_group_id: bool,
+}
+
+/// Makes the program that `seccomp(2)` takes, in the form of bubblewrap's `--seccomp`. What is refused fails with EPERM; what the filter
+/// does not know fails with ENOSYS. It ends a program of another architecture. It holds for all that is behind walls; commands are to be
+/// kept from clone3 and openat2, too ([`keep_from_clone3`], [`keep_from_openat2`]).
 ///
 /// # Errors
 ///
 /// There is none for this architecture.
-pub fn seccomp_program() -> Result<Vec<u8>, SeccompError> {
-    let filter = filter().map_err(SeccompError)?;
-    Ok(without_x32().iter().chain(&filter).flat_map(bytes).collect())
+pub fn seccomp_program(refused: Refused) -> Result<Vec<u8>, SeccompError> {
+    let filter = filter(refused).map_err(SeccompError)?;
+    Ok(without_later().iter().chain(&filter).flat_map(bytes).collect())
 }
 
 /// Keeps this thread, and all that it starts from now on, from clone3, whose flags no filter can see: it fails with ENOSYS, upon which
@@ -109,10 +159,19 @@ pub fn seccomp_program() -> Result<Vec<u8>, SeccompError> {
 ///
 /// The system refuses the filter.
 pub fn keep_from_clone3() -> Result<(), seccompiler::Error> {
-    seccompiler::apply_filter(&without_clone3())
+    seccompiler::apply_filter(&without(libc::SYS_clone3))
 }
 
-fn filter() -> Result<BpfProgram, BackendError> {
+/// The same for openat2, whose mode no filter can see: programs call openat.
+///
+/// # Errors
+///
+/// The system refuses the filter.
+pub fn keep_from_openat2() -> Result<(), seccompiler::Error> {
+    seccompiler::apply_filter(&without(libc::SYS_openat2))
+}
+
+fn filter(refused: Refused) -> Result<BpfProgram, BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let bits = |argument, flag: i32| {
@@ -130,9 +189,17 @@ fn filter() -> Result<BpfProgram, BackendError> {
     rules.insert(libc::SYS_ioctl, ioctl.into_iter().collect::<Result<_, _>>()?);
     let other_families =
         SOCKET_FAMILIES.map(|family| (0, SeccompCmpOp::Ne, u64::from(family.cast_unsigned())));
-    for call in [libc::SYS_socket, libc::SYS_socketpair] {
-        rules.insert(call, vec![rule(&other_families)?]);
+    let (mut pair, mut socket) = (vec![rule(&other_families)?], vec![rule(&other_families)?]);
+    if refused.unix_sockets {
+        let unix = (0, SeccompCmpOp::Eq, u64::from(libc::AF_UNIX.cast_unsigned()));
+        for kind in PAIRS_THAT_CONNECT {
+            pair.push(rule(&[unix.clone(), (1, SeccompCmpOp::MaskedEq(KIND_OF_SOCKET), kind)])?);
+        }
+        socket.push(rule(&[unix])?);
     }
+    rules.insert(libc::SYS_socketpair, pair);
+    rules.insert(libc::SYS_socket, socket);
+    rules.extend(set_ids(refused.set_group_id)?);
     let filter = SeccompFilter::new(
         rules,
         SeccompAction::Allow,
@@ -140,6 +207,26 @@ fn filter() -> Result<BpfProgram, BackendError> {
         TargetArch::try_from(ARCH)?,
     )?;
     filter.try_into()
+}
+
+/// What keeps commands from programs that run with the rights of their owner: `no_new_privs` holds in the sandbox, not outside.
+fn set_ids(set_group_id: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let bits = [(libc::S_ISUID, true), (libc::S_ISGID, set_group_id)];
+    let bits = bits.into_iter().filter_map(|(bit, is_refused)| is_refused.then_some(bit));
+    let has = |argument, bits| (argument, SeccompCmpOp::MaskedEq(bits), bits);
+    let mut rules = BTreeMap::<i64, Vec<SeccompRule>>::new();
+    for bit in bits.map(u64::from) {
+        for (call, mode) in CHANGE_MODE {
+            rules.entry(*call).or_default().push(rule(&[has(*mode, bit)])?);
+        }
+        for (call, flags) in OPEN {
+            for makes in MAKES_FILE.map(|flag| u64::from(flag.cast_unsigned())) {
+                let conditions = [has(*flags, makes), has(*flags + 1, bit)];
+                rules.entry(*call).or_default().push(rule(&conditions)?);
+            }
+        }
+    }
+    Ok(rules)
 }
 
 fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, BackendError> {
@@ -150,22 +237,22 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, BackendEr
     SeccompRule::new(conditions.iter().map(condition).collect::<Result<_, _>>()?)
 }
 
-/// Instructions that go before a filter: the calls of the x32 interface, which have numbers of their own, don't exist.
-fn without_x32() -> [sock_filter; 3] {
-    const X32: u32 = 0x4000_0000;
+/// Instructions that go before a filter: what is later than all that it knows does not exist, upon which programs do without, nor do the
+/// calls of the x32 interface, whose numbers are higher (from 0x40000000 on).
+fn without_later() -> [sock_filter; 3] {
     [
         sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: X32 },
+        sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: LAST_KNOWN + 1 },
         sock_filter { code: RETURN, jt: 0, jf: 0, k: NOT_IMPLEMENTED },
     ]
 }
 
 /// A filter of its own. It needs not ask for the architecture: another's programs are ended by the other filter.
-fn without_clone3() -> [sock_filter; 4] {
-    let clone3 = u32::try_from(libc::SYS_clone3).unwrap_or(u32::MAX);
+fn without(call: i64) -> [sock_filter; 4] {
+    let call = u32::try_from(call).unwrap_or(u32::MAX);
     [
         sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: clone3 },
+        sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: 1, k: call },
         sock_filter { code: RETURN, jt: 0, jf: 0, k: NOT_IMPLEMENTED },
         sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW },
     ]

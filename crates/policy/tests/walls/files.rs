@@ -1,9 +1,10 @@
 use std::{
     fs,
     os::unix::{fs::symlink, net::UnixListener},
+    path::Path,
 };
 
-use crate::support::{Place, User, users, walls};
+use crate::support::{Place, User, quoted, users, walls};
 
 const WORKSPACE: &str = "{}";
 const STRICT: &str = r#"{ "extends": ["strict"] }"#;
@@ -17,17 +18,18 @@ fn the_workspace_is_written_and_the_rest_is_read() {
     place.write("workspace/src/main.c", "int");
     place.write("home/notes", "my");
     place.write("home/.npm/", "");
-    let home = place.home.display();
+    let home = quoted(&place.home);
+    let of_test = format!("/var/tmp/sandpipe-{}", std::process::id());
     place.allows(
         WORKSPACE,
         &[
             "echo a > made && mkdir -p x/y && rm -r x && echo b >> src/main.c && mv made made2",
             &format!("cat {home}/notes /etc/passwd && echo a > {home}/.npm/cached"),
-            "echo a > /tmp/a && echo b > /var/tmp/b && echo c > /dev/shm/c && echo > /dev/null && head -c 1 /dev/urandom",
+            &format!("echo a > /tmp/a && echo b > {of_test} && echo c > /dev/shm/c && echo > /dev/null && head -c 1 /dev/urandom"),
         ],
     );
     assert!(place.workspace.join("made2").exists());
-    assert!(!std::path::Path::new("/var/tmp/b").exists());
+    assert!(!Path::new(&of_test).exists());
     place.refuses(
         WORKSPACE,
         &[
@@ -71,18 +73,18 @@ fn secrets_are_not_there() {
     ] {
         place.write(path, "hunter2");
     }
-    let (root, home) = (place.root(), place.home.clone());
+    let [root, home] = [&place.root(), &place.home].map(quoted);
     for policy in [WORKSPACE, STRICT] {
         place.refuses(
             policy,
             &[
-                &format!("cat {}/.ssh/id", home.display()),
-                &format!("cat {}/.npmrc", home.display()),
-                &format!("cat {}/.bash_history", home.display()),
-                &format!("grep -r hunter2 {}", home.display()),
-                &format!("grep -r hunter2 {}", root.display()),
-                &format!("cat {}/state/token", root.display()),
-                &format!("touch {}/.ssh/authorized_keys", home.display()),
+                &format!("cat {home}/.ssh/id"),
+                &format!("cat {home}/.npmrc"),
+                &format!("cat {home}/.bash_history"),
+                &format!("grep -r hunter2 {home}"),
+                &format!("grep -r hunter2 {root}"),
+                &format!("cat {root}/state/token"),
+                &format!("touch {home}/.ssh/authorized_keys"),
                 "grep -a SECRET_OF_THE_AGENT /proc/*/environ",
                 "env | grep SECRET_OF_THE_AGENT",
             ],
@@ -109,7 +111,7 @@ fn what_a_policy_hides_is_hidden_and_what_it_opens_is_open() {
     }
     symlink(place.root().join("beside"), place.home.join("beside")).unwrap();
     let policy = r#"{ "files": { "hide": ["**/.env"], "read": ["./a"], "write": ["~/beside", "~/.config/gcloud/key"] } }"#;
-    let root = place.root().display().to_string();
+    let root = quoted(place.root());
     place.refuses(
         policy,
         &[
@@ -174,7 +176,7 @@ fn sockets_of_other_programs_are_out_of_reach() {
     place.refuses(
         WORKSPACE,
         &[
-            &format!("test -e {}", socket.display()),
+            &format!("test -e {}", quoted(&socket)),
             "test -n \"$(ls -A /run | grep -v -e systemd -e resolvconf)\"",
             "touch /run/made",
         ],

@@ -1,6 +1,6 @@
 use std::{fs, path::PathBuf, process::Command};
 
-use crate::support::{Place, users, walls};
+use crate::support::{Place, quoted, users, walls};
 
 const COMMITS: &str = r#"{ "extends": ["workspace", "commits"] }"#;
 
@@ -38,7 +38,7 @@ fn a_repository_is_not_written() {
 }
 
 /// What a command would have the user's own git run: a program that leaves a file beside the workspace.
-const EVIL: &str = r#"evil="touch $(dirname "$PWD")/ran; false""#;
+const EVIL: &str = r#"evil="touch '$(dirname "$PWD")/ran'; false""#;
 
 /// Each leads `git status` to a program, where it can be done.
 const LEADS: [&str; 6] = [
@@ -103,6 +103,8 @@ impl Repository {
             "-c",
             "protocol.file.allow=always",
         ]);
+        // The settings of who runs the tests, as to sign each commit, are not what the tests are about.
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         for role in ["AUTHOR", "COMMITTER"] {
             git.env(format!("GIT_{role}_NAME"), "me")
                 .env(format!("GIT_{role}_EMAIL"), "me@example");
@@ -182,7 +184,7 @@ fn repositories_beside_each_other_in_the_workspace_are_not_written() {
     place.write("home/.ssh/keys/id", "secret");
     place.write("workspace/x/.git", &format!("gitdir: {}/.ssh/keys\n", place.home.display()));
     place.write("workspace/y/.git", "gitdir: ..\n");
-    place.refuses("{}", &[&format!("cat {}/.ssh/keys/id", place.home.display())]);
+    place.refuses("{}", &[&format!("cat {}/.ssh/keys/id", quoted(&place.home))]);
     place.allows("{}", &["echo > made"]);
 }
 
@@ -199,7 +201,7 @@ fn git_in_other_places_that_may_be_written_runs_no_hook_of_a_command() {
                 let place = Place::new();
                 let repository = Repository::at(place.root().join(repository));
                 let policy = format!(r#"{{ "extends": ["workspace", "{extends}"], {write} }}"#);
-                let path = repository.0.display();
+                let path = quoted(&repository.0);
                 place.run(&policy, *user, &format!("cd {path} && echo more >> file; {hook}"));
                 assert_eq!(
                     fs::read_to_string(repository.0.join("file")).unwrap(),

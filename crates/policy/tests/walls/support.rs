@@ -1,20 +1,31 @@
 use std::{
+    env,
     ffi::OsString,
     fmt::Write,
     fs::{self, Permissions},
     os::unix::fs::{PermissionsExt, lchown},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    sync::LazyLock,
 };
 
 use sandpipe_policy::{
+    Program,
     document::parse,
     effective::{Effective, effective},
     files::{InvalidPlaces, Places, Roots, expand},
-    machine::{self, is_root},
+    machine::{self, Bubblewrap, is_root},
     walls::{Box, Content, Plan, plan},
 };
 use tempfile::TempDir;
+
+#[path = "../support/needs.rs"]
+mod needs;
+#[path = "../support/visible.rs"]
+mod visible;
+
+use needs::needs;
+use visible::{NO_VISIBLE_DIRECTORY, visible_directory};
 
 /// Some user that is not root.
 const NOBODY: u32 = 65_534;
@@ -47,9 +58,7 @@ pub(crate) fn users() -> &'static [User] {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        // What is in /tmp and in /var/tmp is not there behind walls. This one every user can get at.
-        let base = if is_root() { "/var/lib" } else { env!("CARGO_TARGET_TMPDIR") };
-        let directory = tempfile::tempdir_in(base).unwrap();
+        let directory = visible_directory().expect(NO_VISIBLE_DIRECTORY);
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let root = directory.path().canonicalize().unwrap();
         let [workspace, home] = ["workspace", "home"].map(|name| root.join(name));
@@ -85,7 +94,9 @@ impl Place {
             homes: vec![self.home.clone()],
             protected: vec![self.root().join("state")],
             homes_of_others: Vec::new(),
+            secrets: Vec::new(),
             policy_file: None,
+            stores: None,
         }
     }
 
@@ -96,14 +107,13 @@ impl Place {
     }
 
     /// How a program is walled in.
-    pub(crate) fn plan(&self, policy: &str, user: User, program: &Path, args: &[&str]) -> Plan {
+    pub(crate) fn plan(&self, policy: &str, user: User, args: &[&str]) -> Plan {
         let (policy, places) = self.places(policy).unwrap();
         let inside = Box {
-            program: Some(program.to_owned()),
             args: args.iter().map(OsString::from).collect(),
             workspace: self.workspace.clone(),
             is_root: is_root() && user == User::Own,
-            bubblewrap: machine::bubblewrap().unwrap().version,
+            bubblewrap: bubblewrap().version,
             checks_places: false,
         };
         plan(&policy, &places, &inside).unwrap()
@@ -124,20 +134,20 @@ impl Place {
         if is_root() {
             give(&self.root(), if user == User::Nobody { NOBODY } else { 0 });
         }
-        let plan = self.plan(policy, user, program, args);
-        let bubblewrap = machine::bubblewrap().unwrap();
+        let plan = self.plan(policy, user, args);
         // A shell opens the descriptors that bubblewrap is to inherit.
         let mut redirected = "exec \"$@\"".to_owned();
         let seccomp = self.root().join("seccomp");
         for (index, content) in plan.inherited.iter().enumerate() {
             let from = match content {
-                Content::Empty | Content::Places(_) | Content::Program => Path::new("/dev/null"),
+                Content::Empty | Content::Places(_) => Path::new("/dev/null"),
+                Content::Program => program,
                 Content::Seccomp(program) => {
                     fs::write(&seccomp, program).unwrap();
                     seccomp.as_path()
                 }
             };
-            write!(redirected, " {}<{}", 3 + index, from.display()).unwrap();
+            write!(redirected, " {}<'{}'", 3 + index, from.display()).unwrap();
         }
         let mut command = Command::new("sh");
         command.args(["-c", &redirected, "sh"]);
@@ -145,7 +155,7 @@ impl Place {
             command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
         command
-            .arg(&bubblewrap.path)
+            .arg(bubblewrap().program.path())
             .args(plan.args(|index| 3 + i32::try_from(index).unwrap()))
             .stdin(Stdio::null());
         command.env("SECRET_OF_THE_AGENT", "token");
@@ -191,16 +201,29 @@ fn give(path: &Path, user: u32) {
     }
 }
 
+/// A path as a shell takes it, whatever is in it but a quote.
+pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
+    format!("'{}'", path.as_ref().display())
+}
+
+/// The program as it was found once: to find it starts processes.
+static BUBBLEWRAP: LazyLock<Result<Bubblewrap, String>> = LazyLock::new(|| {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|directory| directory.join("bwrap"));
+    let path = found.into_iter().find(|path| path.is_file()).ok_or("there is no bwrap in PATH")?;
+    let program = Program::open(&path).map_err(|error| error.to_string())?;
+    machine::bubblewrap(&program).map_err(|error| error.to_string())
+});
+
+fn bubblewrap() -> &'static Bubblewrap {
+    BUBBLEWRAP.as_ref().unwrap()
+}
+
 /// Says why a test is skipped, where no walls can be built here.
 pub(crate) fn walls() -> bool {
-    match machine::bubblewrap() {
-        Ok(_) => true,
-        Err(error) => {
-            let _told = std::io::Write::write_fmt(
-                &mut std::io::stdout(),
-                format_args!("skipped: {error}\n"),
-            );
-            false
-        }
-    }
+    static MISSING: LazyLock<Option<String>> = LazyLock::new(|| match &*BUBBLEWRAP {
+        Err(error) => Some(format!("bubblewrap: {error}")),
+        Ok(_) => visible_directory().is_none().then(|| NO_VISIBLE_DIRECTORY.to_owned()),
+    });
+    needs(MISSING.is_none(), MISSING.as_deref().unwrap_or_default())
 }

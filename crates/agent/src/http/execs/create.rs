@@ -95,5 +95,5 @@ pub(crate) async fn create_exec(
     };
     let first = format.exec(&item).map_err(ApiError::internal)?;
     let output = OutputStream::of(&app, &exec, StartAfter(0), format).await?;
-    Ok((status, event_stream::respond(format, first, output)).into_response())
+    Ok((status, event_stream::respond(app.ping_interval, format, first, output)).into_response())
 }

@@ -1,4 +1,4 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{io, ops::RangeInclusive, sync::Arc, time::Duration};
 
 use axum::{body::Bytes, extract::State, response::Response};
 use sandpipe_protocol::{ExecListChanges, ExecListResponse, sse::encode_event};
@@ -15,7 +15,7 @@ use crate::{
         App,
         body::Query,
         error::ApiError,
-        event_stream::{self, PING_INTERVAL, Source},
+        event_stream::{self, Source},
         output_format::OutputFormat,
     },
 };
@@ -24,8 +24,8 @@ use crate::{
 const LIST_INTERVAL: Duration = Duration::from_millis(250);
 /// How often a reader is told of changes, at most.
 const CHANGES_INTERVAL: Duration = Duration::from_millis(50);
-/// How often a reader may ask for signs of life, at most.
-const MIN_HEARTBEAT: Duration = Duration::from_millis(100);
+/// How often a reader may ask for signs of life, at most and at least.
+const HEARTBEAT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(15);
 
 /// Stream the list of all execs as Server-Sent Events: at once, and whenever it changes, but no more than some
 /// times a second.
@@ -67,10 +67,10 @@ pub(crate) async fn stream_execs_list(
     let ping_interval =
         match query.get("heartbeat").filter(|_| app.features.has(Feature::Heartbeat)) {
             Some(text) => heartbeat(text)?,
-            None => PING_INTERVAL,
+            None => app.ping_interval,
         };
     let format = OutputFormat::Events;
-    Ok(event_stream::respond_with(
+    Ok(event_stream::respond(
         ping_interval,
         format,
         format.beginning(),
@@ -89,12 +89,11 @@ pub(crate) async fn stream_execs_list(
 /// How long there may be silence.
 fn heartbeat(text: &str) -> Result<Duration, ApiError> {
     let interval = text.parse().ok().map(Duration::from_millis);
-    let allowed = MIN_HEARTBEAT..=PING_INTERVAL;
-    interval.filter(|interval| allowed.contains(interval)).ok_or_else(|| {
+    interval.filter(|interval| HEARTBEAT.contains(interval)).ok_or_else(|| {
         ApiError::bad_request(format!(
             "heartbeat is {text:?}: it is a number of milliseconds, from {} to {}",
-            MIN_HEARTBEAT.as_millis(),
-            PING_INTERVAL.as_millis(),
+            HEARTBEAT.start().as_millis(),
+            HEARTBEAT.end().as_millis(),
         ))
     })
 }

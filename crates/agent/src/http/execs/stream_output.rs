@@ -60,7 +60,7 @@ pub(crate) async fn stream_exec_output(
 ) -> Result<Response, ApiError> {
     let format = OutputFormat::asked_for(&app, &headers).unwrap_or(OutputFormat::Events);
     let output = OutputStream::of(&app, &exec, start, format).await?;
-    Ok(event_stream::respond(format, format.beginning(), output))
+    Ok(event_stream::respond(app.ping_interval, format, format.beginning(), output))
 }
 
 /// One exec's output, up to its end.

@@ -68,7 +68,8 @@ pub(super) async fn watch_directory(
     let mut first = Vec::new();
     encode(&mut first, &directory.connected()).map_err(ApiError::internal)?;
     let source = WatchSource { directory, over: app.over };
-    Ok(event_stream::respond(OutputFormat::Events, first.into(), source))
+    let format = OutputFormat::Events;
+    Ok(event_stream::respond(app.ping_interval, format, first.into(), source))
 }
 
 struct WatchSource {

@@ -32,7 +32,7 @@ use crate::{
 pub(crate) async fn stream_ports(State(app): State<App>) -> Result<Response, ApiError> {
     let source = PortsSource { ports: app.ports.stream().await?, over: app.over };
     let format = OutputFormat::Events;
-    Ok(event_stream::respond(format, format.beginning(), source))
+    Ok(event_stream::respond(app.ping_interval, format, format.beginning(), source))
 }
 
 struct PortsSource {

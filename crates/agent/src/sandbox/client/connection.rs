@@ -34,7 +34,7 @@ use crate::{
             Step, encode,
         },
     },
-    walls::WallsGone,
+    walls::{MountWatch, WallsGone},
 };
 
 /// How long a box may take to end when it is told to.
@@ -47,6 +47,7 @@ pub(super) struct Connection {
     process: Option<OwnedFd>,
     has_walls: bool,
     walls_gone: Option<WallsGone>,
+    mounts: Option<Arc<MountWatch>>,
     /// What the marks of its commands begin with.
     marks: String,
     /// The cgroups of its commands, where there can be some.
@@ -77,7 +78,7 @@ pub(super) struct Refused {
 impl Connection {
     /// Begins to hear what a box says. It needs a runtime.
     pub(super) fn open(launched: Launched, has_walls: bool) -> io::Result<Arc<Self>> {
-        let Launched { pid, process, socket, marks, walls_gone, reports } = launched;
+        let Launched { pid, process, socket, marks, walls_gone, mounts, reports } = launched;
         let leaves = Leaves::make(has_walls)
             .inspect_err(|error| tracing::debug!(%error, "commands have no cgroups of their own"))
             .ok();
@@ -87,6 +88,7 @@ impl Connection {
             process,
             has_walls,
             walls_gone,
+            mounts,
             marks,
             leaves: Mutex::new(leaves),
             link: Arc::new(Link::open(socket)?),
@@ -204,6 +206,16 @@ impl Connection {
         let commands = self.commands();
         let group = |key| Some(Arc::clone(&commands.as_ref()?.get(&key)?.group));
         keys.into_iter().map(|key: Option<ExecKey>| key.and_then(group)).collect()
+    }
+
+    /// Returns whether its mounts are those that the policy needs. Where they can't be, the box ends. It may block for a moment.
+    pub(super) fn check_mounts(&self) -> bool {
+        let holds = self.mounts.as_ref().is_none_or(|mounts| mounts.check());
+        if !holds {
+            self.link.close();
+            self.kill();
+        }
+        holds
     }
 
     /// Whether the box is dead, and nothing of it is left.

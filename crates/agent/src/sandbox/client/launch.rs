@@ -3,29 +3,27 @@ use std::{
     fs,
     io::{self, Read},
     os::{
-        fd::OwnedFd,
+        fd::{AsFd, OwnedFd},
         unix::{net::UnixStream, process::CommandExt},
     },
+    path::PathBuf,
     process::{Command, Stdio},
     sync::Arc,
     time::Duration,
 };
 
-use nix::{
-    errno::Errno,
-    libc,
-    unistd::{Pid, setsid},
-};
+use nix::{errno::Errno, unistd::Pid};
 
 use rustix::process::{PidfdFlags, pidfd_open};
+use sandpipe_policy::{Program, RUNNING_PROGRAM};
 
-use super::children;
+use super::{children, detach::detach};
 use crate::{
     sandbox::{
         protocol::{Decoder, Report},
         server::ROLE,
     },
-    walls::{self, Walls, WallsGone},
+    walls::{self, MountHelper, MountWatch, Walls, WallsGone},
 };
 
 /// How long a box may take until it takes requests.
@@ -34,7 +32,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// How a box is started: this program in another role, by itself or by a program that builds walls around it.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxCommand {
-    pub(crate) program: OsString,
+    /// By a path that leads to what was opened, whatever is in its place by now.
+    pub(crate) program: PathBuf,
     /// With the role, and what it is told.
     pub(crate) args: Vec<OsString>,
     /// What is around it: a PID namespace of which it is process 1, so that whatever is in it ends with it. With none its commands
@@ -43,14 +42,15 @@ pub(crate) struct BoxCommand {
 }
 
 impl BoxCommand {
-    /// By the program that runs, also where its file has been replaced or removed, or by another.
+    /// By the program that runs, or by another.
     pub(crate) fn new(
-        program: Option<OsString>,
+        program: Option<&Program>,
         told: Vec<OsString>,
         walls: Option<Arc<Walls>>,
     ) -> Self {
         let args = [ROLE.into()].into_iter().chain(told).collect();
-        Self { program: program.unwrap_or_else(|| "/proc/self/exe".into()), args, walls }
+        let program = program.map_or_else(|| RUNNING_PROGRAM.into(), Program::executable);
+        Self { program, args, walls }
     }
 }
 
@@ -65,6 +65,7 @@ pub(super) struct Launched {
     pub(super) marks: String,
     /// Where there are walls around it.
     pub(super) walls_gone: Option<WallsGone>,
+    pub(super) mounts: Option<Arc<MountWatch>>,
     /// What it said after it was ready.
     pub(super) reports: Decoder,
 }
@@ -72,10 +73,12 @@ pub(super) struct Launched {
 /// Starts a box, and waits until it takes requests.
 pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
     let (socket, theirs) = UnixStream::pair()?;
+    // It is executed while the walls are built.
+    let helper = how.walls.as_ref().map(|_| MountHelper::start(&how.program)).transpose()?;
     let mut built = how.walls.as_ref().map(|walls| walls.build()).transpose()?;
     let mut command = if let Some(built) = &built {
-        let mut command = Command::new(&built.program);
-        command.args(&built.args);
+        let mut command = Command::new(built.program.executable());
+        command.arg0("bwrap").args(&built.args);
         command
     } else {
         let mut command = Command::new(&how.program);
@@ -90,22 +93,7 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
         // Whoever reads the agent's output is not to wait for the box.
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // SAFETY: only system calls that are async-signal-safe, and no memory is allocated.
-    #[allow(unsafe_code)]
-    unsafe {
-        command.pre_exec(|| {
-            // What the agent itself was started with is not for it. Where the system does not know the call, the box closes it.
-            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, CLOSE_RANGE_CLOEXEC);
-            // What a terminal or a shell sends to the agent's group is not for it.
-            setsid()?;
-            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
-                // An ignored signal stays so over exec (POSIX, `exec`): there is no moment at
-                // which it could be ended by one.
-                libc::signal(signal, libc::SIG_IGN);
-            }
-            Ok(())
-        });
-    }
+    detach(&mut command);
     if let (Some(walls), Some(built)) = (&how.walls, &mut built) {
         walls.prepare(built, &mut command)?;
     }
@@ -116,17 +104,28 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
         if let Some(built) = &mut built {
             built.begin(&mut running)?;
         }
-        Ok(ready)
+        let pid = i32::try_from(running.child.id()).map_err(io::Error::other)?;
+        let inner = if how.walls.is_some() { only_child(pid) } else { Some(pid) };
+        let inner = inner.unwrap_or(pid);
+        let open = |pid| {
+            let pid = rustix::process::Pid::from_raw(pid)?;
+            pidfd_open(pid, PidfdFlags::empty()).ok()
+        };
+        let process = open(inner);
+        let mounts = match (&mut built, helper) {
+            (Some(built), Some(helper)) => {
+                let process = process.as_ref().map(AsFd::as_fd);
+                Some(built.watch(helper, inner, process, open(pid))?)
+            }
+            _ => None,
+        };
+        Ok((ready, Pid::from_raw(pid), process, mounts))
     });
     let mut child = running.child;
     match begun {
-        Ok((socket, marks, reports)) => {
-            let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-            let inner = if how.walls.is_some() { only_child(pid) } else { Some(pid) };
-            let process = rustix::process::Pid::from_raw(inner.unwrap_or(pid));
-            let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-            let (pid, walls_gone) = (Pid::from_raw(pid), running.walls_gone);
-            Ok(Launched { pid, process, socket, marks, walls_gone, reports })
+        Ok(((socket, marks, reports), pid, process, mounts)) => {
+            let walls_gone = running.walls_gone;
+            Ok(Launched { pid, process, socket, marks, walls_gone, mounts, reports })
         }
         Err(error) => {
             let _killed = child.kill();
@@ -148,9 +147,6 @@ fn only_child(pid: i32) -> Option<i32> {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
     children.trim().parse().ok()
 }
-
-/// Of `linux/close_range.h`.
-const CLOSE_RANGE_CLOEXEC: libc::c_uint = 1 << 2;
 
 fn wait_until_ready(mut socket: UnixStream) -> io::Result<(UnixStream, String, Decoder)> {
     socket.set_read_timeout(Some(START_TIMEOUT))?;

@@ -2,6 +2,7 @@
 
 mod children;
 mod connection;
+mod detach;
 mod group;
 mod launch;
 mod link;
@@ -20,6 +21,7 @@ use std::{
 
 pub(crate) use self::{
     children::{hold_reaping, reap_children},
+    detach::detach,
     group::Group,
     launch::BoxCommand,
     started::{NotStarted, Started},
@@ -30,6 +32,7 @@ use self::{
     started::OnExit,
 };
 use super::protocol::{ExecKey, StartRequest};
+use crate::walls::ToolSettings;
 
 /// The box of an agent, whichever process it is at the moment: where one dies another takes its place with the next start.
 #[derive(Debug)]
@@ -75,6 +78,10 @@ impl BoxClient {
         let (mut pipes, mut on_exit) = (pipes, on_exit);
         loop {
             let connection = self.connection().map_err(NotStarted::NoBox)?;
+            if !connection.check_mounts() {
+                connection.wait_until_buried();
+                continue;
+            }
             match connection.start(&request, pipes, on_exit) {
                 Ok(started) => return started,
                 // It was not asked for.
@@ -92,6 +99,21 @@ impl BoxClient {
             Current::None | Current::Ended => return Vec::new(),
         };
         connection.groups_of(processes).await
+    }
+
+    /// Settings in the workspace that its commands can make.
+    pub(crate) fn tool_settings(&self) -> Option<Arc<ToolSettings>> {
+        self.command.walls.as_ref()?.tool_settings()
+    }
+
+    /// Has its mounts be those that the policy needs, before a process in it does something. Where they can't be, the box ends. It may
+    /// block for a moment.
+    pub(crate) fn check_mounts(&self) {
+        let connection = match &*self.current() {
+            Current::Running(connection) => Arc::clone(connection),
+            Current::None | Current::Ended => return,
+        };
+        connection.check_mounts();
     }
 
     /// Whether commands are behind walls, and see other files than the agent.
@@ -142,6 +164,10 @@ impl BoxClient {
         let test = "sandbox::server::tests::the_box_of_other_tests";
         let args = [test, "--exact", "--ignored", "--test-threads=1"];
         let args = args.map(Into::into).into();
-        Self::new(BoxCommand { program: "/proc/self/exe".into(), args, walls: None })
+        Self::new(BoxCommand {
+            program: sandpipe_policy::RUNNING_PROGRAM.into(),
+            args,
+            walls: None,
+        })
     }
 }

@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, io};
+use std::{collections::BTreeSet, io, time::Instant};
 
 use nix::{
     errno::Errno,
@@ -32,6 +32,8 @@ pub(super) struct Group {
     scope: Scope,
     /// It is a worker, which ends by itself with the agent.
     pub(super) is_worker: bool,
+    /// Since when its leader is stopped; only of a worker.
+    pub(super) stopped_since: Option<Instant>,
     stage: Stage,
     /// It was told to stop before its leader was reaped.
     pub(super) stopped: bool,
@@ -81,6 +83,7 @@ impl Group {
             id: leader,
             scope,
             is_worker,
+            stopped_since: None,
             stage: Stage::Led,
             stopped: false,
             is_killed: false,

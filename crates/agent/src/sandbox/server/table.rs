@@ -14,7 +14,7 @@ use super::{
     outbox::Outbox,
     start::start,
     survey::{Survey, has_orphans},
-    wait::{Ended, reap_next},
+    wait::{Ended, reap_next, stop_changed},
 };
 use crate::{
     cgroups,
@@ -31,6 +31,8 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 /// How long a worker may take to end when the agent is gone: it finishes what takes a few system calls.
 const WORKER_GRACE: Duration = Duration::from_secs(1);
+/// Longest time that a worker may be stopped, as by a command: then it is killed, and the agent has another one started.
+const WORKER_STOP: Duration = Duration::from_secs(5);
 
 /// How far above a process it is looked for the command that it belongs to.
 const MAX_ANCESTORS: usize = 64;
@@ -141,10 +143,18 @@ impl Table {
 
     /// Reaps all that have ended. What is left of their groups is to be looked at then.
     pub(super) fn reap(&mut self, outbox: &mut Outbox) -> io::Result<()> {
+        for worker in
+            self.groups.values_mut().filter(|group| group.is_worker && !group.is_orphaned())
+        {
+            if let Some(is_stopped) = stop_changed(worker.id()) {
+                worker.stopped_since = is_stopped.then(Instant::now);
+            }
+        }
         while let Some(Ended { pid, code }) = reap_next() {
             let key = self.leaders.remove(&pid);
             if let Some(group) = key.and_then(|key| self.groups.get_mut(&key)) {
                 group.set_orphaned();
+                group.stopped_since = None;
                 let (key, stopped) = (group.key, group.stopped);
                 outbox.push(&Report::Exited { key, code, stopped })?;
             }
@@ -155,12 +165,20 @@ impl Table {
 
     /// When groups are to be looked at without being told.
     pub(super) fn next_look(&self) -> Option<Instant> {
-        self.look.map(|look| look.at)
+        let stopped = self.groups.values().filter_map(|group| group.stopped_since);
+        let worker = stopped.map(|since| since + WORKER_STOP).min();
+        self.look.map(|look| look.at).into_iter().chain(worker).min()
     }
 
     /// Looks at the groups if it is time.
     pub(super) fn look_if_due(&mut self, now: Instant, outbox: &mut Outbox) -> io::Result<()> {
-        if self.next_look().is_some_and(|at| at <= now) { self.look(outbox) } else { Ok(()) }
+        for group in self.groups.values_mut() {
+            if group.stopped_since.take_if(|since| *since + WORKER_STOP <= now).is_some() {
+                // Its end says what became of it.
+                let _ended: Result<Reached, Errno> = group.signal(Some(Signal::SIGKILL));
+            }
+        }
+        if self.look.is_some_and(|look| look.at <= now) { self.look(outbox) } else { Ok(()) }
     }
 
     /// Something is about to change.

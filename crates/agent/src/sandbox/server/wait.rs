@@ -1,7 +1,7 @@
 use nix::{libc, unistd::Pid};
 use rustix::{
     io::Errno,
-    process::{WaitOptions, WaitStatus, wait},
+    process::{self, WaitId, WaitIdOptions, WaitOptions, WaitStatus, wait, waitid},
 };
 
 /// A child that has ended, and was reaped.
@@ -28,6 +28,18 @@ pub(super) fn reap_next() -> Option<Ended> {
             Ok(None) | Err(_) => return None,
         }
     }
+}
+
+/// Returns whether a child is stopped by a signal now, if that has changed since it was last asked.
+pub(super) fn stop_changed(pid: Pid) -> Option<bool> {
+    // Its end is left for the others to reap.
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+    let id = WaitId::Pid(process::Pid::from_raw(pid.as_raw())?);
+    let mut is_stopped = None;
+    while let Ok(Some(status)) = waitid(id.clone(), options) {
+        is_stopped = Some(status.stopped());
+    }
+    is_stopped
 }
 
 /// Has a child go on with the signal that it was stopped for. The box asks for no stops (`waitpid`, `WUNTRACED`): it hears of those alone

@@ -90,6 +90,7 @@ impl Workers {
         let credentials = user.and_then(Identity::credentials_to_take);
         let (slot, using) = self.slot(credentials)?;
         let (socket, theirs) = UnixStream::pair().map_err(WorkerError::NoRoom)?;
+        self.process_box.check_mounts();
         loop {
             let running = slot.running(self).await?;
             match running.hand_over(&theirs).await {

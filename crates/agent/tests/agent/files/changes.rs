@@ -12,6 +12,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::{Space, json_of, names, refused, route};
+use crate::support::needs;
 
 /// A directory on another file system, if there is one.
 fn elsewhere(space: &Space) -> Option<TempDir> {
@@ -79,7 +80,9 @@ async fn moves_files_and_directories() {
 #[tokio::test]
 async fn moves_across_file_systems() {
     let space = Space::start();
-    let Some(other) = elsewhere(&space) else { return };
+    let other = elsewhere(&space);
+    needs(other.is_some(), "another file system than that of /tmp at /dev/shm");
+    let Some(other) = other else { return };
     let to = |name: &str| other.path().join(name).to_str().unwrap().to_owned();
     fill(&space.path("full"));
     fs::create_dir_all(other.path().join("empty")).unwrap();

@@ -12,11 +12,11 @@ use std::{
 use nix::{
     fcntl::{OFlag, openat},
     sys::stat::{Mode, mkdirat},
-    unistd::geteuid,
 };
 use serde_json::Value;
 
 use super::{Space, json_of, names, refused};
+use crate::support::needs_root;
 
 /// The names that a list has, below its directory.
 fn listed(list: &Value) -> Vec<String> {
@@ -165,7 +165,7 @@ async fn neither_the_root_nor_the_workspace_is_removed() {
 
 #[tokio::test]
 async fn what_the_user_may_not_touch_stays() {
-    if !geteuid().is_root() {
+    if !needs_root("run commands as another user") {
         return;
     }
     let space = Space::start_with(&["--default-user", "nobody"]);

@@ -56,14 +56,15 @@ async fn what_the_policy_keeps_from_commands_it_keeps_from_clients() {
         assert_eq!(super::names(&ws(".git/hooks")), ["hook"]);
         assert_eq!(fs::read(ws(".git/config")).unwrap(), b"config");
         // What commands may is done, and seen by them.
+        let private = format!("/tmp/private-{}", std::process::id());
         assert_eq!(put(&ws("made/file"), "content").await.status(), 201);
-        assert_eq!(put(Path::new("/tmp/private"), "of the box").await.status(), 201);
-        let run = agent.run("cat made/file /tmp/private; stat -c %u made/file; id -u").await;
+        assert_eq!(put(Path::new(&private), "of the box").await.status(), 201);
+        let run = agent.run(&format!("cat made/file {private}; stat -c %u made/file; id -u")).await;
         let output = run.stdout();
         let ids = output.strip_prefix("contentof the box").unwrap();
         let mut ids = ids.lines();
         assert_eq!(ids.next(), ids.next(), "{output}");
-        assert!(!Path::new("/tmp/private").exists());
+        assert!(!Path::new(&private).exists());
     }
 }
 

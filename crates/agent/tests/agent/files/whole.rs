@@ -5,13 +5,13 @@ use std::{fs, path::Path, time::Duration};
 use futures_util::{StreamExt, stream};
 use nix::{
     sys::signal::{Signal, kill},
-    unistd::{Pid, geteuid},
+    unistd::Pid,
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use reqwest::Body;
 
 use super::{Space, json_of, names, raw::pattern, refused};
-use crate::support::{until, within};
+use crate::support::{needs, needs_root, until, within};
 
 const LENGTH: usize = 3_000_000;
 
@@ -120,7 +120,7 @@ impl Drop for Mounted {
 
 #[tokio::test]
 async fn on_a_full_disk_the_old_file_stays() {
-    if !geteuid().is_root() {
+    if !needs_root("mount a small disk") {
         return;
     }
     let space = Space::start();
@@ -132,7 +132,7 @@ async fn on_a_full_disk_the_old_file_stays() {
         nix::mount::MsFlags::empty(),
         Some("size=2m"),
     );
-    if mounted.is_err() {
+    if !needs(mounted.is_ok(), "the right to mount a file system") {
         return;
     }
     let mounted = Mounted(space.path("small"));

@@ -8,15 +8,19 @@ use std::{
 
 use nix::{
     sys::signal::{Signal, kill},
-    unistd::{Pid, geteuid},
+    unistd::Pid,
 };
 use reqwest::Method;
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::join;
 
 use super::encoded;
 use crate::{
-    support::{Agent, READONLY, lives, message_of, open_files, status_of, until, within},
+    support::{
+        Agent, READONLY, lives, message_of, needs_root, open_files, state_of, status_of, until,
+        within,
+    },
     walls::{Walled, walls},
 };
 
@@ -76,6 +80,47 @@ async fn another_takes_its_place_when_it_dies() {
     kill(Pid::from_raw(agent.box_pid().cast_signed()), Signal::SIGKILL).unwrap();
     let answered = || async { agent.stat(Path::new("/")).await.status() == 200 };
     until("there is a worker again", answered).await;
+}
+
+#[tokio::test]
+async fn another_takes_its_place_when_a_command_stops_it() {
+    let worker = async |agent: &Agent| {
+        agent.stat_json(Path::new("/")).await;
+        let [pid] = agent.worker_pids()[..] else { panic!("{:?}", agent.worker_pids()) };
+        pid
+    };
+    let signal = |pid: u32, signal| kill(Pid::from_raw(pid.cast_signed()), signal).unwrap();
+    // One that goes on in time stays.
+    let other = Agent::start();
+    let goes_on = worker(&other).await;
+    signal(goes_on, Signal::SIGSTOP);
+    until("it is stopped", async || state_of(goes_on) == Some('T')).await;
+    signal(goes_on, Signal::SIGCONT);
+    let stop_all = "for process in /proc/[0-9]*; do
+        process=${process#/proc/}
+        [ $process = $$ ] || kill -STOP $process
+    done 2>/dev/null";
+    let replaced = async |policy: &str| {
+        let agent = Agent::with(|command| _ = command.args(["--policy", policy]));
+        let pid = worker(&agent).await;
+        if policy == "open" {
+            // There a command could stop the agent, too.
+            signal(pid, Signal::SIGSTOP);
+        } else {
+            agent.run(stop_all).await;
+        }
+        let in_the_middle = agent.stat(Path::new("/")).await;
+        assert_eq!(in_the_middle.status(), 503, "{policy}");
+        assert!(message_of(in_the_middle).await.contains("may have been done or not"), "{policy}");
+        assert!(!lives(pid), "{policy}");
+        agent.stat_json(Path::new("/")).await;
+    };
+    if walls() {
+        join!(replaced("open"), replaced("strict"));
+    } else {
+        replaced("open").await;
+    }
+    assert_eq!(worker(&other).await, goes_on);
 }
 
 #[tokio::test]
@@ -156,7 +201,7 @@ async fn paths_are_taken_as_they_are_meant() {
 
 #[tokio::test]
 async fn has_the_rights_of_the_user_and_lets_nobody_look_into_it() {
-    if !geteuid().is_root() {
+    if !needs_root("run commands as another user") {
         return;
     }
     let directory = TempDir::new().unwrap();

@@ -9,6 +9,7 @@ use nix::unistd::geteuid;
 use serde_json::json;
 
 use super::{Space, json_of, refused};
+use crate::support::needs_root;
 
 #[tokio::test]
 async fn writes_and_repeats_what_was_written() {
@@ -96,7 +97,7 @@ async fn what_can_t_be_written_is_told() {
 
 #[tokio::test]
 async fn what_the_user_may_not_write_is_left_as_it_is() {
-    if !geteuid().is_root() {
+    if !needs_root("run commands as another user") {
         return;
     }
     let space = Space::start_with(&["--default-user", "nobody"]);
@@ -122,7 +123,7 @@ async fn what_the_user_may_not_write_is_left_as_it_is() {
 
 #[tokio::test]
 async fn a_file_that_others_may_write_keeps_its_group() {
-    if !geteuid().is_root() {
+    if !needs_root("run commands as another user") {
         return;
     }
     let space = Space::start_with(&["--default-user", "nobody:12"]);

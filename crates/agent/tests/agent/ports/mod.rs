@@ -16,7 +16,10 @@ pub(super) fn listening(address: &str) -> String {
 impl Agent {
     /// Runs a perl script that says a port; gives its id and the port.
     pub(super) async fn serve(&self, script: &str, more: serde_json::Value) -> (String, u16) {
-        let mut request = serde_json::json!({ "command": "perl", "args": ["-e", script] });
+        // Else perl would complain of a locale that was not generated.
+        let env = serde_json::json!({ "LC_ALL": "C" });
+        let mut request =
+            serde_json::json!({ "command": "perl", "args": ["-e", script], "env": env });
         for (name, value) in more.as_object().into_iter().flatten() {
             request[name] = value.clone();
         }

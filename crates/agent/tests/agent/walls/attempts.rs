@@ -6,27 +6,38 @@ mod attempt;
 use std::{
     env, fmt,
     fmt::Write as _,
-    fs,
+    fs::{self, File},
     io::{self, Write as _},
     net::{TcpListener, UdpSocket},
     os::{
         linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixListener},
+        unix::{
+            fs::chown,
+            net::{SocketAddr, UnixListener},
+        },
     },
-    path::Path,
+    path::{Path, PathBuf},
+    sync::LazyLock,
     time::Duration,
 };
 
+use nix::{
+    sys::stat::Mode,
+    unistd::{geteuid, mkfifo},
+};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{
-    User, Walled,
+    NOBODY, User, Walled,
     exhaustion::{self, ENOUGH},
-    users, walls,
+    later_mounts, planted_program, replaced_program, users, walls,
 };
-use crate::support::{MARKER, marked, none_is_left, run_by, until};
+use crate::support::{
+    Agent, MARKER, mark, marked, none_is_left, program_for_all, run_by, set_mode, shared_directory,
+    until,
+};
 
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +64,7 @@ impl fmt::Display for Outcome {
 }
 
 /// A script that ends well where it has reached what it tries. `$AGENT` is the agent's process id, `$EXECS` the directory of its
-/// execs, `$TRY` the program of these tests.
+/// execs, `$TRY` a program that does what `$ATTEMPT` names.
 #[derive(Deserialize)]
 struct Script {
     name: String,
@@ -76,10 +87,17 @@ fn the_attempt() {
     attempt::attempt().unwrap();
 }
 
-/// What a shell runs that test by.
-pub(super) fn program() -> String {
-    let program = env::current_exe().unwrap();
-    format!("{} --ignored --exact walls::attempts::the_attempt --test-threads=1", program.display())
+/// A script that runs that test, where commands see both under every policy: the checkout may lie below `/tmp`, which is private.
+pub(super) fn program() -> &'static Path {
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+        let tests = program_for_all(&env::current_exe().unwrap());
+        let script = shared_directory().join("attempt");
+        let line = "--ignored --exact walls::attempts::the_attempt --test-threads=1";
+        fs::write(&script, format!("#!/bin/sh\nexec '{}' {line}\n", tests.display())).unwrap();
+        set_mode(&script, 0o755);
+        script
+    });
+    &PROGRAM
 }
 
 /// What listens on the machine.
@@ -109,8 +127,15 @@ impl Machine {
 fn fill(workspace: &Path, home: &Path) {
     fs::create_dir_all(workspace.join(".git/hooks")).unwrap();
     fs::write(workspace.join(".git/config"), "[core]\n").unwrap();
+    fs::create_dir(workspace.join(".vscode")).unwrap();
+    fs::write(workspace.join(".npmrc"), "").unwrap();
+    let store = home.join(".local/share/pnpm/store");
+    fs::create_dir_all(&store).unwrap();
+    fs::write(store.join("linked"), "").unwrap();
     fs::create_dir(home.join(".ssh")).unwrap();
     fs::write(home.join(".ssh/id_ed25519"), "secret\n").unwrap();
+    fs::write(home.join(".netrc"), "secret\n").unwrap();
+    fs::create_dir(home.join("later")).unwrap();
     fs::write(home.join("token"), "a token that the agent was given by its descriptor\n").unwrap();
 }
 
@@ -124,16 +149,7 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     });
     let agent = &walled.agent;
     agent.run("true").await;
-    let environment = json!({
-        "AGENT": agent.pid().to_string(),
-        "EXECS": agent.state.join("execs"),
-        "HOME": walled.home,
-        "TRY": program(),
-        "TCP_PORT": machine.tcp.local_addr().unwrap().port().to_string(),
-        "UDP_PORT": machine.udp.local_addr().unwrap().port().to_string(),
-        "AGENT_PORT": agent.url.rsplit(':').next().unwrap(),
-        "RUST_BACKTRACE": "0",
-    });
+    let environment = environment(&walled, &machine);
     let run = async |script: &str, pty: bool| {
         let script = format!("{script}\n");
         let exec = agent
@@ -161,15 +177,42 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
             fs::rename(walled.workspace.join("old"), walled.workspace.join(".git")).unwrap();
         }
     }
-    let marker = format!("attempt-{user:?}-{policy}-{}", std::process::id());
-    let script = "setsid sh -c 'setsid sleep 600 &' & sleep 600";
-    let exec = agent
-        .create(json!({ "command": "sh", "args": ["-c", script], "env": { MARKER: marker } }))
-        .await;
-    until("it runs", async || marked(&marker).len() >= 2).await;
-    agent.delete(&exec.id).await;
-    let survives = timeout(ENOUGH, none_is_left(&marker)).await;
-    put("survive a stop by `setsid` and a double fork", survives.is_err());
+    let [netrc, new, later] = [".netrc", "new", "later"].map(|name| walled.home.join(name));
+    fs::write(&new, "secret\n").unwrap();
+    if user == User::Ordinary && geteuid().is_root() {
+        chown(&new, Some(NOBODY), None).unwrap();
+    }
+    fs::rename(&new, &netrc).unwrap();
+    let succeeds = async |script: &str| run(script, false).await.exit_code() == 0;
+    put("read `~/.netrc` when an editor has replaced it", succeeds("cat ~/.netrc").await);
+    let socket = walled.home.join("socket");
+    let _listener = UnixListener::bind(&socket).unwrap();
+    set_mode(&socket, 0o777);
+    let connect = r#"perl -MSocket -e 'socket(my $s, AF_UNIX, SOCK_STREAM, 0); exit !connect($s, sockaddr_un("$ENV{HOME}/socket"))'"#;
+    put("connect to a socket in the home", succeeds(connect).await);
+    let change = "echo evil >> ~/.local/share/pnpm/store/linked";
+    put("change a package that other projects link from pnpm's store", succeeds(change).await);
+    fs::rename(&socket, walled.home.join("renamed")).unwrap();
+    let connect = connect.replace("socket\")", "renamed\")");
+    put("connect to a socket in the home that was renamed", succeeds(&connect).await);
+    let pipe = walled.home.join("pipe");
+    mkfifo(&pipe, Mode::empty()).unwrap();
+    set_mode(&pipe, 0o666);
+    let _reader = File::options().read(true).write(true).open(&pipe).unwrap();
+    put("write to a named pipe in the home", succeeds("echo evil > ~/pipe").await);
+    let mounted = "see what was mounted after the sandbox started";
+    if geteuid().is_root() {
+        later_mounts::mount_directory(&later);
+        put(mounted, succeeds("test -e ~/later/of-the-machine").await);
+        later_mounts::unmount(&later);
+    } else {
+        outcomes.push((mounted.to_owned(), Outcome::NotTried));
+    }
+    let mut put = |name: &str, is_reached| {
+        outcomes.push((name.to_owned(), Outcome::of(is_reached)));
+    };
+    let marker = format!("attempt {user:?} {policy}");
+    put("survive a stop by `setsid` and a double fork", survives_a_stop(agent, &marker).await);
     let stops_all = "stop all processes (`kill -STOP -1`)";
     if policy == "open" {
         outcomes.push((stops_all.to_owned(), Outcome::NotTried));
@@ -183,13 +226,61 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     let killed = run("kill -9 $PPID; exit 5", false).await;
     let has_end = killed.0.last().is_some_and(|last| last.exit_code == Some(5));
     outcomes.push(("kill the box".to_owned(), Outcome::of(!has_end)));
+    outcomes.push((
+        "have its own program started as bubblewrap by `node_modules/.bin`".to_owned(),
+        Outcome::of(is_planted_program_started(&walled, user).await),
+    ));
     drop(walled);
+    outcomes.extend(replaced_program::attempts(user, policy).await);
     outcomes.extend(exhaustion::attempts(user, policy).await);
     outcomes
 }
 
+/// Makes the environment of the scripts.
+fn environment(walled: &Walled, machine: &Machine) -> Value {
+    let agent = &walled.agent;
+    json!({
+        "AGENT": agent.pid().to_string(),
+        "EXECS": agent.state.join("execs"),
+        "HOME": walled.home,
+        "TRY": program(),
+        "TCP_PORT": machine.tcp.local_addr().unwrap().port().to_string(),
+        "UDP_PORT": machine.udp.local_addr().unwrap().port().to_string(),
+        "AGENT_PORT": agent.url.rsplit(':').next().unwrap(),
+        "RUST_BACKTRACE": "0",
+    })
+}
+
+async fn survives_a_stop(agent: &Agent, marker: &str) -> bool {
+    let script = "setsid sh -c 'setsid sleep 600 &' & sleep 600";
+    let exec = agent
+        .create(json!({ "command": "sh", "args": ["-c", script], "env": { MARKER: mark(marker) } }))
+        .await;
+    until("it runs", async || marked(marker).len() >= 2).await;
+    agent.delete(&exec.id).await;
+    timeout(ENOUGH, none_is_left(marker)).await.is_err()
+}
+
+async fn is_planted_program_started(walled: &Walled, user: User) -> bool {
+    let plants = "mkdir -p node_modules/.bin && cd node_modules/.bin &&
+        printf '#!/bin/sh\\n: > \"%s\"\\n' \"$PWD/ran\" > bwrap && chmod 755 bwrap";
+    walled.agent.run(plants).await;
+    let programs = walled.workspace.join("node_modules/.bin");
+    if walls() {
+        // The next agent, as npx starts it.
+        let next = walled.another_with(user, &["--policy", "strict"], |command| {
+            planted_program::search_first(command, &programs);
+        });
+        next.run("true").await;
+    }
+    programs.join("ran").exists()
+}
+
 #[tokio::test]
 async fn what_walls_are_for_is_tried_by_programs() {
+    if geteuid().is_root() {
+        later_mounts::share_mounts();
+    }
     let mut columns = Vec::new();
     let policies =
         if walls() { &["open", "workspace", "offline", "strict"][..] } else { &["open"] };
@@ -237,6 +328,13 @@ async fn what_walls_are_for_is_tried_by_programs() {
                 "write `.git/hooks`",
                 "lead git to settings of its own by `.git/commondir`",
                 "put another `.git` in place",
+                "have npm run a shell of its own by `.npmrc`",
+                "put another `.vscode` in place",
+                "read `~/.netrc` when an editor has replaced it",
+                "connect to a socket in the home",
+                "change a package that other projects link from pnpm's store",
+                "connect to a socket in the home that was renamed",
+                "write to a named pipe in the home",
                 "TCP to the machine",
             ] {
                 assert!(reached(name), "{user:?} {policy}: {name}\n{table}");

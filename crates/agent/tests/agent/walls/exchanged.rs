@@ -33,7 +33,7 @@ async fn nothing_runs_where_something_else_is_mounted() {
                 let script = "#!/bin/sh\nPATH=${PATH#*:}\ncase \"$*\" in *--chdir*) \
                     [ ! -e ../armed ] || ( cd .. && rm armed && EXCHANGE ) >&2;; esac\nexec bwrap \"$@\"\n";
                 let root = home.parent().unwrap();
-                let script = script.replace("..", root.to_str().unwrap());
+                let script = script.replace("..", &format!("'{}'", root.display()));
                 let program = home.join("bwrap");
                 fs::write(&program, script.replace("EXCHANGE", exchange)).unwrap();
                 fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();

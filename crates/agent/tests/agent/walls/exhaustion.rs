@@ -10,7 +10,9 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::{User, Walled, attempts::Outcome};
-use crate::support::{Agent, MARKER, marked, none_is_left, status_of, until};
+use crate::support::{
+    Agent, MARKER, mark, marked, none_is_left, status_of, until, visible_directory,
+};
 
 /// Each process starts two, one of them in a session of its own, and goes on as a third, up to some hundred. None is started
 /// where the file `fuse` is not there.
@@ -23,7 +25,7 @@ struct SmallDisk(TempDir);
 
 impl SmallDisk {
     fn mount() -> Option<Self> {
-        let directory = geteuid().is_root().then(|| TempDir::new().unwrap())?;
+        let directory = visible_directory().filter(|_| geteuid().is_root())?;
         let size = format!("size={DISK}m,mode=755");
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(directory.path());
@@ -43,18 +45,16 @@ pub(super) async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)>
     let args =
         ["--policy", policy, "--max-memory", "64MiB", "--best-effort", "--spool-limit", "1MiB"];
     let disk = SmallDisk::mount();
-    let parent = disk.as_ref().map_or_else(std::env::temp_dir, |disk| disk.0.path().to_owned());
-    let walled = Walled::start_in(
-        &parent,
-        user,
-        &args,
-        |workspace, _| {
-            fs::write(workspace.join("fuse"), "").unwrap();
-        },
-        |_, _| {},
-    );
+    let fill = |workspace: &Path, _: &Path| fs::write(workspace.join("fuse"), "").unwrap();
+    let walled = match &disk {
+        Some(disk) => {
+            let directory = TempDir::new_in(disk.0.path()).unwrap();
+            Walled::start_in(directory, user, &args, fill, |_, _| {})
+        }
+        None => Walled::start_with(user, &args, fill, |_, _| {}),
+    };
     let agent = &walled.agent;
-    let marker = format!("exhaustion {user:?} {policy} {}", std::process::id());
+    let marker = format!("exhaustion {user:?} {policy}");
     vec![
         (
             "survive a stop as a fork bomb".into(),
@@ -87,7 +87,7 @@ async fn is_harmed(agent: &Agent) -> bool {
 
 async fn bomb_survives(walled: &Walled, marker: &str) -> bool {
     let agent = &walled.agent;
-    let env = json!({ "BOMB": BOMB, "LEFT": "5", MARKER: marker });
+    let env = json!({ "BOMB": BOMB, "LEFT": "5", MARKER: mark(marker) });
     let body = json!({ "command": "sh", "args": ["-c", BOMB], "env": env });
     let exec = agent.create(body).await;
     until("there are many", async || marked(marker).len() >= 100).await;
@@ -105,7 +105,7 @@ async fn takes_memory(agent: &Agent) -> bool {
 
 async fn output_harms(walled: &Walled, marker: &str) -> bool {
     let agent = &walled.agent;
-    let body = json!({ "command": "yes", "args": [], "env": { MARKER: marker } });
+    let body = json!({ "command": "yes", "args": [], "env": { MARKER: mark(marker) } });
     let exec = agent.create(body).await;
     let mut most = 0;
     // Some 100 MB of it.

@@ -49,8 +49,9 @@ async fn files_in_memory_take_no_more_than_the_limit_of_it() {
             let agent = &walled.agent;
             assert_ne!(agent.run("echo > /dev/made").await.exit_code(), 0);
             for directory in ["/tmp", "/var/tmp", "/dev/shm"] {
+                // In these words: what a program says is in the language of its user.
                 let fill = format!(
-                    "head -c 8M /dev/zero > {directory}/small && echo fits; \
+                    "export LC_ALL=C; head -c 8M /dev/zero > {directory}/small && echo fits; \
                      head -c 32M /dev/zero > {directory}/large; wc -c < {directory}/large"
                 );
                 let run = agent.run(&fill).await;
@@ -77,11 +78,11 @@ async fn a_command_that_runs_too_long_is_ended_with_all_that_it_has_started() {
     // Far more than the short commands need. All run at once, so that the test waits for it once.
     let walled = Walled::start(&["--policy", "open", "--max-wall-time", "6500ms"]);
     let agent = &walled.agent;
-    let marker = format!("wall-time-{}", std::process::id());
+    let marker = "wall time";
     let script = "setsid -f sleep 600; echo begun; sleep 600";
-    let long = agent.create(marked_script(script, &marker, false)).await;
+    let long = agent.create(marked_script(script, marker, false)).await;
     // What one has left is ended, too.
-    let leaving = agent.create(marked_script("setsid -f sleep 600", &marker, false)).await;
+    let leaving = agent.create(marked_script("setsid -f sleep 600", marker, false)).await;
     let run = agent.run("exit 3").await;
     assert_eq!((run.exit_code(), run.stderr()), (3, String::new()));
     assert_eq!(agent.finish(&leaving.id).await.exit_code(), 0);
@@ -89,7 +90,7 @@ async fn a_command_that_runs_too_long_is_ended_with_all_that_it_has_started() {
     let told = "sandpipe-agent: ended by limits.wallTime of the policy: 6.5s\n";
     assert_eq!((run.exit_code(), run.stdout(), run.stderr()), (137, "begun\n".into(), told.into()));
     assert_eq!(agent.get(&long.id).await.status, ExecStatus::Stopped);
-    none_is_left(&marker).await;
+    none_is_left(marker).await;
     // A command that starts after that runs as any other.
     assert_eq!(agent.run("exit 4").await.exit_code(), 4);
 }

@@ -4,40 +4,59 @@ mod attempts;
 mod evasion;
 mod exchanged;
 mod exhaustion;
+mod later_mounts;
 mod limits;
+mod named_pipes;
 mod narrower;
 mod network;
 mod other_users;
 mod placeholders;
+mod planted_program;
 mod policy_command;
 mod policy_file;
 mod refused;
+mod replaced;
 mod replaced_program;
 mod running;
+mod sockets;
+mod stores;
+mod tool_settings;
 
 use std::{
     fs::{self, Permissions},
-    io::Write,
     os::unix::fs::{PermissionsExt, chown},
     path::{Path, PathBuf},
     process::Command,
+    sync::LazyLock,
 };
 
 use nix::unistd::geteuid;
 use tempfile::TempDir;
 
-use crate::support::{Agent, run_by};
+use crate::support::{Agent, NO_VISIBLE_DIRECTORY, needs, run_by, visible_directory};
 
-/// Whether walls can be built here.
+/// Returns whether walls can be built here; says why the test is skipped where they can't.
 pub(super) fn walls() -> bool {
-    let tried = Command::new("bwrap")
-        .args(["--unshare-user", "--ro-bind", "/", "/", "--unshare-pid", "true"])
-        .status();
-    let can = tried.is_ok_and(|status| status.success());
-    if !can {
-        let _told = writeln!(std::io::stdout(), "skipped: bubblewrap builds no walls here");
-    }
-    can
+    static MISSING: LazyLock<Option<String>> = LazyLock::new(|| {
+        let mut bubblewrap = Command::new("bwrap");
+        bubblewrap.args(["--unshare-user", "--ro-bind", "/", "/", "--unshare-pid", "true"]);
+        let tried = bubblewrap.output().map_err(|error| error.to_string());
+        match tried {
+            Err(error) => Some(format!("bubblewrap: {error}")),
+            Ok(tried) if !tried.status.success() => {
+                let message = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+                Some(format!("bubblewrap that can make namespaces: {message}"))
+            }
+            Ok(_) => visible_directory().is_none().then(|| NO_VISIBLE_DIRECTORY.to_owned()),
+        }
+    });
+    needs(MISSING.is_none(), MISSING.as_deref().unwrap_or_default())
+}
+
+/// Returns whether a program is there for this user.
+pub(super) fn can_run(program: &str) -> bool {
+    let version = if program == "go" { "version" } else { "--version" };
+    Command::new(program).arg(version).output().is_ok_and(|output| output.status.success())
 }
 
 /// Who an agent runs as.
@@ -79,18 +98,19 @@ impl Walled {
         fill: impl FnOnce(&Path, &Path),
         change: impl FnOnce(&mut Command, &Path),
     ) -> Self {
-        Self::start_in(&std::env::temp_dir(), user, args, fill, change)
+        // Without walls commands see what is in any.
+        let directory = visible_directory().unwrap_or_else(|| TempDir::new().unwrap());
+        Self::start_in(directory, user, args, fill, change)
     }
 
     /// The same, with all its files in a directory.
     pub(super) fn start_in(
-        parent: &Path,
+        directory: TempDir,
         user: User,
         args: &[&str],
         fill: impl FnOnce(&Path, &Path),
         change: impl FnOnce(&mut Command, &Path),
     ) -> Self {
-        let directory = TempDir::new_in(parent).unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::set_permissions(&root, Permissions::from_mode(0o755)).unwrap();
         let [workspace, home, state] = ["workspace", "home", "state"].map(|name| root.join(name));
@@ -104,7 +124,7 @@ impl Walled {
         }
         let mut agent = Agent::with(|command| {
             command.arg("--state-dir").arg(&state).arg("--workspace").arg(&workspace).args(args);
-            command.env("HOME", &home);
+            at_home(command, &home);
             change(command, &home);
             run_as(command, user);
         });
@@ -114,13 +134,24 @@ impl Walled {
 
     /// Another agent with the same workspace and home.
     pub(super) fn another(&self, user: User, args: &[&str]) -> Agent {
+        self.another_with(user, args, |_| {})
+    }
+
+    /// The same, after `change` has had its say about the command.
+    pub(super) fn another_with(
+        &self,
+        user: User,
+        args: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Agent {
         let state = TempDir::new_in(self.directory.path()).unwrap().keep();
         if user == User::Ordinary && geteuid().is_root() {
             give(&state);
         }
         Agent::with(|command| {
             command.arg("--state-dir").arg(state).arg("--workspace").arg(&self.workspace);
-            command.args(args).env("HOME", &self.home);
+            at_home(command.args(args), &self.home);
+            change(command);
             run_as(command, user);
         })
     }
@@ -131,6 +162,14 @@ impl Walled {
             let run = self.agent.run(&format!("({script}) && echo DONE")).await;
             assert!(!run.output().contains("DONE"), "{script}: {}", run.output());
         }
+    }
+}
+
+/// Gives a command another home, without the caches that npm and others name for the tests.
+fn at_home(command: &mut Command, home: &Path) {
+    command.env("HOME", home);
+    for name in ["CARGO_HOME", "GOCACHE", "npm_config_cache"] {
+        command.env_remove(name);
     }
 }
 

@@ -7,7 +7,7 @@ use nix::{
 use serde_json::json;
 
 use super::{Walled, users, walls};
-use crate::support::{Agent, children_of, lives, message_of, until};
+use crate::support::{Agent, children_of, command_line_of, lives, message_of, until};
 
 fn create(policy: &str, script: &str) -> serde_json::Value {
     json!({ "command": "sh", "args": ["-c", script], "policy": policy })
@@ -46,6 +46,35 @@ async fn a_create_names_a_narrower_policy() {
             assert_eq!(run(agent, outer, "exit 4").await, (4, String::new()));
         }
     }
+}
+
+#[tokio::test]
+async fn a_narrower_policy_passes_no_variable_that_the_other_withholds_for_its_value() {
+    if !walls() {
+        return;
+    }
+    let walled = Walled::start_with(
+        users()[0],
+        &["--policy", "workspace"],
+        |_, _| {},
+        |command, _| {
+            command.env("MIRROR", "https://me:secret@mirror.example/").env("PLACE", "here");
+        },
+    );
+    let script = "echo \"$MIRROR,$PLACE\"";
+    assert_eq!(walled.agent.run(script).await.output(), ",here\n");
+    let named = r#"{ "env": { "pass": ["MIRROR", "PLACE", "PATH"] } }"#;
+    assert_eq!(run(&walled.agent, named, script).await, (0, ",here\n".into()));
+    let walled = Walled::start_with(
+        users()[0],
+        &["--policy", "workspace", "--pass-env", "*", "--pass-env", "MIRROR"],
+        |_, _| {},
+        |command, _| {
+            command.env("MIRROR", "https://me:secret@mirror.example/").env("PLACE", "here");
+        },
+    );
+    let passed = (0, "https://me:secret@mirror.example/,here\n".into());
+    assert_eq!(run(&walled.agent, named, script).await, passed);
 }
 
 #[tokio::test]
@@ -130,7 +159,7 @@ async fn a_policy_that_was_narrower_is_refused_when_its_paths_lead_elsewhere() {
         symlink(walled.workspace.join("other"), &link).unwrap();
         // Its box is built anew.
         let mut left = children_of(agent.pid());
-        left.retain(|pid| *pid != own_box);
+        left.retain(|pid| *pid != own_box && command_line_of(*pid).contains("\0box\0"));
         assert_eq!(left.len(), 1);
         left.extend(children_of(left[0]));
         kill(Pid::from_raw(left[0].cast_signed()), Signal::SIGKILL).unwrap();

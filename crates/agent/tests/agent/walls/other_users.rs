@@ -2,16 +2,14 @@
 
 use std::{fs, path::Path, process::Command};
 
-use nix::unistd::geteuid;
 use serde_json::json;
 
 use super::{NOBODY, User, Walled, give, walls};
-use crate::support::run_by;
+use crate::support::{needs_root, run_by};
 
 #[tokio::test]
 async fn secrets_in_the_homes_of_others_are_not_there_for_them_either() {
-    // Who there is only root can say here.
-    if !walls() || !geteuid().is_root() {
+    if !walls() || !needs_root("say which users there are") {
         return;
     }
     let fill = |workspace: &Path, home: &Path| {
@@ -30,10 +28,7 @@ async fn secrets_in_the_homes_of_others_are_not_there_for_them_either() {
         run_by(command, &["unshare", "--mount", "sh", "-c", mount, users.to_str().unwrap()]);
     };
     for policy in ["workspace", "strict"] {
-        // What is in /tmp is not there behind walls.
-        let parent = Path::new("/var/lib");
-        let args = ["--policy", policy];
-        let walled = Walled::start_in(parent, User::Root, &args, fill, with_users);
+        let walled = Walled::start_with(User::Root, &["--policy", policy], fill, with_users);
         let root = walled.home.parent().unwrap();
         let run = async |file: &str| {
             let path = root.join("other").join(file);

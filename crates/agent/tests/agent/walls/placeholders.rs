@@ -13,7 +13,7 @@ use nix::{
 };
 
 use super::{User, Walled, users, walls};
-use crate::support::{Agent, children_of, lives, until};
+use crate::support::{Agent, children_of, lives, needs_root, output_of, program, until};
 
 /// Under this there may be something to mount on also in a repository that is there.
 const ARGS: [&str; 2] = ["--policy", r#"{ "extends": ["workspace", "commits"] }"#];
@@ -136,10 +136,10 @@ fn an_agent_that_cant_say_that_it_is_ready_leaves_nothing() {
     let (reader, writer) = std::io::pipe().unwrap();
     // As where who has started it is dead.
     drop(reader);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sandpipe-agent"));
+    let mut command = Command::new(program());
     command.args(["--listen", "127.0.0.1:0"]).args(ARGS).arg("--state-dir").arg(state);
     command.arg("--workspace").arg(&workspace).stdin(Stdio::null()).stdout(writer);
-    let output = command.stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    let output = output_of(command.stderr(Stdio::piped()).spawn().unwrap());
     assert!(!output.status.success());
     assert!(String::from_utf8(output.stderr).unwrap().contains("can't print the address"));
     assert_eq!(names(&workspace), [] as [PathBuf; 0]);
@@ -147,7 +147,7 @@ fn an_agent_that_cant_say_that_it_is_ready_leaves_nothing() {
 
 #[tokio::test]
 async fn where_commands_could_make_no_repository_nothing_is_made_to_be_mounted_on() {
-    if !walls() || !users().contains(&User::Root) {
+    if !walls() || !needs_root("run an agent as another user than its workspace's") {
         return;
     }
     let Walled { agent, workspace, home, directory } = Walled::start_with(

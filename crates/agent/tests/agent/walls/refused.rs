@@ -2,7 +2,8 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use tempfile::TempDir;
 
-use crate::support::{agent_command, refused};
+use super::walls;
+use crate::support::{agent_command, refused, run_by};
 
 #[test]
 fn an_agent_that_can_not_hold_its_policy_does_not_start() {
@@ -50,4 +51,23 @@ fn an_agent_that_can_not_hold_its_policy_does_not_start() {
     fs::write(&policy, r#"{ "limits": { "memroy": "1 GiB" } }"#).unwrap();
     let error = with(&["--policy", policy.to_str().unwrap()], None);
     assert!(error.contains("limits.memroy: unknown field `memroy`"), "{error}");
+}
+
+#[test]
+fn an_agent_does_not_start_where_the_system_watches_no_files() {
+    if !walls() {
+        return;
+    }
+    let directory = TempDir::new().unwrap();
+    let workspace = directory.path().join("workspace");
+    fs::create_dir(&workspace).unwrap();
+    for kind in ["instances", "watches"] {
+        let mut command = agent_command(&directory.path().join("state"));
+        command.arg("--workspace").arg(&workspace).args(["--policy", "workspace"]);
+        // As where a command has taken all that its user may have.
+        let set = format!("echo 0 > /proc/sys/user/max_inotify_{kind}; exec \"$@\"");
+        run_by(&mut command, &["unshare", "--user", "--map-root-user", "sh", "-e", "-c", &set]);
+        let error = refused(&mut command);
+        assert!(error.contains(&format!("raise fs.inotify.max_user_{kind}")), "{error}");
+    }
 }

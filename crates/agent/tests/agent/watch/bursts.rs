@@ -122,7 +122,7 @@ fn change_at_random(root: &Path, seed: u64) {
 async fn a_reader_that_is_slow_is_told_of_an_overflow_and_takes_no_memory() {
     let directory = TempDir::new().unwrap();
     let root = directory.path().to_owned();
-    let agent = Agent::start();
+    let agent = Agent::patient(&[]);
     let mut watch = agent.watch(&root, "recursive=true&extended=true").await;
     let memory = |pid: u32| status_of(pid, "VmRSS").unwrap();
     let worker = agent.worker_pids()[0];

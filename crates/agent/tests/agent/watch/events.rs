@@ -11,14 +11,13 @@ use std::{
     path::Path,
 };
 
-use nix::unistd::geteuid;
 use reqwest::Method;
 use sandpipe_protocol::WatcherEventType::{Add, Change, Remove};
 use tempfile::TempDir;
 
 use super::watch_path;
 use crate::{
-    support::{Agent, READONLY, message_of, within},
+    support::{Agent, READONLY, message_of, needs_root, within},
     walls::{Walled, walls},
 };
 
@@ -163,7 +162,7 @@ async fn what_can_not_be_watched_is_told_at_once() {
 
 #[tokio::test]
 async fn what_the_user_may_not_read_is_left_out_until_it_may() {
-    if !geteuid().is_root() {
+    if !needs_root("run an agent's commands as another user") {
         return;
     }
     let directory = TempDir::new().unwrap();

@@ -1,19 +1,18 @@
 //! As many watches as the system allows. A user namespace has a limit of its own.
 
-use std::{fs, io::Write, process::Command};
+use std::{fs, process::Command};
 
 use sandpipe_protocol::WatcherEventType::{Add, Error};
 use tempfile::TempDir;
 
-use crate::support::{Agent, message_of, run_by};
+use crate::support::{Agent, message_of, needs, run_by};
 
 /// An agent in a user namespace that has so much of it (`user_namespaces(7)`, `/proc/sys/user`); none where there can't be one.
 fn agent_with(limit: &str, count: u32) -> Option<Agent> {
     let limit = format!("/proc/sys/user/{limit}");
     let by = ["unshare", "--user", "--map-root-user"];
     let can = Command::new(by[0]).args(&by[1..]).arg("true").status();
-    if !can.is_ok_and(|status| status.success()) {
-        let _told = writeln!(std::io::stdout(), "skipped: there can be no user namespace here");
+    if !needs(can.is_ok_and(|status| status.success()), "user namespaces that this user can make") {
         return None;
     }
     let script = format!("echo {count} > {limit} && exec \"$@\"");

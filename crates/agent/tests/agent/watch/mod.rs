@@ -24,6 +24,7 @@ use crate::{
 pub(super) struct Watch {
     pub(super) events: Events,
     root: PathBuf,
+    recursive: bool,
     /// What is in it, as far as has been told.
     pub(super) known: BTreeSet<PathBuf>,
     pub(super) overflows: usize,
@@ -39,9 +40,10 @@ impl Agent {
     /// Watches a directory.
     pub(super) async fn watch(&self, root: &Path, query: &str) -> Watch {
         let events = Events::of(self, &watch_path(root, query)).await;
-        let known = found(root);
-        let root = root.to_owned();
-        let mut watch = Watch { events, root, known, overflows: 0, sentinels: 0 };
+        let recursive = query.contains("recursive=true");
+        let (root, known) = (root.to_owned(), BTreeSet::new());
+        let mut watch = Watch { events, root, recursive, known, overflows: 0, sentinels: 0 };
+        watch.known = watch.found();
         let connected = watch.next().await.expect("it is connected");
         assert_eq!(connected.kind, WatcherEventType::Connected);
         assert_eq!(connected.paths, [watch.root.to_str().unwrap()]);
@@ -76,11 +78,16 @@ impl Watch {
             // Whoever is told so looks.
             WatcherEventType::Overflow => {
                 self.overflows += 1;
-                self.known = found(&self.root);
+                self.known = self.found();
             }
             _ => {}
         }
         Some(event)
+    }
+
+    /// Entries that are watched. Below a directory that is watched alone there may be many.
+    fn found(&self) -> BTreeSet<PathBuf> {
+        found_in(&self.root, self.recursive)
     }
 
     /// What the next events say, each of which has to be this: a kind, and names in the directory.
@@ -121,20 +128,24 @@ impl Watch {
     /// Asserts that all that is told makes the directory what it is.
     pub(super) async fn is_complete(&mut self) {
         let told = self.rest().await;
-        let found = found(&self.root);
+        let found = self.found();
         let lost: Vec<_> = found.difference(&self.known).collect();
         let stale: Vec<_> = self.known.difference(&found).collect();
         assert!(lost.is_empty() && stale.is_empty(), "{lost:?} {stale:?} after {told:#?}");
     }
 }
 
-/// All that is in a directory and below it.
+/// Paths of all entries of a directory and below it.
 pub(super) fn found(root: &Path) -> BTreeSet<PathBuf> {
+    found_in(root, true)
+}
+
+fn found_in(root: &Path, recursive: bool) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut next = vec![root.to_owned()];
     while let Some(directory) = next.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if recursive && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 next.push(entry.path());
             }
             found.insert(entry.path());

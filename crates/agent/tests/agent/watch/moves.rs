@@ -2,10 +2,14 @@
 
 use std::{fs, path::Path};
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use sandpipe_protocol::WatcherEventType::{Add, Change, Remove, Rename};
 use tempfile::TempDir;
 
-use crate::support::Agent;
+use crate::support::{Agent, state_of, until};
 
 /// Makes a directory with something in it.
 fn fill(directory: &Path) {
@@ -92,6 +96,43 @@ async fn a_directory_that_is_moved_out_is_not_watched_any_more() {
     watch.is_complete().await;
     fs::write(root.join("b/below/deep/w"), "").unwrap();
     watch.tells(&[(Add, &["b/below/deep/w"])]).await;
+}
+
+#[tokio::test]
+async fn a_directory_that_leaves_one_which_is_moved_itself_keeps_its_contents() {
+    let directory = TempDir::new().unwrap();
+    let root = directory.path();
+    for path in ["b/a/b", "c/b"] {
+        fs::create_dir_all(root.join(path)).unwrap();
+    }
+    let agent = Agent::start();
+    for query in ["recursive=true&extended=true", "recursive=true"] {
+        let mut watch = agent.watch(root, query).await;
+        let worker = agent.worker_pids()[0];
+        let signal = |signal| kill(Pid::from_raw(worker.cast_signed()), signal).unwrap();
+        // The worker reads the events after the last change. The first one is about `d`, which then
+        // holds what was `b`, and `a` is in neither any more.
+        signal(Signal::SIGSTOP);
+        until("the worker is stopped", async || is_stopped(worker)).await;
+        fs::create_dir(root.join("d")).unwrap();
+        fs::rename(root.join("b/a"), root.join("c/b/b")).unwrap();
+        fs::rename(root.join("b"), root.join("d/a")).unwrap();
+        signal(Signal::SIGCONT);
+        watch.is_complete().await;
+        fs::rename(root.join("d/a"), root.join("b")).unwrap();
+        fs::rename(root.join("c/b/b"), root.join("b/a")).unwrap();
+        fs::remove_dir(root.join("d")).unwrap();
+        watch.is_complete().await;
+    }
+}
+
+/// Whether all threads of a process are stopped.
+fn is_stopped(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.map(|thread| thread.unwrap().file_name()).all(|thread| {
+        let id = thread.to_str().unwrap().parse().unwrap();
+        state_of(id) == Some('T')
+    })
 }
 
 #[tokio::test]

@@ -35,7 +35,9 @@ pub(crate) struct State {
     pub(crate) dropped: usize,
     /// The most events that it keeps.
     pub(crate) max_events: usize,
-    /// What its process has not read yet.
+    /// What its process has read from standard input.
+    pub(crate) read: String,
+    /// What it has not read yet.
     pub(crate) input: VecDeque<String>,
     /// The beginning of a character of it.
     pub(crate) input_rest: Vec<u8>,
@@ -78,6 +80,7 @@ impl Exec {
             stderr: Characters::default(),
             dropped: 0,
             max_events,
+            read: String::new(),
             input: VecDeque::new(),
             input_rest: Vec::new(),
             inputs: 0,
@@ -101,7 +104,7 @@ impl Exec {
     }
 
     /// Changes its state, and wakes all that wait for a change.
-    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let changed = change(&mut self.state.borrow_mut());
         self.waiting.wake();
         changed

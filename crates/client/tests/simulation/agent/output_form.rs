@@ -52,13 +52,15 @@ impl OutputForm {
         }
     }
 
-    /// A comment, or an event that has no data, as other agents send it; a frame of a type that nobody knows yet.
+    /// A comment, or an event without data, as other agents send it; an event with a name, or a
+    /// frame of a type, that nobody knows yet.
     pub(super) fn sign_of_life(self, last: u64) -> Vec<u8> {
-        match (self, last.is_multiple_of(2)) {
-            (Self::EventStream, true) => comment("ping"),
-            (Self::EventStream, false) => b"event: gap\ndata:\n\n".to_vec(),
-            (Self::Frames, true) => frame(0, Payload::Ping),
-            (Self::Frames, false) => frame(last, Payload::Unknown),
+        match (self, last % 3) {
+            (Self::EventStream, 0) => comment("ping"),
+            (Self::EventStream, 1) => b"event: gap\ndata:\n\n".to_vec(),
+            (Self::EventStream, _) => b"event: load\ndata: {\"cpu\":0.5}\n\n".to_vec(),
+            (Self::Frames, 0) => frame(0, Payload::Ping),
+            (Self::Frames, _) => frame(last, Payload::Unknown),
         }
     }
 

@@ -96,7 +96,10 @@ async fn copy(exec: &Exec, is_last: impl Fn(&str) -> bool) {
 /// What comes next over standard input; None at its end.
 pub(super) async fn next_input(exec: &Exec) -> Option<String> {
     let next = exec.wait_for(|state| match state.input.pop_front() {
-        Some(text) => Some(Some(text)),
+        Some(text) => {
+            state.read.push_str(&text);
+            Some(Some(text))
+        }
         None => state.input_ended.then_some(None),
     });
     let next = next.await;

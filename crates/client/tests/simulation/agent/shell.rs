@@ -1,5 +1,6 @@
 //! The shell of a session: it reads what the client writes, and runs programs by their names.
 
+use std::future::pending;
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
@@ -26,8 +27,12 @@ const SEPARATOR: &str = r"\\036";
 struct Shell<'a> {
     agent: &'a SimAgent,
     exec: &'a Exec,
-    /// What it has read ahead.
+    /// Input that it has not acted upon yet: in its buffer, or in the pipe.
     unread: String,
+    /// It reads all that is in the pipe at once, and loses that when a signal brings it back to its
+    /// prompt.
+    reads_ahead: bool,
+    input_ended: bool,
     /// `$?`.
     status: i32,
     random: fastrand::Rng,
@@ -43,13 +48,16 @@ enum Interrupt {
 
 /// Runs a shell to its end.
 pub(super) async fn run(agent: &SimAgent, exec: &Exec) {
-    let random = fastrand::Rng::with_seed(exec.state().pid.into());
-    let mut shell = Shell { agent, exec, unread: String::new(), status: 0, random };
+    let mut random = fastrand::Rng::with_seed(agent.setup.seed ^ u64::from(exec.state().pid));
+    let (unread, reads_ahead, input_ended) = (String::new(), random.bool(), false);
+    let mut shell = Shell { agent, exec, unread, reads_ahead, input_ended, status: 0, random };
     let exit_code = loop {
         match shell.take_line().await {
             Ok(()) => {}
             Err(Interrupt::ToPrompt) => {
-                shell.unread.clear();
+                if shell.reads_ahead {
+                    shell.unread.clear();
+                }
                 shell.status = INTERRUPTED;
             }
             Err(Interrupt::Ended(exit_code)) => break exit_code,
@@ -99,12 +107,30 @@ impl Shell<'_> {
                 self.unread.drain(..=line.len());
                 return Ok(line);
             }
-            match select(pin!(next_signal(self.exec)), pin!(next_input(self.exec))).await {
-                Either::Left((signal, _)) => apply_to_shell(&signal)?,
-                Either::Right((Some(text), _)) => self.unread.push_str(&text),
-                Either::Right((None, _)) => return Err(Interrupt::Ended(self.status)),
+            if self.input_ended {
+                return Err(Interrupt::Ended(self.status));
+            }
+            if let Some(signal) = self.take_input_up_to(next_signal(self.exec)).await {
+                apply_to_shell(&signal)?;
             }
         }
+    }
+
+    /// Takes the next input into the pipe, unless something else happens first.
+    async fn take_input_up_to<T>(&mut self, happening: impl Future<Output = T>) -> Option<T> {
+        let has_ended = self.input_ended;
+        let input = async {
+            if has_ended {
+                pending::<()>().await;
+            }
+            next_input(self.exec).await
+        };
+        match select(pin!(happening), pin!(input)).await {
+            Either::Left((happened, _)) => return Some(happened),
+            Either::Right((Some(text), _)) => self.unread.push_str(&text),
+            Either::Right((None, _)) => self.input_ended = true,
+        }
+        None
     }
 
     /// Runs the program of this name, if there is one.
@@ -119,11 +145,15 @@ impl Shell<'_> {
         });
         // Its commands are those of the shell itself: there are no others to be killed.
         let is_builtin = on_term == OnTerm::Ignore && exit_code % 2 == 1;
-        let mut carried_out = pin!(carry_out(&self.agent.executor, self.exec, steps));
+        let (agent, exec) = (self.agent, self.exec);
+        let mut carried_out = pin!(carry_out(&agent.executor, exec, steps));
         self.status = loop {
-            let signal = match select(carried_out.as_mut(), pin!(next_signal(self.exec))).await {
-                Either::Left(_) => break exit_code,
-                Either::Right((signal, _)) => signal,
+            let signal = pin!(next_signal(exec));
+            let happening = select(carried_out.as_mut(), signal);
+            let signal = match self.take_input_up_to(happening).await {
+                None => continue,
+                Some(Either::Left(_)) => break exit_code,
+                Some(Either::Right((signal, _))) => signal,
             };
             match (signal.as_str(), on_term) {
                 ("INT", OnTerm::Ignore) => {}
@@ -138,13 +168,16 @@ impl Shell<'_> {
         Ok(())
     }
 
-    async fn tidy_up(&self, after_ms: f64) -> Result<(), Interrupt> {
+    async fn tidy_up(&mut self, after_ms: f64) -> Result<(), Interrupt> {
         let mut tidied = self.agent.executor.sleep(after_ms);
         loop {
-            match select(&mut tidied, pin!(next_signal(self.exec))).await {
-                Either::Left(_) => break,
-                Either::Right((signal, _)) if signal == "INT" => {}
-                Either::Right((signal, _)) => apply_to_shell(&signal)?,
+            let signal = pin!(next_signal(self.exec));
+            let happening = select(&mut tidied, signal);
+            match self.take_input_up_to(happening).await {
+                None => {}
+                Some(Either::Left(_)) => break,
+                Some(Either::Right((signal, _))) if signal == "INT" => {}
+                Some(Either::Right((signal, _))) => apply_to_shell(&signal)?,
             }
         }
         let words = TIDIED_UP.to_owned();

@@ -84,7 +84,7 @@ impl Network {
         self.pause().await;
         match fault {
             Some(Fault::Cut { .. } | Fault::Stall { .. } | Fault::Page) | None => {}
-            Some(Fault::Late(ms)) => self.executor.sleep(ms).await,
+            Some(Fault::Late(ms) | Fault::Delayed(ms)) => self.executor.sleep(ms).await,
             Some(_) => return None,
         }
         let (path, query) = url.strip_prefix("ws://agent/ws/v1/execs/")?.split_once('?')?;
@@ -114,7 +114,8 @@ impl Network {
         let mut query = query.to_owned();
         let mut late_ms = 0.0;
         // What has been sent arrives, also where the client has given it up.
-        let on_its_way = self.pause();
+        let delay_ms = if let Some(Fault::Delayed(ms)) = fault { ms } else { 0.0 };
+        let on_its_way = self.executor.sleep(self.pause_ms() + delay_ms);
         match fault {
             Some(Fault::Refused) => {
                 on_its_way.await;
@@ -242,8 +243,11 @@ impl Network {
 
     /// The time that bytes take.
     fn pause(&self) -> Sleep {
-        let ms = self.random.borrow_mut().f64() * 4.0;
-        self.executor.sleep(ms)
+        self.executor.sleep(self.pause_ms())
+    }
+
+    fn pause_ms(&self) -> f64 {
+        self.random.borrow_mut().f64() * 4.0
     }
 }
 

@@ -126,6 +126,7 @@ fn a_command_is_run_once_to_its_end() {
         let options = RunOptions {
             spawn: SpawnOptions::default(),
             wait_timeout_ms,
+            check: false,
             captures_exit_code: true,
             max_output_bytes,
             ignores_output: false,
@@ -173,7 +174,7 @@ fn abort_after(world: &World, ms: f64) -> AbortSignal {
 /// How many scripts have failed so far, or have answers that are cut off. Each may make a call fail.
 fn failures(world: &World) -> usize {
     let drawn = world.network.faults.drawn();
-    drawn.iter().filter(|drawn| !matches!(drawn.fault, Fault::Late(_))).count()
+    drawn.iter().filter(|drawn| !matches!(drawn.fault, Fault::Late(_) | Fault::Delayed(_))).count()
 }
 
 /// An error of what starts a process: one that may run has an id to ask again with.

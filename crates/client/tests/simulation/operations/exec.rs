@@ -31,6 +31,8 @@ fn exec_feeds_all_input_to_a_command_that_reads_it() {
         // It is fed to its end also where the output can't be returned, and the command may read it late.
         world.run(world.executor.sleep(1_000_000.0))?;
         for exec in world.agent.execs_of(COMMAND) {
+            let read = &exec.state().read;
+            ensure!(input.starts_with(read), "it has read {read:?} of {input:?}");
             let (has_ended, output) = (exec.state().has_ended(), exec.output());
             let is_whole = !has_ended || output.contains(&input);
             ensure!(is_whole || !world.setup.is_survivable(), "{input:?} in {output:?}");

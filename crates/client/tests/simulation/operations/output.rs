@@ -1,57 +1,78 @@
 //! `getOutput` and `streamOutput`: what there is of a command's output, and its events as they come.
 
-use sandpipe_client::Error;
-use sandpipe_client::execs::{OutputReader, get_output};
+use sandpipe_client::execs::{ExecSnapshot, OutputReader, get_output};
+use sandpipe_client::{Error, Result};
 use sandpipe_protocol::ExecStdout;
 
 use super::call_later;
+use crate::agent::exec::Exec;
 use crate::host::text_of;
 use crate::invariants::ensure;
-use crate::runner::check;
+use crate::runner::{Verdict, check};
+use crate::world::World;
 
 #[test]
 fn get_output_returns_what_there_is_and_the_exit_code_only_with_all_of_it() {
     check("get_output", |world, random| {
-        let (program, start) = (world.program(random), random.u8(..4));
-        let agent = world.agent.clone();
-        let (exec, (existed, result)) =
-            call_later(world, program, random, move |client, id| async move {
-                let exec = agent.exec(id.as_str()).expect("it exists");
+        let program = world.program(random);
+        let starts: Vec<u8> = (0..random.u8(1..6)).map(|_| random.u8(..4)).collect();
+        let (agent, executor) = (world.agent.clone(), world.executor.clone());
+        let (exec, results) = call_later(world, program, random, move |client, id| async move {
+            let exec = agent.exec(id.as_str()).expect("it exists");
+            let mut results = Vec::new();
+            for start in starts {
                 let existed = exec.state().events.len();
-                (existed, get_output(&client, id, start.into()).await)
-            })?;
-        match result {
-            Ok(result) => {
-                let state = exec.state();
-                let events = state.events.iter().skip(start.into());
-                let written: String = events.map(|event| event.output.as_str()).collect();
-                let (output, truth) = (text_of(&result.output), state.exit_code);
-                ensure!(written.starts_with(&output), "{output:?} of {written:?}");
-                let existed = state.events[..existed].iter().skip(start.into());
-                let length: usize = existed.clone().map(|event| event.output.len()).sum();
-                ensure!(output.len() >= length, "{output:?} where there was more: {written:?}");
-                let had_ended = existed.last().is_some_and(|event| event.exit_code.is_some());
-                ensure!(!had_ended || result.exit_code.is_some(), "the exit code is missing");
-                if let Some(exit_code) = result.exit_code {
-                    ensure!(exit_code == truth, "the exit code {exit_code} where it is {truth}");
-                    ensure!(output == written, "an exit code after {output:?} of {written:?}");
-                }
+                let result = get_output(&client, id.clone(), start.into()).await;
+                results.push((start.into(), existed, result));
+                executor.sleep(50.0).await;
             }
-            Err(error) => match *error {
-                Error::OutputLost { from, to, .. } => {
-                    let is_true = from <= to && to <= exec.state().dropped as u64;
-                    ensure!(is_true, "{from} to {to} are not lost");
-                }
-                Error::OutputLimit { .. } => {
-                    let length = exec.output().encode_utf16().count();
-                    let max = world.setup.max_text_length as usize;
-                    ensure!(length > max, "{length} fit in {max}");
-                }
-                error => ensure!(!world.setup.is_survivable(), "not survived: {error}"),
-            },
-        }
-        Ok(())
+            results
+        })?;
+        results.into_iter().try_for_each(|(start, existed, result)| {
+            is_output(world, &exec, start, existed, result)
+        })
     });
+}
+
+/// Whether a result has the output after event `start`: of `existed` events all.
+fn is_output(
+    world: &World,
+    exec: &Exec,
+    start: usize,
+    existed: usize,
+    result: Result<ExecSnapshot>,
+) -> Verdict {
+    match result {
+        Ok(result) => {
+            let state = exec.state();
+            let events = state.events.iter().skip(start);
+            let written: String = events.map(|event| event.output.as_str()).collect();
+            let (output, truth) = (text_of(&result.output), state.exit_code);
+            ensure!(written.starts_with(&output), "{output:?} of {written:?}");
+            let existed = state.events[..existed].iter().skip(start);
+            let length: usize = existed.clone().map(|event| event.output.len()).sum();
+            ensure!(output.len() >= length, "{output:?} where there was more: {written:?}");
+            let had_ended = existed.last().is_some_and(|event| event.exit_code.is_some());
+            ensure!(!had_ended || result.exit_code.is_some(), "the exit code is missing");
+            if let Some(exit_code) = result.exit_code {
+                ensure!(exit_code == truth, "the exit code {exit_code} where it is {truth}");
+                ensure!(output == written, "an exit code after {output:?} of {written:?}");
+            }
+        }
+        Err(error) => match *error {
+            Error::OutputLost { from, to, .. } => {
+                let is_true = from <= to && to <= exec.state().dropped as u64;
+                ensure!(is_true, "{from} to {to} are not lost");
+            }
+            Error::OutputLimit { .. } => {
+                let length = exec.output().encode_utf16().count();
+                let max = world.setup.max_text_length as usize;
+                ensure!(length > max, "{length} fit in {max}");
+            }
+            error => ensure!(!world.setup.is_survivable(), "not survived: {error}"),
+        },
+    }
+    Ok(())
 }
 
 #[test]

@@ -118,7 +118,8 @@ fn an_interrupted_script_ends_and_the_next_one_is_not_harmed() {
         run_in_order(&shell, &scripts)?;
         let is_calm = world.setup.is_calm() && !may_lose_output(world, &shell);
         is_true(&shell, &scripts[0], &interrupted)?;
-        is_interrupted(world, &interrupted, &ended, &plan, is_calm)
+        let on_int = scripts[0].1.on_term;
+        is_interrupted(world, &interrupted, &ended, &plan, on_int, is_calm)
             .map_err(|problem| format!("{problem}; {plan:?}"))?;
         if let Err(error) = &interrupted
             && let Error::Stopped(stopped) = &**error
@@ -159,6 +160,7 @@ fn is_interrupted(
     outcome: &Outcome,
     ended: &Ended,
     plan: &Plan,
+    on_int: OnTerm,
     is_calm: bool,
 ) -> Verdict {
     let timer_factor = world.setup.timer_factor;
@@ -175,6 +177,9 @@ fn is_interrupted(
         let grace_ms = plan.grace_ms * timer_factor;
         let is_due = plan.may_force() || end_ms + 1.0 >= stop_ms + grace_ms;
         ensure!(!stopped.forced || is_due, "SIGKILL before it was due");
+        // A shell that has lost the first question for the end is asked again after half a second.
+        let is_soon_over = on_int == OnTerm::Die && grace_ms > 3_000.0 && !plan.may_force();
+        ensure!(!stopped.forced || !is_soon_over, "SIGKILL for a script that SIGINT ends");
         ensure!(stopped.unstopped.is_none(), "not stopped: {:?}", stopped.unstopped);
         // All but the shell are killed for 3 s, and the shell then.
         let limit_ms = plan.kill_ms(ended.begin_ms, timer_factor) + 5_000.0 * timer_factor;

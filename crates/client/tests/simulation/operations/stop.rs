@@ -197,7 +197,7 @@ fn is_excused(world: &World, since_ms: f64) -> bool {
     is_anything && !drawn.is_empty()
         || drawn.iter().filter(|drawn| drawn.at_ms >= since_ms).any(|drawn| match drawn.fault {
             // How to send a signal is asked for first.
-            Fault::Late(_) | Fault::Stall { .. } => drawn.kind == Kind::Health,
+            Fault::Late(_) | Fault::Delayed(_) | Fault::Stall { .. } => drawn.kind == Kind::Health,
             Fault::Status { retry_after: Some(_), acted, .. } => {
                 // It is not sent again before the time that the gateway names.
                 drawn.kind == Kind::Health || (!acted && drawn.content.contains("KILL"))

@@ -1,6 +1,7 @@
 //! What the simulation has found once, each as a scenario of its own; here those of single requests.
 
 mod input;
+mod ports;
 mod session;
 mod stop;
 mod streams;
@@ -125,6 +126,24 @@ fn a_create_that_a_gateway_answers_is_not_made_again_where_it_could_run_twice() 
         let error = outcome.expect_err("nobody knows whether it runs");
         assert!(matches!(*error, Error::CreateUnknown { .. }), "{error}");
         assert_eq!(world.agent.execs_of(COMMAND).len(), 1);
+    }
+}
+
+#[test]
+fn a_create_that_the_agent_refuses_for_now_is_not_said_to_be_unknown() {
+    fn refuse_create<const STATUS: u16>(request: &str, _: u32) -> Option<Fault> {
+        let fault =
+            Fault::Status { status: STATUS, retry_after: None, acted: false, is_agents: true };
+        request.contains(COMMAND).then_some(fault)
+    }
+    let all: [fn(&str, u32) -> Option<Fault>; 3] =
+        [refuse_create::<429>, refuse_create::<500>, refuse_create::<503>];
+    for refuse in all {
+        let world = world_with(refuse);
+        world.agent.install(COMMAND, Program::exit(0));
+        let outcome = run_command(&world, arguments(WaitOptions::default())).expect("it ends");
+        let error = outcome.expect_err("the agent refuses it");
+        assert!(matches!(*error, Error::Http { .. }), "{error}");
     }
 }
 

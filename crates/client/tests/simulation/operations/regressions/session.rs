@@ -1,10 +1,10 @@
 //! Sessions that ended, or went on, as they should not.
 
 use futures_util::future::join_all;
-use sandpipe_client::Error;
 use sandpipe_client::error::{OutputLimit, StopReason};
 use sandpipe_client::execs::WaitOptions;
 use sandpipe_client::sessions::{SessionOptions, Sessions};
+use sandpipe_client::{AbortSignal, Error};
 
 use super::{NOT_FOUND, long, world_with, world_with_short_texts};
 use crate::agent::program::{OnTerm, Program, Step};
@@ -102,6 +102,32 @@ fn a_script_of_which_a_part_was_sent_ends_the_session_and_nothing_of_it_runs() {
     assert!(matches!(*error, Error::Session { .. }), "{error}");
     let shell = world.agent.execs_of(SHELL).remove(0);
     assert!(shell.state().is_deleted && shell.state().scripts.is_empty());
+}
+
+#[test]
+fn an_interrupt_comes_after_what_was_sent_before_it() {
+    // The line that asks for the end of the script is overtaken by what is sent meanwhile.
+    let world = world_with(|request, _| {
+        let is_end = request.contains(":e0,") && !request.contains("PS1=");
+        is_end.then_some(Fault::Delayed(1_000.0))
+    });
+    world.agent.install("long", long(OnTerm::Die));
+    world.agent.install("script", Program::write("hello\n", 3));
+    let signal = AbortSignal::default();
+    let controller = signal.controller();
+    world.after(200.0, "abort", move || controller.abort(None));
+    let (sessions, options) = session_of(&world);
+    let executor = world.executor.clone();
+    let outcomes = world.run(async move {
+        let session = sessions.create(options).await.expect("a session");
+        let stops = WaitOptions { signal: Some(signal), ..WaitOptions::default() };
+        let interrupted = session.run("long".to_owned(), stops).await;
+        executor.sleep(2_000.0).await;
+        [interrupted, session.run("script".to_owned(), WaitOptions::default()).await]
+    });
+    let [interrupted, next] = outcomes.expect("it ends").map(outcome);
+    assert!(matches!(*interrupted.expect_err("it is stopped"), Error::Stopped(_)));
+    assert_eq!(next.expect("an exit code"), (3, "hello\n".to_owned()));
 }
 
 /// Runs two scripts in a session.

@@ -41,6 +41,15 @@ fn a_gateway_that_knows_no_signal_does_not_say_that_the_command_has_ended() {
 }
 
 #[test]
+fn sigterm_is_sent_once_where_its_answer_is_lost() {
+    let world = world_with(|request, nth| {
+        (request.contains("TERM") && nth == 1).then_some(Fault::Lost { acted: true })
+    });
+    interrupt(&world, OnTerm::Ignore);
+    assert_eq!(world.agent.execs_of(COMMAND)[0].times_of("TERM").len(), 1);
+}
+
+#[test]
 fn a_child_that_ignores_sigterm_is_killed_where_the_leader_dies_of_it() {
     let world = World::new(Setup::calm(), Parts::default(), false);
     let mut program = long(OnTerm::Die);

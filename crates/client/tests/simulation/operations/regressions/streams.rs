@@ -11,7 +11,7 @@ use sandpipe_protocol::{ExecStatus, ExecStdout, OutputType};
 use super::{BAD_GATEWAY, NOT_FOUND, long, refuse_streams, world_with};
 use crate::agent::program::{OnTerm, Program, Step};
 use crate::faults::{Budget, Fault, Kind};
-use crate::operations::{call_later, outcome};
+use crate::operations::{COMMAND, call_later, outcome};
 use crate::setup::{Parts, Setup};
 use crate::world::World;
 
@@ -77,6 +77,49 @@ fn a_silent_command_is_followed_where_every_stream_ends_at_once() {
     // Two every 15 s to 30 s.
     let requests = world.network.requests();
     assert!(requests < 600, "{requests} requests in an hour");
+}
+
+#[test]
+fn streams_without_events_are_counted_only_where_no_other_comes_between() {
+    fn end_streams(request: &str, nth: u32) -> Option<Fault> {
+        let empty = Fault::Cut { after: 0, is_clean: true };
+        let fault = if nth.is_multiple_of(2) { Fault::EndAfter(1) } else { empty };
+        request.contains("/stream/").then_some(fault)
+    }
+    // Nothing that the agent says of it shows that it runs.
+    let running = ExecStatus::Other("ACTIVE".to_owned());
+    let setup = Setup { running, budget: Budget::Written(end_streams), ..Setup::calm() };
+    let world = World::new(setup, Parts::default(), false);
+    let write = || Step::Write(OutputType::Stdout, "hello\n".to_owned());
+    let steps = (0..10).flat_map(|_| [Step::Pause(500.0), write()]).collect();
+    let program = Program { steps, ..Program::exit(3) };
+    let (mut random, output) = (fastrand::Rng::with_seed(1), program.output());
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    assert_eq!(outcome(result).expect("an exit code"), (3, output));
+}
+
+#[test]
+fn streams_without_events_are_counted_anew_whenever_the_agent_says_that_the_command_runs() {
+    let world = world_with(|request, _| request.contains("/stream/").then_some(Fault::EndEmpty));
+    let mut program = Program::write("hello\n", 3);
+    program.steps.insert(0, Step::Pause(3_600_000.0));
+    // The pauses have grown by then: there are at most two streams in 30 s.
+    for seconds in (600..3_500).step_by(90) {
+        let active = ExecStatus::Other("ACTIVE".to_owned());
+        for (later, status) in [(0, active), (30, ExecStatus::Running)] {
+            let agent = world.agent.clone();
+            world.after(f64::from(seconds + later) * 1_000.0, "another word", move || {
+                for exec in agent.execs_of(COMMAND) {
+                    exec.change(|state| state.status = status.clone());
+                }
+            });
+        }
+    }
+    let mut random = fastrand::Rng::with_seed(1);
+    let call = |client, id| wait(&client, id, WaitOptions::default());
+    let (_, result) = call_later(&world, program, &mut random, call).expect("it ends");
+    assert_eq!(outcome(result).expect("an exit code"), (3, "hello\n".to_owned()));
 }
 
 #[test]

@@ -1,16 +1,19 @@
-// What the built agent takes while it has nothing to do.
+// What the agent takes, as it is published, while it has nothing to do.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";
 import { connect } from "sandpipe";
-import { startTestAgent } from "../support/agent.mjs";
+import { startAgent } from "sandpipe/node";
+
+import { releaseAgent } from "../../scripts/project.mjs";
 import { idsOfAgent } from "../support/processes.mjs";
 
 /** What agent and box may have resident together, each page counted in both: 10 MB. */
 const LIMIT = 10 * 1024;
 
 it("an agent that has run a command takes at most 10 MB with its box", async () => {
-  const agent = await startTestAgent();
+  process.env["SANDPIPE_AGENT"] = releaseAgent;
+  const agent = await startAgent();
   try {
     const { execs } = await connect(agent);
     const ids = await idsOfAgent((script) => execs.exec("sh", ["-c", script]));

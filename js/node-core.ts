@@ -1,0 +1,31 @@
+// How Node.js, Deno and Bun get the core and make requests: the module is a file beside this one, unless they were bundled.
+import { readFile } from "node:fs/promises";
+
+import { compile, compileResponse } from "./compile.js";
+import type { Loader } from "./load.js";
+import { httpFetch } from "./node/http-fetch.js";
+import type { Fetch } from "./redirects.js";
+
+export const loader: Loader = {
+  named: async (source) =>
+    typeof source === "string" || source instanceof URL
+      ? compileAddress(String(source))
+      : compile(source),
+  own: async () => compileAddress(String(new URL("./sandpipe.wasm", import.meta.url))),
+  inline: async () => {
+    const { gzipBase64 } = await import("./inline-wasm.js");
+    const { gunzipSync } = await import("node:zlib");
+    return WebAssembly.compile(gunzipSync(Buffer.from(gzipBase64, "base64")));
+  },
+};
+
+async function compileAddress(address: string): Promise<WebAssembly.Module> {
+  if (/^https?:/i.test(address)) return compileResponse(await fetch(address));
+  // A string that is no file: URL is a path.
+  const file = /^file:/i.test(address) ? new URL(address) : address;
+  return WebAssembly.compile(await readFile(file));
+}
+
+/** Undefined where the global `fetch` is the quicker one. */
+export const ownFetch: Fetch | undefined =
+  "Deno" in globalThis || "Bun" in globalThis ? undefined : httpFetch;

@@ -1,0 +1,93 @@
+// What a model is told of the policy that its commands run under. Pure.
+import type { PolicySummary } from "../policy-summary.js";
+
+/** Describes a policy: what commands may touch, and what to ask for where that is not enough. */
+export function policyText(policy: PolicySummary): string {
+  const { name, workspace, network } = policy;
+  if (name === "open") {
+    return `Commands run in ${workspace}, unconfined, with the permissions of the user who started Sandpipe.`;
+  }
+  return [
+    `Commands run in ${workspace} under the policy ${name}, which confines them.`,
+    `They may write ${writable(policy)} and temporary files; other files are read-only or hidden.`,
+    ...(policy.git === "any" ? [] : [GIT[policy.git]]),
+    ...(policy.git === "any" || policy.write.length === 0 ? [] : [SETTINGS]),
+    `Network: ${reachable(network)}.`,
+    `What the policy refuses can't be done in another way: ask the user to start Sandpipe with ${WIDER}.`,
+  ].join(" ");
+}
+
+/**
+ * Says in one line that the policy has refused what a command's output or an error tells of; undefined where it tells of nothing.
+ *
+ * @param ask What the reader can do for an option: a person gives it, a model asks for it.
+ */
+export function refusalLine(
+  policy: PolicySummary,
+  said: string,
+  ask: "give" | "ask the user for" = "ask the user for",
+): string | undefined {
+  const { name, git, network } = policy;
+  if (name === "open") return undefined;
+  const refused = `refused by the policy ${name}: `;
+  const lines = said.split("\n").filter((line) => READ_ONLY.test(line));
+  if (git === "read" && lines.some((line) => /\.git\b/.test(line))) {
+    return `${refused}.git is read-only. To commit, ${ask} --extend commits.`;
+  }
+  if (lines.some((line) => TOOL_SETTING.test(line.replaceAll(`${policy.workspace}/`, "")))) {
+    return `${refused}settings that tools execute are read-only. To write them, ${ask} --extend '!tool-settings'.`;
+  }
+  if (lines.length > 0) {
+    return `${refused}commands may write only ${writable(policy)} and temporary files. For another path ${ask} --allow-write PATH.`;
+  }
+  if (network !== "host" && UNREACHABLE.test(said)) {
+    return `${refused}commands reach ${reachable(network)}. For another host ${ask} --allow-net HOST.`;
+  }
+  return undefined;
+}
+
+const GIT = {
+  read: ".git is read-only: to commit, ask the user for --extend commits.",
+  commit: "Commands may commit; hooks and settings of git are read-only.",
+} as const;
+
+/** The summary does not say whether the policy has the part `tool-settings`. */
+const SETTINGS =
+  "Settings that tools execute, such as .npmrc or .vscode, may be read-only if they were there when the sandbox started.";
+
+const WIDER =
+  "--allow-write PATH, --allow-net HOST, or another --policy (in a program: the option `policy`)";
+
+/** EROFS as an error, in the words of libc, Node.js and Go. Documents and names of file systems have the words, too. */
+const READ_ONLY = /(?:^|[:\]]) *[Rr]ead-only file ?system|\bcode:? '?EROFS\b/;
+
+/** Path in the workspace, relative to it, of a tool setting: the policy crate has the list. */
+const TOOL_SETTING = new RegExp(
+  String.raw`(?:^|[\s'"‘(:])(?:[^\s'"‘:/~][^\s'"‘:]*/)?` +
+    String.raw`(?:\.(?:mcp\.json|claude|codex|cursor|gemini|vscode|zed|idea|devcontainer(?:\.json)?` +
+    String.raw`|envrc|npmrc|yarnrc(?:\.yml)?|pnpmfile\.cjs|husky)|bunfig\.toml|\.?mise\.toml)(?=$|[\s'"’):/])`,
+);
+
+/** Words of programs that reach no host, by the proxy or without one. Bundlers and npm "could not resolve" other things. */
+const UNREACHABLE = new RegExp(
+  [
+    String.raw`CONNECT tunnel failed, response 403|proxy tunnel.*(?:403|forbidden)|403 from proxy`,
+    String.raw`no rule of the policy's network\.allow`,
+    String.raw`could not resolve (?:host|hostname|proxy)\b|unable to resolve host address`,
+    String.raw`temporary failure (?:in name resolution|resolving)|name or service not known`,
+    String.raw`network is unreachable`,
+    String.raw`(?:getaddrinfo|connect|code|error)['": (]+(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b`,
+  ].join("|"),
+  "i",
+);
+
+function writable({ write, workspace }: PolicySummary): string {
+  if (write.length === 0) return "no files of this machine";
+  return write.map((path) => (/^\.?\/?$/.test(path) && path !== "/" ? workspace : path)).join(", ");
+}
+
+function reachable(network: PolicySummary["network"]): string {
+  if (network === "host") return "everything that this machine reaches";
+  if (network === "none") return "no host";
+  return `only ${network.allow.join(", ")}, by the proxy that HTTPS_PROXY names`;
+}

@@ -1,0 +1,4 @@
+// @ts-check
+import { testInSession } from "./sessions.mjs";
+
+testInSession("dash");

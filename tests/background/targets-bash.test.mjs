@@ -1,0 +1,4 @@
+// @ts-check
+import { testTargets } from "./targets.mjs";
+
+testTargets("bash");

@@ -1,0 +1,7 @@
+// @ts-check
+// A script means the same over SSH to a machine with dash as here: what `sh -c` makes of it.
+import { directoryWith, openSsh, testMeaning } from "./script-meaning.mjs";
+
+testMeaning("SSH to a machine with dash", () =>
+  openSsh(`${directoryWith("dash")}:${process.env["PATH"]}`),
+);
