@@ -53,13 +53,17 @@ export function resultFile(job, extension) {
  * @returns {Promise<End>}
  */
 export async function runProgram(command, args, options) {
+  if (stopping !== undefined) return { exitCode: 128 + constants.signals[stopping] };
   const { log, stdout, signs = [], cwd = root, silenceMs = SILENCE_MS } = options;
   const files = [openSync(log, "w")];
   if (stdout !== undefined) files.push(openSync(stdout, "w"));
   for (const sign of signs) files.push(openSync(sign, "w"));
   const [stderr, output = stderr] = stdout === undefined ? files.slice(0, 1) : files;
   const env = { ...(options.env ?? process.env), CARGO_TARGET_DIR: target };
-  const child = spawn(command, args, { cwd, env, stdio: ["ignore", output, stderr] });
+  // In a group of its own, so that Ctrl+C reaches this process alone, which passes it on. Otherwise
+  // the program can end before this process gets the signal, and the next one begins.
+  const stdio = /** @type {const} */ (["ignore", output, stderr]);
+  const child = spawn(command, args, { cwd, env, stdio, detached: true });
   running.add(child);
   const watch = watchForSilence(child, files, silenceMs);
   try {
@@ -120,15 +124,12 @@ export function isStopping() {
   return stopping !== undefined;
 }
 
-/**
- * Has this process end by the signal that it gets, after the programs that run: Ctrl+C reaches those as well, another
- * signal is passed on.
- */
+/** Passes the signal that this process gets on to the programs that run, and ends by it after them. */
 export function endWithPrograms() {
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => {
       stopping ??= signal;
-      if (signal !== "SIGINT") for (const child of running) child.kill(signal);
+      for (const child of running) child.kill(signal);
       if (running.size === 0) endBy(signal);
     });
   }

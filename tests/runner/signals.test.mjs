@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 
 import { root } from "../../scripts/project.mjs";
-import { marked, marker, until } from "../support/processes.mjs";
+import { marked, marker, statOf, until } from "../support/processes.mjs";
 
 const program = JSON.stringify(join(root, "scripts/suites/program.mjs"));
 
@@ -27,7 +27,8 @@ for (const signal of /** @type {const} */ (["SIGTERM", "SIGHUP", "SIGINT"])) {
       detached: true,
       stdio: "inherit",
     });
-    await until(() => marked(mark).length === 3);
+    // Each leads a group of its own.
+    await until(() => new Set(marked(mark).map((pid) => statOf(pid)[2])).size === 3);
     // As a terminal does: Ctrl+C goes to all of the group, a hangup or a kill to the runner.
     process.kill(signal === "SIGINT" ? -Number(runner.pid) : Number(runner.pid), signal);
     const [, by] = await once(runner, "exit");
