@@ -8,7 +8,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Dir, unlinkat},
+    fs::{AtFlags, Dir, Mode, fchmod, unlinkat},
     io::Errno,
 };
 
@@ -16,6 +16,15 @@ use super::{failure::Failure, place::open_directory};
 
 /// How often a directory is read again to which somebody adds something meanwhile.
 const ROUNDS: u32 = 8;
+
+/// Directories in which the user may not write, as a tree is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadOnly {
+    /// Their entries can't be removed, as with `rm -r`.
+    Refuse,
+    /// They are made writable first: the tree has a complete copy, or is an incomplete one.
+    MakeWritable,
+}
 
 /// A directory that is being emptied.
 struct Level {
@@ -29,6 +38,7 @@ struct Removal<'a> {
     /// Where the first one is.
     directory: BorrowedFd<'a>,
     path: &'a Path,
+    read_only: ReadOnly,
     levels: Vec<Level>,
 }
 
@@ -41,8 +51,9 @@ pub(super) fn remove_tree(
     directory: BorrowedFd<'_>,
     name: &OsStr,
     path: &Path,
+    read_only: ReadOnly,
 ) -> Result<(), Failure> {
-    let mut tree = Removal { directory, path, levels: Vec::new() };
+    let mut tree = Removal { directory, path, read_only, levels: Vec::new() };
     tree.enter(name.to_owned())?;
     while let Some(level) = tree.levels.last_mut() {
         match level.entries.next() {
@@ -76,8 +87,12 @@ impl Removal<'_> {
     }
 
     fn enter(&mut self, name: OsString) -> Result<(), Failure> {
-        let opened = self.at().and_then(|at| open_directory(at, &name)).and_then(Dir::new);
-        match opened {
+        let opened = self.at().and_then(|at| open_directory(at, &name));
+        if let (ReadOnly::MakeWritable, Ok(directory)) = (self.read_only, &opened) {
+            // Where it is somebody else's, its entries say so.
+            let _not_owned = fchmod(directory, Mode::RWXU);
+        }
+        match opened.and_then(Dir::new) {
             Ok(entries) => self.levels.push(Level { entries, name, rounds: 0 }),
             // It is a link by now, or gone: it is found when what is above can't be removed.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !self.levels.is_empty() => {}

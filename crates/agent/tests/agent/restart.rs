@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use nix::sys::signal::Signal;
+use nix::{
+    sys::signal::Signal,
+    unistd::{getegid, geteuid},
+};
 use sandpipe_protocol::ExecStatus;
 use serde_json::json;
 
@@ -16,7 +19,8 @@ async fn execs_that_had_ended_are_served_as_they_were() {
         ids.push(agent.sh(script).await.id);
     }
     ids.push(agent.create(json!({ "command": "no-such-command", "args": ["x"] })).await.id);
-    let terminal = json!({ "command": "tty", "args": [], "pty": true, "user": "0:0" });
+    let user = format!("{}:{}", geteuid(), getegid());
+    let terminal = json!({ "command": "tty", "args": [], "pty": true, "user": user });
     ids.push(agent.create(terminal).await.id);
     let stopped = agent.sh("sleep 300").await.id;
     agent.signal_exec(&stopped, "TERM").await;

@@ -15,7 +15,7 @@ use crate::worker::{
     path_bytes,
     peer::Peer,
     place::{Links, Place, open_directory},
-    remove_tree::remove_tree,
+    remove_tree::{ReadOnly, remove_tree},
     temporary,
     unfinished::unfinished,
 };
@@ -74,7 +74,8 @@ pub(super) fn copy(source: &Place, stat: &Stat, to: &Path) -> Result<(), Failure
             let made = place.make_missing()?;
             let copy = (place.directory.as_fd(), place.name.as_os_str());
             copy_tree(directory, copy, &source.path).inspect_err(|_| {
-                let _incomplete = remove_tree(place.directory.as_fd(), &place.name, to);
+                let directory = place.directory.as_fd();
+                let _incomplete = remove_tree(directory, &place.name, to, ReadOnly::MakeWritable);
             })?;
             made.keep();
             Ok(())

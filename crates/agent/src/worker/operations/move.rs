@@ -17,7 +17,7 @@ use crate::worker::{
     path_bytes,
     peer::Peer,
     place::{Links, Place},
-    remove_tree::remove_tree,
+    remove_tree::{ReadOnly, remove_tree},
 };
 
 /// Gives something another path, as rename(2) does; across file systems by a copy and a removal.
@@ -86,7 +86,7 @@ fn move_across(source: &Place, place: &Place, to: &Path) -> Result<(), Failure> 
     }
     copy(source, &stat, to)?;
     let removed = if is_directory {
-        remove_tree(source.directory.as_fd(), &source.name, &source.path)
+        remove_tree(source.directory.as_fd(), &source.name, &source.path, ReadOnly::MakeWritable)
     } else {
         unlinkat(&source.directory, &source.name, AtFlags::empty())
             .map_err(|errno| Failure::system(&source.path, errno))

@@ -14,7 +14,7 @@ use crate::worker::{
     path_bytes,
     peer::Peer,
     place::{Links, Place},
-    remove_tree::remove_tree,
+    remove_tree::{ReadOnly, remove_tree},
 };
 
 /// Removes a directory. A link to one is none.
@@ -45,7 +45,8 @@ impl Operation for RemoveDirectory {
             kind => return Err(Failure::invalid(&self.path, kind.described())),
         }
         if self.recursive {
-            return remove_tree(place.directory.as_fd(), &place.name, &self.path);
+            let directory = place.directory.as_fd();
+            return remove_tree(directory, &place.name, &self.path, ReadOnly::Refuse);
         }
         unlinkat(&place.directory, &place.name, AtFlags::REMOVEDIR)
             .map_err(|errno| Failure::system(&self.path, errno))
