@@ -149,7 +149,7 @@ impl Group {
         }
         if signal == Some(Signal::SIGKILL) {
             self.is_killed = true;
-            self.hold_others(&patience);
+            self.stop_members(&patience);
         }
         let outcome = kill(self.target(), signal);
         if outcome.is_ok() && !self.is_orphaned() && signal.is_some_and(stops) {
@@ -188,9 +188,11 @@ impl Group {
         }
     }
 
-    /// Has those members stop for now that only a look at all processes finds: what is stopped forks no more.
-    fn hold_others(&mut self, patience: &Patience) {
+    /// Stops all members for now if only a look at all processes finds some: stopped processes fork
+    /// no more. The group comes first, since the `wait` of a shell ends when a job is stopped.
+    fn stop_members(&mut self, patience: &Patience) {
         if let Scope::Mark(_) = self.scope {
+            let _ended = kill(self.target(), Signal::SIGSTOP);
             self.signal_others(Some(Signal::SIGSTOP), patience);
         }
     }
