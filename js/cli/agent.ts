@@ -102,6 +102,8 @@ export interface Agent {
   own: boolean;
   /** Its policy, where it is known. */
   policy?: PolicySummary | undefined;
+  /** Hosts with ports that its policy has refused, as its log names them. */
+  refusedHosts?: ReadonlySet<string>;
   /**
    * Ends the connection, and an agent of its own with all that it runs; that at once when `forced` is aborted.
    * Rejects where the agent is still there some time after that.
@@ -137,7 +139,13 @@ const SPOOL_LIMIT = "4GiB";
 
 async function startOwnAgent(options: StartAgentOptions): Promise<Agent> {
   const args = [...(options.args ?? []), "--spool-limit", SPOOL_LIMIT];
-  const agent = await startAgent({ ...options, args });
+  const refusedHosts = new Set<string>();
+  const onLog = (line: string): void => {
+    const refused = REFUSED_HOST.exec(line)?.[1];
+    if (refused === undefined) showOwnLog(line);
+    else refusedHosts.add(refused);
+  };
+  const agent = await startAgent({ ...options, args, onLog });
   const sandbox = await connect({ url: agent.url, token: agent.token });
   const end = async (forceSignal: AbortSignal): Promise<void> => {
     sandbox.close();
@@ -148,7 +156,16 @@ async function startOwnAgent(options: StartAgentOptions): Promise<Agent> {
   };
   let ending: Promise<void> | undefined;
   const policy = policyOf(agent);
-  return { execs: sandbox.execs, own: true, policy, close: (forced) => (ending ??= end(forced)) };
+  const close = (forced: AbortSignal): Promise<void> => (ending ??= end(forced));
+  return { execs: sandbox.execs, own: true, policy, refusedHosts, close };
+}
+
+/** Host and port in the log of a connection that the policy refused: `run` names all at its end. */
+const REFUSED_HOST = /no rule of the policy's network\.allow names (\S+)$/;
+
+/** Shows a line of the log of an agent that belongs to this program. */
+export function showOwnLog(line: string): void {
+  process.stderr.write(`${line.replace(/^sandpipe-agent: /, "sandpipe: ")}\n`);
 }
 
 /** The agent's flags with which it does something else than listen, and ends. */
@@ -177,7 +194,7 @@ export async function serveAgent(
   const container = containerOptions(walls);
   const agent =
     container === undefined
-      ? spawnAgent([...flagsOf(walls), ...args])
+      ? spawnAgent([...flagsOf(walls), ...args], showLog)
       : await spawnIn(container, args);
   const { child, listening, ended } = agent;
   const stopRequested = aborted(exit.decided).then(() => undefined);
@@ -216,6 +233,11 @@ export async function serveAgent(
   }
 }
 
+/** Shows a line of the log of an agent that the user runs as such. */
+function showLog(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 /** The flags of an agent on this machine. */
 function flagsOf({ workspace, policy, args = [] }: StartAgentOptions): string[] {
   const place = workspace === undefined ? [] : [`--workspace=${workspace}`];
@@ -228,9 +250,9 @@ async function spawnIn(
   args: readonly string[],
 ): Promise<AgentProcess> {
   const given = process.env["SANDPIPE_ADMIN_TOKEN"];
-  if (given !== undefined) return await startContainer(container, given, args);
+  if (given !== undefined) return await startContainer(container, given, args, showLog);
   const token = newToken();
-  const { child, listening, ended } = await startContainer(container, token, args);
+  const { child, listening, ended } = await startContainer(container, token, args, showLog);
   // Only this user may enter it.
   const folder = mkdtemp(join(tmpdir(), "sandpipe-token-"));
   const write = async (): Promise<AgentAddress> => {

@@ -1,7 +1,7 @@
 import type { CreateExecRequest } from "../core/sandpipe.js";
 import { isSandpipeError } from "../core/errors.js";
 import type { Execs } from "../execs.js";
-import { refusalLine } from "../tools/policy-text.js";
+import { refusalLine, refusedHostsLine } from "../tools/policy-text.js";
 import type { Agent } from "./agent.js";
 import { type ExitDecision, killOverdue } from "./exit-decision.js";
 import { describeStop, type Outcome, OWN_FAILURE, TIMED_OUT } from "./outcome.js";
@@ -36,10 +36,15 @@ export class Foreground {
     this.#output = new ShownOutput(agent.execs, id, exit.output);
   }
 
-  /** Says that the policy of an agent of its own has refused what the end of the output tells of. */
-  get refusal(): string | undefined {
-    const { policy } = this.#agent;
-    return policy && refusalLine(policy, this.#output.end, "give");
+  /**
+   * Says what the policy of an agent of its own has refused: hosts by the agent's log, which is complete when that has
+   * ended; else what the end of a failed command's output tells of.
+   */
+  refusal(hasFailed: boolean): string | undefined {
+    const { policy, refusedHosts = new Set() } = this.#agent;
+    if (policy === undefined) return undefined;
+    const hosts = refusedHostsLine(policy, refusedHosts);
+    return hosts ?? (hasFailed ? refusalLine(policy, this.#output.end, "give") : undefined);
   }
 
   /** Waits until it has exited, or is to be stopped, and resolves what the program ends with. */

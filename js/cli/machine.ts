@@ -9,7 +9,7 @@ import { startAgent, type StartAgentOptions } from "../node/start-agent.js";
 import { POLICY_SUMMARY, policyOf, type UnderPolicy } from "../policy-summary.js";
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
 import type { Sandbox } from "../sandbox.js";
-import { connectIfNamed, CONNECTION } from "./agent.js";
+import { connectIfNamed, CONNECTION, showOwnLog } from "./agent.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { interruptible, type StandardOutput } from "./exit-decision.js";
 import type { Outcome } from "./outcome.js";
@@ -55,7 +55,7 @@ export async function reachRuntime(values: Values<typeof RUNTIME>): Promise<Reac
 
 /** An agent of its own as a runtime. It ends when it is closed, with all that it runs. */
 export async function reachOwnAgent(options: StartAgentOptions): Promise<ReachedRuntime> {
-  const agent = await startAgent(options);
+  const agent = await startAgent({ ...options, onLog: showOwnLog });
   const sandbox = await connect(agent);
   return closable(ofSandbox(sandbox), async () => {
     sandbox.close();

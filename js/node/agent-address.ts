@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 
 import { AgentError } from "../core/errors.js";
 import type { PolicySummary } from "../policy-summary.js";
+import { followLog, type OnLog } from "./agent-log.js";
 import type { EarlyEnd, StartFailure } from "./agent-program.js";
 import { signalGroup } from "./process.js";
 
@@ -26,7 +27,7 @@ export interface AgentAddress {
 /** An agent that has said where it listens. */
 export interface ReadyAgent {
   address: AgentAddress;
-  /** What came on stderr until then. What comes later goes to that of this process. */
+  /** What came on stderr until then. */
   stderr: string;
 }
 
@@ -45,12 +46,14 @@ export interface StartExplanations {
  * Reads the line that says where the agent listens.
  *
  * @param ended Resolves when the process is gone.
+ * @param onLog Gets what comes on stderr from then on.
  * @throws {AgentError} It does not listen.
  */
 export async function waitForAddress(
   child: ChildProcessWithoutNullStreams,
   ended: Promise<void>,
   explain: StartExplanations,
+  onLog: OnLog,
 ): Promise<ReadyAgent> {
   const failure = once(child, "error").then(([error]: unknown[]) => explain.failed(error));
   // It was not started, and may not even have pipes.
@@ -81,7 +84,7 @@ export async function waitForAddress(
     const address = readAddress(line);
     if (address === undefined) throw agentError(explain.wrongLine(line));
     child.off("exit", endGroup);
-    child.stderr.off("data", collect).pipe(process.stderr, { end: false });
+    followLog(child.stderr.off("data", collect), onLog);
     return { address, stderr };
   } finally {
     timeout.abort();

@@ -8,7 +8,13 @@ import { once } from "node:events";
 import { basename } from "node:path";
 
 import type { AgentError } from "../core/errors.js";
-import { type AgentAddress, agentError, waitForAddress } from "./agent-address.js";
+import {
+  type AgentAddress,
+  agentError,
+  type StartExplanations,
+  waitForAddress,
+} from "./agent-address.js";
+import type { OnLog } from "./agent-log.js";
 import {
   type AgentCandidates,
   type AgentProgram,
@@ -42,10 +48,12 @@ export interface AgentProcess {
  * Starts `sandpipe-agent`: the program that `SANDPIPE_AGENT` names, else the one in this platform's package, else
  * the one in `PATH`.
  *
+ * @param onLog Gets its log, from when it listens on.
  * @throws {AgentError} The system refuses to start it.
  */
 export function spawnAgent(
   args: readonly string[],
+  onLog: OnLog,
   env: NodeJS.ProcessEnv = process.env,
 ): AgentProcess {
   const candidates = findAgents();
@@ -54,7 +62,7 @@ export function spawnAgent(
   const child = start(program, args, env, failed);
   const ended = waitForEnd(child);
   const { platform } = candidates;
-  const ready = waitForAddress(child, ended, {
+  const explain: StartExplanations = {
     failed,
     earlyEnd: (end) => {
       const stderr = named(end.stderr, program);
@@ -62,7 +70,8 @@ export function spawnAgent(
     },
     wrongLine: (line) => explainWrongLine(program, platform, line),
     silence: (waited, stderr) => explainSilence(program, platform, waited, stderr),
-  });
+  };
+  const ready = waitForAddress(child, ended, explain, onLog);
   const listening = ready.then(({ address }) => address);
   return { child, listening, ended };
 }

@@ -10,6 +10,7 @@ import { checkFields, checkText } from "../arguments.js";
 import { AgentError, InvalidArgumentError } from "../core/errors.js";
 import type { AbortSignal } from "../platform.js";
 import { POLICY_SUMMARY, type PolicySummary } from "../policy-summary.js";
+import { type OnLog, warnOf } from "./agent-log.js";
 import { type AgentProcess, endUnready, spawnAgent } from "./agent-process.js";
 import { CONTAINER_FIELDS, type ContainerOptions, containerOptions } from "./container/options.js";
 import { startContainer } from "./container/start.js";
@@ -30,9 +31,14 @@ export interface StartAgentOptions extends Partial<ContainerOptions> {
   policy?: PolicyName | PolicyPath | Policy | undefined;
   /** More flags for `sandpipe-agent`, such as `["--allow-origin", "http://localhost:5173"]`. */
   args?: readonly string[];
+  /**
+   * Receives each line of the agent's log, without its end: warnings and errors, unless `args` has `--log`.
+   * Default: each is a warning of this process (`process.emitWarning`, with the name `SandpipeWarning`).
+   */
+  onLog?: ((line: string) => void) | undefined;
 }
 
-const FIELDS = [...CONTAINER_FIELDS, "policy", "args"];
+const FIELDS = [...CONTAINER_FIELDS, "policy", "args", "onLog"];
 
 /** How to stop the embedded agent. */
 export interface StopAgentOptions {
@@ -128,10 +134,14 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     );
   }
   const token = newToken();
+  const { onLog = warnOf } = options;
+  if (typeof onLog !== "function") {
+    throw new InvalidArgumentError(`\`options.onLog\` must be a function, but is ${typeof onLog}`);
+  }
   const agent =
     container === undefined
-      ? spawnOnThisMachine(options, policy, token)
-      : await startContainer(container, token, options.args ?? []);
+      ? spawnOnThisMachine(options, policy, token, onLog)
+      : await startContainer(container, token, options.args ?? [], onLog);
   try {
     const { url, policy: summary } = await agent.listening;
     release(agent.child);
@@ -151,6 +161,7 @@ function spawnOnThisMachine(
   options: StartAgentOptions,
   policy: readonly string[],
   token: string,
+  onLog: OnLog,
 ): AgentProcess {
   // Of a name that nobody can guess. The agent makes it for itself alone, and removes it at its end.
   const stateDir = join(tmpdir(), `sandpipe-agent-${randomBytes(16).toString("hex")}`);
@@ -163,6 +174,7 @@ function spawnOnThisMachine(
       ...policy,
       ...(options.args ?? []),
     ],
+    onLog,
     { ...environmentOfCommands(), SANDPIPE_ADMIN_TOKEN: token },
   );
 }

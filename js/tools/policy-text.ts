@@ -29,7 +29,7 @@ export function refusalLine(
 ): string | undefined {
   const { name, git, network } = policy;
   if (name === "open") return undefined;
-  const refused = `refused by the policy ${name}: `;
+  const refused = `refused by ${policyCalled(name)}: `;
   const lines = said.split("\n").filter((line) => READ_ONLY.test(line));
   if (git === "read" && lines.some((line) => /\.git\b/.test(line))) {
     return `${refused}.git is read-only. To commit, ${ask} --extend commits.`;
@@ -44,6 +44,24 @@ export function refusalLine(
     return `${refused}commands reach ${reachable(network)}. For another host ${ask} --allow-net HOST.`;
   }
   return undefined;
+}
+
+/** Says in one line which hosts the policy has refused, each as `HOST:PORT`; undefined where there are none. */
+export function refusedHostsLine(
+  { name }: PolicySummary,
+  hosts: ReadonlySet<string>,
+): string | undefined {
+  const [first] = hosts;
+  if (first === undefined) return undefined;
+  const named = [...hosts].slice(0, SHOWN_HOSTS).join(", ");
+  const more = hosts.size > SHOWN_HOSTS ? ` and ${hosts.size - SHOWN_HOSTS} more` : "";
+  return `refused by ${policyCalled(name)}: connections to ${named}${more}. For a host of these give --allow-net ${first}.`;
+}
+
+const SHOWN_HOSTS = 5;
+
+function policyCalled(name: string): string {
+  return name === "custom" ? "the policy" : `the policy ${name}`;
 }
 
 const GIT = {

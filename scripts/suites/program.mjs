@@ -62,8 +62,12 @@ export async function runProgram(command, args, options) {
   const env = { ...(options.env ?? process.env), CARGO_TARGET_DIR: target };
   // In a group of its own, so that Ctrl+C reaches this process alone, which passes it on. Otherwise
   // the program can end before this process gets the signal, and the next one begins.
-  const stdio = /** @type {const} */ (["ignore", output, stderr]);
-  const child = spawn(command, args, { cwd, env, stdio, detached: true });
+  const child = spawn(command, args, {
+    cwd,
+    env,
+    stdio: ["ignore", output, stderr],
+    detached: true,
+  });
   running.add(child);
   const watch = watchForSilence(child, files, silenceMs);
   try {

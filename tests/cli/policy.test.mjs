@@ -164,8 +164,9 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     const args = ["run", "--allow-net", "b.example", "--", process.execPath, "-e", command];
     const { exitCode, stdout, stderr } = await sandpipe.run(args);
     assert.deepEqual([exitCode, stdout], [0, "403\n"], stderr);
-    const reason = "no rule of the policy's network.allow names a.example:80";
-    assert.equal(stderr, `sandpipe-agent: a connection was refused by the policy: ${reason}\n`);
+    const refused = "refused by the policy: connections to a.example:80.";
+    const advice = "For a host of these give --allow-net a.example:80.";
+    assert.equal(stderr, `sandpipe: ${refused} ${advice}\n`);
   });
 
   it("is `workspace` in the console, unless flags have another", async () => {

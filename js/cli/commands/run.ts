@@ -111,9 +111,11 @@ Exit codes:
       const options = { timeoutMs, graceMs, interactive };
       const foreground = new Foreground(agent, id, options, exit);
       const outcome = await foreground.untilExit(terminal);
-      const { refusal } = foreground;
-      const hasFailed = outcome.exitCode !== 0 && outcome.message === undefined;
-      if (hasFailed && refusal !== undefined) return { ...outcome, message: refusal };
+      await agent.close(exit.forced);
+      const refusal = foreground.refusal(outcome.exitCode !== 0);
+      if (refusal !== undefined && outcome.message === undefined) {
+        return { ...outcome, message: refusal };
+      }
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
       const said = outcome.message === undefined ? "" : `${outcome.message} `;

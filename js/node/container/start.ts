@@ -4,7 +4,13 @@ import { realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
 import { AgentError } from "../../core/errors.js";
-import { type AgentAddress, agentError, waitForAddress } from "../agent-address.js";
+import {
+  type AgentAddress,
+  agentError,
+  type StartExplanations,
+  waitForAddress,
+} from "../agent-address.js";
+import type { OnLog } from "../agent-log.js";
 import { type AgentProcess, waitForEnd } from "../agent-process.js";
 import { AGENT_PLATFORMS, chooseAgent, explainStartFailure } from "../agent-program.js";
 import { findAgents } from "../find-agent.js";
@@ -41,12 +47,14 @@ const REMOVE_TIMEOUT = 30_000;
  *
  * @param token The agent's.
  * @param agentArguments More flags for the agent.
+ * @param onLog Gets the agent's log, from when it listens on.
  * @throws {AgentError} There is no engine, image, agent or workspace as it is asked for.
  */
 export async function startContainer(
   options: ContainerOptions,
   token: string,
   agentArguments: readonly string[],
+  onLog: OnLog,
 ): Promise<AgentProcess> {
   const own = `${process.platform}-${process.arch}`;
   if (process.platform !== "linux") throw agentError(explainNoSockets(own));
@@ -64,7 +72,7 @@ export async function startContainer(
     cwd: WORKING_DIRECTORY,
     stdio: ["pipe", "pipe", "pipe"],
   });
-  return supervise(child, { ...options, found, program, name, token, folder });
+  return supervise(child, { ...options, found, program, name, token, folder, onLog });
 }
 
 /** A container whose engine's client has been started. */
@@ -74,10 +82,11 @@ interface Container extends ContainerOptions {
   name: string;
   token: string;
   folder: SocketFolder;
+  onLog: OnLog;
 }
 
 function supervise(child: ChildProcessWithoutNullStreams, container: Container): AgentProcess {
-  const { image, program, token, folder } = container;
+  const { image, program, token, folder, onLog } = container;
   const { engine } = container.found;
   let relay: Relay | undefined;
   let socket: TakenSocket | undefined;
@@ -90,13 +99,14 @@ function supervise(child: ChildProcessWithoutNullStreams, container: Container):
   });
   // It may be gone before it has read it.
   child.stdin.on("error", () => undefined).write(`${token}\n`);
+  const explain: StartExplanations = {
+    failed: (cause) => notStarted(container.found, cause),
+    earlyEnd: (end) => explainContainerEnd(engine, image, program, end),
+    wrongLine: (line) => explainStranger(image, program, line),
+    silence: (waited, said) => explainSilentContainer(image, waited, said),
+  };
   const listen = async (): Promise<AgentAddress> => {
-    const { stderr } = await waitForAddress(child, exited, {
-      failed: (cause) => notStarted(container.found, cause),
-      earlyEnd: (end) => explainContainerEnd(engine, image, program, end),
-      wrongLine: (line) => explainStranger(image, program, line),
-      silence: (waited, said) => explainSilentContainer(image, waited, said),
-    });
+    const { stderr } = await waitForAddress(child, exited, explain, onLog);
     const { memory, cpus, pids } = container;
     const isLimited = [memory, cpus, pids].some((limit) => limit !== undefined);
     const dropped = isLimited ? explainDroppedLimit(engine, stderr) : undefined;

@@ -47,7 +47,7 @@ pub(super) fn observe(
         drop(ended);
         pump.finish(exec);
         for made in limits.made_settings() {
-            tracing::warn!(
+            tracing::info!(
                 setting = made.name(),
                 id = exec.id,
                 "tool settings were made in the workspace"
