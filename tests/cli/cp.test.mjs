@@ -228,7 +228,10 @@ const LARGE = 8 * 2 ** 30;
 describe("Ctrl+C during sandpipe cp", () => {
   for (const way of ["into", "out of"]) {
     for (const kind of ["file", "directory"]) {
-      it(`leaves the old file and no other beside it: a ${kind} ${way} the sandbox`, async () => {
+      const isInWorker = way === "into" && kind === "directory";
+      const skip = isInWorker && process.geteuid?.() !== 0 && "needs root, to look into the worker";
+      const name = `leaves the old file and no other beside it: a ${kind} ${way} the sandbox`;
+      it(name, { skip }, async () => {
         const [from, to] = [newDirectory(), newDirectory()];
         writeFileSync(join(from, "large"), "");
         truncateSync(join(from, "large"), LARGE);

@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { root } from "../../scripts/project.mjs";
 import { readRustEvents, readRustText } from "../../scripts/suites/rust.mjs";
 import { temporaryFolder } from "../support/installed-package.mjs";
 
@@ -23,8 +24,10 @@ describe("a Rust test program", () => {
   before(async () => {
     folder = await temporaryFolder();
     writeFileSync(join(folder, "lib.rs"), SOURCE);
-    const args = ["--test", "--edition=2024", "-o", "program", "lib.rs"];
-    execFileSync("rustc", args, { cwd: folder });
+    const [program, source] = [join(folder, "program"), join(folder, "lib.rs")];
+    // There rustc is that of the project.
+    const options = { cwd: root };
+    execFileSync("rustc", ["--test", "--edition=2024", "-o", program, source], options);
   });
   after(() => rmSync(folder, { recursive: true }));
 

@@ -10,9 +10,14 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** Why tests that need podman are skipped; false where it is there. */
-export const noPodman =
-  spawnSync("podman", ["--version"]).status === 0 ? false : "there is no podman on this machine";
+/** Why tests that need podman are skipped; false where it is there and works for this user. */
+export const noPodman = whyNoPodman();
+
+function whyNoPodman() {
+  if (spawnSync("podman", ["--version"]).status !== 0) return "there is no podman on this machine";
+  const hasUserIds = process.geteuid?.() === 0 || !spawnSync("newuidmap").error;
+  return hasUserIds ? false : "podman needs newuidmap (package uidmap) for an ordinary user";
+}
 
 const BUSYBOX = "/bin/busybox";
 
