@@ -26,6 +26,7 @@ export function Pages({
         <RunsPage
           runs={runs}
           outputs={outputs}
+          url={url}
           id={page === "runs" ? id : undefined}
           isShown={page === "runs"}
         />

@@ -19,6 +19,7 @@ import { policyOf, type PolicySummary } from "../policy-summary.js";
 import type { Sandbox } from "../sandbox.js";
 import { type Options, UsageError, type Values } from "./command.js";
 import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
+import { shellQuote } from "./format.js";
 import { type Outcome, OWN_FAILURE } from "./outcome.js";
 import { startConfined } from "./policy.js";
 import { withProgress } from "./progress.js";
@@ -263,6 +264,13 @@ async function spawnIn(
   };
   const remove = async (): Promise<void> => rm(await folder, { recursive: true, force: true });
   return { child, listening: write(), ended: ended.then(remove) };
+}
+
+/** Says how another terminal uses an agent: two lines for its shell. */
+export function exportLines({ url, adminTokenFile }: AgentAddress): string {
+  const file = adminTokenFile === undefined ? undefined : shellQuote([adminTokenFile]);
+  const token = file === undefined ? '"$SANDPIPE_ADMIN_TOKEN"' : `"$(cat ${file})"`;
+  return `  export SANDPIPE_URL=${url}\n  export SANDPIPE_TOKEN=${token}\n`;
 }
 
 /** The token of an agent, for who may read it. */

@@ -1,9 +1,12 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
+import { root } from "../../scripts/project.mjs";
 import { until } from "../support/processes.mjs";
 import {
   connected,
@@ -17,6 +20,21 @@ import {
 } from "./console.mjs";
 
 const rig = await ConsoleRig.forTests();
+
+test("a command to copy runs at the agent of the page", async () => {
+  const page = await rig.signIn();
+  await page.getByRole("link", { name: "Ports" }).click();
+  const ports = await page.getByText(/-m http\.server 8000$/).innerText();
+  assert.equal(ports, `sandpipe run --url ${rig.agent.url} -- python3 -m http.server 8000`);
+  await page.getByRole("link", { name: "Runs" }).click();
+  const line = await page.getByText(/-- uname -a$/).innerText();
+  const program = join(root, "dist/cli/sandpipe.js");
+  await promisify(execFile)("sh", ["-c", `sandpipe() { node -- '${program}' "$@"; }; ${line}`], {
+    env: { ...process.env, SANDPIPE_TOKEN: rig.agent.token },
+  });
+  await rowOf(page, "uname -a").waitFor();
+  await page.context().close();
+});
 
 test("background processes are started, listed, followed, filtered, terminated and removed", async () => {
   const page = await rig.signIn();

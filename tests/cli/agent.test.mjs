@@ -1,6 +1,7 @@
 // @ts-check
 // `sandpipe agent` and `sandpipe console`: an agent in the foreground.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -139,6 +140,18 @@ describe("sandpipe console", () => {
     invocation.child.kill("SIGINT");
     assert.equal((await invocation.end).signal, "SIGINT");
     await invocation.leavesNothing();
+  });
+
+  it("says how another terminal uses its agent", async () => {
+    const invocation = await sandpipe.start(["console", "--no-open", ...flags()]);
+    await invocation.says(/Ctrl\+C stops/);
+    const exports = invocation.stdout.match(/^ {2}export .*$/gm)?.join("\n");
+    const script = `${exports}\necho $SANDPIPE_URL $SANDPIPE_TOKEN`;
+    const shown = execFileSync("sh", ["-c", script], { encoding: "utf8" }).trim();
+    const [url = "", token = ""] = shown.split(" ");
+    assert.deepEqual(await (await connect({ url, token })).execs.list(), []);
+    invocation.child.kill("SIGINT");
+    await invocation.end;
   });
 
   it("opens it in the browser, with nothing of the token in the arguments", async () => {

@@ -8,7 +8,7 @@ import { Rows } from "../design/rows.js";
 import { PURPOSES } from "../frame/descriptions.js";
 import { NARROW, useMedia } from "../media.js";
 import { Failure } from "../message.js";
-import { shortLineOf } from "../runs/command-line.js";
+import { lineAt, shortLineOf } from "../runs/command-line.js";
 import type { Runs } from "../runs/runs.js";
 import { useStore } from "../store.js";
 import { goTo } from "../use-route.js";
@@ -69,7 +69,7 @@ export function PortsPage({
               <Empty
                 icon={EthernetPort}
                 title="Nobody listens"
-                command="sandpipe run -- python3 -m http.server 8000"
+                command={lineAt(url, ["python3", "-m", "http.server", "8000"])}
               >
                 {PURPOSES.ports}
               </Empty>

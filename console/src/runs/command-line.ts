@@ -55,6 +55,11 @@ export function lineOf({ command, args, argsTruncated = false }: Command): strin
   return [command, ...args].map(quoted).join(" ") + (argsTruncated ? "…" : "");
 }
 
+/** Writes the command line that runs a command at an agent. Its token is in SANDPIPE_TOKEN. */
+export function lineAt(url: string, command: readonly string[]): string {
+  return lineOf({ command: "sandpipe", args: ["run", "--url", url, "--", ...command] });
+}
+
 /** A shell's script without the shell, any other command as it is. */
 export function shortLineOf(item: Command): string {
   return scriptOf(item) ?? lineOf(item);

@@ -9,6 +9,7 @@ import { PURPOSES } from "../frame/descriptions.js";
 import { Failure } from "../message.js";
 import type { Arrangement } from "../output/arrangement.js";
 import { useStore } from "../store.js";
+import { lineAt } from "./command-line.js";
 import { filtered, KINDS, type Filter, type Kind } from "./filter.js";
 import { RunRow, type RunActions } from "./row.js";
 import type { Runs } from "./runs.js";
@@ -22,11 +23,14 @@ const ROW = 56;
 /** The runs of the agent, live: searched, filtered, and what can be done with each. */
 export function RunList({
   runs,
+  url,
   arrangement,
   actions,
   onRunExample,
 }: {
   runs: Runs;
+  /** The agent's. */
+  url: string;
   arrangement: Arrangement;
   actions: RunActions;
   onRunExample: () => void;
@@ -116,7 +120,7 @@ export function RunList({
         <Empty
           icon={SquareTerminal}
           title="No runs yet"
-          command="sandpipe run -- uname -a"
+          command={lineAt(url, ["uname", "-a"])}
           action={
             <button class="primary" onClick={onRunExample}>
               Run “uname -a”

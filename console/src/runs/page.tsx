@@ -21,11 +21,14 @@ import type { Runs } from "./runs.js";
 export function RunsPage({
   runs,
   outputs,
+  url,
   id,
   isShown,
 }: {
   runs: Runs;
   outputs: Outputs;
+  /** The agent's. */
+  url: string;
   /** The run that the address names. */
   id: string | undefined;
   isShown: boolean;
@@ -103,6 +106,7 @@ export function RunsPage({
         {!isOutputView && (
           <RunList
             runs={runs}
+            url={url}
             arrangement={arrangement}
             actions={actions}
             onRunExample={() => {

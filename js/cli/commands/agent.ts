@@ -1,8 +1,8 @@
 import type { AgentAddress } from "../../node/agent-address.js";
-import { serveAgent } from "../agent.js";
+import { exportLines, serveAgent } from "../agent.js";
 import { command } from "../command.js";
 import type { StandardOutput } from "../exit-decision.js";
-import { jsonLine, shellQuote } from "../format.js";
+import { jsonLine } from "../format.js";
 import { agentWithWalls, WALLS } from "../policy.js";
 
 export const agent = command({
@@ -53,18 +53,15 @@ Exit codes:
 });
 
 /** What a person needs to know to use an agent. */
-function directions({ url, adminTokenFile, policy }: AgentAddress): string {
-  const file = adminTokenFile === undefined ? undefined : shellQuote([adminTokenFile]);
-  const token = file === undefined ? '"$SANDPIPE_ADMIN_TOKEN"' : `"$(cat ${file})"`;
+function directions(address: AgentAddress): string {
+  const { url, adminTokenFile, policy } = address;
   return `\
 The agent listens on ${url}
 Its token is in ${adminTokenFile ?? "$SANDPIPE_ADMIN_TOKEN"}
 ${policy?.name === "open" ? "Commands run unconfined, with your permissions: --policy workspace confines them.\n" : ""}\
 
 To use it from another terminal:
-  export SANDPIPE_URL=${url}
-  export SANDPIPE_TOKEN=${token}
-
+${exportLines(address)}
 Ctrl+C stops it with all that it runs.
 `;
 }

@@ -1,7 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { AgentAddress } from "../../node/agent-address.js";
-import { agentNamed, CONNECTION, type NamedAgent, serveAgent, tokenOf } from "../agent.js";
+import {
+  agentNamed,
+  CONNECTION,
+  exportLines,
+  type NamedAgent,
+  serveAgent,
+  tokenOf,
+} from "../agent.js";
 import { command, UsageError } from "../command.js";
 import { interruptible, type StandardOutput } from "../exit-decision.js";
 import { type OpenedPage, openInBrowser } from "../open-in-browser.js";
@@ -48,7 +55,7 @@ Exit codes: as of \`sandpipe agent\`.
       if (named === undefined) {
         const announce = async (address: AgentAddress, output: StandardOutput): Promise<void> => {
           await show({ url: address.url, token: await tokenOf(address) }, output);
-          await output.stdout.write("Ctrl+C stops the agent with all that it runs.\n");
+          await output.stdout.write(directions(address));
         };
         const options = { ...own, args: [...(own?.args ?? []), ...flags] };
         return await startConfined(options, ({ args = [], ...walls }) =>
@@ -66,6 +73,13 @@ Exit codes: as of \`sandpipe agent\`.
     }
   },
 });
+
+/** Says how to use the agent of the console beside the page. */
+function directions(address: AgentAddress): string {
+  return `To use the agent from another terminal:
+${exportLines(address)}Ctrl+C stops the agent with all that it runs.
+`;
+}
 
 /** The page takes the token from the fragment, which is sent to no server. */
 function addressOf({ url, token }: NamedAgent): string {
