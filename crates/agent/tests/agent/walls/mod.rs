@@ -56,7 +56,9 @@ pub(super) fn walls() -> bool {
 /// Returns whether a program is there for this user.
 pub(super) fn can_run(program: &str) -> bool {
     let version = if program == "go" { "version" } else { "--version" };
-    Command::new(program).arg(version).output().is_ok_and(|output| output.status.success())
+    // Outside of this project, which names a version of cargo.
+    let output = Command::new(program).arg(version).current_dir("/").output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// Who an agent runs as.
