@@ -16,6 +16,8 @@ export interface PolicySummary {
   readonly network: "none" | "host" | { readonly allow: readonly string[] };
   /** What they may do with repositories of git. */
   readonly git: "read" | "commit" | "any";
+  /** Names of tool settings that they can't write where these were there before. */
+  readonly settings: readonly string[];
 }
 
 /** What may have a known policy. @internal */

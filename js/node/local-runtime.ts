@@ -68,6 +68,7 @@ const UNCONFINED: PolicySummary = {
   write: ["/"],
   network: "host",
   git: "any",
+  settings: [],
 };
 
 async function runInShell(

@@ -3,7 +3,7 @@ import type { PolicySummary } from "../policy-summary.js";
 
 /** Describes a policy: what commands may touch, and what to ask for where that is not enough. */
 export function policyText(policy: PolicySummary): string {
-  const { name, workspace, network } = policy;
+  const { name, workspace, network, settings } = policy;
   if (name === "open") {
     return `Commands run in ${workspace}, unconfined, with the permissions of the user who started Sandpipe.`;
   }
@@ -11,7 +11,7 @@ export function policyText(policy: PolicySummary): string {
     `Commands run in ${workspace} under the policy ${name}, which confines them.`,
     `They may write ${writable(policy)} and temporary files; other files are read-only or hidden.`,
     ...(policy.git === "any" ? [] : [GIT[policy.git]]),
-    ...(policy.git === "any" || policy.write.length === 0 ? [] : [SETTINGS]),
+    ...(settings.length === 0 || policy.write.length === 0 ? [] : [SETTINGS]),
     `Network: ${reachable(network)}.`,
     `What the policy refuses can't be done in another way: ask the user to start Sandpipe with ${WIDER}.`,
   ].join(" ");
@@ -34,7 +34,7 @@ export function refusalLine(
   if (git === "read" && lines.some((line) => /\.git\b/.test(line))) {
     return `${refused}.git is read-only. To commit, ${ask} --extend commits.`;
   }
-  if (lines.some((line) => TOOL_SETTING.test(line.replaceAll(`${policy.workspace}/`, "")))) {
+  if (lines.some((line) => namesSetting(line.replaceAll(`${policy.workspace}/`, ""), policy))) {
     return `${refused}settings that tools execute are read-only. To write them, ${ask} --extend '!tool-settings'.`;
   }
   if (lines.length > 0) {
@@ -69,9 +69,8 @@ const GIT = {
   commit: "Commands may commit; hooks and settings of git are read-only.",
 } as const;
 
-/** The summary does not say whether the policy has the part `tool-settings`. */
 const SETTINGS =
-  "Settings that tools execute, such as .npmrc or .vscode, may be read-only if they were there when the sandbox started.";
+  "Settings that tools execute, such as .npmrc or .vscode, are read-only if they were there when the sandbox started.";
 
 const WIDER =
   "--allow-write PATH, --allow-net HOST, or another --policy (in a program: the option `policy`)";
@@ -79,12 +78,13 @@ const WIDER =
 /** EROFS as an error, in the words of libc, Node.js and Go. Documents and names of file systems have the words, too. */
 const READ_ONLY = /(?:^|[:\]]) *[Rr]ead-only file ?system|\bcode:? '?EROFS\b/;
 
-/** Path in the workspace, relative to it, of a tool setting: the policy crate has the list. */
-const TOOL_SETTING = new RegExp(
-  String.raw`(?:^|[\s'"‘(:])(?:[^\s'"‘:/~][^\s'"‘:]*/)?` +
-    String.raw`(?:\.(?:mcp\.json|claude|codex|cursor|gemini|vscode|zed|idea|devcontainer(?:\.json)?` +
-    String.raw`|envrc|npmrc|yarnrc(?:\.yml)?|pnpmfile\.cjs|husky)|bunfig\.toml|\.?mise\.toml)(?=$|[\s'"’):/])`,
-);
+/** Whether a line has the path of a tool setting, relative to the workspace. */
+function namesSetting(line: string, { settings }: PolicySummary): boolean {
+  const names = settings.map((name) => name.replaceAll(".", String.raw`\.`)).join("|");
+  if (names === "") return false;
+  const before = String.raw`(?:^|[\s'"‘(:])(?:[^\s'"‘:/~][^\s'"‘:]*/)?`;
+  return new RegExp(String.raw`${before}(?:${names})(?=$|[\s'"’):/])`).test(line);
+}
 
 /** Words of programs that reach no host, by the proxy or without one. Bundlers and npm "could not resolve" other things. */
 const UNREACHABLE = new RegExp(

@@ -22,7 +22,7 @@ import { visibleDirectory } from "./visible-directory.mjs";
 /** @type {PolicySummary} */
 const WORKSPACE = {
   ...{ name: "workspace", workspace: "/work", write: ["./", "~/x"] },
-  ...{ network: "host", git: "read" },
+  ...{ network: "host", git: "read", settings: [".npmrc", ".vscode"] },
 };
 
 describe("the text about a policy", () => {
@@ -32,7 +32,7 @@ describe("the text about a policy", () => {
       "run in /work under the policy workspace",
       "may write /work, ~/x and temporary files",
       ".git is read-only: to commit, ask the user for --extend commits",
-      "Settings that tools execute, such as .npmrc or .vscode, may be read-only if they were there",
+      "Settings that tools execute, such as .npmrc or .vscode, are read-only if they were there",
       "Network: everything that this machine reaches",
       "--allow-write PATH, --allow-net HOST",
     ]) {
@@ -68,6 +68,7 @@ describe("the line about a refusal", () => {
       [WORKSPACE, "EROFS: read-only file system, open '/work/a/.vscode/x'", /'!tool-settings'\.$/],
       [WORKSPACE, "sh: 1: cannot create /home/.npmrc: Read-only file system", /--allow-write PATH/],
       [WORKSPACE, "sh: 1: cannot create .npmrc.bak: Read-only file system", /--allow-write PATH/],
+      [{ ...WORKSPACE, settings: [] }, "open .npmrc: Read-only file system", /--allow-write PATH/],
       [WORKSPACE, "wrote .npmrc\ntouch: cannot touch 'x': Read-only file system", /write PATH/],
       [WORKSPACE, "The image has a read-only file system: erofs, or EROFS", undefined],
       [offline, "npm error Could not resolve dependency:\nnpm error peer react", undefined],

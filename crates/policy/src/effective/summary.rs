@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Effective, Preset};
 use crate::{
     document::Network,
-    files::{Access, Origin},
+    files::{Access, Origin, TOOL_SETTINGS},
 };
 
 /// Policy in few words, for a model that works under it.
@@ -20,6 +20,8 @@ pub struct Summary {
     network: NetworkSummary,
     /// What they may do with repositories of git.
     git: GitAccess,
+    /// Names of tool settings that commands can't write where they were there before.
+    settings: Vec<&'static str>,
 }
 
 /// What commands reach of the network.
@@ -62,7 +64,13 @@ impl Effective {
             Network::Host => NetworkSummary::Host,
             Network::Allow(hosts) => NetworkSummary::Allow(first_of(hosts)),
         };
-        Summary { name: self.name(), write: first_of(write.map(|rule| &rule.path)), network, git }
+        let settings = if self.presets.contains(&Preset::ToolSettings) {
+            TOOL_SETTINGS.map(|setting| setting.name).to_vec()
+        } else {
+            Vec::new()
+        };
+        let write = first_of(write.map(|rule| &rule.path));
+        Summary { name: self.name(), write, network, git, settings }
     }
 }
 
@@ -88,22 +96,27 @@ mod tests {
     #[test]
     fn names_what_commands_may_write_and_reach() {
         for (policy, summary) in [
-            ("{}", r#"{"name":"workspace","write":["./"],"network":"host","git":"read"}"#),
+            (
+                "{}",
+                r#"{"name":"workspace","write":["./"],"network":"host","git":"read","settings":[".mcp.json"]}"#,
+            ),
             (
                 r#"{ "extends": ["strict"], "files": { "write": ["dist", "~/x"] } }"#,
-                r#"{"name":"custom","write":["dist","~/x"],"network":"none","git":"read"}"#,
+                r#"{"name":"custom","write":["dist","~/x"],"network":"none","git":"read","settings":[]}"#,
             ),
             (
                 r#"{ "extends": ["commits"], "network": { "allow": ["a.example:443"] } }"#,
-                r#"{"name":"custom","write":[],"network":{"allow":["a.example:443"]},"git":"commit"}"#,
+                r#"{"name":"custom","write":[],"network":{"allow":["a.example:443"]},"git":"commit","settings":[]}"#,
             ),
             (
                 r#"{ "extends": ["open"] }"#,
-                r#"{"name":"open","write":["/"],"network":"host","git":"any"}"#,
+                r#"{"name":"open","write":["/"],"network":"host","git":"any","settings":[]}"#,
             ),
         ] {
             let effective = effective(&parse(policy).unwrap()).unwrap();
-            assert_eq!(serde_json::to_string(&effective.summary()).unwrap(), summary, "{policy}");
+            let mut found = effective.summary();
+            found.settings.truncate(1);
+            assert_eq!(serde_json::to_string(&found).unwrap(), summary, "{policy}");
         }
     }
 
