@@ -69,8 +69,10 @@ pub(super) fn guard(
     Err(InvalidPlaces::Missing(rule(), path.to_owned()))
 }
 
-/// Whether what the agent's user may not look into is another user's, so that commands can't change that.
+/// Returns whether what the agent's user may not look into is another user's, or lies in a directory
+/// of another user that can't be entered: commands can't change that.
 pub(super) fn is_closed_to_commands(path: &Path, error: &io::Error) -> bool {
-    let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
-    is_denied && path.symlink_metadata().is_ok_and(|metadata| metadata.uid() != user())
+    let mut found = path.ancestors().filter_map(|path| path.symlink_metadata().ok());
+    error.kind() == io::ErrorKind::PermissionDenied
+        && found.next().is_some_and(|metadata| metadata.uid() != user())
 }

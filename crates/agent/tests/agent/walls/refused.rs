@@ -1,9 +1,9 @@
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use tempfile::TempDir;
 
-use super::walls;
-use crate::support::{agent_command, needs_root, refused, run_by};
+use super::{User, Walled, walls};
+use crate::support::{agent_command, refused, run_by};
 
 #[test]
 fn an_agent_that_can_not_hold_its_policy_does_not_start() {
@@ -55,8 +55,7 @@ fn an_agent_that_can_not_hold_its_policy_does_not_start() {
 
 #[test]
 fn an_agent_does_not_start_where_the_system_watches_no_files() {
-    // In a user namespace, an ordinary user's agent takes root's home for its own.
-    if !walls() || !needs_root("look into the home of root") {
+    if !walls() {
         return;
     }
     let directory = TempDir::new().unwrap();
@@ -71,4 +70,15 @@ fn an_agent_does_not_start_where_the_system_watches_no_files() {
         let error = refused(&mut command);
         assert!(error.contains(&format!("raise fs.inotify.max_user_{kind}")), "{error}");
     }
+}
+
+#[tokio::test]
+async fn the_home_of_root_may_be_closed_to_who_is_root_in_a_user_namespace() {
+    if !walls() {
+        return;
+    }
+    let change = |command: &mut Command| run_by(command, &["unshare", "--user", "--map-root-user"]);
+    let args = ["--policy", "workspace"];
+    let walled = Walled::start_with(User::Ordinary, &args, |_, _| {}, |command, _| change(command));
+    assert_eq!(walled.agent.run("id -u; ls /root").await.stdout(), "0\n");
 }
