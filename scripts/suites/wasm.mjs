@@ -1,5 +1,6 @@
 // @ts-check
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { freePort } from "../../tests/support/free-port.mjs";
 import { root, target } from "../project.mjs";
@@ -33,7 +34,13 @@ async function runWasm(engine) {
   const { startTestAgent } = await import("../../tests/support/agent.mjs");
   const page = `127.0.0.1:${await freePort()}`;
   const agent = await startTestAgent({ allowOrigin: `http://${page}` });
-  const tools = ["checkout", "geckodriver/bin"].map((folder) => join(target, folder));
+  const links = mkdtempSync(join(tmpdir(), "sandpipe-wasm-"));
+  const tools = ["checkout", "geckodriver/bin"].map((folder, index) => {
+    // cargo splits the path of the runner of tests at spaces.
+    const link = join(links, String(index));
+    symlinkSync(join(target, folder), link);
+    return link;
+  });
   const browser = { WASM_BINDGEN_USE_BROWSER: "1", WASM_BINDGEN_TEST_ADDRESS: page };
   const where = engine === "node" ? ["--node"] : ["--headless", `--${engine}`];
   const [log, stdout] = [resultFile(`wasm-${engine}`, "log"), resultFile(`wasm-${engine}`, "out")];
@@ -59,5 +66,6 @@ async function runWasm(engine) {
     return isExplained ? { tests } : { tests, failure: `${endOf(stdout)}\n${endOf(log)}` };
   } finally {
     await agent.stop();
+    rmSync(links, { recursive: true });
   }
 }
