@@ -24,6 +24,25 @@ const OF_THE_MACHINE: [&str; 14] = [
     "TEMP",
 ];
 
+/// What sets the proxy of this machine for some programs, in capitals: it is not reached from a network
+/// of its own. npm and npx set `npm_config_noproxy` for what they run.
+const PROXIES_OF_THE_MACHINE: [&str; 14] = [
+    "CARGO_HTTP_PROXY",
+    "FTP_PROXY",
+    "GRPC_PROXY",
+    "NPM_CONFIG_HTTP_PROXY",
+    "NPM_CONFIG_HTTPS_PROXY",
+    "NPM_CONFIG_NOPROXY",
+    "NPM_CONFIG_PROXY",
+    "PIP_PROXY",
+    "RSYNC_PROXY",
+    "SOCKS_PROXY",
+    "WS_PROXY",
+    "WSS_PROXY",
+    "YARN_HTTP_PROXY",
+    "YARN_HTTPS_PROXY",
+];
+
 /// Leaves those variables of the agent's environment that a policy passes.
 pub(super) fn passed(
     policy: &Effective,
@@ -44,12 +63,17 @@ pub(super) fn environment(
 ) -> BTreeMap<OsString, OsString> {
     let mut env = passed(policy, own);
     if let Network::Allow(_) = policy.network {
-        let http = format!("http://127.0.0.1:{PROXY_PORT}");
-        let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");
+        env.retain(|name, _| {
+            let name = name.to_ascii_uppercase();
+            PROXIES_OF_THE_MACHINE.iter().all(|proxy| name != *proxy)
+        });
+        // httpx, and with it the SDKs of OpenAI and Anthropic, fails where one of them is a proxy by
+        // SOCKS, and for `[::1]`.
+        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
         for (name, value) in [
-            ("HTTP_PROXY", http.as_str()),
-            ("HTTPS_PROXY", &http),
-            ("ALL_PROXY", &socks),
+            ("HTTP_PROXY", proxy.as_str()),
+            ("HTTPS_PROXY", &proxy),
+            ("ALL_PROXY", &proxy),
             ("NO_PROXY", "localhost,127.0.0.1,::1"),
         ] {
             env.insert(name.into(), value.into());
@@ -86,5 +110,28 @@ mod tests {
         let proxied = names(r#"{ "env": { "pass": [] }, "network": { "allow": ["a.example"] } }"#);
         assert_eq!(proxied.len(), 9);
         assert!(proxied.contains(&"https_proxy".to_owned()));
+    }
+
+    #[test]
+    fn hosts_are_reached_by_the_proxy_of_the_sandbox_alone() {
+        let text = r#"{ "env": { "pass": ["*"] }, "network": { "allow": ["a.example"] } }"#;
+        let policy = effective(&parse(text).unwrap()).unwrap();
+        let own = ["ALL_PROXY", "no_proxy", "ftp_proxy", "npm_config_noproxy", "GOPROXY"];
+        let own = own.map(|name| (name.into(), "socks5://proxy.example".into()));
+        let env = environment(&policy, own.into());
+        let value = |name: &str| {
+            env.get(&OsString::from(name)).and_then(|value| value.to_str()).unwrap_or_default()
+        };
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            assert_eq!(value(name), "http://127.0.0.1:57469", "{name}");
+            assert_eq!(value(&name.to_ascii_lowercase()), value(name));
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            assert_eq!(value(name), "localhost,127.0.0.1,::1");
+        }
+        for name in ["ftp_proxy", "npm_config_noproxy"] {
+            assert_eq!(value(name), "", "{name}");
+        }
+        assert_eq!(value("GOPROXY"), "socks5://proxy.example");
     }
 }

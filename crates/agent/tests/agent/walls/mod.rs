@@ -14,6 +14,7 @@ mod placeholders;
 mod planted_program;
 mod policy_command;
 mod policy_file;
+mod proxied_programs;
 mod refused;
 mod replaced;
 mod replaced_program;

@@ -1,7 +1,7 @@
 use std::{
     fs,
     io::{Read, Write},
-    net::{IpAddr, TcpListener, UdpSocket},
+    net::TcpListener,
     path::Path,
     process::Command,
     thread,
@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{User, Walled, users, walls};
+use super::{User, Walled, proxied_programs::own_address, users, walls};
 use crate::support::{needs, needs_root, run_by};
 
 #[tokio::test]
@@ -176,12 +176,4 @@ async fn a_rule_for_a_name_does_not_lead_to_this_machines_own_address() {
     assert!(answer.contains(&format!("is {address}, this machine")), "{answer}");
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "somebody has got through");
-}
-
-/// The address of this machine that others reach, if it has one.
-fn own_address() -> Option<IpAddr> {
-    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
-    socket.connect("198.51.100.1:9").ok()?;
-    let address = socket.local_addr().ok()?.ip();
-    (!address.is_loopback()).then_some(address)
 }
