@@ -40,8 +40,9 @@ export function refusalLine(
   if (lines.length > 0) {
     return `${refused}commands may write only ${writable(policy)} and temporary files. For another path ${ask} --allow-write PATH.`;
   }
-  if (network !== "host" && UNREACHABLE.test(said)) {
-    return `${refused}commands reach ${reachable(network)}. For another host ${ask} --allow-net HOST.`;
+  if (network !== "host" && (UNRESOLVED.test(said) || REFUSED_BY_PROXY.test(said))) {
+    const direct = network !== "none" && UNRESOLVED.test(said) ? WITHOUT_PROXY : "";
+    return `${refused}commands reach ${reachable(network)}.${direct} For another host ${ask} --allow-net HOST.`;
   }
   return undefined;
 }
@@ -86,11 +87,22 @@ function namesSetting(line: string, { settings }: PolicySummary): boolean {
   return new RegExp(String.raw`${before}(?:${names})(?=$|[\s'"’):/])`).test(line);
 }
 
-/** Words of programs that reach no host, by the proxy or without one. Bundlers and npm "could not resolve" other things. */
-const UNREACHABLE = new RegExp(
+/** Programs of which the name servers of the machine are not reached may be ones that use no proxy. */
+const WITHOUT_PROXY =
+  " A program that ignores HTTPS_PROXY, such as fetch() of Node.js before 22.21, reaches of these only named ports of localhost, and names without * at ports below 1024.";
+
+/** Words of programs that the proxy has refused a host. */
+const REFUSED_BY_PROXY = new RegExp(
   [
     String.raw`CONNECT tunnel failed, response 403|proxy tunnel.*(?:403|forbidden)|403 from proxy`,
     String.raw`no rule of the policy's network\.allow`,
+  ].join("|"),
+  "i",
+);
+
+/** Words of programs that reach no host without the proxy. Bundlers and npm "could not resolve" other things. */
+const UNRESOLVED = new RegExp(
+  [
     String.raw`could not resolve (?:host|hostname|proxy)\b|unable to resolve host address`,
     String.raw`temporary failure (?:in name resolution|resolving)|name or service not known`,
     String.raw`network is unreachable`,
