@@ -12,7 +12,7 @@ use sandpipe_policy::{
     files::{Access, InvalidPlaces, Places, Roots, expand},
     machine::Version,
     network::Destination,
-    walls::{Box, Content, plan},
+    walls::{Box, Content, CopiedFile, plan},
 };
 use tempfile::TempDir;
 
@@ -407,7 +407,7 @@ fn bubblewrap_gets_what_the_rules_say() {
         bubblewrap: Version(0, 5, 0),
         checks_places: false,
     };
-    let planned = plan(&policy, &places, &inside(false)).unwrap();
+    let planned = plan(&policy, &places, &inside(false), Vec::new()).unwrap();
     let args = planned.args(|index| 7 + i32::try_from(index).unwrap());
     let args: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
     let proc = "sys sysrq-trigger irq bus fs acpi scsi mtrr driver asound".split(' ');
@@ -431,10 +431,18 @@ fn bubblewrap_gets_what_the_rules_say() {
         panic!("{:?}", planned.inherited);
     };
     assert_eq!(filter.len() % 8, 0);
-    let root = plan(&policy, &places, &inside(true)).unwrap().args(|_| 7);
+    let copies = ["shared/a", "workspace/a/x", "workspace/.env"]
+        .map(|path| CopiedFile { path: machine.root.join(path), content: b"copy".to_vec() });
+    let planned = plan(&policy, &places, &inside(false), copies.to_vec()).unwrap();
+    let args = planned.args(|_| 7).join(" ".as_ref()).into_string().unwrap();
+    // Only what commands may read, and not write, is replaced.
+    assert_eq!(args.matches("--ro-bind-data").count(), 1);
+    let copy = "--perms 0444 --ro-bind-data 7 ~~/shared/a ";
+    assert!(machine.shown(&args).contains(copy), "{args}");
+    let root = plan(&policy, &places, &inside(true), Vec::new()).unwrap().args(|_| 7);
     assert!(!root.contains(&"--unshare-user".into()) && root.contains(&"CAP_SETUID".into()));
     let (policy, places) = machine.expand(r#"{ "extends": [] }"#).unwrap();
-    let error = plan(&policy, &places, &inside(false)).unwrap_err().to_string();
+    let error = plan(&policy, &places, &inside(false), Vec::new()).unwrap_err().to_string();
     assert!(error.starts_with("the policy gives commands nothing of the workspace"), "{error}");
 }
 
@@ -450,7 +458,7 @@ fn what_is_in_memory_is_limited_as_memory_where_bubblewrap_can() {
             bubblewrap,
             checks_places: false,
         };
-        let args = plan(&policy, &places, &inside).unwrap().args(|_| 7);
+        let args = plan(&policy, &places, &inside, Vec::new()).unwrap().args(|_| 7);
         args.join(" ".as_ref()).into_string().unwrap()
     };
     let limited = r#"{ "limits": { "memory": "1 MiB" } }"#;

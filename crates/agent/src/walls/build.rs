@@ -2,9 +2,10 @@ use std::{
     ffi::OsString,
     fs::File,
     io::{self, PipeReader, Read, Seek, Write},
+    net::Ipv4Addr,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
-        unix::{net::UnixStream, process::CommandExt},
+        unix::process::CommandExt,
     },
     process::{Child, Command},
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -19,8 +20,12 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 use sandpipe_policy::{
-    Program, RUNNING_PROGRAM, document::Network, effective::Effective, files::Roots,
-    network::HostRule, walls as plans,
+    Program, RUNNING_PROGRAM,
+    document::Network,
+    effective::Effective,
+    files::Roots,
+    network::{Forward, HostRule, forwards},
+    walls::{self as plans, PROXY_PORT},
 };
 use tokio::sync::oneshot;
 
@@ -28,10 +33,10 @@ use super::{
     ToolSettings,
     held_place::{HeldPlace, HeldPlaces},
     mount_helper::MountHelper,
-    mount_watch::MountWatch,
-    relay, same_places, stores,
+    mount_watch::{MountWatch, foreign_namespace},
+    relay::{self, Entrance},
+    same_places, stores,
 };
-use crate::sandbox::receive_descriptor;
 
 /// The walls around a box: how they are built each time that one starts.
 #[derive(Debug)]
@@ -58,16 +63,14 @@ pub(crate) struct Built {
     held_places: HeldPlaces,
     /// Mounts that are to stay.
     check: plans::MountCheck,
-    /// The hosts that may be reached, and the socket on which the box hands over what it listens with.
-    relay: Option<(Arc<[HostRule]>, UnixStream)>,
+    /// Hosts that may be reached.
+    hosts: Option<Vec<HostRule>>,
     /// What bubblewrap says.
     messages: Option<PipeReader>,
 }
 
 /// How often the walls are planned anew where what was missing is there by then.
 const PLANS: u32 = 5;
-/// How long a box that is ready may take to hand over what it listens with.
-const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most of a message that is read.
 const MAX_MESSAGE: usize = 4096;
 /// A thread that waits for a box calls nothing deep.
@@ -93,7 +96,10 @@ impl Walls {
             inherited,
             held_places: Arc::new(Mutex::new(held_places)),
             check: plan.check,
-            relay: None,
+            hosts: match &self.policy.network {
+                Network::Allow(hosts) => Some(hosts.clone()),
+                Network::None | Network::Host => None,
+            },
             messages: None,
         })
     }
@@ -102,7 +108,7 @@ impl Walls {
     fn open(&self, content: &plans::Content) -> io::Result<OwnedFd> {
         match content {
             plans::Content::Empty => in_memory(&[]),
-            plans::Content::Seccomp(program) => in_memory(program),
+            plans::Content::Seccomp(content) | plans::Content::Copy(content) => in_memory(content),
             plans::Content::Places(places) => in_memory(&same_places::record(places)?),
             plans::Content::Program => match &self.program {
                 Some(program) => Ok(program.file().try_clone()?.into()),
@@ -137,34 +143,6 @@ impl Walls {
             // Somebody has made what was missing.
         }
         Err(io::Error::other("what the policy names is made or removed all the time"))
-    }
-
-    /// Lets a command be started that builds them.
-    ///
-    /// # Errors
-    /// The system refuses a descriptor.
-    pub(crate) fn prepare(&self, built: &mut Built, command: &mut Command) -> io::Result<()> {
-        let (messages, theirs) = io::pipe()?;
-        built.messages = Some(messages);
-        command.stderr(theirs);
-        if let Network::Allow(hosts) = &self.policy.network {
-            let (socket, theirs) = UnixStream::pair()?;
-            command.stdout(OwnedFd::from(theirs));
-            built.relay = Some((hosts.clone().into(), socket));
-        }
-        let inherited = built.inherited.iter().map(AsRawFd::as_raw_fd);
-        let inherited: Vec<RawFd> = inherited.chain([built.program.descriptor()]).collect();
-        // SAFETY: fcntl(2) is async-signal-safe, and no memory is allocated.
-        #[allow(unsafe_code)]
-        unsafe {
-            command.pre_exec(move || {
-                for descriptor in &inherited {
-                    Errno::result(libc::fcntl(*descriptor, libc::F_SETFD, 0))?;
-                }
-                Ok(())
-            });
-        }
-        Ok(())
     }
 }
 
@@ -237,20 +215,58 @@ impl WallsGone {
 }
 
 impl Built {
-    /// Begins to relay, when the box is ready. It needs a runtime.
+    /// Lets a command be started that builds the walls.
     ///
     /// # Errors
-    /// The box does not hand over what it listens with.
-    pub(crate) fn begin(&mut self, running: &mut Running) -> io::Result<()> {
-        let (Some((hosts, socket)), Some(ended)) = (self.relay.take(), running.ended.take()) else {
+    /// The system refuses a descriptor.
+    pub(crate) fn prepare(&mut self, command: &mut Command) -> io::Result<()> {
+        let (messages, theirs) = io::pipe()?;
+        self.messages = Some(messages);
+        command.stderr(theirs);
+        let inherited = self.inherited.iter().map(AsRawFd::as_raw_fd);
+        let inherited: Vec<RawFd> = inherited.chain([self.program.descriptor()]).collect();
+        // SAFETY: fcntl(2) is async-signal-safe, and no memory is allocated.
+        #[allow(unsafe_code)]
+        unsafe {
+            command.pre_exec(move || {
+                for descriptor in &inherited {
+                    Errno::result(libc::fcntl(*descriptor, libc::F_SETFD, 0))?;
+                }
+                Ok(())
+            });
+        }
+        Ok(())
+    }
+
+    /// Begins to relay, when the box is ready, which has that process. It needs a runtime.
+    ///
+    /// # Errors
+    /// There is nothing to listen with in the sandbox.
+    pub(crate) fn begin(
+        &mut self,
+        helper: &MountHelper,
+        pid: i32,
+        running: &mut Running,
+    ) -> io::Result<()> {
+        let (Some(hosts), Some(ended)) = (self.hosts.take(), running.ended.take()) else {
             return Ok(());
         };
-        socket.set_read_timeout(Some(HAND_OVER_TIMEOUT))?;
-        let listener = std::net::TcpListener::from(receive_descriptor(socket.as_fd())?);
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        tokio::spawn(relay::serve(listener, hosts, ended));
-        Ok(())
+        let namespace = foreign_namespace(pid, "net")?;
+        let listen = |address| helper.listen(namespace.as_fd(), address);
+        let listener = listen((Ipv4Addr::LOCALHOST, PROXY_PORT).into())?;
+        let mut entrances = vec![Entrance { listener, destination: None }];
+        for Forward { listen: address, destination } in forwards(&hosts) {
+            match listen(address) {
+                Ok(listener) => {
+                    entrances.push(Entrance { listener, destination: Some(destination) });
+                }
+                // The kernel may have no IPv6.
+                Err(error) => {
+                    tracing::info!(%error, "commands reach {destination} by the proxy alone: {address} can't be listened at in the sandbox");
+                }
+            }
+        }
+        relay::begin(entrances, hosts, ended)
     }
 
     /// Has the mounts of the box, of that process, stay as they are to be from now on. `builder` has built the walls around it.

@@ -4,8 +4,7 @@ use std::{
     env,
     fs::{self, File},
     io,
-    net::{Ipv4Addr, TcpListener},
-    os::fd::{AsFd, FromRawFd, RawFd},
+    os::fd::{FromRawFd, RawFd},
     path::PathBuf,
     sync::OnceLock,
 };
@@ -19,20 +18,17 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities,
 };
 use sandpipe_policy::walls::{
-    Held, Mechanism, PLACES, PROXY_PORT, RLimit, keep_from_clone3, keep_from_openat2,
+    Held, Mechanism, PLACES, RLimit, keep_from_clone3, keep_from_openat2,
     keep_from_sockets_and_pipes, writable_places,
 };
 
 use super::same_places;
-use crate::sandbox::send_descriptor;
 
 /// What a box is told of its walls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Inside {
     /// There are some.
     pub(super) has_walls: bool,
-    /// It is to listen for what is to be relayed.
-    pub(super) relays: bool,
     /// What each process of a command may use.
     pub(super) limits: Vec<(Limit, u64)>,
     /// The descriptor from which it reads what is to be mounted.
@@ -62,7 +58,7 @@ const LIMITS: [(&str, Limit, Resource); 4] = [
 static INSIDE: OnceLock<Inside> = OnceLock::new();
 
 impl Inside {
-    pub(super) fn new(has_walls: bool, relays: bool, held: &[Held]) -> Self {
+    pub(super) fn new(has_walls: bool, held: &[Held]) -> Self {
         let limit = |held: &Held| {
             let limit = match held.mechanism {
                 Mechanism::Process(RLimit::CpuTime) => Limit::CpuTime,
@@ -79,19 +75,17 @@ impl Inside {
             Some((limit, held.value))
         };
         let limits = held.iter().filter_map(limit).collect();
-        Self { has_walls, relays, limits, places: None }
+        Self { has_walls, limits, places: None }
     }
 
     /// What a box is started with behind its role.
     pub(super) fn arguments(&self) -> Vec<String> {
-        let flags = [(self.has_walls, "--walls"), (self.relays, "--relay")];
-        let flags =
-            flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.to_owned());
+        let walls = self.has_walls.then(|| "--walls".to_owned());
         let limits = self.limits.iter().filter_map(|(limit, value)| {
             let (name, ..) = LIMITS.iter().find(|(_, known, _)| known == limit)?;
             Some(format!("--limit={name}={value}"))
         });
-        flags.chain(limits).collect()
+        walls.into_iter().chain(limits).collect()
     }
 
     fn parse(arguments: impl Iterator<Item = String>) -> Option<Self> {
@@ -99,7 +93,6 @@ impl Inside {
         for argument in arguments {
             match argument.as_str() {
                 "--walls" => inside.has_walls = true,
-                "--relay" => inside.relays = true,
                 places if places.starts_with(PLACES) => {
                     let number = places.strip_prefix(PLACES)?.parse().ok()?;
                     inside.places = Some(number).filter(|number| *number > 2);
@@ -147,7 +140,7 @@ fn has_cgroups() -> bool {
     own.lines().any(|line| line.starts_with("0::"))
 }
 
-/// Prepares a box before its first command: its standard output is the socket to which it hands what it listens with.
+/// Prepares a box before its first command.
 ///
 /// # Errors
 /// The system refuses what is asked for.
@@ -168,12 +161,6 @@ pub(crate) fn prepare_box() -> io::Result<()> {
         }
         keep_from_sockets_and_pipes(&writable).map_err(io::Error::other)?;
         empty_bounding_set()?;
-    }
-    if inside.relays {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT))?;
-        send_descriptor(rustix::stdio::stdout(), listener.as_fd())?;
-        let null = File::options().write(true).open("/dev/null")?;
-        rustix::stdio::dup2_stdout(null)?;
     }
     Ok(())
 }
@@ -250,7 +237,6 @@ mod tests {
     fn a_box_is_told_what_it_was_to_be_told() {
         let inside = Inside {
             has_walls: true,
-            relays: true,
             limits: vec![(Limit::CpuTime, 2), (Limit::Processes, 513), (Limit::FileSize, 1 << 40)],
             places: Some(7),
         };

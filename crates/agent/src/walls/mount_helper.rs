@@ -1,4 +1,4 @@
-//! Process that mounts in a sandbox: commands can't, and the agent, which has threads, can't enter its namespaces (setns(2)).
+//! Process that mounts and listens in a sandbox: commands can't, and the agent, which has threads, can't enter its namespaces (setns(2)).
 //!
 //! It is this program in a role of its own. It enters once, and then does what it is asked for over its standard input, until the agent
 //! closes that. Commands neither see nor reach it: it is in no PID namespace of theirs.
@@ -7,6 +7,7 @@ use std::{
     env,
     ffi::OsStr,
     io,
+    net::{SocketAddr, TcpListener},
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
         unix::{ffi::OsStrExt, process::CommandExt},
@@ -50,6 +51,8 @@ const MAX_MESSAGE: usize = 8192;
 enum Request<'a> {
     /// Enters the mount namespace that comes as a descriptor after it.
     Enter,
+    /// Listens in the network namespace that comes as a descriptor after it. What it listens with comes after the outcome.
+    Listen(SocketAddr),
     /// Keeps what is mounted on this machine later out of the sandbox.
     MakePrivate,
     /// Hides what is at a path.
@@ -104,6 +107,21 @@ impl MountHelper {
         self.send(&Request::Enter)?;
         send_descriptor(self.socket.as_fd(), namespace)?;
         self.outcome().map(drop)
+    }
+
+    /// Has it listen in a network namespace, also at ports at which commands can't.
+    ///
+    /// # Errors
+    /// It may not, or there is no such address.
+    pub(super) fn listen(
+        &self,
+        namespace: BorrowedFd<'_>,
+        address: SocketAddr,
+    ) -> io::Result<TcpListener> {
+        self.send(&Request::Listen(address))?;
+        send_descriptor(self.socket.as_fd(), namespace)?;
+        self.outcome()?;
+        Ok(receive_descriptor(self.socket.as_fd())?.into())
     }
 
     /// Has it keep what is mounted on this machine later out of the sandbox.
@@ -170,9 +188,19 @@ pub fn run_mount_helper() -> io::Result<()> {
     let socket = rustix::stdio::stdin();
     while let Some(bytes) = receive(socket)? {
         let request: Request = postcard::from_bytes(&bytes).map_err(io::Error::other)?;
-        let outcome = serve(socket, &request).map_err(|errno| errno as i32);
-        let bytes = postcard::to_stdvec(&outcome).map_err(io::Error::other)?;
-        send(socket, &bytes, SendFlags::NOSIGNAL)?;
+        let mut listener = None;
+        let outcome = match request {
+            Request::Listen(address) => listen(socket, address).map(|listening| {
+                listener = Some(listening);
+                Outcome::Done
+            }),
+            request => serve(socket, &request),
+        };
+        let bytes = postcard::to_stdvec(&outcome.map_err(|errno| errno as i32));
+        send(socket, &bytes.map_err(io::Error::other)?, SendFlags::NOSIGNAL)?;
+        if let Some(listener) = listener {
+            send_descriptor(socket, listener.as_fd())?;
+        }
     }
     Ok(())
 }
@@ -194,8 +222,10 @@ fn serve(socket: BorrowedFd<'_>, request: &Request<'_>) -> Result<Outcome, Errno
     let served = match request {
         Request::Enter => {
             let namespace = receive_descriptor(socket).map_err(|_| Errno::EBADF)?;
-            enter(namespace.as_fd())
+            enter(namespace.as_fd(), LinkNameSpaceType::Mount)
         }
+        // It is answered with more than an outcome.
+        Request::Listen(_) => Err(Refusal::INVAL),
         Request::MakePrivate => {
             mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         }
@@ -223,15 +253,23 @@ fn serve(socket: BorrowedFd<'_>, request: &Request<'_>) -> Result<Outcome, Errno
     }
 }
 
-/// Enters a mount namespace by the user namespace that it belongs to.
-fn enter(namespace: BorrowedFd<'_>) -> Result<(), Refusal> {
+fn listen(socket: BorrowedFd<'_>, address: SocketAddr) -> Result<TcpListener, Errno> {
+    let namespace = receive_descriptor(socket).map_err(|_| Errno::EBADF)?;
+    enter(namespace.as_fd(), LinkNameSpaceType::Network)
+        .map_err(|error| Errno::from_raw(error.raw_os_error()))?;
+    let refusal = |error: io::Error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+    TcpListener::bind(address).map_err(refusal)
+}
+
+/// Enters a namespace by the user namespace that it belongs to.
+fn enter(namespace: BorrowedFd<'_>, kind: LinkNameSpaceType) -> Result<(), Refusal> {
     let owner = owner(namespace)?;
     match move_into_link_name_space(owner.as_fd(), Some(LinkNameSpaceType::User)) {
-        // That of root is the agent's own.
+        // That of root is the agent's own, and this process may be in it by now.
         Ok(()) | Err(Refusal::INVAL) => {}
         Err(error) => return Err(error),
     }
-    move_into_link_name_space(namespace, Some(LinkNameSpaceType::Mount))
+    move_into_link_name_space(namespace, Some(kind))
 }
 
 /// Opens the user namespace that a namespace belongs to (`ioctl_nsfs(2)`).

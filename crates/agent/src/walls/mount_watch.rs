@@ -111,7 +111,7 @@ impl MountWatch {
         process: Option<BorrowedFd<'_>>,
         builder: Option<OwnedFd>,
     ) -> io::Result<Arc<Self>> {
-        let namespace = foreign_namespace(pid)?;
+        let namespace = foreign_namespace(pid, "mnt")?;
         helper.enter(namespace.as_fd())?;
         if let Err(error) = helper.make_private() {
             tracing::warn!(
@@ -443,12 +443,12 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Opens the mount namespace of a process, which is not that of this one.
-fn foreign_namespace(pid: i32) -> io::Result<File> {
-    let namespace = File::open(format!("/proc/{pid}/ns/mnt"))?;
-    let own = fs::metadata("/proc/self/ns/mnt")?;
+/// Opens a namespace of a process, such as `mnt`, which is not that of this one.
+pub(super) fn foreign_namespace(pid: i32, kind: &str) -> io::Result<File> {
+    let namespace = File::open(format!("/proc/{pid}/ns/{kind}"))?;
+    let own = fs::metadata(format!("/proc/self/ns/{kind}"))?;
     if namespace.metadata()?.ino() == own.ino() {
-        return Err(io::Error::other("its process that has the mounts can't be found"));
+        return Err(io::Error::other("its process that has the namespaces can't be found"));
     }
     Ok(namespace)
 }

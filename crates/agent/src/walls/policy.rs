@@ -11,7 +11,7 @@ use std::{
 use nix::unistd::{User, geteuid};
 use sandpipe_policy::{
     Program,
-    document::{Network, Size, Span},
+    document::{Size, Span},
     effective::{Effective, Narrowable, Preset, Wider, secret_files},
     files::{InvalidPlaces, Places, Roots, expand},
     machine::{self, Bubblewrap, NoWalls},
@@ -19,7 +19,8 @@ use sandpipe_policy::{
 };
 
 use super::{
-    ToolSettings, Walls, environment::environment, inside::Inside, options::InvalidOptions, stores,
+    ToolSettings, Walls, copied_files::copied_files, environment::environment, inside::Inside,
+    options::InvalidOptions, stores,
 };
 use crate::{
     find_program::{NoProgram, Untrusted, find_program},
@@ -156,8 +157,7 @@ impl AgentPolicy {
     }
 
     fn inside(&self) -> Inside {
-        let relays = matches!(self.effective.network, Network::Allow(_));
-        Inside::new(self.effective.has_walls(), relays, &self.held)
+        Inside::new(self.effective.has_walls(), &self.held)
     }
 
     /// The walls around its box, which are never wider than another policy.
@@ -247,7 +247,8 @@ impl Walls {
             Narrowable { policy: &self.policy, places: &places }
                 .check_within(&Narrowable { policy: outer, places: &outer_places })?;
         }
-        Ok(plans::plan(&self.policy, &places, &self.inside)?)
+        let copies = copied_files(&self.policy.network, self.inside.is_root);
+        Ok(plans::plan(&self.policy, &places, &self.inside, copies)?)
     }
 }
 

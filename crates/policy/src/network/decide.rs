@@ -1,6 +1,6 @@
 use std::{fmt, net::IpAddr};
 
-use super::{Host, HostRule, Reserved, reserved};
+use super::{Host, HostRule, Reserved, host_rule::LOCALHOST, reserved};
 
 /// What a command wants to reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn check_address(
     let Destination { host, port } = destination;
     let is_address_named = rules.iter().any(|rule| rule.matches(&Host::Address(address), *port));
     let is_localhost = reserved == Reserved::Loopback
-        && *host == Host::Name("localhost".to_owned())
+        && *host == Host::Name(LOCALHOST.to_owned())
         && rules.iter().any(|rule| rule.names(host) && rule.matches(host, *port));
     if is_address_named || is_localhost {
         return Ok(());

@@ -21,6 +21,9 @@ enum Hosts {
     One(Host),
 }
 
+/// Name of this machine: a rule for it leads to loopback.
+pub(super) const LOCALHOST: &str = "localhost";
+
 /// A host as a command names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
@@ -97,11 +100,21 @@ impl HostRule {
         matches!(&self.hosts, Hosts::One(one) if one == host)
     }
 
+    /// Returns its host, where it names one, and its port; no port stands for all.
+    pub(super) fn one(&self) -> Option<(&Host, Option<u16>)> {
+        match &self.hosts {
+            Hosts::One(host) => Some((host, self.port.map(NonZeroU16::get))),
+            Hosts::Any | Hosts::Below(_) => None,
+        }
+    }
+
     /// Whether everything that `other` lets be reached this rule does, too.
     #[must_use]
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let hosts = match (&self.hosts, &other.hosts) {
-            (Hosts::Any, Hosts::Any | Hosts::Below(_) | Hosts::One(Host::Name(_))) => true,
+            // By no other rule does this name lead to this machine.
+            (Hosts::Any, Hosts::One(Host::Name(name))) => name != LOCALHOST,
+            (Hosts::Any, Hosts::Any | Hosts::Below(_)) => true,
             (Hosts::Below(suffix), Hosts::Below(other)) => other.ends_with(suffix.as_str()),
             (Hosts::Below(suffix), Hosts::One(Host::Name(name))) => is_below(suffix, name),
             (Hosts::One(one), Hosts::One(other)) => one == other,
@@ -266,6 +279,8 @@ mod tests {
         assert!(!covers("*.example.org", "*.badexample.org"));
         assert!(!covers("*.a.example.org", "*.example.org"));
         assert!(!covers("*", "192.0.2.1"));
+        assert!(covers("*", "a.example") && !covers("*", "localhost:80"));
+        assert!(covers("localhost", "localhost:80"));
         assert!(!covers("a.example", "*"));
     }
 }

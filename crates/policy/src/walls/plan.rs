@@ -70,8 +70,19 @@ pub enum Content {
     Seccomp(Vec<u8>),
     /// What is at these places, without following symbolic links.
     Places(Vec<PathBuf>),
+    /// Content of a [`CopiedFile`].
+    Copy(Vec<u8>),
     /// The executable of the [`Box`].
     Program,
+}
+
+/// File of this machine in place of which commands have a copy, if they may only read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedFile {
+    /// Path without symbolic links.
+    pub path: PathBuf,
+    /// Content of the copy.
+    pub content: Vec<u8>,
 }
 
 /// Why no walls can be planned.
@@ -90,7 +101,12 @@ pub enum PlanError {
 /// # Errors
 ///
 /// The workspace is not there for commands, or there is no filter of system calls for this architecture.
-pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, PlanError> {
+pub fn plan(
+    policy: &Effective,
+    places: &Places,
+    inside: &Box,
+    copies: Vec<CopiedFile>,
+) -> Result<Plan, PlanError> {
     if places.access(&inside.workspace) < Access::Private {
         return Err(PlanError::NoWorkspace(inside.workspace.clone()));
     }
@@ -165,6 +181,14 @@ pub fn plan(policy: &Effective, places: &Places, inside: &Box) -> Result<Plan, P
                 plan.inherit(Content::Empty);
                 plan.push([path]);
             }
+        }
+    }
+    for CopiedFile { path, content } in copies {
+        if places.access(&path) == Access::Read {
+            // The user's own in the sandbox, where root's files seem to be nobody's.
+            plan.push(["--perms", "0444", "--ro-bind-data"]);
+            plan.inherit(Content::Copy(content));
+            plan.push([path]);
         }
     }
     // /dev, too, is a directory in memory, which nothing would limit.

@@ -116,7 +116,7 @@ impl Place {
             bubblewrap: bubblewrap().version,
             checks_places: false,
         };
-        plan(&policy, &places, &inside).unwrap()
+        plan(&policy, &places, &inside, Vec::new()).unwrap()
     }
 
     /// Runs a script behind walls.
@@ -140,7 +140,7 @@ impl Place {
         let seccomp = self.root().join("seccomp");
         for (index, content) in plan.inherited.iter().enumerate() {
             let from = match content {
-                Content::Empty | Content::Places(_) => Path::new("/dev/null"),
+                Content::Empty | Content::Places(_) | Content::Copy(_) => Path::new("/dev/null"),
                 Content::Program => program,
                 Content::Seccomp(program) => {
                     fs::write(&seccomp, program).unwrap();

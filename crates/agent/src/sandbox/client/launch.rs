@@ -94,19 +94,19 @@ pub(super) fn launch(how: &BoxCommand) -> io::Result<Launched> {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     detach(&mut command);
-    if let (Some(walls), Some(built)) = (&how.walls, &mut built) {
-        walls.prepare(built, &mut command)?;
+    if let Some(built) = &mut built {
+        built.prepare(&mut command)?;
     }
     // Nobody else reaps it before it runs.
     let not_reaped = children::hold_reaping();
     let mut running = walls::start(command, built.as_mut())?;
     let begun = wait_until_ready(socket).and_then(|ready| {
-        if let Some(built) = &mut built {
-            built.begin(&mut running)?;
-        }
         let pid = i32::try_from(running.child.id()).map_err(io::Error::other)?;
         let inner = if how.walls.is_some() { only_child(pid) } else { Some(pid) };
         let inner = inner.unwrap_or(pid);
+        if let (Some(built), Some(helper)) = (&mut built, &helper) {
+            built.begin(helper, inner, &mut running)?;
+        }
         let open = |pid| {
             let pid = rustix::process::Pid::from_raw(pid)?;
             pidfd_open(pid, PidfdFlags::empty()).ok()

@@ -4,6 +4,7 @@ mod attempts;
 mod evasion;
 mod exchanged;
 mod exhaustion;
+mod forwards;
 mod later_mounts;
 mod limits;
 mod named_pipes;
