@@ -21,6 +21,7 @@ mod replaced;
 mod replaced_program;
 mod running;
 mod sockets;
+mod ssh_settings;
 mod stores;
 mod tool_settings;
 
