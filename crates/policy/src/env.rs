@@ -73,6 +73,41 @@ const SECRETS: &[&str] = &[
     "DOCKER_AUTH_CONFIG",
 ];
 
+/// What is no secret although its name looks like one: settings of what keeps secrets, and keys for everybody.
+const NO_SECRETS: &[&str] = &[
+    "PASSWORD_STORE_*",
+    "*CREDENTIAL_HELPER",
+    "*CREDENTIAL_STORE",
+    "*CREDENTIALS_STORE",
+    "*PUBLIC_KEY",
+    "*PUBLIC_KEYS",
+    "*PUBLISHABLE_KEY",
+];
+
+/// What is no secret if its value is an amount, such as `MAX_TOKENS` of a model and `PASSWORD_MIN_LENGTH`.
+const AMOUNTS: &[&str] = &[
+    "*TOKENS",
+    "*_AGE",
+    "*_COUNT",
+    "*_DAYS",
+    "*_EXPIRATION",
+    "*_EXPIRES_IN",
+    "*_EXPIRY",
+    "*_HOURS",
+    "*_LENGTH",
+    "*_LIFETIME",
+    "*_LIMIT",
+    "*_MINUTES",
+    "*_MS",
+    "*_RETRIES",
+    "*_ROUNDS",
+    "*_SECONDS",
+    "*_SIZE",
+    "*_TIME",
+    "*_TIMEOUT",
+    "*_TTL",
+];
+
 /// Variables by which programs outside of the sandbox are reached: multiplexers, displays, buses, agents of keys, editors.
 const PROGRAMS: &[&str] = &[
     "TMUX",
@@ -100,10 +135,32 @@ const PROGRAMS: &[&str] = &[
 #[must_use]
 pub(crate) fn is_withheld(name: &[u8], value: &[u8]) -> bool {
     let name = name.to_ascii_uppercase();
-    SECRETS.iter().chain(PROGRAMS).any(|known| wildcard::matches(known.as_bytes(), &name))
+    let is_in =
+        |names: &[&str]| names.iter().any(|known| wildcard::matches(known.as_bytes(), &name));
+    let is_harmless =
+        || is_in(NO_SECRETS) || is_switch(value) || (is_in(AMOUNTS) && is_amount(value));
+    (is_in(SECRETS) && !is_harmless())
+        || is_in(PROGRAMS)
         || has_url_with_password(value)
         || has_private_key(value)
         || has_token(value)
+}
+
+/// Returns whether a value turns something on or off. An empty one may stand for one that is not known.
+fn is_switch(value: &[u8]) -> bool {
+    let switches = ["0", "1", "false", "no", "off", "on", "true", "yes"];
+    switches.iter().any(|switch| value.eq_ignore_ascii_case(switch.as_bytes()))
+}
+
+/// Returns whether a value is a number of at most nine digits, with a unit of at most two letters, such as `32k`.
+fn is_amount(value: &[u8]) -> bool {
+    const MOST_DIGITS: usize = 9;
+    let value = value.strip_prefix(b"-").unwrap_or(value);
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let unit = value.get(digits..).unwrap_or_default();
+    (1..=MOST_DIGITS).contains(&digits)
+        && unit.len() <= 2
+        && unit.iter().all(u8::is_ascii_alphabetic)
 }
 
 /// Returns whether `scheme://user:password@host` is somewhere in a value (RFC 3986, 3.2.1). The user may be empty.
@@ -217,6 +274,41 @@ mod tests {
             "VSCODE_PID",
         ] {
             assert!(!is_withheld(other.as_bytes(), b"x"), "{other}");
+        }
+    }
+
+    #[test]
+    fn settings_whose_names_look_like_secrets_are_none() {
+        for (name, value) in [
+            ("MAX_TOKENS", "4096"),
+            ("MAX_NEW_TOKENS", "-1"),
+            ("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "32k"),
+            ("max_tokens", "1"),
+            ("PASSWORD_MIN_LENGTH", "12"),
+            ("API_KEY_TTL", "30d"),
+            ("PASSWORD_STORE_DIR", "/data/store"),
+            ("PASSWORD_STORE_KEY", "0xABCD"),
+            ("GCM_CREDENTIAL_STORE", "cache"),
+            ("JWT_PUBLIC_KEY", "-----BEGIN PUBLIC KEY-----"),
+            ("STRIPE_PUBLISHABLE_KEY", "pk_live_x"),
+            ("npm_config_always_auth", "true"),
+            ("SKIP_PASSWORD", "1"),
+        ] {
+            assert!(!is_withheld(name.as_bytes(), value.as_bytes()), "{name}={value}");
+        }
+        for (name, value) in [
+            ("MAX_TOKENS", "a1b2c3,d4e5f6"),
+            ("MAX_TOKENS", ""),
+            ("API_TOKENS", "12345678901"),
+            ("MAX_TOKEN", "4096"),
+            ("GITHUB_TOKEN", "4096"),
+            ("PGPASSWORD", "123456"),
+            ("API_KEY_LIMIT", "secret"),
+            ("PASSWORD_STORE_KEY", "ghp_0123456789abcdefghijABCDEFGHIJ012345"),
+            ("MY_PRIVATE_KEY", "x"),
+            ("PASSWORD", ""),
+        ] {
+            assert!(is_withheld(name.as_bytes(), value.as_bytes()), "{name}={value}");
         }
     }
 
