@@ -1,7 +1,8 @@
 use std::{
+    cell::LazyCell,
     collections::{BTreeMap, BTreeSet},
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs, io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -12,8 +13,8 @@ use nix::unistd::{User, geteuid};
 use sandpipe_policy::{
     Program,
     document::{Size, Span},
-    effective::{Effective, Narrowable, Preset, Wider, secret_files},
-    files::{InvalidPlaces, Places, Roots, expand},
+    effective::{Effective, Narrowable, Passing, Preset, Wider, secret_files},
+    files::{Access, InvalidPlaces, Places, Roots, expand},
     machine::{self, Bubblewrap, NoWalls},
     walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
 };
@@ -203,7 +204,8 @@ impl AgentPolicy {
     }
 
     /// Makes the variables that lead tools to the workspace's own stores of packages, but for those
-    /// that the policy sets.
+    /// that the policy sets, or passes by their very name, and those by which the user leads them to a
+    /// place that commands may write.
     pub(crate) fn stores(
         &self,
         env: &BTreeMap<OsString, OsString>,
@@ -212,7 +214,15 @@ impl AgentPolicy {
         let (Some(directory), Some(home)) = (directory, self.roots.homes.first()) else {
             return BTreeMap::new();
         };
-        let mut variables = stores::variables(directory, home, env);
+        let places = LazyCell::new(|| self.places().ok());
+        let is_kept = |name: &str, value: &OsStr| {
+            let path = Path::new(value);
+            let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            self.effective.passing(name.as_bytes(), value.as_bytes()) == Passing::Passed
+                && (self.effective.passes_by_name(name.as_bytes())
+                    || places.as_ref().is_some_and(|places| places.access(&path) == Access::Write))
+        };
+        let mut variables = stores::variables(directory, home, env, is_kept);
         variables.retain(|name, _| !self.effective.set.keys().any(|set| name == set.as_str()));
         variables
     }

@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, DirBuilder},
     io,
     os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
@@ -57,26 +57,34 @@ pub(super) fn make(directory: &Path) -> io::Result<()> {
 }
 
 /// Makes the variables that lead tools to the stores of a workspace, for commands with that
-/// environment.
+/// environment. A variable that the policy keeps is left as it is.
 pub(super) fn variables(
     directory: &Path,
     home: &Path,
     env: &BTreeMap<OsString, OsString>,
+    is_kept: impl Fn(&str, &OsStr) -> bool,
 ) -> BTreeMap<OsString, OsString> {
+    // Tools take an empty one as none.
+    let given = |name: &str| {
+        let value = env.iter().find(|(given, _)| *given == name).map(|(_, value)| value);
+        value.filter(|value| !value.is_empty())
+    };
     let is_missing = |path: &str| home.join(path).symlink_metadata().is_err();
     // npm sets its own for what it runs, to where its cache is by default.
-    let is_elsewhere = |name: &str, shared: &str| {
-        env.iter().any(|(given, value)| given == name && *value != home.join(shared))
-    };
+    let is_elsewhere =
+        |name: &str, shared: &str| given(name).is_some_and(|value| *value != home.join(shared));
     let missing =
         SHARED.iter().filter(|(name, _, shared)| is_missing(shared) && !is_elsewhere(name, shared));
     let stores = STORES.into_iter().chain(missing.map(|(name, store, _)| (*name, *store)));
+    let stores = stores.filter(|(name, _)| !given(name).is_some_and(|value| is_kept(name, value)));
     let mut variables: BTreeMap<OsString, OsString> =
         stores.map(|(name, store)| (name.into(), directory.join(store).into())).collect();
-    // It would warn that it can't link from there.
-    variables.insert("UV_LINK_MODE".into(), "copy".into());
+    if variables.keys().any(|name| name == "UV_CACHE_DIR") && given("UV_LINK_MODE").is_none() {
+        // It would warn that it can't link from there.
+        variables.insert("UV_LINK_MODE".into(), "copy".into());
+    }
     let downloads = home.join(GO_DOWNLOADS);
-    let has_proxy = env.keys().any(|name| name == "GOPROXY")
+    let has_proxy = given("GOPROXY").is_some()
         || fs::read_to_string(home.join(".config/go/env"))
             .is_ok_and(|settings| settings.contains("GOPROXY="));
     if !has_proxy && downloads.is_dir() {
@@ -102,16 +110,37 @@ fn url_path(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn directories_that_variables_name_are_left_alone() {
+    /// The value of a variable, or `none`, in an environment that commands have `.npm` of the home in. The
+    /// policy keeps what is in `/data`.
+    fn variable(env: &[(&str, &str)], name: &str) -> String {
         let home = tempfile::tempdir().unwrap();
-        let own_npm = home.path().join(".npm");
-        let env = [("CARGO_HOME", "/usr/local/cargo".into()), ("npm_config_cache", own_npm)];
-        let env = env.map(|(name, path)| (name.into(), path.into()));
-        let variables = variables(Path::new("/stores"), home.path(), &env.into());
-        let set = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, to)| to);
-        assert_eq!(set("CARGO_HOME"), None);
-        assert_eq!(set("npm_config_cache"), Some(&"/stores/npm".into()));
-        assert_eq!(set("GOCACHE"), Some(&"/stores/go-build".into()));
+        let home = home.path();
+        let env = env.iter().map(|(name, value)| {
+            let value = value.replace('~', home.to_str().unwrap());
+            ((*name).into(), value.into())
+        });
+        let is_kept = |_: &str, value: &OsStr| Path::new(value).starts_with("/data");
+        let variables = variables(Path::new("/stores"), home, &env.collect(), is_kept);
+        let found = variables.get(OsStr::new(name)).and_then(|value| value.to_str());
+        found.unwrap_or("none").to_owned()
+    }
+
+    #[test]
+    fn variables_of_the_user_are_kept_where_they_lead_elsewhere() {
+        for (name, value, expected) in [
+            ("CARGO_HOME", "/usr/local/cargo", "none"),
+            ("npm_config_cache", "~/.npm", "/stores/npm"),
+            ("npm_config_cache", "", "/stores/npm"),
+            ("GOCACHE", "", "/stores/go-build"),
+            ("GOCACHE", "/elsewhere", "none"),
+            ("UV_CACHE_DIR", "/elsewhere", "/stores/uv"),
+            ("UV_CACHE_DIR", "", "/stores/uv"),
+            ("UV_CACHE_DIR", "/data/uv", "none"),
+            ("UV_LINK_MODE", "symlink", "none"),
+        ] {
+            assert_eq!(variable(&[(name, value)], name), expected, "{name}={value}");
+        }
+        assert_eq!(variable(&[], "UV_LINK_MODE"), "copy");
+        assert_eq!(variable(&[("UV_CACHE_DIR", "/data/uv")], "UV_LINK_MODE"), "none");
     }
 }

@@ -16,17 +16,20 @@ impl Effective {
     /// Says what becomes of a variable.
     #[must_use]
     pub fn passing(&self, name: &[u8], value: &[u8]) -> Passing {
-        let is_named = |pattern: &NamePattern| pattern.exact().map(str::as_bytes) == Some(name);
         if !self.pass.iter().any(|pattern| pattern.matches(name)) {
             Passing::NotNamed
-        } else if self.withholds_secrets()
-            && is_withheld(name, value)
-            && !self.pass.iter().any(is_named)
+        } else if self.withholds_secrets() && is_withheld(name, value) && !self.passes_by_name(name)
         {
             Passing::Withheld
         } else {
             Passing::Passed
         }
+    }
+
+    /// Returns whether `env.pass` has the very name of a variable.
+    #[must_use]
+    pub fn passes_by_name(&self, name: &[u8]) -> bool {
+        self.pass.iter().any(|pattern| pattern.exact().map(str::as_bytes) == Some(name))
     }
 
     /// Whether it names no variable that `outer` does not pass: true only if this is certain. A value that looks like a secret is not known

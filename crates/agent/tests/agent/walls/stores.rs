@@ -97,6 +97,37 @@ async fn a_policy_leads_tools_elsewhere_or_takes_the_stores_out() {
     assert_eq!(run.output(), "none\n");
 }
 
+#[tokio::test]
+async fn a_variable_of_the_user_is_kept_where_commands_may_write_what_it_names() {
+    if !walls() {
+        return;
+    }
+    let named = ["--pass-env", "*", "--pass-env", "UV_CACHE_DIR"];
+    for (uv, args, is_kept) in [
+        ("workspace/.uv", &[][..], true),
+        ("other", &["--allow-write", "../other"], true),
+        ("other", &[], false),
+        ("other", &named, true),
+        ("home/.cache/uv", &[], false),
+        ("", &[], false),
+    ] {
+        let make = |workspace: &Path, _: &Path| {
+            fs::create_dir(workspace.with_file_name("other")).unwrap();
+        };
+        let with_uv = |command: &mut Command, home: &Path| {
+            let path = home.with_file_name(uv);
+            command.env("UV_CACHE_DIR", if uv.is_empty() { Path::new("") } else { &path });
+        };
+        let args = [&["--policy", "workspace"], args].concat();
+        let walled = Walled::start_with(users()[0], &args, make, with_uv);
+        let output = walled.agent.run("echo \"$UV_CACHE_DIR\"").await.output();
+        let own = walled.home.with_file_name(uv);
+        let is_own = output.trim_end() == own.to_str().unwrap();
+        assert_eq!(is_own, is_kept, "{uv:?} {args:?}: {output}");
+        assert!(is_kept || output.contains("/.cache/sandpipe/stores/"), "{output}");
+    }
+}
+
 /// Has a tool install twice in an empty home, and once more in the next sandbox.
 async fn installs(tool: &str, fill: impl FnOnce(&Path, &Path), script: &str) {
     if !walls() || !needs(can_run(tool), tool) {
