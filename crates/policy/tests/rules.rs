@@ -12,7 +12,7 @@ use sandpipe_policy::{
     files::{Access, InvalidPlaces, Places, Roots, expand},
     machine::Version,
     network::Destination,
-    walls::{Box, Content, CopiedFile, plan},
+    walls::{Box, Content, Replacement, plan},
 };
 use tempfile::TempDir;
 
@@ -61,6 +61,7 @@ impl Machine {
             secrets: Vec::new(),
             policy_file: None,
             stores: None,
+            pnpm_store: None,
         }
     }
 
@@ -432,7 +433,7 @@ fn bubblewrap_gets_what_the_rules_say() {
     };
     assert_eq!(filter.len() % 8, 0);
     let copies = ["shared/a", "workspace/a/x", "workspace/.env"]
-        .map(|path| CopiedFile { path: machine.root.join(path), content: b"copy".to_vec() });
+        .map(|path| Replacement::File(machine.root.join(path), b"copy".to_vec()));
     let planned = plan(&policy, &places, &inside(false), copies.to_vec()).unwrap();
     let args = planned.args(|_| 7).join(" ".as_ref()).into_string().unwrap();
     // Only what commands may read, and not write, is replaced.

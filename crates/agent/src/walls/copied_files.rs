@@ -9,7 +9,7 @@ use std::{
 use sandpipe_policy::{
     document::Network,
     network::{forwards, host_lines},
-    walls::CopiedFile,
+    walls::Replacement,
     wildcard,
 };
 
@@ -24,12 +24,18 @@ const SSH_SETTINGS: &str = "/etc/ssh/ssh_config";
 const SSH_DIRECTORY: &str = "/etc/ssh";
 
 /// Makes the copies for commands with that network, who are root's or another user's.
-pub(super) fn copied_files(network: &Network, is_root: bool) -> Vec<CopiedFile> {
+pub(super) fn copied_files(network: &Network, is_root: bool) -> Vec<Replacement> {
     let mut files: Vec<CopiedFile> = hosts(network).into_iter().collect();
     if !is_root {
         included(Path::new(SSH_SETTINGS), MAX_DEPTH, &mut files);
     }
-    files
+    files.into_iter().map(|file| Replacement::File(file.path, file.content)).collect()
+}
+
+/// File of this machine, with its path without symbolic links.
+struct CopiedFile {
+    path: PathBuf,
+    content: Vec<u8>,
 }
 
 /// Makes a copy of the list of hosts in which the hosts that a policy names lead to the agent.

@@ -136,7 +136,8 @@ impl Policies {
         }
         let effective =
             effective(&policy).map_err(|error| NarrowerError::Invalid(error.to_string()))?;
-        let inner = AgentPolicy::new(effective, &self.setting, &self.limits)?;
+        let mut inner = AgentPolicy::new(effective, &self.setting, &self.limits)?;
+        inner.take_over(&self.own);
         let (places, own_places) = (inner.places()?, self.own.places()?);
         Narrowable { policy: &inner.effective, places: &places }
             .check_within(&Narrowable { policy: &self.own.effective, places: &own_places })?;

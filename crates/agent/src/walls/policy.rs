@@ -16,7 +16,9 @@ use sandpipe_policy::{
     effective::{Effective, Narrowable, Passing, Preset, Wider, secret_files},
     files::{Access, InvalidPlaces, Places, Roots, expand},
     machine::{self, Bubblewrap, NoWalls},
-    walls::{self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Unheld, hold},
+    walls::{
+        self as plans, Held, Holders, Mechanism, Plan, PlanError, RLimit, Replacement, Unheld, hold,
+    },
 };
 
 use super::{
@@ -110,8 +112,9 @@ impl AgentPolicy {
         let held = hold(&effective.limits, &holders, effective.best_effort)?;
         let homes = homes();
         let has_stores = effective.presets.contains(&Preset::Caches) && effective.has_walls();
-        let stores = homes.first().filter(|_| has_stores);
-        let stores = stores.map(|home| stores::directory(&setting.workspace, home));
+        let home = homes.first().filter(|_| has_stores);
+        let stores = home.map(|home| stores::directory(&setting.workspace, home));
+        let pnpm_store = home.and_then(|home| stores::pnpm_store(home));
         let roots = Roots {
             workspace: setting.workspace.clone(),
             homes,
@@ -120,8 +123,16 @@ impl AgentPolicy {
             secrets: named_secrets(&setting.workspace),
             policy_file: setting.policy_file.clone(),
             stores,
+            pnpm_store,
         };
         Ok(Self { effective: Arc::new(effective), roots, held })
+    }
+
+    /// Takes over what another policy, which this one is to be within, has in place of the user's.
+    pub(super) fn take_over(&mut self, outer: &Self) {
+        if let Some(store) = &outer.roots.pnpm_store {
+            self.roots.pnpm_store = Some(store.clone());
+        }
     }
 
     /// The places that its rules mean, as the file system is now.
@@ -223,6 +234,9 @@ impl AgentPolicy {
                     || places.as_ref().is_some_and(|places| places.access(&path) == Access::Write))
         };
         let mut variables = stores::variables(directory, home, env, is_kept);
+        if self.roots.pnpm_store.is_some() {
+            variables.remove(OsStr::new("PNPM_HOME"));
+        }
         variables.retain(|name, _| !self.effective.set.keys().any(|set| name == set.as_str()));
         variables
     }
@@ -252,13 +266,45 @@ impl Walls {
     /// A rule can't be held, or commands have changed what a path leads to, so that the policy is wider now.
     pub(super) fn plan(&self) -> Result<Plan, PolicyError> {
         let places = expand(&self.policy.files, &self.roots)?;
+        let mut sandboxes = vec![&places];
+        let outer_places;
         if let Some(outer) = &self.within {
-            let outer_places = expand(&outer.files, &self.roots)?;
+            outer_places = expand(&outer.files, &self.roots)?;
             Narrowable { policy: &self.policy, places: &places }
                 .check_within(&Narrowable { policy: outer, places: &outer_places })?;
+            sandboxes.push(&outer_places);
         }
-        let copies = copied_files(&self.policy.network, self.inside.is_root);
-        Ok(plans::plan(&self.policy, &places, &self.inside, copies)?)
+        let mut replacements = copied_files(&self.policy.network, self.inside.is_root);
+        replacements.extend(self.pnpm_store(&sandboxes));
+        Ok(plans::plan(&self.policy, &places, &self.inside, replacements)?)
+    }
+}
+
+impl Walls {
+    /// Makes the directory that stays in place of the user's store of pnpm, if commands may write caches.
+    /// None where those with one of these `places` could exchange it for a link.
+    fn pnpm_store(&self, places: &[&Places]) -> Option<Replacement> {
+        let Roots { workspace, homes, pnpm_store, .. } = &self.roots;
+        let (Some(store), Some(home)) = (pnpm_store, homes.first()) else { return None };
+        let has_private = places.first().is_some_and(|own| own.access(store) == Access::Private);
+        if !has_private || !self.policy.presets.contains(&Preset::Caches) {
+            return None;
+        }
+        let made = stores::make_pnpm_store(workspace, home).and_then(|own| {
+            let is_writable = |places: &&Places| places.access(&own) == Access::Write;
+            if places.iter().any(is_writable) {
+                let message = format!("commands may write {}", own.display());
+                return Err(io::Error::other(message));
+            }
+            Ok(own)
+        });
+        match made {
+            Ok(own) => Some(Replacement::Directory(store.clone(), own)),
+            Err(error) => {
+                tracing::info!(%error, "the sandbox has its store of pnpm in memory");
+                None
+            }
+        }
     }
 }
 

@@ -10,10 +10,14 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, DirBuilder},
     io,
-    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt},
+    },
     path::{Path, PathBuf},
 };
 
+use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 
 /// Variables that name a store, and its directory in those of the workspace.
@@ -40,12 +44,55 @@ const GO_DOWNLOADS: &str = "go/pkg/mod/cache/download";
 
 /// Returns the directory of a workspace's stores.
 pub(super) fn directory(workspace: &Path, home: &Path) -> PathBuf {
-    let cache_home = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache_home = cache_home.filter(|path| path.is_absolute());
-    let cache_home = cache_home.unwrap_or_else(|| home.join(".cache"));
+    cache_home(home).join("sandpipe/stores").join(id(workspace))
+}
+
+fn cache_home(home: &Path) -> PathBuf {
+    absolute("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache"))
+}
+
+/// Returns the path that a variable of the agent's names.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn id(workspace: &Path) -> String {
     let digest = Sha256::digest(workspace.as_os_str().as_bytes());
     let id = digest.first_chunk().copied().map_or(0, u64::from_be_bytes);
-    cache_home.join("sandpipe/stores").join(format!("{id:016x}"))
+    format!("{id:016x}")
+}
+
+/// Finds the user's store of pnpm, as pnpm does, without symbolic links.
+pub(super) fn pnpm_store(home: &Path) -> Option<PathBuf> {
+    let of_data = || absolute("XDG_DATA_HOME").map(|data| data.join("pnpm"));
+    let pnpm = absolute("PNPM_HOME").or_else(of_data);
+    let pnpm = pnpm.unwrap_or_else(|| home.join(".local/share/pnpm"));
+    pnpm.join("store").canonicalize().ok().filter(|store| store.is_dir())
+}
+
+/// Makes the directory that commands in a workspace have in place of the user's store of pnpm, and returns
+/// its path without symbolic links. Unlike the other stores it is mounted, so commands must not be able to
+/// put a link into its place.
+///
+/// # Errors
+/// It can't be made, or a link or something of another user is there.
+pub(super) fn make_pnpm_store(workspace: &Path, home: &Path) -> io::Result<PathBuf> {
+    let cache_home = cache_home(home);
+    make(&cache_home)?;
+    let mut path = cache_home.canonicalize()?;
+    for name in ["sandpipe", "pnpm", &id(workspace)] {
+        path.push(name);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let found = path.symlink_metadata()?;
+        if !found.is_dir() || found.uid() != geteuid().as_raw() {
+            let message = format!("{} is no directory of this user", path.display());
+            return Err(io::Error::other(message));
+        }
+    }
+    Ok(path)
 }
 
 /// Makes the directory of a workspace's stores, for its user alone.

@@ -152,6 +152,7 @@ mod tests {
             secrets: Vec::new(),
             policy_file: None,
             stores: None,
+            pnpm_store: None,
         };
         let [inner, outer] = [inner, outer].map(|text| effective(&parse(text).unwrap()).unwrap());
         let [inner_places, outer_places] =

@@ -87,6 +87,12 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
         }
         led_by_links.push((rule, links, path));
     }
+    if let Some(store) = &roots.pnpm_store
+        && places.access(store) == Access::Read
+    {
+        let rule = by_path(Access::Private, store, Origin::Preset(Preset::Caches));
+        places = places.with(place(rule, store.clone())?);
+    }
     // What is hidden under its own name stays so whatever links to it.
     led_by_links.retain(|(rule, _, target)| {
         rule.access != Access::Hide || !hidden.iter().any(|place| target.starts_with(place))

@@ -18,4 +18,7 @@ pub struct Roots {
     pub policy_file: Option<PathBuf>,
     /// The workspace's own stores of packages, which may be written where caches may.
     pub stores: Option<PathBuf>,
+    /// The user's store of pnpm, without symbolic links. Commands that could only read it have a
+    /// private one in its place: pnpm does not change from one store to another.
+    pub pnpm_store: Option<PathBuf>,
 }

@@ -70,19 +70,20 @@ pub enum Content {
     Seccomp(Vec<u8>),
     /// What is at these places, without following symbolic links.
     Places(Vec<PathBuf>),
-    /// Content of a [`CopiedFile`].
+    /// Content of a [`Replacement::File`].
     Copy(Vec<u8>),
     /// The executable of the [`Box`].
     Program,
 }
 
-/// File of this machine in place of which commands have a copy, if they may only read it.
+/// What commands have in place of something of this machine, at a path without symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopiedFile {
-    /// Path without symbolic links.
-    pub path: PathBuf,
-    /// Content of the copy.
-    pub content: Vec<u8>,
+pub enum Replacement {
+    /// A file with this content, where they may read the one that is there, and not write it.
+    File(PathBuf, Vec<u8>),
+    /// Another directory of this machine, which stays when the sandbox ends, where they would have a
+    /// private one.
+    Directory(PathBuf, PathBuf),
 }
 
 /// Why no walls can be planned.
@@ -105,7 +106,7 @@ pub fn plan(
     policy: &Effective,
     places: &Places,
     inside: &Box,
-    copies: Vec<CopiedFile>,
+    replacements: Vec<Replacement>,
 ) -> Result<Plan, PlanError> {
     if places.access(&inside.workspace) < Access::Private {
         return Err(PlanError::NoWorkspace(inside.workspace.clone()));
@@ -165,7 +166,12 @@ pub fn plan(
             Mount::Read(path) => plan.bind("--ro-bind", path),
             Mount::Write(path) => plan.bind("--bind", path),
             Mount::Device(path) => plan.bind("--dev-bind", path),
-            Mount::Private(path) => plan.private(path, size),
+            Mount::Private(path) => match kept(path, &replacements) {
+                Some(source) => {
+                    plan.push(["--bind".as_ref(), source.as_os_str(), path.as_os_str()]);
+                }
+                None => plan.private(path, size),
+            },
             Mount::EmptyDirectory(path) => {
                 plan.push(["--tmpfs"]);
                 plan.push([path]);
@@ -183,14 +189,7 @@ pub fn plan(
             }
         }
     }
-    for CopiedFile { path, content } in copies {
-        if places.access(&path) == Access::Read {
-            // The user's own in the sandbox, where root's files seem to be nobody's.
-            plan.push(["--perms", "0444", "--ro-bind-data"]);
-            plan.inherit(Content::Copy(content));
-            plan.push([path]);
-        }
-    }
+    plan.copy(replacements, places);
     // /dev, too, is a directory in memory, which nothing would limit.
     for path in empty_directories.iter().map(PathBuf::as_path).chain([Path::new("/dev")]) {
         plan.push(["--remount-ro"]);
@@ -219,6 +218,14 @@ pub fn plan(
     Ok(plan)
 }
 
+/// Finds the directory that commands have in place of a private one.
+fn kept<'a>(private: &Path, replacements: &'a [Replacement]) -> Option<&'a Path> {
+    replacements.iter().find_map(|replacement| match replacement {
+        Replacement::Directory(path, source) if path == private => Some(source.as_path()),
+        Replacement::File(..) | Replacement::Directory(..) => None,
+    })
+}
+
 impl Plan {
     /// What bubblewrap is started with, where the descriptors that it inherits have these numbers. It has to be started by a thread that
     /// stays, since the kernel ends the box with that thread (`PR_SET_PDEATHSIG`).
@@ -238,6 +245,20 @@ impl Plan {
     fn inherit(&mut self, content: Content) {
         self.args.push(Arg::Descriptor(self.inherited.len()));
         self.inherited.push(content);
+    }
+
+    /// Puts files in place of those that commands may only read.
+    fn copy(&mut self, replacements: Vec<Replacement>, places: &Places) {
+        for replacement in replacements {
+            if let Replacement::File(path, content) = replacement
+                && places.access(&path) == Access::Read
+            {
+                // The user's own in the sandbox, where root's files seem to be nobody's.
+                self.push(["--perms", "0444", "--ro-bind-data"]);
+                self.inherit(Content::Copy(content));
+                self.push([path]);
+            }
+        }
     }
 
     /// A directory in memory, with no more than that.

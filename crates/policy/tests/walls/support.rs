@@ -97,6 +97,7 @@ impl Place {
             secrets: Vec::new(),
             policy_file: None,
             stores: None,
+            pnpm_store: None,
         }
     }
 

@@ -191,7 +191,11 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     let connect = r#"perl -MSocket -e 'socket(my $s, AF_UNIX, SOCK_STREAM, 0); exit !connect($s, sockaddr_un("$ENV{HOME}/socket"))'"#;
     put("connect to a socket in the home", succeeds(connect).await);
     let change = "echo evil >> ~/.local/share/pnpm/store/linked";
-    put("change a package that other projects link from pnpm's store", succeeds(change).await);
+    // Behind walls it is written to another store.
+    walled.agent.run(change).await;
+    let is_changed = fs::read(walled.home.join(".local/share/pnpm/store/linked")).unwrap() != b"";
+    let name = "change a package that other projects link from pnpm's store";
+    put(name, is_changed);
     fs::rename(&socket, walled.home.join("renamed")).unwrap();
     let connect = connect.replace("socket\")", "renamed\")");
     put("connect to a socket in the home that was renamed", succeeds(&connect).await);

@@ -170,10 +170,24 @@ impl Walled {
     }
 }
 
-/// Gives a command another home, without the caches that npm and others name for the tests.
+/// Gives a command another home, without the places that variables of the machine name for caches and stores.
 fn at_home(command: &mut Command, home: &Path) {
     command.env("HOME", home);
-    for name in ["CARGO_HOME", "GOCACHE", "npm_config_cache"] {
+    for name in [
+        "BUN_INSTALL_CACHE_DIR",
+        "CARGO_HOME",
+        "COREPACK_HOME",
+        "GOCACHE",
+        "GOMODCACHE",
+        "npm_config_cache",
+        "PNPM_HOME",
+        "POETRY_CACHE_DIR",
+        "UV_CACHE_DIR",
+        "UV_LINK_MODE",
+        "XDG_CACHE_HOME",
+        "XDG_DATA_HOME",
+        "YARN_GLOBAL_FOLDER",
+    ] {
         command.env_remove(name);
     }
 }

@@ -2,9 +2,12 @@
 
 use std::{
     env, fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use serde_json::json;
 
 use super::{Walled, can_run, users, walls};
 use crate::support::needs;
@@ -39,10 +42,13 @@ async fn commands_write_no_store_but_that_of_their_workspace() {
     for user in users() {
         for policy in ["workspace", "offline"] {
             let walled = Walled::start_with(*user, &["--policy", policy], fill, |_, _| {});
-            let scripts = PROGRAMS_OF_OTHERS.map(|directory| {
-                format!("echo evil > ~/{directory}/program || echo evil > ~/{directory}/new")
-            });
-            walled.refuses(&scripts.each_ref().map(String::as_str)).await;
+            for directory in PROGRAMS_OF_OTHERS {
+                let script = format!("cd ~/{directory} && echo evil > program; echo evil > new");
+                walled.agent.run(&script).await;
+                let directory = walled.home.join(directory);
+                assert_eq!(fs::read(directory.join("program")).unwrap(), b"", "{directory:?}");
+                assert!(!directory.join("new").exists(), "{user:?} {policy} {directory:?}");
+            }
             // A package that npm takes from here is checked.
             let run = walled.agent.run("echo > ~/.npm/_cacache/x && echo ${npm_config_cache-none}");
             assert_eq!(run.await.output(), "none\n", "{user:?} {policy}");
@@ -179,6 +185,78 @@ async fn npm_installs_twice_in_an_empty_home() {
 async fn pnpm_installs_twice_in_an_empty_home() {
     let script = NODE_SCRIPT.replace("$TOOL", "pnpm") + "; test -e \"$PNPM_HOME/store\"";
     installs("pnpm", fill_node_project, &script).await;
+}
+
+#[tokio::test]
+async fn pnpm_adds_to_what_was_installed_outside() {
+    if !walls() || !needs(can_run("pnpm"), "pnpm") {
+        return;
+    }
+    let fill = |workspace: &Path, home: &Path| {
+        fill_node_project(workspace, home);
+        let mut install = Command::new("pnpm");
+        for name in ["PNPM_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "npm_config_store_dir"] {
+            install.env_remove(name);
+        }
+        done(install.arg("install").env("HOME", home).current_dir(workspace));
+        assert!(home.join(".local/share/pnpm/store").is_dir());
+        // What is in this home only belongs to other projects.
+        fs::write(home.join(".local/share/pnpm/store/program"), "theirs").unwrap();
+    };
+    for user in users() {
+        let args = ["--policy", "offline"];
+        let walled = Walled::start_with(*user, &args, fill, |_, _| {});
+        let add = "set -e; mkdir package2; echo '{ \"name\": \"more\", \"version\": \"1.0.0\" }' > \
+            package2/package.json; tar czf more.tgz package2; pnpm add ./more.tgz >&2; \
+            test -e node_modules/more/package.json; test ! -e ~/.local/share/pnpm/store/program; \
+            echo kept > ~/.local/share/pnpm/store/kept; echo ${PNPM_HOME-none}";
+        let run = walled.agent.run(add).await;
+        assert_eq!(run.stdout(), "none\n", "{user:?}: {}", run.output());
+        let store = walled.home.join(".local/share/pnpm/store");
+        assert!(store.join("program").exists() && !store.join("kept").exists(), "{user:?}");
+        // The next sandbox has it, and a narrower one without caches only an empty one.
+        let next = walled.another(*user, &args);
+        let cat = "cat ~/.local/share/pnpm/store/kept";
+        assert_eq!(next.run(cat).await.output(), "kept\n", "{user:?}");
+        let create = json!({ "command": "sh", "args": ["-c", cat], "policy": "strict" });
+        let exec = next.create(create).await;
+        assert!(next.finish(&exec.id).await.output().contains("No such file"), "{user:?}");
+        for narrower in ["offline", r#"{ "extends": ["offline", "!caches"] }"#] {
+            let create = json!({ "command": "true", "args": [], "policy": narrower });
+            let exec = next.create(create).await;
+            assert_eq!(next.finish(&exec.id).await.exit_code(), 0, "{user:?} {narrower}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_in_place_of_the_private_store_of_pnpm_is_not_followed() {
+    if !walls() {
+        return;
+    }
+    let fill = |_: &Path, home: &Path| {
+        fs::create_dir_all(home.join(".local/share/pnpm/store")).unwrap();
+        fs::create_dir_all(home.join(".cache/sandpipe")).unwrap();
+        fs::create_dir(home.join("elsewhere")).unwrap();
+        symlink(home.join("elsewhere"), home.join(".cache/sandpipe/pnpm")).unwrap();
+    };
+    for user in users() {
+        let walled = Walled::start_with(*user, &OFFLINE, fill, |_, _| {});
+        let run = walled.agent.run("echo > ~/.local/share/pnpm/store/file && ls ~/elsewhere").await;
+        assert_eq!((run.exit_code(), run.output()), (0, String::new()), "{user:?}");
+        let elsewhere = walled.home.join("elsewhere");
+        assert_eq!(fs::read_dir(elsewhere).unwrap().count(), 0, "{user:?}");
+    }
+    // Nor where commands can put one there.
+    let fill = |_: &Path, home: &Path| {
+        fs::create_dir_all(home.join(".local/share/pnpm/store")).unwrap();
+        fs::create_dir(home.join(".cache")).unwrap();
+    };
+    let args = ["--policy", "offline", "--allow-write", "~/.cache"];
+    let walled = Walled::start_with(users()[0], &args, fill, |_, _| {});
+    let run =
+        walled.agent.run("echo > ~/.local/share/pnpm/store/file; ls ~/.cache/sandpipe/pnpm/*");
+    assert_eq!(run.await.output(), "");
 }
 
 #[tokio::test]
