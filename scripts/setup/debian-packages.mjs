@@ -60,6 +60,18 @@ export const prepareConfinedPrograms = () =>
     "/usr/bin/pg_lsclusters": ["postgresql"],
   });
 
+/** What programs that reach a host by the proxy of a sandbox are written with. */
+export const prepareHttpLibraries = () =>
+  prepareIfAllowed({
+    "/usr/lib/python3/dist-packages/httpx": ["python3-httpx"],
+    "/usr/lib/python3/dist-packages/requests": ["python3-requests"],
+    curl: ["curl"],
+    wget: ["wget"],
+  });
+
+/** What installs packages of Python for the whole machine. */
+export const preparePip = () => prepare({ pip3: ["python3-pip"] });
+
 /**
  * The same as {@link prepare} for a user who may install packages. Another one goes without: the tests that need them are skipped then.
  *

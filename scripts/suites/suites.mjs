@@ -15,6 +15,7 @@ import {
   prepareTargets,
 } from "../setup/debian-packages.mjs";
 import { prepareGeckodriver } from "../setup/geckodriver.mjs";
+import { preparePackageManagers } from "../setup/package-managers.mjs";
 import { cargoJobs } from "./cargo.mjs";
 import { lintJobs } from "./lint.mjs";
 import { nodeJobs } from "./node.mjs";
@@ -39,6 +40,7 @@ const NEEDS = {
   chromium: { name: "Chromium", prepare: prepareChromium },
   browsers: { name: "Chromium and Firefox", prepare: prepareConsoleBrowsers },
   programs: { name: "pytest and Postgres", prepare: prepareConfinedPrograms },
+  packages: { name: "pnpm, Bun, uv and Poetry", prepare: preparePackageManagers },
   emulator: { name: "qemu-user", prepare: prepareEmulator },
   geckodriver: { name: "geckodriver", prepare: prepareGeckodriver },
 };
@@ -63,7 +65,7 @@ const PACKED = [
 
 /** @type {Suite[]} */
 export const SUITES = [
-  { name: "cargo", builds: [], needs: [], jobs: cargoJobs },
+  { name: "cargo", builds: [], needs: [NEEDS.packages], jobs: cargoJobs },
   {
     name: "packaging",
     builds: WITH_WASM_TOOLS,
