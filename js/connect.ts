@@ -26,17 +26,19 @@ export type Connect = (options: ConnectOptions) => Promise<Sandbox>;
  * `connect` for a runtime, which has its own way to get at the module, and may have one to make requests in
  * place of the global `fetch`.
  *
+ * @param adapt Makes the options of the core from the caller's.
  * @internal
  */
 export function connectWith(
   loader: Loader,
   fetch: Fetch = (url, init) => globalThis.fetch(url, init),
+  adapt = (options: SandboxOptions): SandboxOptions => options,
 ): Connect {
   return async (options) => {
     // The core says what is wrong with options that are none.
     const { wasm, ...rest } = Object(options) as ConnectOptions;
     await load(loader, wasm);
-    const make = async (): Promise<Sandbox> => new Sandbox(rest, fetch, policyOf(options));
+    const make = async (): Promise<Sandbox> => new Sandbox(adapt(rest), fetch, policyOf(options));
     return await settle(make());
   };
 }

@@ -2,8 +2,10 @@
 import { readFile } from "node:fs/promises";
 
 import { compile, compileResponse } from "./compile.js";
+import type { SandboxOptions } from "./core/sandpipe.js";
 import type { Loader } from "./load.js";
 import { httpFetch } from "./node/http-fetch.js";
+import { isLoopback, mayHaveProxy } from "./node/loopback.js";
 import type { Fetch } from "./redirects.js";
 
 export const loader: Loader = {
@@ -26,6 +28,19 @@ async function compileAddress(address: string): Promise<WebAssembly.Module> {
   return WebAssembly.compile(await readFile(file));
 }
 
-/** Undefined where the global `fetch` is the quicker one. */
-export const ownFetch: Fetch | undefined =
-  "Deno" in globalThis || "Bun" in globalThis ? undefined : httpFetch;
+/** In Deno and Bun the global `fetch` is the quicker one, but sends requests to this machine through a proxy, too. */
+const hasQuickFetch = "Deno" in globalThis || "Bun" in globalThis;
+
+/** Makes requests: to agents on this machine without a proxy, to others as the runtime does. */
+export const ownFetch: Fetch = (url, init) =>
+  hasQuickFetch && !(isLoopback(url) && mayHaveProxy())
+    ? globalThis.fetch(url, init)
+    : httpFetch(url, init);
+
+/**
+ * Adapts options: a WebSocket of the runtime would go through a proxy, too, and the core makes none where it is given headers.
+ */
+export function withoutProxy(options: SandboxOptions): SandboxOptions {
+  if (!isLoopback(options.url) || !mayHaveProxy()) return options;
+  return { ...options, headers: options.headers ?? {} };
+}

@@ -95,7 +95,8 @@ options! {
         /// The agent's token.
         "token" "?: string" => token: Option<String> = optional token,
         /// What makes the requests. Default: in Node.js `node:http`, with the options that its global agents have
-        /// when the package is loaded; elsewhere the global `fetch`. For undici's dispatchers, or a `fetch` that is
+        /// when the package is loaded; elsewhere the global `fetch`. Requests to loopback go through no proxy,
+        /// others as the runtime sends its own. For undici's dispatchers, or a `fetch` that is
         /// mocked: `(...args) => fetch(...args)`. How long that waits for an answer (undici: 300 s) is how long
         /// a process may leave its input unread.
         "fetch" "?: Fetch" => fetch: Option<Function> = optional function,

@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { load } from "../load.js";
-import { loader, ownFetch } from "../node-core.js";
+import { loader, ownFetch, withoutProxy } from "../node-core.js";
 import { POLICY_SUMMARY } from "../policy-summary.js";
 import { Sandbox } from "../sandbox.js";
 import {
@@ -29,8 +29,7 @@ export class EmbeddedSandbox extends Sandbox implements AsyncDisposable {
   /** @internal */
   constructor(agent: EmbeddedAgent) {
     const { url, token } = agent;
-    const fetch = ownFetch ?? ((address, init) => globalThis.fetch(address, init));
-    super({ url, token }, fetch, agent[POLICY_SUMMARY]);
+    super(withoutProxy({ url, token }), ownFetch, agent[POLICY_SUMMARY]);
     this.#agent = agent;
   }
 

@@ -4,20 +4,27 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { pipeline, Readable } from "node:stream";
 import { DirectAgent, directBody, type DirectBody } from "./direct-bodies.js";
+import { isLoopback } from "./loopback.js";
 
 /** How long it may take to be connected, in milliseconds: as with Node's `fetch`. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 const unlimited = { maxSockets: Infinity, maxTotalSockets: Infinity };
 const { options } = http.globalAgent as http.Agent & { options: http.AgentOptions };
+/** Deno and Bun have HTTP of their own, whose bodies do not come from the socket. */
+const HttpAgent = "Deno" in globalThis || "Bun" in globalThis ? http.Agent : DirectAgent;
 /**
- * These keep connections for the next request as the global agents do, and go through the same proxies. But
- * they have no limit: what stops a command must not wait for the stream of its output.
+ * These keep connections for the next request as the global agents do. But they have no limit: a request that stops a
+ * command must not wait for the stream of its output.
  */
-const agents = {
-  http: new DirectAgent({ ...options, ...unlimited }),
-  https: new https.Agent({ ...https.globalAgent.options, ...unlimited }),
-};
+const agentsWith = (more: object): { http: http.Agent; https: https.Agent } => ({
+  http: new HttpAgent({ ...options, ...unlimited, ...more }),
+  https: new https.Agent({ ...https.globalAgent.options, ...unlimited, ...more }),
+});
+/** These go through the same proxies as the global agents. */
+const platformAgents = agentsWith({});
+/** These go through none: `proxyEnv` is where runtimes look for the variables that name one. */
+const loopbackAgents = agentsWith({ proxyEnv: {} });
 
 /** The part of `RequestInit` that the core uses. */
 export interface Init {
@@ -78,7 +85,7 @@ function send(url: string, { method, headers, body, signal }: Init): Promise<Beg
       method,
       // Output that is compressed on its way may wait there for more.
       headers: { "user-agent": "sandpipe", ...headers, "accept-encoding": "identity" },
-      agent: agents[scheme],
+      agent: (isLoopback(url) ? loopbackAgents : platformAgents)[scheme],
     });
     let isConnected = false;
     const giveUp = setTimeout(() => {
