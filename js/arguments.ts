@@ -1,13 +1,14 @@
 // Checks of arguments that do not come to the core, which checks its own.
 import { InvalidArgumentError } from "./core/errors.js";
 import type { StreamOptions } from "./stream.js";
+import { describe, isPromise, suggest } from "./wrong-value.js";
 
 /** The signal of a stream's options. */
 export function checkSignal(options: StreamOptions | undefined): AbortSignal | undefined {
   const signal: unknown = options?.signal;
   if (signal === undefined || isSignal(signal)) return signal;
   throw new InvalidArgumentError(
-    "`options.signal` must be an AbortSignal, but is " + typeof signal,
+    `\`options.signal\` must be an AbortSignal, but is ${describe(signal)}`,
   );
 }
 
@@ -32,12 +33,21 @@ export function checkFields(options: unknown, names: readonly string[]): void {
 }
 
 function fieldsProblem(options: unknown, names: readonly string[]): string | undefined {
-  if (typeof options === "string") return JSON.stringify(options);
-  if (typeof options !== "object") return typeof options;
-  if (options === null) return "null";
-  if (Array.isArray(options)) return "an array";
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    return describe(options);
+  }
   const unknown = Object.keys(options).find((name) => !names.includes(name));
-  return unknown === undefined ? undefined : `one with "${unknown}"`;
+  return unknown === undefined ? undefined : `one with "${unknown}"${suggest(unknown, names)}`;
+}
+
+/**
+ * Checks that a sandbox, or what it is made of, has been awaited.
+ *
+ * @throws {InvalidArgumentError} It is a promise.
+ */
+export function checkAwaited(name: string, value: unknown): void {
+  if (!isPromise(value)) return;
+  throw new InvalidArgumentError(`\`${name}\` must be awaited, but is ${describe(value)}`);
 }
 
 /**
@@ -46,7 +56,7 @@ function fieldsProblem(options: unknown, names: readonly string[]): string | und
  * @throws {InvalidArgumentError} It is none.
  */
 export function checkText(name: string, value: unknown): void {
-  const problem = typeof value === "string" ? textProblem(value) : `is ${typeof value}`;
+  const problem = typeof value === "string" ? textProblem(value) : `is ${describe(value)}`;
   if (problem === undefined) return;
   throw new InvalidArgumentError(`\`${name}\` must be text without NUL, but ${problem}`);
 }

@@ -1,3 +1,4 @@
+import { checkAwaited } from "./arguments.js";
 import {
   Background as Core,
   type BackgroundOptions,
@@ -24,7 +25,7 @@ export interface WaitForOutput {
    * @throws {TimeoutError} `timeoutMs` passed.
    * @throws {NotFoundError} There is no process of that id.
    * @throws {InvalidArgumentError} The pattern is empty, or an option is wrong.
-   * @throws The reason of `options.signal` when that is aborted.
+   * @throws {InterruptedError} `options.signal` was aborted.
    */
   waitForOutput(
     id: string,
@@ -91,6 +92,7 @@ type Forgetful = Runtime & { [RUN_AND_FORGET]: Runtime["run"] };
 
 /** The core says what is wrong with a runtime that is none. */
 function runner(runtime: Partial<Forgetful> | null | undefined): Runtime["run"] | undefined {
+  checkAwaited("runtime", runtime);
   const run = runtime?.[RUN_AND_FORGET] ?? runtime?.run;
   return typeof run === "function" ? run.bind(runtime) : undefined;
 }

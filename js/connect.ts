@@ -1,3 +1,5 @@
+import { checkAwaited } from "./arguments.js";
+import { InvalidArgumentError } from "./core/errors.js";
 import type { SandboxOptions } from "./core/sandpipe.js";
 import { load, type Loader, type WasmSource } from "./load.js";
 import { policyOf } from "./policy-summary.js";
@@ -36,9 +38,20 @@ export function connectWith(
 ): Connect {
   return async (options) => {
     // The core says what is wrong with options that are none.
+    checkOptions(options);
     const { wasm, ...rest } = Object(options) as ConnectOptions;
     await load(loader, wasm);
     const make = async (): Promise<Sandbox> => new Sandbox(adapt(rest), fetch, policyOf(options));
     return await settle(make());
   };
+}
+
+/** The core says what else is wrong with them. */
+function checkOptions(options: unknown): void {
+  checkAwaited("options", options);
+  if (typeof options !== "string" && !(options instanceof URL)) return;
+  const hint = `Write connect({ url: ${JSON.stringify(String(options))} }).`;
+  throw new InvalidArgumentError(`\`options\` must be an object, but is an address. ${hint}`, {
+    hint,
+  });
 }

@@ -125,7 +125,7 @@ export class Execs extends Core {
    * @throws {ExitCodeMissingError} The output ended without an exit code.
    * @throws {OutputLostError} The agent no longer has some of the output.
    * @throws {InvalidArgumentError} The pattern is empty, or an option is wrong.
-   * @throws The reason of `options.signal` when that is aborted.
+   * @throws {InterruptedError} `options.signal` was aborted.
    */
   override waitForOutput(
     id: string,
@@ -163,7 +163,7 @@ export class Execs extends Core {
    * Default: 0, all.
    * @throws {ExitCodeMissingError} The output ended without an exit code.
    * @throws {OutputLostError} The agent no longer has some of them.
-   * @throws The reason of `options.signal` when that is aborted.
+   * @throws {InterruptedError} `options.signal` was aborted.
    */
   streamOutput(
     id: string,
@@ -189,7 +189,7 @@ export class Execs extends Core {
    * agent tells what has changed (the extension `list-changes`). Long command lines are short, as in
    * {@link Execs.list}.
    *
-   * @throws The reason of `options.signal` when that is aborted.
+   * @throws {InterruptedError} `options.signal` was aborted.
    */
   streamList(options?: StreamListOptions): AsyncIterableIterator<{ execs: ExecItem[] }> {
     return new EventStream(() => this.#core.streamList(options), checkSignal(options));

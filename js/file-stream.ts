@@ -1,3 +1,4 @@
+import { interruptedBy, onAbort, throwIfAborted } from "./abort.js";
 import type { Batches } from "./core/sandpipe.js";
 import type { AbortSignal, ByteStream } from "./platform.js";
 import { settle } from "./settle.js";
@@ -11,26 +12,25 @@ export function fileStream(
   signal: AbortSignal | undefined,
 ): ByteStream {
   let batches: Batches<Uint8Array> | undefined;
-  let abort: (() => void) | undefined;
+  let endListening = (): void => undefined;
   const end = (): void => {
-    if (abort !== undefined) signal?.removeEventListener("abort", abort);
+    endListening();
     batches?.close();
   };
   const next = async (): Promise<Uint8Array | undefined> => {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     batches ??= open();
     const [chunk] = (await batches.next()) ?? [];
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     return chunk;
   };
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        abort = () => {
+        endListening = onAbort(signal, () => {
           end();
-          controller.error(signal?.reason);
-        };
-        signal?.addEventListener("abort", abort, { once: true });
+          controller.error(interruptedBy(signal));
+        });
       },
       async pull(controller) {
         let chunk;

@@ -1,3 +1,4 @@
+import { onAbort, throwIfAborted } from "./abort.js";
 import type { Batches, FileChange } from "./core/sandpipe.js";
 import type { AbortSignal } from "./platform.js";
 import { settle } from "./settle.js";
@@ -18,10 +19,10 @@ export class FileWatcher implements AsyncIterableIterator<FileChange> {
     const close = (): void => {
       batches.close();
     };
-    signal?.addEventListener("abort", close, { once: true });
+    const endListening = onAbort(signal, close);
     const connected = settle(batches.next()).finally(() => {
-      signal?.removeEventListener("abort", close);
-      signal?.throwIfAborted();
+      endListening();
+      throwIfAborted(signal);
     });
     this.ready = connected.then(() => undefined);
     // Whoever iterates is told, too.

@@ -1,10 +1,12 @@
 import initialize, { useShim } from "./core/sandpipe.js";
 import { LoadError } from "./core/errors.js";
+import { onAbort } from "./abort.js";
 import { CollectedBytes } from "./collected-bytes.js";
 import { makeEvents } from "./events.js";
 import { ExecResult } from "./exec-result.js";
 import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
 import { makeError, settle } from "./settle.js";
+import { describe, suggest } from "./wrong-value.js";
 
 /** Something that a WebAssembly module can be made from. */
 export type WasmSource = WasmModule | BufferSource | Response | URL | string;
@@ -70,6 +72,9 @@ async function start(module: WebAssembly.Module): Promise<void> {
     makeError,
     makeEvents,
     settle,
+    describe,
+    suggest,
+    onAbort,
     // What crosses is a view of the core's memory.
     makeResult: (exitCode, output, runs) => new ExecResult(exitCode, output, runs.slice()),
     collectBytes: () => new CollectedBytes(),

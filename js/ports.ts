@@ -19,7 +19,7 @@ export class Ports extends Core {
    * The sockets that listen, by port, then by address: as they are now, then again whenever something changed, up to some ten
    * times a second.
    *
-   * @throws The reason of `options.signal` when that is aborted.
+   * @throws {InterruptedError} `options.signal` was aborted.
    */
   streamList(options?: StreamOptions): AsyncIterableIterator<{ ports: PortInfo[] }> {
     return new EventStream(() => this.#core.streamPorts(), checkSignal(options));

@@ -1,10 +1,11 @@
+import { onAbort, throwIfAborted } from "./abort.js";
 import type { Batches } from "./core/sandpipe.js";
 import type { AbortSignal } from "./platform.js";
 import { settle } from "./settle.js";
 
 /** How to follow a stream. */
 export interface StreamOptions {
-  /** Ends the stream when it is aborted: the iteration throws the signal's reason. */
+  /** Ends the stream when it is aborted: the iteration throws {@link InterruptedError}. */
   signal?: AbortSignal;
 }
 
@@ -16,9 +17,7 @@ export interface StreamOptions {
 export class EventStream<T> implements AsyncIterableIterator<T> {
   readonly #open: () => Batches<T>;
   readonly #signal: AbortSignal | undefined;
-  readonly #onAbort = (): void => {
-    this.#batches?.close();
-  };
+  #endListening = (): void => undefined;
   #batches: Batches<T> | undefined;
   #ended = false;
   #batch: readonly T[] = [];
@@ -58,12 +57,12 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
     try {
       if (this.#pending > 1) await last?.catch(() => undefined);
       while (!this.#ended) {
-        this.#signal?.throwIfAborted();
+        throwIfAborted(this.#signal);
         const event = this.#take();
         if (event !== undefined) return event;
         const batches = this.#batches ?? (await settle(this.#connect()));
         const batch = await batches.next();
-        this.#signal?.throwIfAborted();
+        throwIfAborted(this.#signal);
         if (batch === undefined) break;
         this.#batch = batch;
         this.#index = 0;
@@ -86,14 +85,16 @@ export class EventStream<T> implements AsyncIterableIterator<T> {
 
   async #connect(): Promise<Batches<T>> {
     const batches = (this.#batches = this.#open());
-    this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
+    this.#endListening = onAbort(this.#signal, () => {
+      batches.close();
+    });
     return batches;
   }
 
   #end(): void {
     this.#ended = true;
     this.#batch = [];
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#endListening();
     this.#batches?.close();
   }
 }

@@ -101,7 +101,7 @@ impl Background {
     /// Waits for the end of a process, on the target: nothing is asked again and again from here.
     ///
     /// @throws {NotFoundError} There is no process of that id.
-    /// @throws The reason of `options.signal` when that is aborted.
+    /// @throws {InterruptedError} `options.signal` was aborted.
     #[wasm_bindgen(unchecked_return_type = "Promise<BackgroundProcess>")]
     pub fn wait(
         &self,
@@ -139,7 +139,7 @@ impl Background {
     /// @throws {TimeoutError} `timeoutMs` passed.
     /// @throws {NotFoundError} There is no process of that id.
     /// @throws {BackgroundError} The target has no `/proc/net/tcp`.
-    /// @throws The reason of `options.signal` when that is aborted.
+    /// @throws {InterruptedError} `options.signal` was aborted.
     #[wasm_bindgen(js_name = waitForPort, unchecked_return_type = "Promise<void>")]
     pub fn wait_for_port(
         &self,

@@ -110,7 +110,7 @@ options! {
     for BackgroundWaitOptions {
         /// After so many milliseconds the process is given as it is then: `running`. Default: for ever.
         "timeoutMs" "?: number" => timeout_ms = optional milliseconds or f64::INFINITY,
-        /// Aborted: the wait ends, the process goes on, and the call rejects with the signal's reason.
+        /// Aborted: the wait ends, the process goes on, and the call rejects with `InterruptedError`.
         "signal" "?: AbortSignal" => signal = optional abort_signal,
     }
 }

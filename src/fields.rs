@@ -5,6 +5,7 @@ use sandpipe_client::{Error, Result};
 use wasm_bindgen::{JsCast, prelude::*};
 
 use crate::invalid_argument::{invalid, wrong};
+use crate::shim::shim;
 use crate::web::value::thrown;
 
 /// An argument that is an object: `options!` says how to read it.
@@ -190,9 +191,11 @@ impl<'a> Fields<'a> {
         match self.names().into_iter().find(is_unknown) {
             None => self.error.map_or(Ok(()), Err),
             Some(unknown) => {
-                let known = self.known.join(", ");
-                let expected = format!("an object with no other fields than {known}");
-                Err(invalid(self.name, &expected, &format!("one with {unknown:?}")))
+                let expected =
+                    format!("an object with no other fields than {}", self.known.join(", "));
+                let known = self.known.into_iter().map(str::to_owned).collect();
+                let meant = shim().suggest(&unknown, known).unwrap_or_default();
+                Err(invalid(self.name, &expected, &format!("one with {unknown:?}{meant}")))
             }
         }
     }

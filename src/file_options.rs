@@ -85,7 +85,7 @@ options! {
     interface "ReadFileOptions extends FileOptions"
     struct ReadFileOptions {
         ..file: FileOptions,
-        /// Aborted: the call ends, and rejects with the signal's reason.
+        /// Aborted: the call ends, and rejects with `InterruptedError`.
         "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
     }
 }
@@ -106,7 +106,7 @@ options! {
         "offset" "?: number" => offset: u64 = optional bytes or 0,
         /// The most to read, in bytes. Default: up to the end.
         "length" "?: number" => length: Option<u64> = optional bytes,
-        /// Aborted: the stream ends with the signal's reason as its error.
+        /// Aborted: the stream ends with an `InterruptedError`.
         "signal" "?: AbortSignal" => _signal: Option<AbortSignal> = optional abort_signal,
     }
 }
@@ -130,7 +130,7 @@ options! {
         "append" "?: boolean" => append: bool = optional boolean or false,
         /// `"new"`: there must be no file of that name yet, else `HttpError` with status 412. Default: `"always"`.
         "create" r#"?: "always" | "new""# => create: Create = optional create or Create::Always,
-        /// Aborted: the call ends, rejects with the signal's reason, and leaves nothing behind.
+        /// Aborted: the call ends, rejects with `InterruptedError`, and leaves nothing behind.
         "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
         /// Called whenever the agent has more of it, with how many bytes that are in all, and of how many where that is
         /// known: of a Uint8Array and a Blob. What it throws ends the call.
@@ -228,7 +228,7 @@ options! {
         /// Globs of what is left out, of paths relative to the directory: `*` is any part of one name, `**` any names. One
         /// without `/` is for names at any depth, such as `node_modules`. Default: nothing.
         "ignore" "?: string[]" => ignore: Vec<String> = optional command_arguments or Vec::new(),
-        /// Aborted: the watching ends, and the iteration throws the signal's reason.
+        /// Aborted: the watching ends, and the iteration throws `InterruptedError`.
         "signal" "?: AbortSignal" => _signal: Option<AbortSignal> = optional abort_signal,
     }
 }
@@ -248,7 +248,7 @@ options! {
         /// How deep to look: 1 for what is in the directory itself, 2 also for what is in the directories in it, and so on
         /// up to 64. Default: 1.
         "depth" "?: number" => depth: u32 = optional depth or 1,
-        /// Aborted: the call ends, and rejects with the signal's reason.
+        /// Aborted: the call ends, and rejects with `InterruptedError`.
         "signal" "?: AbortSignal" => signal: Option<AbortSignal> = optional abort_signal,
     }
 }

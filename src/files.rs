@@ -80,7 +80,7 @@ impl Files {
     /// @throws {OutcomeUnknownError} With `append` or `create: "new"`: no answer came, and it may have been done.
     /// @throws {UnsupportedError} An option, or a file of more than 16 MiB, needs the extension `files-raw`, which the agent
     /// lacks.
-    /// @throws What the stream or `onProgress` does, or the reason of `signal`: nothing is left of it.
+    /// @throws What the stream or `onProgress` does, or `InterruptedError`: nothing is left of it.
     #[wasm_bindgen(unchecked_return_type = "Promise<FileInfo>")]
     pub fn write(
         &self,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use js_sys::JSON;
 use sandpipe_client::execs::{
     DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitForOutputOptions, WaitOptions,
 };
@@ -19,6 +20,7 @@ use crate::events::EventBatch;
 use crate::fields::{Fields, Options, options};
 use crate::input::{JsInput, is_bytes};
 use crate::invalid_argument::{invalid, wrong};
+use crate::web::value::thrown;
 
 /// What the types of the core take of other files.
 #[wasm_bindgen(typescript_custom_section)]
@@ -26,6 +28,7 @@ const IMPORTS: &str = r#"
 import type { ExecResult } from "../exec-result.js";
 import type { FileData, FilePath } from "../file-data.js";
 import type { BackgroundFoundOutput, FoundOutput } from "../found-output.js";
+import type { Policy } from "../node/policy.js";
 import type { AbortSignal, Fetch, URL } from "../platform.js";
 import type { RunResult } from "../runtime.js";
 import type { StdinStream } from "../stdin-stream.js";
@@ -40,7 +43,7 @@ impl Options for CreateExecRequest {
             pty: fields.optional("pty", boolean),
             user: fields.optional("user", shell_text),
             contain: fields.optional("contain", boolean),
-            policy: fields.optional("policy", shell_text),
+            policy: fields.optional("policy", policy),
             ..Self::default()
         }
     }
@@ -53,7 +56,7 @@ impl Options for NewExec {
     fn read_fields(fields: &mut Fields<'_>) -> Self {
         Self(CreateExecRequest {
             command: fields.required("command", program),
-            args: fields.required("args", command_arguments),
+            args: fields.optional("args", command_arguments).unwrap_or_default(),
             autostart: fields.optional("autostart", boolean),
             interactive: fields.optional("interactive", boolean),
             ..Options::read_fields(fields)
@@ -94,6 +97,14 @@ pub(crate) fn exec_arguments(
         ..arguments.request
     };
     Ok(arguments)
+}
+
+/// A policy: a preset's name, JSON, or the object that it stands for.
+fn policy(value: &JsValue, name: &str) -> Result<String> {
+    if value.is_object() {
+        return JSON::stringify(value).map(Into::into).map_err(thrown);
+    }
+    shell_text(value, name)
 }
 
 fn input(value: &JsValue, name: &str) -> Result<Input> {
@@ -143,7 +154,7 @@ options! {
     for WaitLimits {
         /// After so many milliseconds the wait ends: `TimeoutError`. Default: for ever.
         "timeoutMs" "?: number" => timeout_ms = optional milliseconds,
-        /// Aborted: the wait ends, and rejects with the signal's reason.
+        /// Aborted: the wait ends, and rejects with `InterruptedError`.
         "signal" "?: AbortSignal" => signal = optional abort_signal,
     }
 }
@@ -156,7 +167,7 @@ options! {
         /// agent is asked for signs of life three times as often, up to ten a second. It needs the extension `heartbeat`: another agent
         /// may be silent for 45 s, and is asked again then. Default: so it is with any.
         "maxSilenceMs" "?: number" => max_silence_ms: Option<u32> = optional positive,
-        /// Ends the stream when it is aborted: the iteration throws the signal's reason.
+        /// Ends the stream when it is aborted: the iteration throws `InterruptedError`.
         "signal" "?: AbortSignal" => _signal: Option<AbortSignal> = optional abort_signal,
     }
 }

@@ -43,7 +43,7 @@ impl Ports {
     ///
     /// @throws {NotReadyError} The exec of `options.exec` has ended first.
     /// @throws {TimeoutError} `timeoutMs` passed.
-    /// @throws The reason of `options.signal` when that is aborted.
+    /// @throws {InterruptedError} `options.signal` was aborted.
     #[wasm_bindgen(js_name = waitFor, unchecked_return_type = "Promise<PortInfo>")]
     pub fn wait_for(
         &self,

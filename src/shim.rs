@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use js_sys::{Array, Float64Array, JsString, Object, Promise};
+use js_sys::{Array, Float64Array, Function, JsString, Object, Promise};
 use wasm_bindgen::{JsCast, prelude::*};
 
 #[wasm_bindgen]
@@ -14,6 +14,9 @@ extern "C" {
         makeResult(exitCode: number, output: string, runs: Uint32Array): ExecResult;
         collectBytes(): { append(bytes: Uint8Array): void; whole(): Uint8Array };
         settle<T>(promise: Promise<T>): Promise<T>;
+        describe(value: unknown): string;
+        suggest(name: string, known: readonly string[]): string;
+        onAbort(signal: AbortSignal, listener: () => void): () => void;
     }")]
     #[derive(Clone)]
     pub type Shim;
@@ -67,6 +70,22 @@ extern "C" {
     /// The promise that a caller gets in place of another.
     #[wasm_bindgen(method, catch)]
     pub(crate) fn settle(this: &Shim, promise: &Promise) -> Result<Promise, JsValue>;
+
+    /// Describes a wrong argument.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn describe(this: &Shim, value: &JsValue) -> Result<String, JsValue>;
+
+    /// Asks whether a known name was meant by another; empty where none is like it.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn suggest(this: &Shim, name: &str, known: Vec<String>) -> Result<String, JsValue>;
+
+    /// Listens to a signal that has not been aborted; what it returns ends that.
+    #[wasm_bindgen(method, catch, js_name = onAbort)]
+    pub(crate) fn on_abort(
+        this: &Shim,
+        signal: &JsValue,
+        listener: &JsValue,
+    ) -> Result<Function, JsValue>;
 }
 
 thread_local! {

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 
+import { onAbort, throwIfAborted } from "../abort.js";
 import { checkText } from "../arguments.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import type { Batches, FileInfo } from "../core/sandpipe.js";
@@ -12,6 +13,7 @@ import type { Sandbox } from "../sandbox.js";
 import { settle } from "../settle.js";
 import { orAborted } from "./or-aborted.js";
 import { partsOf } from "./parts.js";
+import { systemError } from "./system-error.js";
 import { HeldDirectory } from "./trees/held-directory.js";
 import { checkTransfer, type Transfer, type TransferOptions } from "./trees/options.js";
 
@@ -29,7 +31,11 @@ import { checkTransfer, type Transfer, type TransferOptions } from "./trees/opti
  * @throws {HttpError} The agent could not read it: with status 404 where there is nothing.
  * @throws {FileChangedError} The file was changed meanwhile.
  * @throws {InvalidArgumentError} An argument is wrong.
- * @throws What Node.js's `fs` does where a file can't be written, or `onProgress`, or the reason of `signal`.
+ * @throws {SystemError} A file can't be written.
+ * @throws {ProtocolError} A name that the sandbox has sent leads out of `local`.
+ * @throws {NotTextError} A name is not UTF-8.
+ * @throws {InterruptedError} `signal` was aborted.
+ * @throws What `onProgress` does.
  */
 export async function download(
   sandbox: Sandbox,
@@ -52,10 +58,22 @@ export async function downloadTo(
   options: TransferOptions | undefined,
   isNamed: boolean,
 ): Promise<void> {
+  await downloadAs(sandbox, remote, local, options, isNamed).catch((error: unknown) => {
+    throw systemError(error);
+  });
+}
+
+async function downloadAs(
+  sandbox: Sandbox,
+  remote: FilePath,
+  local: string,
+  options: TransferOptions | undefined,
+  isNamed: boolean,
+): Promise<void> {
   const parts = partsOf(sandbox);
   checkText("local", local);
   const transfer = checkTransfer(options);
-  transfer.signal?.throwIfAborted();
+  throwIfAborted(transfer.signal);
   const info = await orAborted(sandbox.files.stat(remote, transfer.as), transfer.signal);
   const path = resolve(local);
   if (!info.isDir) {
@@ -97,7 +115,7 @@ async function downloadFile(
 ): Promise<void> {
   await checkTarget(path);
   await mkdir(dirname(path), { recursive: true });
-  signal?.throwIfAborted();
+  throwIfAborted(signal);
   const directory = HeldDirectory.hold(dirname(path));
   const temporary = `.sandpipe-${randomUUID()}`;
   const reader = sandbox.files
@@ -121,7 +139,7 @@ async function downloadFile(
     } finally {
       await file.close();
     }
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     await rename(directory.path(temporary), directory.path(basename(path)));
     directory.check();
   } catch (error) {
@@ -161,16 +179,15 @@ async function downloadTree(
 ): Promise<void> {
   // It packs and unpacks, which no other call needs.
   const { unpackTree } = await import("./trees/unpack.js");
-  signal?.throwIfAborted();
+  throwIfAborted(signal);
   const batches = read();
-  const abort = (): void => {
+  const endListening = onAbort(signal, () => {
     batches.close();
-  };
-  signal?.addEventListener("abort", abort, { once: true });
+  });
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
       const [chunk] = (await settle(batches.next())) ?? [];
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       if (chunk === undefined) return;
       if (chunk.length === 0) throw new BegunAgain();
       yield chunk;
@@ -186,14 +203,14 @@ async function downloadTree(
           onProgress({ ...written });
         });
         // After its last chunk, too.
-        signal?.throwIfAborted();
+        throwIfAborted(signal);
         isWhole = true;
       } catch (error) {
         if (!(error instanceof BegunAgain)) throw error;
       }
     }
   } finally {
-    signal?.removeEventListener("abort", abort);
+    endListening();
     batches.close();
   }
 }

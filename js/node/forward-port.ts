@@ -9,6 +9,7 @@ import { type HttpError, InvalidArgumentError } from "../core/errors.js";
 import { PORT_SOCKET } from "../node-parts.js";
 import type { Sandbox } from "../sandbox.js";
 import { partsOf } from "./parts.js";
+import { systemError } from "./system-error.js";
 
 /** How to forward a port. */
 export interface ForwardPortOptions {
@@ -33,6 +34,8 @@ export interface ForwardedPort extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const TAKEN = { hint: "Choose another `localPort`, or 0 for one that is free." };
+
 const FIELDS = ["localPort", "host", "onConnectionError"];
 
 /**
@@ -45,7 +48,7 @@ const FIELDS = ["localPort", "host", "onConnectionError"];
  * @throws {UnsupportedError} The agent lacks the extension `port-forward`.
  * @throws {InvalidArgumentError} An argument is wrong.
  * @throws {HttpError} There is no agent.
- * @throws What Node.js's `net` does where it can't listen: `EADDRINUSE` for a `localPort` that is taken.
+ * @throws {SystemError} This machine can't listen: `errno` is `EADDRINUSE` for a `localPort` that is taken.
  */
 export async function forwardPort(
   sandbox: Sandbox,
@@ -67,8 +70,10 @@ export async function forwardPort(
   });
   await listen(localPort ?? port).catch((error: unknown) => {
     const isTaken = ["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "");
-    if (!isTaken || localPort !== undefined) throw error;
-    return listen(0);
+    if (!isTaken || localPort !== undefined) throw systemError(error, isTaken ? TAKEN : {});
+    return listen(0).catch((another: unknown) => {
+      throw systemError(another);
+    });
   });
   // Such as that a connection could not be taken for want of descriptors: the next one may be.
   server.on("error", () => undefined);

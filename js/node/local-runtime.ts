@@ -7,6 +7,7 @@ import { basename, sep } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { setImmediate as turn } from "node:timers/promises";
 
+import { onAbort, throwIfAborted } from "../abort.js";
 import { checkFields, checkSignal, checkText } from "../arguments.js";
 import { InterruptedError, InvalidArgumentError } from "../core/errors.js";
 import { POLICY_SUMMARY, type PolicySummary, type UnderPolicy } from "../policy-summary.js";
@@ -14,6 +15,7 @@ import type { RunResult, Runtime } from "../runtime.js";
 import { findProgram, lookUp } from "./find-program.js";
 import { environmentOfCommands, stopProcessGroup } from "./process.js";
 import { restOfOutput } from "./rest-of-output.js";
+import { systemError } from "./system-error.js";
 import { outputLimit, Transcript } from "./transcript.js";
 import { taskkill } from "./windows.js";
 
@@ -36,9 +38,9 @@ const PIPE = 1024 * 1024;
  * 2 s later. Processes that the shell left behind go on; they have no stdout any more.
  *
  * A script that is aborted is stopped with its whole process group: SIGTERM, 10 s for it to end, then
- * SIGKILL. When nothing of it is left, its `run` rejects with the signal's reason. If something is left
- * even so, as another user's may be, it rejects 5 s after SIGKILL with an {@link InterruptedError} that
- * says it. A script that can't be started rejects with the system's error (`mayHaveRun: false`). One that says more than a
+ * SIGKILL. When nothing of it is left, its `run` rejects with an {@link InterruptedError}. If something is left
+ * even so, as another user's may be, it rejects 5 s after SIGKILL, and the error
+ * says it. A script that can't be started rejects with a {@link SystemError} (`mayHaveRun: false`). One that says more than a
  * string can hold is stopped, too: {@link OutputLimitError}.
  *
  * On Windows, with Git Bash as the shell, `taskkill` ends the script; that was not run.
@@ -54,7 +56,7 @@ export function localRuntime(options: LocalRuntimeOptions = {}): Runtime {
     async run(script, options) {
       checkText("script", script);
       const signal = checkSignal(options);
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       return await runInShell(shell, script, signal);
     },
   };
@@ -84,7 +86,7 @@ async function runInShell(
     halting.abort();
   };
   const stopped = once(halting.signal, "abort").then(() => stop(child));
-  signal?.addEventListener("abort", halt, { once: true });
+  const endListening = onAbort(signal, halt);
   try {
     const collected = collect(child, halt);
     // The shell may have ended without reading all of it.
@@ -96,10 +98,10 @@ async function runInShell(
     const left = halting.signal.aborted && !(await stopped);
     if (output.cut) throw outputLimit(output.text, left);
     if (left) throw leftBehind(signal, output.text);
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     return { exitCode: exitCodeOf(child), output: output.text };
   } finally {
-    signal?.removeEventListener("abort", halt);
+    endListening();
     // What can't be ended, or holds them open, is not to hold up this process.
     child.unref();
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
@@ -138,7 +140,7 @@ function spawnShell(
 
 /** Throws the system's error of a shell that could not be started. */
 function rethrowNotRun(error: unknown): never {
-  throw Object.assign(error as NodeJS.ErrnoException, { mayHaveRun: false });
+  throw systemError(error, { mayHaveRun: false });
 }
 
 // Both have the script write to a single pipe, since what comes from two is in no order, and show it no

@@ -1,5 +1,7 @@
+import { interruptedBy, onAbort, throwIfAborted } from "../abort.js";
+
 /**
- * What a promise resolves, or a rejection with the signal's reason as soon as that is aborted: for a call that takes no signal, and which
+ * What a promise resolves, or a rejection with an `InterruptedError` as soon as that is aborted: for a call that takes no signal, and which
  * goes on.
  */
 export async function orAborted<T>(
@@ -7,17 +9,18 @@ export async function orAborted<T>(
   signal: globalThis.AbortSignal | undefined,
 ): Promise<T> {
   if (signal === undefined) return await work;
-  let abort = (): void => undefined;
+  // It goes on, and nobody may be there for its failure.
+  work.catch(() => undefined);
+  throwIfAborted(signal);
+  let endListening = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    abort = (): void => {
-      reject(signal.reason as Error);
-    };
+    endListening = onAbort(signal, () => {
+      reject(interruptedBy(signal));
+    });
   });
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
   try {
     return await Promise.race([work, aborted]);
   } finally {
-    signal.removeEventListener("abort", abort);
+    endListening();
   }
 }

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
+import { onAbort } from "../abort.js";
 import { checkSignal, checkText } from "../arguments.js";
 import { ClosedError, type SshError } from "../core/errors.js";
 import type { AbortSignal as Signal } from "../platform.js";
@@ -82,14 +83,14 @@ export class SshRuntime implements Runtime, AsyncDisposable {
       stop.abort(signal?.reason);
     };
     if (signal?.aborted === true) abort();
-    signal?.addEventListener("abort", abort, { once: true });
+    const endListening = onAbort(signal, abort);
     const running = this.#runOnce(script, stop.signal);
     this.#underWay.set(running, stop);
     try {
       return await running;
     } finally {
       this.#underWay.delete(running);
-      signal?.removeEventListener("abort", abort);
+      endListening();
     }
   }
 

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { onAbort } from "../abort.js";
 import { checkFields, checkText } from "../arguments.js";
 import { AgentError, InvalidArgumentError } from "../core/errors.js";
 import type { AbortSignal } from "../platform.js";
@@ -93,11 +94,11 @@ export class EmbeddedAgent implements AsyncDisposable {
     // Another signal: of two that are the same one may be lost in the other.
     const force = (): void => void this.#child.kill("SIGINT");
     if (forceSignal?.aborted === true) force();
-    forceSignal?.addEventListener("abort", force, { once: true });
+    const endListening = onAbort(forceSignal, force);
     try {
       await this.#ended;
     } finally {
-      forceSignal?.removeEventListener("abort", force);
+      endListening();
     }
   }
 

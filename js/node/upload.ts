@@ -1,12 +1,14 @@
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 
+import { onAbort, throwIfAborted } from "../abort.js";
 import { checkText } from "../arguments.js";
 import { InvalidArgumentError } from "../core/errors.js";
 import type { FilePath } from "../file-data.js";
 import { WRITE_TREE } from "../node-parts.js";
 import type { Sandbox } from "../sandbox.js";
 import { partsOf } from "./parts.js";
+import { systemError } from "./system-error.js";
 import { excludedBy } from "./trees/exclude.js";
 import { HeldDirectory } from "./trees/held-directory.js";
 import { checkTransfer, type Transfer, type TransferOptions } from "./trees/options.js";
@@ -26,7 +28,10 @@ export type { TransferOptions, TransferProgress } from "./trees/options.js";
  * @throws {UnsupportedError} A directory needs the extension `files-raw`, which the agent lacks.
  * @throws {HttpError} The agent could not write it.
  * @throws {InvalidArgumentError} An argument is wrong.
- * @throws What Node.js's `fs` does where a file can't be read, or `onProgress`, or the reason of `signal`.
+ * @throws {SystemError} A file can't be read.
+ * @throws {FileChangedError} A file or a directory was exchanged meanwhile.
+ * @throws {InterruptedError} `signal` was aborted.
+ * @throws What `onProgress` does.
  */
 export async function upload(
   sandbox: Sandbox,
@@ -34,26 +39,37 @@ export async function upload(
   remote: FilePath,
   options?: TransferOptions,
 ): Promise<void> {
+  await uploadTo(sandbox, local, remote, options).catch((error: unknown) => {
+    throw systemError(error);
+  });
+}
+
+async function uploadTo(
+  sandbox: Sandbox,
+  local: string,
+  remote: FilePath,
+  options: TransferOptions | undefined,
+): Promise<void> {
   const parts = partsOf(sandbox);
   checkText("local", local);
   const { exclude, onProgress, signal, as } = checkTransfer(options);
-  signal?.throwIfAborted();
+  throwIfAborted(signal);
   const stats = await stat(local);
   if (stats.isFile()) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     await uploadFile(sandbox, local, remote, { onProgress, signal, as });
     return;
   }
   if (!stats.isDirectory()) throw isSomethingElse(local);
   // It packs and unpacks, which no other call needs.
   const { packTree } = await import("./trees/pack.js");
-  signal?.throwIfAborted();
+  throwIfAborted(signal);
   // What goes wrong here is no failure of the connection, and ends the call.
   const ending = new AbortController();
-  const abort = (): void => {
+  let failure: { error: unknown } | undefined;
+  const endListening = onAbort(signal, () => {
     ending.abort(signal?.reason);
-  };
-  signal?.addEventListener("abort", abort, { once: true });
+  });
   // The same one where it is sent once more.
   const root = HeldDirectory.hold(local);
   const pack = (): object => {
@@ -64,13 +80,16 @@ export async function upload(
       onProgress({ ...sent });
     };
     return packTree(root, excludedBy(exclude), packed, (error) => {
-      ending.abort(error);
+      failure = { error };
+      ending.abort();
     });
   };
   try {
     await parts[WRITE_TREE](remote, pack, { signal: ending.signal, ...as });
+  } catch (error) {
+    throw (failure as { error: unknown } | undefined)?.error ?? error;
   } finally {
-    signal?.removeEventListener("abort", abort);
+    endListening();
     root.close();
   }
 }

@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.js";
 import type { Background } from "../background.js";
 import { inputSchema, shown, wrongInput } from "./input.js";
 import { checkProcessId, statusLine } from "./processes.js";
@@ -129,7 +130,7 @@ async function waitForOutput(
   for (let left = waitMs; left > 0; left = deadline - Date.now()) {
     const options = { stream, offset, maxBytes: 4, waitMs: Math.min(left, SLICE_MS) };
     const { nextOffset, status } = await processes.readOutput(id, options);
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (nextOffset > offset || status !== "running") return;
   }
 }

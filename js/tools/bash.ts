@@ -1,3 +1,4 @@
+import { onAbort, throwIfAborted } from "../abort.js";
 import type { Background } from "../background.js";
 import type { BackgroundProcess, BackgroundWaitOptions } from "../core/sandpipe.js";
 import { BackgroundError, isSandpipeError } from "../core/errors.js";
@@ -75,7 +76,7 @@ export function bashTool(
         await keepNewest(processes);
         // Nobody would learn of it.
         if (options.signal?.aborted === true) await processes.terminate(process.id);
-        options.signal?.throwIfAborted();
+        throwIfAborted(options.signal);
         return started(process);
       }
       const timeoutMs = (input.timeout_secs ?? timeoutSecs) * 1000;
@@ -114,7 +115,7 @@ async function untilTheEnd(
     stopping.catch(() => undefined);
   };
   const { signal } = options;
-  signal?.addEventListener("abort", stop, { once: true });
+  const endListening = onAbort(signal, stop);
   if (signal?.aborted === true) stop();
   try {
     const process = await follow(processes, id, options);
@@ -124,7 +125,7 @@ async function untilTheEnd(
     if (stopping === undefined) throw error;
     return { process: await stopping, wasInterrupted: true };
   } finally {
-    signal?.removeEventListener("abort", stop);
+    endListening();
   }
 }
 

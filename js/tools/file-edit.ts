@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.js";
 import { checkFile, pathProperty } from "./file-path.js";
 import type { OneAtATime } from "./one-at-a-time.js";
 import { inputSchema, shown, wrongInput } from "./input.js";
@@ -50,7 +51,7 @@ export function fileEditTool(
     },
     run: ({ path, old_text: old, new_text: replacement, replace_all: all = false }, { signal }) =>
       changes.next(async () => {
-        signal?.throwIfAborted();
+        throwIfAborted(signal);
         if (old === replacement) {
           throw wrongInput(NAME, "`new_text` must be another than `old_text`, but is the same");
         }

@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.js";
 import { pathProperty } from "./file-path.js";
 import type { OneAtATime } from "./one-at-a-time.js";
 import { inputSchema, shown, wrongInput } from "./input.js";
@@ -29,7 +30,7 @@ export function fileWriteTool(files: ToolFiles, changes: OneAtATime): Tool<typeo
     },
     run: ({ path, content }, { signal }) =>
       changes.next(async () => {
-        signal?.throwIfAborted();
+        throwIfAborted(signal);
         const before = await files.stat(path, signal);
         if (before?.kind === "directory") {
           throw wrongInput(NAME, `${shown(path)} is a directory: name a file in it`);

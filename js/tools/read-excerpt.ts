@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../abort.js";
 import type { Background } from "../background.js";
 import type { BackgroundOutput, ReadOutputOptions } from "../core/sandpipe.js";
 import { binaryText, cutMiddle, isBinary, plainText } from "./text.js";
@@ -67,7 +68,7 @@ export async function readLines(
   let offset = from;
   for (let reads = 1; ; reads += 1) {
     const piece = await processes.readOutput(id, { stream, offset, filter: ANY_LINE });
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const all = plainText(piece.output).match(/[^\n]*\n|[^\n]+$/g) ?? [];
     lines += all.filter((line) => isWanted(line.replace(/\n$/, ""))).join("");
     const hasMore = piece.nextOffset > offset;

@@ -1,4 +1,6 @@
+import { throwIfAborted } from "../abort.js";
 import { checkSignal } from "../arguments.js";
+import { isSandpipeError } from "../core/errors.js";
 import type { AbortSignal } from "../platform.js";
 import { failureOf } from "./failure.js";
 import { checkInput, type InputOf, type InputSchema, type Properties } from "./input.js";
@@ -26,7 +28,7 @@ export interface Tool<Name extends string = string> {
    * @throws {BackgroundError} The target could not do it, and `cause` is the error that says so to a program;
    * or the connection was lost while a command ran, and the message names the process that may go on.
    * @throws What a `run` of the caller's own does.
-   * @throws The reason of `options.signal`, aborted before anything was done or where a wait was cut short.
+   * @throws {InterruptedError} `options.signal` was aborted before anything was done, or a wait was cut short.
    */
   readonly execute: (input: unknown, options?: ToolCallOptions) => Promise<string>;
 }
@@ -82,12 +84,11 @@ export function defineTool<Name extends string, P extends Properties, R extends 
     execute: async (input, { onProgress, ...options } = {}) => {
       const checked = checkInput(described.name, described.inputSchema, input);
       const signal = checkSignal(options.signal === undefined ? {} : { signal: options.signal });
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       try {
         return await run(checked, { signal, onProgress });
       } catch (error) {
-        // The caller's own reason is the caller's.
-        throw signal?.aborted === true && error === signal.reason
+        throw signal?.aborted === true && isSandpipeError(error, "interrupted")
           ? error
           : failureOf(described.name, error);
       }

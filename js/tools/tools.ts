@@ -1,4 +1,4 @@
-import { checkFields } from "../arguments.js";
+import { checkAwaited, checkFields } from "../arguments.js";
 import type { MakeBackground } from "../background.js";
 import type { BackgroundOptions } from "../core/sandpipe.js";
 import { InvalidArgumentError } from "../core/errors.js";
@@ -75,6 +75,7 @@ export function toolsWith(
   matching: Matching = "backtracking",
 ): MakeTools {
   return (runtime, options = {}) => {
+    checkAwaited("runtime", runtime);
     checkFields(options, OPTIONS);
     const { maxOutputChars = 30_000, timeoutSecs = 120, workspace = "tools", ...place } = options;
     check("maxOutputChars", maxOutputChars, MIN_CHARS, MAX_CHARS);

@@ -9,6 +9,7 @@ import { connect } from "sandpipe";
 import { startAgent } from "sandpipe/node";
 
 import { Relay } from "../support/relay.mjs";
+import { interruptedBy } from "../support/interrupted.mjs";
 
 describe("files.watch", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -122,9 +123,9 @@ describe("files.watch", () => {
     const reason = new Error("enough");
     const next = changes.next();
     stop.abort(reason);
-    await assert.rejects(next, (error) => error === reason);
+    await assert.rejects(next, interruptedBy(reason));
     const aborted = files.watch(directory, { signal: stop.signal });
-    await assert.rejects(aborted.ready, (error) => error === reason);
+    await assert.rejects(aborted.ready, interruptedBy(reason));
 
     const watched = files.watch(directory);
     await watched.ready;

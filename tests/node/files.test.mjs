@@ -12,6 +12,7 @@ import { startAgent } from "sandpipe/node";
 
 import { until } from "../support/processes.mjs";
 import { Relay } from "../support/relay.mjs";
+import { interruptedBy } from "../support/interrupted.mjs";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -233,7 +234,7 @@ describe("files", () => {
         signal: stop.signal,
         onProgress: () => stop.abort(reason),
       });
-      await assert.rejects(writing, (error) => error === reason);
+      await assert.rejects(writing, interruptedBy(reason));
       assert(aborted.state.isLeft && aborted.state.given < 16 * MEGABYTE);
 
       const thrown = source(64 * MEGABYTE);

@@ -253,7 +253,9 @@ describe("a port that is forwarded", () => {
     assert.notEqual(other.port, port);
     assert.equal(other.host, "127.0.0.1");
     const taken = await failure(forwardPort(sandbox, port, { localPort: other.port }));
-    assert.equal(/** @type {NodeJS.ErrnoException} */ (taken).code, "EADDRINUSE");
+    assert.ok(isSandpipeError(taken, "system"));
+    assert.equal(taken.errno, "EADDRINUSE");
+    assert.match(taken.message, /Choose another `localPort`, or 0 for one that is free\.$/);
     const free = await freePort();
     const same = await forwardPort(sandbox, free);
     assert.equal(same.port, free);

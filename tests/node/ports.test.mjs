@@ -9,6 +9,7 @@ import { startAgent } from "sandpipe/node";
 
 import { freePort } from "../support/free-port.mjs";
 import { Relay } from "../support/relay.mjs";
+import { interruptedBy } from "../support/interrupted.mjs";
 
 describe("ports", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -105,7 +106,7 @@ describe("ports", () => {
     });
     const reason = new Error("enough");
     const signal = AbortSignal.abort(reason);
-    await assert.rejects(sandbox.ports.waitFor(port, { signal }), (error) => error === reason);
+    await assert.rejects(sandbox.ports.waitFor(port, { signal }), interruptedBy(reason));
     for (const wrong of [0, 65_536, 1.5, "80"]) {
       await assert.rejects(sandbox.ports.waitFor(/** @type {any} */ (wrong)), {
         code: "invalid_argument",

@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 
 import { connect, isSandpipeError } from "sandpipe";
 import { startAgent } from "sandpipe/node";
+import { interruptedBy } from "../support/interrupted.mjs";
 
 describe("waitForOutput", () => {
   /** @type {Awaited<ReturnType<typeof startAgent>>} */
@@ -123,7 +124,7 @@ describe("waitForOutput", () => {
     const aborted = execs.waitForOutput(id, "never", { signal: controller.signal });
     const reason = new Error("enough");
     setTimeout(() => controller.abort(reason), 50);
-    await assert.rejects(aborted, (error) => error === reason);
+    await assert.rejects(aborted, interruptedBy(reason));
     assert.equal((await execs.get(id)).status, "RUNNING");
     await type(id, "still here\n");
     assert.equal((await execs.waitForOutput(id, "still here")).match, "still here");

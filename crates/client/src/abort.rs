@@ -108,19 +108,16 @@ impl AbortSignal {
     }
 }
 
-/// What a call fails with that is given up: the reason as it is.
+/// What a call fails with that is given up.
 pub(crate) fn aborted_error(reason: Option<HostValue>) -> Box<Error> {
-    match reason {
-        Some(reason) => Error::thrown(reason),
-        None => Box::new(Error::Stopped(Stopped {
-            exec_id: None,
-            why: StopReason::Interrupted { reason },
-            output: HostOutput::default(),
-            forced: false,
-            unstopped: None,
-            incomplete: None,
-        })),
-    }
+    Box::new(Error::Stopped(Stopped {
+        exec_id: None,
+        why: StopReason::Interrupted { reason },
+        output: HostOutput::default(),
+        forced: false,
+        unstopped: None,
+        incomplete: None,
+    }))
 }
 
 impl AbortController {

@@ -11,7 +11,8 @@ use crate::json::json_object;
 pub struct CreateExecRequest {
     /// The program: a path, or a name that is looked up in `PATH`. No shell reads it.
     pub command: String,
-    /// The program's arguments, handed over byte for byte.
+    /// The program's arguments, handed over byte for byte. Default: none.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
     pub args: Vec<String>,
     /// Whether it starts at once. One that waits may have some 768 KiB of arguments and environment.
     /// Default: true.
@@ -48,11 +49,11 @@ pub struct CreateExecRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub contain: Option<bool>,
-    /// What the command may touch: the name of a preset (`workspace`, `offline`, `strict`), or a policy as JSON. It gives nothing that the agent's
+    /// What the command may touch: the name of a preset (`workspace`, `offline`, `strict`), or a policy, also as JSON. It gives nothing that the agent's
     /// own does not: such a one is refused with 403.
     /// An extension, `policy`. Default: the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "typescript", tsify(optional, type = "string | Policy"))]
     pub policy: Option<String>,
 }
 

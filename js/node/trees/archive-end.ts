@@ -1,5 +1,6 @@
 import type { Header } from "tar-stream";
 
+import { ProtocolError } from "../../core/errors.js";
 import { BLOCK, paddingOf } from "./header.js";
 
 /**
@@ -28,9 +29,9 @@ export class ArchiveEnd {
     this.#entryEnd = (header.byteOffset ?? 0) + size + paddingOf(size).length;
   }
 
-  /** @throws {Error} The stream, which has ended, is cut off. */
+  /** @throws {ProtocolError} The stream, which has ended, is cut off. */
   check(): void {
     if (this.#zeros >= BLOCK && this.#length >= this.#entryEnd + BLOCK) return;
-    throw new Error("the tar stream is cut off: it has no end");
+    throw new ProtocolError("the tar stream is cut off: it has no end", { excerpt: "" });
   }
 }

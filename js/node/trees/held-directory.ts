@@ -2,6 +2,8 @@
 import { closeSync, constants, existsSync, lstatSync, openSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+import { FileChangedError } from "../../core/errors.js";
+
 /** Opens a place and not its content (open(2)), so that it takes no permission to read it. Node.js has no name for it. */
 const O_PATH = 0o10000000;
 
@@ -11,8 +13,10 @@ const DESCRIPTORS = "/proc/self/fd";
 const HAS_DESCRIPTORS = process.platform === "linux" && existsSync(DESCRIPTORS);
 
 /** A directory that is a symbolic link, or has been exchanged for something else. */
-export class ExchangedDirectoryError extends Error {
-  override readonly name = "ExchangedDirectoryError";
+export class ExchangedDirectoryError extends FileChangedError {
+  constructor(path: string, problem: string) {
+    super(`${path} ${problem}`, { path });
+  }
 }
 
 /**
@@ -84,7 +88,7 @@ export class HeldDirectory {
     if (this.#descriptor !== undefined) return;
     this.#above?.check();
     if (identityOf(this.name, this.#above === undefined) === this.#identity) return;
-    throw new ExchangedDirectoryError(`${this.name} was exchanged for another directory meanwhile`);
+    throw new ExchangedDirectoryError(this.name, "was exchanged for another directory meanwhile");
   }
 
   /** An error of `fs`, with the name of the directory in place of its descriptor. */
@@ -170,7 +174,6 @@ function identityOf(path: string, isRoot: boolean): string {
 }
 
 function isLink(path: string): ExchangedDirectoryError {
-  return new ExchangedDirectoryError(
-    `${path} is a symbolic link: nothing is read or written through it`,
-  );
+  const problem = "is a symbolic link: nothing is read or written through it";
+  return new ExchangedDirectoryError(path, problem);
 }

@@ -18,7 +18,7 @@ export interface TransferOptions {
    * all is begun again. What it throws ends the call.
    */
   onProgress?: ((progress: TransferProgress) => void) | undefined;
-  /** Aborted: the call ends, and rejects with the signal's reason. Each file is there whole or as it was before. */
+  /** Aborted: the call ends, and rejects with `InterruptedError`. Each file is there whole or as it was before. */
   signal?: AbortSignal | undefined;
 }
 

@@ -14,6 +14,7 @@ import {
 import { join } from "node:path";
 import { Readable } from "node:stream";
 
+import { FileChangedError, NotTextError } from "../../core/errors.js";
 import type { IsExcluded } from "./exclude.js";
 import { END, type EntryHeader, headerOf, paddingOf } from "./header.js";
 import { ExchangedDirectoryError, type HeldDirectory, HeldPath } from "./held-directory.js";
@@ -134,7 +135,8 @@ async function* contentOf(
     left -= chunk.length;
     yield chunk;
   }
-  if (left > 0) throw new Error(`${name}: it became shorter while it was read`);
+  if (left > 0)
+    throw new FileChangedError(`${name} became shorter while it was read`, { path: name });
 }
 
 /** What is below a directory, each as the directory that it is in and its name there, before what is in it. */
@@ -200,7 +202,7 @@ function checkSame(seen: BigIntStats, opened: BigIntStats, name: string): void {
   const mayBeLinked = (constants.O_NOFOLLOW as number | undefined) === undefined;
   const isSame = seen.dev === opened.dev && seen.ino === opened.ino;
   if (opened.isFile() && (isSame || !mayBeLinked)) return;
-  throw new ExchangedDirectoryError(`${name} was exchanged for something else while it was read`);
+  throw new ExchangedDirectoryError(name, "was exchanged for something else while it was read");
 }
 
 const NOTHING = Buffer.alloc(0);
@@ -213,5 +215,5 @@ function linkTargetOf(path: string, shown: string): string {
 function textOf(raw: Buffer, what: string): string {
   const text = raw.toString();
   if (Buffer.from(text).equals(raw)) return text;
-  throw new Error(`${what} is not UTF-8, which can't be packed`);
+  throw new NotTextError(`${what} is not UTF-8, which can't be packed`, { path: text });
 }

@@ -1,9 +1,13 @@
 // Names of what is unpacked: each stays inside of the directory. Pure.
 import { posix, win32 } from "node:path";
 
+import { ProtocolError } from "../../core/errors.js";
+
 /** Where the name of a file is not inside of the directory, or leads out of it. */
-export class UnsafeNameError extends Error {
-  override readonly name = "UnsafeNameError";
+export class UnsafeNameError extends ProtocolError {
+  constructor(problem: string, name: string) {
+    super(problem, { excerpt: name });
+  }
 }
 
 /** Devices, whatever follows behind a dot (Microsoft, "Naming Files, Paths, and Namespaces"). */
@@ -23,6 +27,7 @@ export function safeName(name: string, platform: string = process.platform): str
   if (platform === "win32" && parts.some(isUnsafeOnWindows)) {
     throw new UnsafeNameError(
       `the name ${JSON.stringify(name)} is not one that a file can have on Windows`,
+      name,
     );
   }
   const safe = parts.join("/");
@@ -40,5 +45,5 @@ function isUnsafeOnWindows(part: string): boolean {
 }
 
 function isOutside(name: string): UnsafeNameError {
-  return new UnsafeNameError(`the name ${JSON.stringify(name)} is outside of the directory`);
+  return new UnsafeNameError(`the name ${JSON.stringify(name)} is outside of the directory`, name);
 }

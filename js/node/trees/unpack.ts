@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 
 import type { Extract, Header } from "tar-stream";
 
-import { HttpError } from "../../core/errors.js";
+import { HttpError, NotTextError } from "../../core/errors.js";
 import { ArchiveEnd } from "./archive-end.js";
 import { type Attributes, attributesOf } from "./attributes.js";
 import { type HeldDirectory, HeldPath } from "./held-directory.js";
@@ -24,11 +24,6 @@ const MAX_DIRECTORIES = 100_000;
 
 /** What the owner of a directory needs to write into it. */
 const OWNER = 0o700;
-
-/** Where a name, or the target of a link, is not UTF-8: two such names could become one. */
-export class UnreadableNameError extends Error {
-  override readonly name = "UnreadableNameError";
-}
 
 /** What is told of each file that has been written. */
 export interface UnpackedFile {
@@ -182,6 +177,7 @@ class Target {
     if (name === "" && header.type !== "directory") {
       throw new UnsafeNameError(
         `${this.#root.name} is a directory, but the archive has something else`,
+        header.name,
       );
     }
     const own = posix.basename(name);
@@ -308,7 +304,7 @@ function setAttributes(directory: HeldDirectory, { mode, time }: Attributes): vo
 /**
  * What the characters of a name say, each of which is a byte; in the records of pax it is text already.
  *
- * @throws {UnreadableNameError} They are not UTF-8.
+ * @throws {NotTextError} They are not UTF-8.
  */
 function textOf(name: string, isText: boolean): string {
   const bytes = Buffer.from(name, "latin1");
@@ -316,8 +312,10 @@ function textOf(name: string, isText: boolean): string {
   // What is not UTF-8 has become U+FFFD.
   const isWhole = isText ? !name.includes("\uFFFD") : Buffer.from(text).equals(bytes);
   if (isWhole) return text;
-  throw new UnreadableNameError(
+  // Two such names could become one.
+  throw new NotTextError(
     `${JSON.stringify(text)} is not UTF-8, or was not: a tree with such a name can't be unpacked here`,
+    { path: text },
   );
 }
 

@@ -10,6 +10,7 @@ import { freePort } from "../../support/free-port.mjs";
 import { until } from "../../support/processes.mjs";
 import { endless, waitingScripts } from "../waiting-scripts.mjs";
 import { LONG_MS } from "./subject.mjs";
+import { interruptedBy } from "../../support/interrupted.mjs";
 
 /** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
@@ -75,7 +76,7 @@ export function testWaitFor(subject, { it, shellContract, runtimeContract }, alo
         runtime: { run: (script, options) => subject.runtime.run(endless(script), options) },
       });
       const aborted = own.waitForOutput(id, "never", { signal, timeoutMs: LONG_MS });
-      const rejected = assert.rejects(aborted, (error) => error === reason);
+      const rejected = assert.rejects(aborted, interruptedBy(reason));
       await until(() => waitingScripts(id).length > 0);
       controller.abort(reason);
       await rejected;

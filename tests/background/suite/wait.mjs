@@ -6,6 +6,7 @@ import { describe } from "node:test";
 
 import { until } from "../../support/processes.mjs";
 import { endless, waitingScripts } from "../waiting-scripts.mjs";
+import { interruptedBy } from "../../support/interrupted.mjs";
 
 /** @import { Tests } from "../../support/matrix.mjs" */
 /** @import { Subject } from "./subject.mjs" */
@@ -52,7 +53,7 @@ export function testWait(subject, { contract }, alone) {
         runtime: { run: (script, options) => subject.runtime.run(endless(script), options) },
       });
       const waiting = own.wait(id, { signal: stop.signal });
-      const rejected = assert.rejects(waiting, (error) => error === reason);
+      const rejected = assert.rejects(waiting, interruptedBy(reason));
       await until(() => waitingScripts(id).length > 0);
       stop.abort(reason);
       await rejected;

@@ -7,6 +7,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use super::answer::{NoAnswer, ScriptAnswer};
 use super::script::Script;
 use super::{Background, ProcessId, RunFailure, ScriptResult};
+use crate::abort::aborted_error;
 use crate::error::BackgroundErrorReason;
 use crate::http::excerpt;
 use crate::{AbortSignal, Call, Error, Nonce, Result};
@@ -89,7 +90,7 @@ impl Background {
         })
     }
 
-    /// Runs a script until a signal is aborted: then it fails with the signal's reason.
+    /// Runs a script until a signal is aborted.
     pub(super) async fn run_until(
         &self,
         purpose: &ScriptCall,
@@ -100,8 +101,7 @@ impl Background {
         let output = match signal {
             None => running.await,
             Some(signal) => match select(pin!(signal.aborted()), running).await {
-                Either::Left((Some(reason), _)) => return Err(Error::thrown(reason)),
-                Either::Left((None, _)) => return Err(purpose.failed("it was aborted", "")),
+                Either::Left((reason, _)) => return Err(aborted_error(reason)),
                 Either::Right((output, _)) => output,
             },
         };

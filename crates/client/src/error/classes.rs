@@ -34,7 +34,7 @@ error_classes! {
         output: &'a HostOutput,
     }
 
-    /// `signal` or `forceSignal` was aborted, and the command was stopped. `cause` is the reason.
+    /// `signal` or `forceSignal` was aborted: a command was stopped, a transfer or a wait ended. `cause` is the reason.
     InterruptedError<'a> named "AbortError" = "interrupted" {
         /// The exec that it is about; undefined where nothing had been run.
         execId: Option<&'a str>,
@@ -182,6 +182,14 @@ error_classes! {
     /// The embedded agent could not be found, or did not start.
     AgentError = "agent" {}
 
+    /// This machine refused something: to read a file, to listen on a port, to start a shell. `cause` is what Node.js threw.
+    SystemError<'a> = "system" {
+        /// The system's name of what is wrong, such as `ENOENT`.
+        errno: &'a str,
+        /// False where a script was to be run, and has not been.
+        mayHaveRun: Option<bool>,
+    }
+
     /// A machine could not be reached over SSH, or the connection was lost.
     SshError<'a> = "ssh" {
         /// The machine.
@@ -313,6 +321,9 @@ impl Error {
             }
             Self::Http { status: 401, .. } => {
                 "Pass the agent's token to connect() as `token`.".into()
+            }
+            Self::Http { status: 409, operation: Operation::RemoveFile, .. } => {
+                "Pass { recursive: true } to remove a directory with all that is in it.".into()
             }
             Self::Http { status: 403, operation, .. } if !operation.is_of_files() => {
                 "Use the agent's admin token: a read-only one may only look.".into()
