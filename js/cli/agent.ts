@@ -17,7 +17,7 @@ import { policyFlags } from "../node/policy.js";
 import { newToken, startAgent, type StartAgentOptions } from "../node/start-agent.js";
 import { policyOf, type PolicySummary } from "../policy-summary.js";
 import type { Sandbox } from "../sandbox.js";
-import { type Options, UsageError, type Values } from "./command.js";
+import { grouped, type Options, UsageError, type Values } from "./command.js";
 import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
 import { shellQuote } from "./format.js";
 import { type Outcome, OWN_FAILURE } from "./outcome.js";
@@ -25,13 +25,35 @@ import { startConfined } from "./policy.js";
 import { withProgress } from "./progress.js";
 
 /** The options that name an agent. */
-export const CONNECTION = {
-  url: { value: "URL", help: "the agent's address [default: $SANDPIPE_URL]" },
+export const CONNECTION = grouped("Connection", {
+  url: {
+    value: "URL",
+    help: "the agent's address [default: $SANDPIPE_URL]",
+  },
   "token-file": {
     value: "FILE",
     help: "the file with the agent's token [default: the token itself in $SANDPIPE_TOKEN]",
   },
+});
+
+/** Flags of sandpipe-agent that are options here, too. */
+export const LISTENER = {
+  listen: { value: "IP:PORT", help: "the address to listen on [default: 127.0.0.1:57468]" },
+  "state-dir": {
+    value: "DIR",
+    help: "where output and the token are kept [default: ~/.local/state/sandpipe-agent]",
+  },
 } as const satisfies Options;
+
+/** The flags of sandpipe-agent that the options and operands ask for. */
+export function agentFlags(values: Values<typeof LISTENER>, flags: readonly string[]): string[] {
+  const { listen, "state-dir": stateDir } = values;
+  return [
+    ...(listen === undefined ? [] : [`--listen=${listen}`]),
+    ...(stateDir === undefined ? [] : [`--state-dir=${stateDir}`]),
+    ...flags,
+  ];
+}
 
 /** Where an agent is, and the token to use it with. */
 export interface NamedAgent {
@@ -44,6 +66,9 @@ export async function agentNamed(
   values: Values<typeof CONNECTION>,
 ): Promise<NamedAgent | undefined> {
   const { url = setting("SANDPIPE_URL"), "token-file": tokenFile } = values;
+  if (url !== undefined) {
+    checkAddress(values.url === undefined ? "SANDPIPE_URL" : "--url", url);
+  }
   if (url === undefined) {
     if (tokenFile === undefined) return undefined;
     throw new UsageError(
@@ -52,6 +77,14 @@ export async function agentNamed(
   }
   const token = tokenFile === undefined ? setting("SANDPIPE_TOKEN") : await readToken(tokenFile);
   return { url, token };
+}
+
+function checkAddress(option: string, url: string): void {
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return;
+  const whole = `http://${url}`;
+  const isBare = !url.includes("://") && URL.canParse(whole);
+  const meant = isBare ? `: write ${whole}` : "";
+  throw new UsageError(`${option} must be like http://127.0.0.1:57468, but is "${url}"${meant}`);
 }
 
 /** Connects to the agent that is named, if one is. */
@@ -202,7 +235,7 @@ export async function serveAgent(
   let address: AgentAddress | undefined;
   try {
     address = await Promise.race([
-      withProgress("starting", listening, exit.decided),
+      withProgress("starting", listening.catch(withSecondAgent), exit.decided),
       stopRequested,
     ]);
     if (address !== undefined) {
@@ -237,6 +270,14 @@ export async function serveAgent(
 /** Shows a line of the log of an agent that the user runs as such. */
 function showLog(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+/** Rejects with the error of an agent that did not start, and how it could beside another one. */
+function withSecondAgent(error: unknown): never {
+  const isTaken = /another agent uses|Address in use/i;
+  if (!(error instanceof Error) || !isTaken.test(error.message)) throw error;
+  error.message += ". For a second agent give both --listen 127.0.0.1:0 and --state-dir DIR";
+  throw error;
 }
 
 /** The flags of an agent on this machine. */

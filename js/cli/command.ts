@@ -10,6 +10,10 @@ export interface Option {
   readonly multiple?: true;
   /** What it is for, and its default. */
   readonly help: string;
+  /** The heading that the help lists it under. Default: `Options`. */
+  readonly group?: "Isolation" | "Container" | "Connection";
+  /** Values that the completion offers, besides files. */
+  readonly offers?: readonly string[];
 }
 
 /** The options of a command, by their long names. */
@@ -39,6 +43,10 @@ export interface Command<O extends Options = Options> {
   readonly options: O;
   /** Its operands, with spaces between: `<ID>` is one, `<ID...>` one or more, `[PATH]` one or none, `[ARGS...]` any number. Default: none. */
   readonly operands?: string;
+  /** What the completion offers as operands: words, or what `sandpipe` prints with these arguments. Default: files. */
+  readonly offers?: readonly string[] | string;
+  /** Whether operands after `--` are flags of sandpipe-agent. Default: false. */
+  readonly passesFlags?: true;
   /** Whether its options end at the first operand: what follows is another program's. Default: false. */
   readonly endsAtOperand?: boolean;
   /** What else there is to know, such as its exit codes, laid out by hand. */
@@ -67,6 +75,15 @@ export interface CommandGroup {
 /** A command whose action is given values of its own options' types. */
 export function command<const O extends Options>(definition: Command<O>): Command {
   return definition;
+}
+
+/** Options under a heading of the help. */
+export function grouped<const O extends Options>(
+  group: NonNullable<Option["group"]>,
+  options: O,
+): O {
+  const entries = Object.entries(options).map(([name, option]) => [name, { ...option, group }]);
+  return Object.fromEntries(entries) as O;
 }
 
 /** The command line is wrong. The message says what; where to read more is added to it. */

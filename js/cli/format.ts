@@ -57,3 +57,9 @@ function quoted(arg: string): string {
   // `=` and `~` mean something at the beginning of a command and of a word.
   return /^[\w@%+:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 }
+
+/** Says how a line for a shell is run, which was given to a command as if it were the name of a program. */
+export function shellHint(command: string, line: string): string {
+  const inShell = `sandpipe ${command} -- sh -c ${shellQuote([line])}`;
+  return `"${line}" was taken for the name of a program: if it is a line for a shell, run \`${inShell}\`.`;
+}

@@ -1,6 +1,7 @@
 import type { Background } from "../background.js";
 import type { BackgroundProcess, ExecItem } from "../core/sandpipe.js";
 import type { Execs } from "../execs.js";
+import { escaped } from "./format.js";
 import type { Column, Screen } from "./table.js";
 
 /** What was written is the id of none, or the beginning of several. The message has it. */
@@ -65,6 +66,11 @@ export function idColumn<T extends { id: string }>(
 ): Column<T> {
   const shown = width === undefined ? Infinity : shortLength(items.map(({ id }) => id));
   return { title: "ID", text: ({ id }) => id.slice(0, shown) };
+}
+
+/** The whole ids, a line for each. */
+export function idLines(items: readonly { id: string }[]): string {
+  return items.map(({ id }) => `${escaped(id)}\n`).join("");
 }
 
 /** How much of each id has to be shown for none to be taken for another. */

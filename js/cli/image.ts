@@ -2,32 +2,40 @@ import { resolve } from "node:path";
 
 import { InvalidArgumentError } from "../core/errors.js";
 import { type ContainerOptions, containerOptions, type Engine } from "../node/container/options.js";
-import { type Options, UsageError, type Values } from "./command.js";
+import { grouped, type Options, UsageError, type Values } from "./command.js";
 import { positiveNumber } from "./option-values.js";
 
 /** The options that ask for a container. */
 export const IMAGE = {
-  image: {
-    value: "IMAGE",
-    help: "an agent of its own in a container of this image, which podman or docker has",
-  },
-  engine: { value: "ENGINE", help: "the image's engine [default: podman, else docker]" },
-  workspace: {
-    value: "DIR",
-    help: "the directory that commands run in and may write [default: the current one; with --image, none]",
-  },
-  "workspace-at": {
-    value: "PATH",
-    help: "where that is in the container [default: /workspace]",
-  },
-  memory: { value: "SIZE", help: "the container's memory, such as 512m or 2g" },
-  cpus: { value: "NUMBER", help: "the container's processors, such as 1.5" },
-  pids: { value: "NUMBER", help: "how many processes the container may have [default: 2048]" },
-  network: {
-    value: "NAME",
-    help: "the container's network: none, host, or one of the engine's [default: the engine's]",
-  },
-  "drop-capabilities": { help: "take all capabilities from the container's root" },
+  ...grouped("Isolation", {
+    workspace: {
+      value: "DIR",
+      help: "the directory that commands run in and may write [default: the current one; with --image, none]",
+    },
+  }),
+  ...grouped("Container", {
+    image: {
+      value: "IMAGE",
+      help: "an agent of its own in a container of this image, which podman or docker has",
+    },
+    engine: {
+      value: "ENGINE",
+      help: "the image's engine [default: podman, else docker]",
+      offers: ["podman", "docker"],
+    },
+    "workspace-at": {
+      value: "PATH",
+      help: "where that is in the container [default: /workspace]",
+    },
+    memory: { value: "SIZE", help: "the container's memory, such as 512m or 2g" },
+    cpus: { value: "NUMBER", help: "the container's processors, such as 1.5" },
+    pids: { value: "NUMBER", help: "how many processes the container may have [default: 2048]" },
+    network: {
+      value: "NAME",
+      help: "the container's network: none, host, or one of the engine's [default: the engine's]",
+    },
+    "drop-capabilities": { help: "take all capabilities from the container's root" },
+  }),
 } as const satisfies Options;
 
 /**

@@ -10,12 +10,12 @@ import { POLICY_SUMMARY, policyOf, type UnderPolicy } from "../policy-summary.js
 import { RUN_AND_FORGET, type Runtime } from "../runtime.js";
 import type { Sandbox } from "../sandbox.js";
 import { connectIfNamed, CONNECTION, showOwnLog } from "./agent.js";
-import { type Options, UsageError, type Values } from "./command.js";
+import { grouped, UsageError, type Values } from "./command.js";
 import { interruptible, type StandardOutput } from "./exit-decision.js";
 import type { Outcome } from "./outcome.js";
 
 /** The options that name the machine of background processes. */
-export const RUNTIME = {
+export const RUNTIME = grouped("Connection", {
   local: { help: "on this machine [default, unless an agent is named]" },
   ssh: {
     value: "HOST",
@@ -26,7 +26,7 @@ export const RUNTIME = {
     help: "on the machine of the agent at this address [default: $SANDPIPE_URL]",
   },
   "token-file": CONNECTION["token-file"],
-} as const satisfies Options;
+});
 
 /** A runtime that has been reached. */
 export interface ReachedRuntime extends Runtime, UnderPolicy {
@@ -124,7 +124,7 @@ function closable(
 /**
  * Does something with the background processes of the machine that the options name.
  *
- * @param work Called with the processes, and the name of the policy of their machine where that is known.
+ * @param work Called with the processes, the name of the policy of their machine where that is known, and the machine.
  */
 export async function onTarget(
   values: Values<typeof RUNTIME>,
@@ -133,11 +133,13 @@ export async function onTarget(
     output: StandardOutput,
     stopping: AbortSignal,
     policy: string | undefined,
+    runtime: Runtime,
   ) => Promise<Outcome | undefined>,
 ): Promise<Outcome> {
   const runtime = await reachRuntime(values);
   return await interruptible(
-    (output, stopping) => work(background(runtime), output, stopping, policyOf(runtime)?.name),
+    (output, stopping) =>
+      work(background(runtime), output, stopping, policyOf(runtime)?.name, runtime),
     () => runtime.close(),
   );
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { checkArguments } from "./checked-arguments.js";
 import { UsageError } from "./command.js";
 import { PROGRAM } from "./commands.js";
 import type { Outcome } from "./outcome.js";
@@ -18,8 +19,10 @@ const WRONG_USAGE = 2;
 export async function main(args: readonly string[]): Promise<Outcome> {
   let outcome: Outcome;
   try {
-    // `-V` is the other letter that programs have for it; the help has one.
-    outcome = await carryOut(PROGRAM, args[0] === "-V" ? ["--version"] : args);
+    // Programs have these for it, too; the help has one way.
+    const asksVersion = args[0] === "-V" || (args[0] === "version" && args.length === 1);
+    checkArguments(args);
+    outcome = await carryOut(PROGRAM, asksVersion ? ["--version"] : args);
   } catch (error) {
     outcome = failed(error);
     if (error instanceof UsageError) outcome.exitCode = WRONG_USAGE;

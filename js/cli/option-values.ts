@@ -1,3 +1,4 @@
+import { checkVariable } from "./checked-arguments.js";
 import { UsageError } from "./command.js";
 
 // What the values of options mean.
@@ -5,12 +6,21 @@ import { UsageError } from "./command.js";
 /** The longest time that a timer can be set to, in seconds: 2^31 - 1 ms, near 25 days. */
 const MAX_SECONDS = 2_147_483;
 
-/** A time in seconds, as milliseconds. */
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Reads a time such as `90`, `90s` or `5m`, a bare number in seconds, as milliseconds. */
 export function milliseconds(option: string, text: string): number {
-  const seconds = /^(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
-  if (seconds <= MAX_SECONDS) return Math.ceil(seconds * 1000);
+  const [, number, unit = "s"] = /^(\d+\.?\d*|\.\d+)(ms|[smhd])?$/.exec(text) ?? [];
+  const time = Number(number) * (UNITS_MS[unit] ?? NaN);
+  if (time <= MAX_SECONDS * 1000) return Math.ceil(time);
   throw new UsageError(
-    `${option} must be a number of seconds up to ${MAX_SECONDS}, but is "${text}"`,
+    `${option} must be a time up to ${MAX_SECONDS} seconds, such as 90, 90s or 5m, but is "${text}"`,
   );
 }
 
@@ -52,12 +62,19 @@ export function shellVariables(settings: readonly string[]): Record<string, stri
   );
 }
 
-/** Variables, each as `NAME=VALUE`. */
+/** Variables, each as `NAME=VALUE`, or as the `NAME` of one of this process. */
 export function variables(settings: readonly string[]): Record<string, string> {
   const pairs = settings.map((setting): [string, string] => {
     const end = setting.indexOf("=");
     if (end > 0) return [setting.slice(0, end), setting.slice(end + 1)];
-    throw new UsageError(`--env must be like NAME=VALUE, but is "${setting}"`);
+    const value = end === -1 ? process.env[setting] : undefined;
+    if (value !== undefined) {
+      checkVariable(setting, value);
+      return [setting, value];
+    }
+    throw new UsageError(
+      `--env must be like NAME=VALUE, or a NAME that is set here, but is "${setting}"`,
+    );
   });
   return Object.fromEntries(pairs);
 }
@@ -96,13 +113,6 @@ export function portNumber(what: string, text: string): number {
   if (port >= 1 && port <= 65_535) return port;
   throw new UsageError(`${what} must be a port from 1 to 65535, but is "${text}"`);
 }
-
-const UNITS_MS: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
 
 /** A time as ages are shown, such as `90s`, `30m`, `2h` or `7d`, in milliseconds. */
 export function ageMs(option: string, text: string): number {

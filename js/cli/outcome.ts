@@ -12,6 +12,9 @@ export interface Outcome {
 /** The exit code of a failure of its own, as `docker run`, `env` and `timeout` have it. */
 export const OWN_FAILURE = 125;
 
+/** The exit code where there is no such program, as a shell has it. */
+export const NO_PROGRAM = 127;
+
 /** The exit code where a command was left and goes on: 128 + SIGINT, as a shell has it. */
 export const DETACHED = 130;
 

@@ -9,11 +9,13 @@ import {
   type Options,
   UsageError,
 } from "./command.js";
+import { insteadOf } from "./instead.js";
 import type { Outcome } from "./outcome.js";
 import { OutputWriter } from "./output-writer.js";
 import { version } from "./version.js";
+import { wrappedNotes } from "./wrapped-notes.js";
 
-/** How long a line of help may be. */
+/** The longest line of help, in columns. A narrower terminal has shorter ones. */
 const HELP_WIDTH = 100;
 
 /** Stands before a value that is written behind an option's `=`, as no argument has it: commander does not tell. */
@@ -45,7 +47,9 @@ export async function carryOut(program: CommandGroup, args: readonly string[]): 
     if (error instanceof UsageError) {
       const what = error.message.replace(/\.$/, "");
       const path = pathOf(namedBy(parser, args));
-      throw new UsageError(`${what}. See \`${path} --help\`.`, { cause: error });
+      throw new UsageError(`${what}${what.endsWith("?") ? "" : "."} See \`${path} --help\`.`, {
+        cause: error,
+      });
     }
     // It ends so when it has written the help or the version.
     if (!(error instanceof CommanderError)) throw error;
@@ -97,10 +101,20 @@ function parserOf(program: CommandGroup, parsing: Parsing): Parser {
   const parser = new Parser(program.name)
     // Commander's own would be found behind a wrong option, among another program's words, too.
     .helpOption(false)
-    .configureHelp({ helpWidth: HELP_WIDTH, subcommandTerm: (command) => command.name() })
+    .configureHelp({
+      helpWidth: helpWidth(),
+      minWidthToWrap: 20,
+      subcommandTerm: (command) => command.name(),
+    })
     .configureOutput({ writeOut: parsing.write, writeErr: () => undefined })
+    .showSuggestionAfterError(false)
     .exitOverride((error) => {
       if (error.exitCode === 0) throw error;
+      // A group alone shows what it has.
+      if (error.code === "commander.help") {
+        namedBy(parser, parsing.args ?? []).outputHelp();
+        throw error;
+      }
       throw new UsageError(whatIsWrong(namedBy(parser, parsing.args ?? []), error), {
         cause: error,
       });
@@ -115,13 +129,29 @@ function parserOf(program: CommandGroup, parsing: Parsing): Parser {
 }
 
 /** What commander says, without the value of an option that it does not know: it may be a secret. */
-function whatIsWrong(parser: Parser, { code, message }: CommanderError): string {
-  // For commander a group without a command asks for its help.
-  if (code === "commander.help") return "no command was given";
-  const [, name] = /^error: unknown option '(--[^'=]+)=/.exec(message) ?? [];
-  if (name === undefined) return message.replace(/^error: /, "");
-  const isFlag = parser.options.some(({ long }) => long === name);
-  return isFlag ? `${name} takes no value` : `unknown option '${name}'`;
+function whatIsWrong(parser: Parser, { message }: CommanderError): string {
+  const [, kind, name = ""] =
+    /^error: unknown (option|command) '(--[^'=]+|[^']*)/.exec(message) ?? [];
+  if (kind === undefined) return message.replace(/^error: /, "");
+  const isGroup = parser.commands.length > 0;
+  const known =
+    kind === "command"
+      ? parser.commands.map((command) => command.name())
+      : parser.options.flatMap(({ short, long }) => [short ?? [], long ?? []].flat());
+  if (known.includes(name)) return `${name} takes no value`;
+  let advice = insteadOf(pathOf(parser), name, known);
+  if (kind === "option" && isGroup) advice ??= "options follow the name of a command";
+  if (PASSES_FLAGS.has(parser)) advice ??= "flags of sandpipe-agent follow `--`";
+  return `unknown ${kind} '${name}'${advice === undefined ? "" : `: ${advice}`}`;
+}
+
+/** The parsers of commands that pass what follows `--` to sandpipe-agent. */
+const PASSES_FLAGS = new WeakSet<Parser>();
+
+/** The width of the help: that of the terminal, if there is one and it is narrower. */
+function helpWidth(): number {
+  const { isTTY, columns } = process.stdout;
+  return isTTY && columns > 0 ? Math.min(HELP_WIDTH, columns) : HELP_WIDTH;
 }
 
 /** Has a parser read what a command or a group describes. */
@@ -150,7 +180,8 @@ function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing)
     return;
   }
   if (entry.operands !== undefined) parser.arguments(entry.operands);
-  const notes = entry.notes === undefined ? "" : `${entry.notes.trim()}\n\n`;
+  if (entry.passesFlags) PASSES_FLAGS.add(parser);
+  const notes = entry.notes === undefined ? "" : `${wrappedNotes(entry.notes, helpWidth())}\n\n`;
   parser
     .usage(entry.usage)
     .passThroughOptions(entry.endsAtOperand ?? false)
@@ -162,10 +193,12 @@ function define(parser: Parser, entry: Command | CommandGroup, parsing: Parsing)
     });
 }
 
-function parserOption(name: string, { short, value, multiple, help }: Option): ParserOption {
+function parserOption(name: string, described: Option): ParserOption {
+  const { short, value, multiple, help, group = "Options" } = described;
   const letter = short === undefined ? "" : `-${short}, `;
-  if (value === undefined) return new ParserOption(`${letter}--${name}`, help);
-  const option = new ParserOption(`${letter}--${name} <${value}>`, help);
+  const takes = value === undefined ? "" : ` <${value}>`;
+  const option = new ParserOption(`${letter}--${name}${takes}`, help).helpGroup(`${group}:`);
+  if (value === undefined) return option;
   return option.argParser<unknown>((given, previous) => {
     // Who reads a negative number says what is wrong with it.
     if (/^-[^\d.]/.test(given)) {

@@ -2,37 +2,43 @@ import { resolve } from "node:path";
 
 import type { StartAgentOptions } from "../node/start-agent.js";
 import { withWayOn } from "../node/unenforced.js";
-import { type Options, UsageError, type Values } from "./command.js";
+import { grouped, type Options, UsageError, type Values } from "./command.js";
 import { containerNamed, IMAGE, imageArguments } from "./image.js";
 
 /** The options that say what commands may touch. They are the agent's flags of the same names. */
-const POLICY = {
+export const POLICY = grouped("Isolation", {
   policy: {
     value: "NAME|FILE",
     help: "what commands may touch: open, workspace, offline, strict, or a file [default: workspace]",
+    offers: ["open", "workspace", "offline", "strict"],
   },
   extend: {
     value: "NAME",
     multiple: true,
+    offers: ["commits", "caches", "git", "secrets", "system", "tool-settings"],
     help: "add a policy part, such as commits for `git commit`; !NAME removes one; repeatable",
   },
-  "allow-write": { value: "PATH", multiple: true, help: "what they may also write; repeatable" },
-  "allow-read": { value: "PATH", multiple: true, help: "what they may also read; repeatable" },
-  hide: { value: "PATH", multiple: true, help: "what they can't even read; repeatable" },
+  "allow-write": {
+    value: "PATH",
+    multiple: true,
+    help: "what commands may also write; repeatable",
+  },
+  "allow-read": { value: "PATH", multiple: true, help: "what commands may also read; repeatable" },
+  hide: { value: "PATH", multiple: true, help: "hide a path from commands; repeatable" },
   "allow-net": {
     value: "HOST[:PORT]",
     multiple: true,
-    help: "a host that they reach, and no other; repeatable",
+    help: "a host that commands reach, and no other; repeatable",
   },
   "no-unix-sockets": {
-    help: "they make no Unix sockets but connected pairs; Postgres, MySQL, tmux, X11, D-Bus and Python's forkserver need some",
+    help: "keep commands from making Unix sockets but connected pairs; Postgres, MySQL, tmux, X11, D-Bus and Python's forkserver need some",
   },
   "pass-env": {
     value: "NAME",
     multiple: true,
-    help: "a variable that they get of the agent's, and no other; * is any part; repeatable",
+    help: "a variable that commands get from the agent, and no other; * is any part; repeatable",
   },
-} as const satisfies Options;
+});
 
 /** The options that ask for an agent of its own with walls around what it runs: a policy, or a container. */
 export const WALLS = { ...POLICY, ...IMAGE } as const satisfies Options;
@@ -88,7 +94,8 @@ export function wallsArguments(values: Values<typeof WALLS>): string[] {
   return [...policyArguments(values), ...imageArguments(values)];
 }
 
-function policyArguments(values: Values<typeof POLICY>): string[] {
+/** The options of a policy that were given, as flags of sandpipe-agent. */
+export function policyArguments(values: Values<typeof POLICY>): string[] {
   return (Object.keys(POLICY) as (keyof typeof POLICY)[]).flatMap((name) =>
     [values[name] ?? []].flat().flatMap((value) => {
       if (typeof value === "boolean") return value ? [`--${name}`] : [];

@@ -55,7 +55,9 @@ describe("sandpipe agent", () => {
   });
 
   it("says it as a line of JSON", async () => {
-    const invocation = await sandpipe.start(["agent", "--json", ...flags()]);
+    // These are options, too.
+    const [, ...options] = flags().slice(0, -1);
+    const invocation = await sandpipe.start(["agent", "--json", ...options]);
     await invocation.says("\n");
     const { url, adminTokenFile } = JSON.parse(invocation.stdout);
     const token = (await readFile(adminTokenFile, "utf8")).trim();
@@ -63,6 +65,25 @@ describe("sandpipe agent", () => {
     assert.equal((await execs.exec("true")).exitCode, 0);
     invocation.child.kill("SIGINT");
     assert.equal((await invocation.end).signal, "SIGINT");
+  });
+
+  it("says how a second one is started beside it", async () => {
+    const state = join(sandpipe.path, `state-${randomUUID()}`);
+    const options = ["--listen", "127.0.0.1:0", "--state-dir", state];
+    const first = await sandpipe.start(["agent", "--json", ...options]);
+    await first.says("\n");
+    const { host } = new URL(JSON.parse(first.stdout).url);
+    for (const [options, reason] of /** @type {[string[], RegExp][]} */ ([
+      [["--state-dir", state], /another agent uses the state directory/],
+      [["--listen", host, "--state-dir", `${state}-2`], /can't listen on .*: Address in use/],
+    ])) {
+      const { exitCode, stderr } = await sandpipe.run(["agent", ...options]);
+      assert.equal(exitCode, 125);
+      assert.match(stderr, reason);
+      assert.match(stderr, /second agent give both --listen 127\.0\.0\.1:0 and --state-dir DIR\n$/);
+    }
+    first.child.kill("SIGTERM");
+    assert.equal((await first.end).exitCode, 0);
   });
 
   it("leaves nothing when it is killed itself", async () => {

@@ -28,6 +28,27 @@ describe("sandpipe bg start", () => {
     assert.equal((await processes.wait(named)).exitCode, 127);
   });
 
+  it("says how a shell is run where a line for one was given as a program's name", async () => {
+    const before = await processes.list();
+    const { exitCode, stdout, stderr } = await bg("start", "sleep 3; echo hi");
+    assert.deepEqual([exitCode, stdout], [127, ""]);
+    assert.match(stderr, /`sandpipe bg start -- sh -c 'sleep 3; echo hi'`\.\n$/);
+    assert.deepEqual(await processes.list(), before);
+    // A program may have such a name, also where the process alone finds it.
+    const bin = join(sandpipe.path, "a directory");
+    await mkdir(bin);
+    await writeFile(join(bin, "my program"), "#!/bin/sh\nexit 3\n", { mode: 0o755 });
+    for (const args of [
+      [join(bin, "my program")],
+      ["--cwd", bin, "./my program"],
+      ["--env", `PATH=${bin}:${process.env["PATH"]}`, "my program"],
+    ]) {
+      const started = await bg("start", ...args);
+      assert.equal(started.exitCode, 0, started.stderr);
+      assert.equal((await processes.wait(started.stdout.trim())).exitCode, 3);
+    }
+  });
+
   it("starts a script with a name, a directory, variables and a timeout", async () => {
     // In place of the system's: the 8 s are over when there is a file.
     const bin = join(sandpipe.path, "sleep");
@@ -81,6 +102,8 @@ describe("sandpipe bg ls", () => {
     const newer = await start("sleep 1000\n# more");
     const { exitCode, stdout } = await bg("ls");
     assert.equal(exitCode, 0);
+    const ids = (await processes.list()).map((process) => `${process.id}\n`).join("");
+    assert.equal((await bg("ls", "-q")).stdout, ids);
     const [title = "", ...lines] = stdout.split("\n");
     const lineOf = (/** @type {string} */ id) => lines.find((line) => line.startsWith(id)) ?? "";
     assert.match(title, /^ID +STATUS +EXIT +AGE +NAME +SCRIPT$/);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
+import { milliseconds } from "../../dist/cli/option-values.js";
 import { installSandpipe } from "../support/installed-cli.mjs";
 
 const sandpipe = await installSandpipe();
@@ -12,15 +13,62 @@ after(() => sandpipe.remove());
 describe("sandpipe", () => {
   /** @type {[name: string, args: string[], says: RegExp][]} */
   const WRONG = [
-    ["no command", [], /no command was given.*sandpipe --help/],
     ["an unknown command", ["walk"], /unknown command 'walk'.*sandpipe --help/],
-    ["a command that is almost one", ["rum"], /unknown command 'rum'.*mean.*run/],
+    ["a command that is almost one", ["rum"], /unknown command 'rum': did you mean run\? See/],
+    ["no command at all", [""], /unknown command ''\. See/],
+    ["an option that is almost one", ["run", "--timout", "5", "true"], /did you mean --timeout\?/],
+    ["an option before the command", ["--url", "x", "ps"], /'--url': options follow the name/],
     ["an unknown option", ["run", "--walk", "true"], /--walk.*sandpipe run --help/],
     ["an option without its value", ["run", "--cwd"], /--cwd/],
     ["an option that takes its value from the next", ["run", "--cwd", "--", "true"], /--cwd/],
     ["a value for a flag", ["run", "--tty=yes", "true"], /--tty takes no value/],
     ["a digit in place of an option", ["run", "-5", "true"], /unknown option '-5'/],
-    ["a signal's number in place of an option", ["kill", "-9", "x"], /unknown option '-9'/],
+    [
+      "a signal's number in place of an option",
+      ["kill", "-9", "x"],
+      /'-9': `sandpipe kill -s KILL/,
+    ],
+    ["a signal's name in place of an option", ["kill", "-HUP", "x"], /'-HUP': .* kill -s HUP ID/],
+    [
+      "a list of anything",
+      ["ls"],
+      /'ls': `sandpipe ps` .* `sandpipe files ls` .* `sandpipe bg ls`/,
+    ],
+    ["a command that resembles another", ["top"], /'top': `sandpipe ps`/],
+    ["an account", ["login"], /'login': there are no accounts: `sandpipe agent` prints/],
+    [
+      "waiting for a command",
+      ["wait", "x"],
+      /'wait': `sandpipe attach --no-stdin ID` .* bg wait ID`/,
+    ],
+    ["a command in a container", ["exec", "x", "--", "ls"], /'exec': `sandpipe run -- COMMAND`/],
+    ["a detached command", ["run", "-d", "true"], /'-d': `sandpipe bg start -- COMMAND`/],
+    ["a command's name", ["run", "--name", "x", "true"], /'--name': .* bg start --name NAME/],
+    ["a sandbox that is removed", ["run", "--rm", "true"], /'--rm': leave it out/],
+    [
+      "the last lines",
+      ["logs", "--tail", "3", "x"],
+      /'--tail': `sandpipe logs ID \| tail -n LINES`/,
+    ],
+    ["the last lines, in short", ["logs", "-n", "3", "x"], /'-n': `sandpipe logs ID \| tail -n/],
+    ["another form of a list", ["ps", "-o", "json"], /'-o': `--json` prints JSON/],
+    ["a form that there is not", ["kill", "-o", "json", "x"], /unknown option '-o'\. See/],
+    ["a removal by force", ["rm", "-f", "x"], /'-f': `sandpipe stop ID` stops what runs/],
+    ["a flag of the agent", ["agent", "--keep-for", "1h"], /'--keep-for': flags .* follow `--`/],
+    ["a policy's command", ["policy", "chek"], /unknown command 'chek': did you mean check\?/],
+    [
+      "an address without http",
+      ["run", "--url", "localhost:4000", "true"],
+      /--url .*"localhost:4000": write http:\/\/localhost:4000/,
+    ],
+    [
+      "an address that is none",
+      ["ps", "--url", "ftp://here"],
+      /--url must be like http:.*"ftp:\/\/here"/,
+    ],
+    ["no side in the sandbox", ["cp", "x", "y"], /sandpipe cp x sandbox:y`/],
+    ["a side without its name", ["cp", "x", ":y"], /sandpipe cp x sandbox:y`/],
+    ["a side as docker has it", ["cp", "3f9c04:/var/a", "."], /sandpipe cp sandbox:\/var\/a \.`/],
     ["a digit before the command", ["-0", "ps"], /unknown option '-0'/],
     ["an unknown option before another program's help", ["run", "--walk", "df", "-h"], /--walk/],
     ["an unknown option before all of that", ["--walk", "x", "run", "--", "df", "-h"], /--walk/],
@@ -100,7 +148,6 @@ describe("sandpipe", () => {
     ["a directory that is not there", ["--cwd", "/no/such"], /\/no\/such/],
     ["a user who is not there", ["--user", "no-such-user"], /no-such-user/],
     ["an agent that is not there", ["--url", "http://127.0.0.1:9"], /127\.0\.0\.1:9/],
-    ["an address that is none", ["--url", "here"], /url/],
     [
       "a token file that is not there",
       ["--url", "http://127.0.0.1:9", "--token-file", "/no/such"],
@@ -127,6 +174,10 @@ describe("sandpipe", () => {
     assert.match(await shown("--version"), /^sandpipe \d+\.\d+\.\d+\n$/);
     assert.equal(await shown("-v"), await shown("--version"));
     assert.equal(await shown("-V"), await shown("--version"));
+    assert.equal(await shown("version"), await shown("--version"));
+    for (const group of [[], ["bg"], ["policy"]]) {
+      assert.equal(await shown(...group), await shown(...group, "--help"));
+    }
     assert.equal(await shown("help"), await shown("--help"));
     assert.equal(await shown("help", "run"), await shown("run", "--help"));
     assert.equal(await shown("help", "bg", "stop"), await shown("bg", "stop", "--help"));
@@ -139,8 +190,55 @@ describe("sandpipe", () => {
       for (const line of codes.split("\n")) assert.match(line, /^ {2}.{18} \S/, line);
     }
     for (const option of ["--url", "--token-file", "--cwd", "--env", "--user", "--timeout"]) {
-      assert.match(help, new RegExp(`^  ${option} `, "m"));
+      assert.match(help, new RegExp(`^  (-\\w, )?${option} `, "m"));
     }
     assert.ok(help.split("\n").every((line) => line.length <= 100));
+    const groups = [...help.matchAll(/^(\w+):\n {2}-/gm)].map(([, name]) => name);
+    assert.deepEqual(groups, ["Options", "Isolation", "Container", "Connection"]);
+    const check = await shown("policy", "check", "--help");
+    assert.match(check, /^Usage: sandpipe policy check \[OPTIONS\][^]*^Isolation:\n {2}--policy /m);
+  });
+
+  it("fits its help to the terminal", async () => {
+    const script = "stty cols 60; sandpipe run --help";
+    const invocation = await sandpipe.startScriptInTerminal("sh", script);
+    const { exitCode, stdout } = await invocation.end;
+    assert.equal(exitCode, 0, stdout);
+    const [help = "", examples = ""] = stdout.replaceAll("\r", "").split("\nExamples:\n");
+    assert.match(help, /^Usage: sandpipe run/);
+    assert.match(examples, /sandpipe run -- npm test/);
+    assert.deepEqual(
+      help.split("\n").filter((line) => line.length > 60),
+      [],
+    );
+    // A meaning of two lines stays in its column.
+    assert.match(help, /^ {2}141 {16}stdout or stderr was closed$/m);
+    assert.match(help, /^ {2}the command's own {2}128 \+ N .*\n {21}\S/m);
+  });
+
+  it("takes times in seconds, or with their unit", () => {
+    const times = { "5s": 5000, 5: 5000, ".5": 500, "250ms": 250, "1.5m": 90_000, "2h": 7_200_000 };
+    for (const [text, time] of Object.entries(times)) assert.equal(milliseconds("", text), time);
+    for (const text of ["", "s", "5 s", "5w", "1e3", "25d"]) {
+      assert.throws(() => milliseconds("--timeout", text), /--timeout must be a time up to/);
+    }
+  });
+
+  it("refuses an argument that is not UTF-8", async () => {
+    const marked = "run -- printf %s";
+    for (const [line, says] of /** @type {const} */ ([
+      [`sandpipe ${marked} "$(printf 'a\\377')"`, /^sandpipe: the argument "a\ufffd" is not UTF-8/],
+      [
+        `A="$(printf 'a\\377')" sandpipe run --env A -- true`,
+        /^sandpipe: the value of A is not UTF-8/,
+      ],
+    ])) {
+      const { exitCode, stdout, stderr } = await (await sandpipe.startInShell(line)).end;
+      assert.deepEqual([exitCode, stdout], [2, ""]);
+      assert.match(stderr, says);
+    }
+    // U+FFFD itself is UTF-8.
+    const end = await sandpipe.run(["run", "--policy", "open", "--", "printf", "%s", "\ufffd"]);
+    assert.deepEqual([end.exitCode, end.stdout], [0, "\ufffd"], end.stderr);
   });
 });

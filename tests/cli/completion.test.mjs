@@ -2,7 +2,7 @@
 // `sandpipe completion`, in a real bash, and in zsh and fish where they are installed.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -18,11 +18,15 @@ async function script(shell) {
   return stdout;
 }
 
+/** What a program named sandpipe prints that the completion asks for ids. */
+let printed = "";
+
 /** What is offered for the last word, as bash asks for it. @param {string} shell @param {string[]} words */
 async function offered(shell, ...words) {
   const file = join(sandpipe.path, `completion.${shell}`);
   await writeFile(file, await script(shell));
-  const ask = `source '${file}'; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const list = `sandpipe() { echo "$*" > '${file}.asked'; printf '%s' '${printed}'; }`;
+  const ask = `source '${file}'; ${list}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const args = ["-c", ask, "bash", "sandpipe", ...words];
   return execFileSync("bash", ["--norc", ...args], { encoding: "utf8" })
     .trim()
@@ -63,7 +67,38 @@ describe("sandpipe completion bash", () => {
 
   it("leaves what is another command's to files", async () => {
     assert.deepEqual(await offered("bash", "run", "--", "ls", "--"), [""]);
-    assert.deepEqual(await offered("bash", "logs", ""), [""]);
+    assert.deepEqual(await offered("bash", "cp", ""), [""]);
+    assert.deepEqual(await offered("bash", "logs", "--token-file", ""), [""]);
+  });
+
+  it("completes presets, other values and what `help` explains", async () => {
+    const presets = ["offline", "open", "strict", "workspace"];
+    for (const words of [
+      ["run", "--policy", ""],
+      ["run", "--policy", "=", ""],
+      ["run", "--policy", "="],
+      ["policy", "explain", ""],
+    ]) {
+      assert.deepEqual(await offered("bash", ...words), presets);
+    }
+    assert.deepEqual(await offered("bash", "mcp", "--print-config", "c"), [
+      "claude",
+      "codex",
+      "cursor",
+    ]);
+    assert.deepEqual(await offered("bash", "policy", ""), ["check", "explain"]);
+    assert.deepEqual(await offered("bash", "completion", ""), ["bash", "fish", "zsh"]);
+    assert.deepEqual(await offered("bash", "help", "bg", "st"), ["start", "stop"]);
+  });
+
+  it("completes ids, and nothing else that an agent says", async () => {
+    const asked = () => readFileSync(join(sandpipe.path, "completion.bash.asked"), "utf8");
+    printed = "3f9c04\n3f$(touch x)\n3f`id`\n3f;ls\n8a77e1\n";
+    assert.deepEqual(await offered("bash", "logs", "-f", "3f"), ["3f9c04"]);
+    assert.equal(asked(), "ps -q\n");
+    assert.deepEqual(await offered("bash", "bg", "stop", "3f9c04", ""), ["3f9c04", "8a77e1"]);
+    assert.equal(asked(), "bg ls -q\n");
+    assert.deepEqual(await offered("bash", "logs", "--f"), ["--follow"]);
   });
 
   it("is known to bash as sandpipe's", async () => {

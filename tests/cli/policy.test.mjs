@@ -373,6 +373,9 @@ describe("sandpipe policy", { skip: noBubblewrap }, () => {
       (await sandpipe.run(named)).stdout,
       /^\$SERVICE_TOKEN: passed, .*\n\$A_KEY: not passed, /,
     );
+    const flags = ["--", "--max-open-files", "77"];
+    const limited = await sandpipe.run(["policy", "check", "workspace", ...flags]);
+    assert.match(limited.stdout, /^limits\.openFiles: /m);
     const dry = await sandpipe.run(["policy", "check", "strict", "--dry-run"]);
     assert.match(dry.stdout, /bwrap .*--unshare/s);
   });
@@ -388,7 +391,7 @@ describe("walls on the command line", () => {
       ],
       [["run", "--no-unix-sockets", "--image", "x", "--", "true"], /--no-unix-sockets is for/],
       [["mcp", "--hide", "x", "--ssh", "host"], /--ssh names a machine, and a policy asks/],
-      [["policy"], /check or explain/],
+      [["policy", "walk"], /unknown command 'walk'/],
     ])) {
       const end = await sandpipe.run([...args]);
       assert.equal(end.exitCode, 2, end.stderr);

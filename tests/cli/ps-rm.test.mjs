@@ -50,6 +50,12 @@ describe("sandpipe ps", () => {
     const json = await run("ps", "--json");
     assert.deepEqual(JSON.parse(json.stdout), await execs.list());
     assert.equal(json.stderr, "");
+    const quiet = await run("ps", "-q");
+    assert.equal(
+      quiet.stdout,
+      [...ended.slice(0, 20), waits, runs].map((id) => `${id}\n`).join(""),
+    );
+    assert.equal(quiet.stderr, "");
     const some = await run("ps", "--json", "--limit", "1");
     assert.equal(JSON.parse(some.stdout).length, 3);
     for (const wrong of [

@@ -80,10 +80,13 @@ describe("sandpipe run", () => {
   it("adds variables to the environment, and keeps its agent's secrets", async () => {
     const variables = ["A=1", "EMPTY=", "LINES=a\nb=c", "odd.name=é"];
     const options = variables.flatMap((variable) => ["--env", variable]);
-    const env = { FROM_HERE: "yes" };
+    // A name alone passes on what the policy does not.
+    options.push("-e", "SERVICE_TOKEN", "--policy", "workspace");
+    const env = { FROM_HERE: "yes", SERVICE_TOKEN: "a=b" };
     const { stdout } = await sandpipe.run(["run", ...options, "--", "env", "-0"], { env });
     const seen = stdout.split("\0");
-    for (const variable of [...variables, "FROM_HERE=yes"]) assert.ok(seen.includes(variable));
+    for (const variable of [...variables, "FROM_HERE=yes", "SERVICE_TOKEN=a=b"])
+      assert.ok(seen.includes(variable));
     // An ordinary user's command, which has no cgroup of its own, has a mark.
     assert.doesNotMatch(stdout, /SANDPIPE(?!_EXEC=)/);
   });
@@ -93,6 +96,7 @@ describe("sandpipe run", () => {
       (await sandpipe.run(["run", ...options, "pwd"])).stdout;
     assert.equal(await pwd(), `${sandpipe.path}\n`);
     assert.equal(await pwd("--cwd", "/usr"), "/usr\n");
+    assert.equal(await pwd("-w", "/usr"), "/usr\n");
     assert.equal(
       await pwd("--cwd=node_modules"),
       `${await realpath(sandpipe.path)}/node_modules\n`,

@@ -1,5 +1,5 @@
 import type { AgentAddress } from "../../node/agent-address.js";
-import { exportLines, serveAgent } from "../agent.js";
+import { agentFlags, exportLines, LISTENER, serveAgent } from "../agent.js";
 import { command } from "../command.js";
 import type { StandardOutput } from "../exit-decision.js";
 import { jsonLine } from "../format.js";
@@ -14,6 +14,7 @@ export const agent = command({
     "another terminal. FLAGS are those of sandpipe-agent; `sandpipe agent -- --help` lists them.",
   options: {
     json: { help: "one line of JSON instead: url, adminTokenFile, policy" },
+    ...LISTENER,
     ...WALLS,
     policy: {
       ...WALLS.policy,
@@ -22,6 +23,7 @@ export const agent = command({
   },
   operands: "[FLAGS...]",
   endsAtOperand: true,
+  passesFlags: true,
   notes: `
 It is the program that $SANDPIPE_AGENT names, else the one that is installed with this package, else
 the one in $PATH. Ctrl+C, SIGTERM, SIGHUP and SIGQUIT stop it with all that it runs: SIGTERM first,
@@ -38,7 +40,7 @@ Exit codes:
 `,
   examples: [
     "sandpipe agent",
-    "sandpipe agent -- --listen 127.0.0.1:8000 --workspace /srv/app",
+    "sandpipe agent --listen 127.0.0.1:8000 --workspace /srv/app",
     "sandpipe agent --policy workspace --hide '**/.env'",
     "sandpipe agent --image node:22 --workspace . --memory 2g --network none",
   ],
@@ -48,7 +50,7 @@ Exit codes:
     const announce = async (address: AgentAddress, { stdout }: StandardOutput): Promise<void> => {
       await stdout.write(values.json ? jsonLine(address) : directions(address));
     };
-    return await serveAgent(flags, announce, walls);
+    return await serveAgent(agentFlags(values, flags), announce, walls);
   },
 });
 

@@ -27,6 +27,7 @@ export const attach = command({
     ...CONNECTION,
   },
   operands: "<ID>",
+  offers: "ps -q",
   notes: `
 Ctrl+P Ctrl+Q leaves a command with a terminal, Ctrl+C any other one: it goes on.
 

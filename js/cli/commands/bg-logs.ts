@@ -25,11 +25,16 @@ export const logs = command({
       value: "RE",
       help: "only the lines in which this regular expression (JavaScript's) is found",
     },
-    stream: { value: "STREAM", help: "stdout, stderr or both [default: both]" },
+    stream: {
+      offers: ["stdout", "stderr", "both"],
+      value: "STREAM",
+      help: "stdout, stderr or both [default: both]",
+    },
     tail: { value: "BYTES", help: "only the last so many bytes, and what follows" },
     ...RUNTIME,
   },
   operands: "<ID>",
+  offers: "bg ls -q",
   notes: `
 Ctrl+C ends the watching, not the process.
 

@@ -1,13 +1,14 @@
 import type { BackgroundProcess, SpawnOptions } from "../../core/sandpipe.js";
 import { background } from "../../node.js";
+import type { Runtime } from "../../runtime.js";
 import { command, type CommandGroup, UsageError } from "../command.js";
 import { onEach, stopEach } from "../each-id.js";
 import { aborted, killOverdue } from "../exit-decision.js";
-import { OWN_FAILURE, TIMED_OUT } from "../outcome.js";
-import { idColumn, processesByPrefix } from "../ids.js";
+import { NO_PROGRAM, OWN_FAILURE, TIMED_OUT } from "../outcome.js";
+import { idColumn, idLines, processesByPrefix } from "../ids.js";
 import { onTarget, reachRuntime, RUNTIME } from "../machine.js";
 import { milliseconds, path, shellVariables, timeLimit } from "../option-values.js";
-import { json, shellQuote } from "../format.js";
+import { json, shellHint, shellQuote } from "../format.js";
 import { withProgress } from "../progress.js";
 import type { Column } from "../table.js";
 import { logs } from "./bg-logs.js";
@@ -22,10 +23,19 @@ const start = command({
   options: {
     command: { short: "c", value: "SCRIPT", help: "a shell script, in place of a command" },
     name: { value: "NAME", help: "a label, for people" },
-    cwd: { value: "DIR", help: "the directory that it runs in; ~/ is the home directory there" },
-    env: { value: "NAME=VALUE", multiple: true, help: "a variable more; repeatable" },
+    cwd: {
+      short: "w",
+      value: "DIR",
+      help: "the directory that it runs in; ~/ is the home directory there",
+    },
+    env: {
+      short: "e",
+      value: "NAME[=VALUE]",
+      multiple: true,
+      help: "a variable more; NAME alone passes its value here on; repeatable",
+    },
     timeout: {
-      value: "SECONDS",
+      value: "TIME",
       help: "stop it after so long: SIGTERM, SIGKILL after 10 s; nobody has to look [default: never]",
     },
     json: { help: "print the process as a JSON object, not only its id" },
@@ -50,13 +60,35 @@ const start = command({
     if (name !== undefined) options.name = name;
     if (cwd !== undefined) options.cwd = cwd;
     if (timeoutMs !== undefined) options.timeoutMs = timeoutMs;
-    return await onTarget(values, async (processes, { stdout }, _, policy) => {
+    return await onTarget(values, async (processes, { stdout }, _, policy, runtime) => {
+      const [word = ""] = words;
+      if (words.length === 1 && /\s/.test(word) && !(await isProgram(runtime, word, options))) {
+        return { exitCode: NO_PROGRAM, message: shellHint("bg start", word) };
+      }
       const started = await processes.spawn(script ?? shellQuote(words), options);
       await stdout.write(values.json ? json(started) : `${started.id}\n`);
       return policy === "open" ? { exitCode: 0, message: UNCONFINED } : undefined;
     });
   },
 });
+
+/** Returns whether a word is a program for a shell that is in place of the process. */
+async function isProgram(
+  runtime: Runtime,
+  word: string,
+  { cwd = "", env = {} }: SpawnOptions,
+): Promise<boolean> {
+  const { PATH } = env;
+  const [, below] = /^~\/(.*)/s.exec(cwd) ?? [];
+  const directory = below === undefined ? shellQuote([cwd]) : `~/${shellQuote([below])}`;
+  const script = [
+    // A directory that is not there is for the start to name.
+    ...(cwd === "" ? [] : [`cd ${directory} || exit 0`]),
+    ...(PATH === undefined ? [] : [`PATH=${shellQuote([PATH])}`]),
+    `command -v ${shellQuote([word])}`,
+  ];
+  return (await runtime.run(script.join("\n"))).exitCode === 0;
+}
 
 const UNCONFINED =
   "it runs unconfined, with your permissions: `sandpipe run` confines what it runs.";
@@ -67,6 +99,7 @@ const ls = command({
   usage: "[OPTIONS]",
   about: "Lists the processes, newest first, also those that have ended. AGE is since the start.",
   options: {
+    quiet: { short: "q", help: "only the ids" },
     json: {
       help:
         "one JSON array of objects with id, name, pid, status, exitCode, script, startedAt, exitedAt, " +
@@ -79,7 +112,8 @@ const ls = command({
   async run(values) {
     return await onTarget(values, async (processes, { stdout }) => {
       const all = await processes.list();
-      await stdout.write(values.json ? json(all) : await listing(all));
+      if (values.quiet) await stdout.write(idLines(all));
+      else await stdout.write(values.json ? json(all) : await listing(all));
       return undefined;
     });
   },
@@ -114,10 +148,11 @@ const wait = command({
   about:
     "Waits for the end of a process, and ends with its exit code. ID may be the beginning of one.",
   options: {
-    timeout: { value: "SECONDS", help: "wait no longer; the process goes on [default: for ever]" },
+    timeout: { value: "TIME", help: "wait no longer; the process goes on [default: for ever]" },
     ...RUNTIME,
   },
   operands: "<ID>",
+  offers: "bg ls -q",
   notes: `
 Ctrl+C ends the waiting, not the process.
 
@@ -155,10 +190,11 @@ const stop = command({
     "Stops each process with all that it has started: SIGTERM to its process group, SIGKILL to what is " +
     "left after the grace period. It ends when nothing of them is left. ID may be the beginning of one.",
   options: {
-    grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
+    grace: { short: "t", value: "TIME", help: "how long they may take to end [default: 10s]" },
     ...RUNTIME,
   },
   operands: "<ID...>",
+  offers: "bg ls -q",
   notes: `
 Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sandpipe stop\`.
 `,
@@ -190,6 +226,7 @@ const rm = command({
   about: "Removes processes that have ended, with their output. ID may be the beginning of one.",
   options: { ...RUNTIME },
   operands: "<ID...>",
+  offers: "bg ls -q",
   notes: `
 Exit codes:
   0    all are removed

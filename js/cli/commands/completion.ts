@@ -16,9 +16,11 @@ export function completion(program: () => CommandGroup): Command {
     name: "completion",
     summary: "print the completion of the command line for a shell",
     usage: "bash|zsh|fish",
-    about: "Prints a script with which a shell completes the commands and options of sandpipe.",
+    about:
+      "Prints a script with which a shell completes the commands and options of sandpipe, and the ids of commands and processes.",
     options: {},
     operands: "<SHELL>",
+    offers: Object.keys(SCRIPTS),
     examples: [
       "source <(sandpipe completion bash)    # in ~/.bashrc",
       "source <(sandpipe completion zsh)     # in ~/.zshrc, after compinit",
@@ -49,21 +51,35 @@ interface Place {
   path: string;
   commands: readonly (Command | CommandGroup)[];
   options: readonly [name: string, option: Option][];
+  /** Words that may be operands. */
+  operands: readonly string[];
+  /** Arguments of the program that prints further ones. */
+  lister: string;
 }
 
-/** A script for bash: it completes commands and options, and files elsewhere. */
+/** A script for bash: it completes commands, options, their values and ids, and files elsewhere. */
 function bashCompletion(program: CommandGroup): string {
   const places = placesOf(program);
-  const words = places.map(({ path, commands, options }) => {
+  const words = places.map(({ path, commands, options, operands, lister }) => {
     const names = commands.map(({ name }) => name).join(" ");
-    return `    "${path}") commands="${names}" options="${spellings(options)}" ;;`;
+    const words = [names, ...operands].join(" ").trim();
+    return `    "${path}") commands="${words}" options="${spellings(options)}" lister="${lister}" ;;`;
   });
+  const values = valuesOf(places).map(
+    ([pattern, offers]) => `    ${pattern}) commands="${offers.join(" ")}" lister= ;;`,
+  );
   return `\
 _sandpipe() {
-  local current=\${COMP_WORDS[COMP_CWORD]} place= commands= options= word
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
+  local place= commands= options= lister= word
+  # "=" is a word of its own.
+  [[ $previous == "=" ]] && previous=\${COMP_WORDS[COMP_CWORD-2]}
+  [[ $current == "=" ]] && previous=\${COMP_WORDS[COMP_CWORD-1]} current=
+  COMPREPLY=()
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     # What follows is another command's.
     [[ $word == -- ]] && return
+    [[ $word == help && -z $place ]] && continue
     case "$place $word" in
       ${patterns(places)}) place="$place $word" ;;
     esac
@@ -71,7 +87,17 @@ _sandpipe() {
   case "$place" in
 ${words.join("\n")}
   esac
-  [[ $current == -* ]] && commands=$options
+  case "$place $previous" in
+${values.join("\n")}
+    *) [[ $current == -* ]] && commands=$options lister= ;;
+  esac
+  if [[ -n $lister ]]; then
+    while read -r word; do
+      # An agent names these: nothing that the shell would act upon.
+      [[ $word =~ ^[A-Za-z0-9_-]+$ && $word == "$current"* ]] && COMPREPLY+=("$word")
+    done < <(sandpipe $lister 2> /dev/null)
+    return
+  fi
   COMPREPLY=($(compgen -W "$commands" -- "$current"))
 }
 complete -o default -F _sandpipe sandpipe
@@ -83,29 +109,41 @@ function zshCompletion(program: CommandGroup): string {
   const places = placesOf(program);
   const described = (entries: readonly (readonly [string, string])[]): string =>
     entries.map(([word, what]) => quoted(`${word}:${what.replaceAll(":", "\\:")}`)).join(" ");
-  const words = places.map(({ path, commands, options }) => {
+  const words = places.map(({ path, commands, options, operands, lister }) => {
     const named = described(commands.map(({ name, summary }) => [name, summary]));
     const flags = described(options.map(([name, { help }]) => [`--${name}`, help]));
-    return `    ("${path}") commands=(${named}) options=(${flags}) ;;`;
+    const more = `operands=(${operands.join(" ")}) lister="${lister}"`;
+    return `    ("${path}") commands=(${named}) options=(${flags}) ${more} ;;`;
   });
+  const values = valuesOf(places).map(
+    ([pattern, offers]) => `    (${pattern}) compadd -- ${offers.join(" ")}; _files; return ;;`,
+  );
   return `\
 #compdef sandpipe
 _sandpipe() {
-  local place= word
-  local -a commands options
+  local place= lister= word
+  local -a commands options operands
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$place $word" in
       (*" --") _files; return ;;
+      (" help") ;;
       (${patterns(places)}) place="$place $word" ;;
     esac
   done
   case "$place" in
 ${words.join("\n")}
   esac
+  case "$place \${words[CURRENT-1]}" in
+${values.join("\n")}
+  esac
   if [[ $PREFIX == -* ]]; then
     _describe option options
   elif (( $#commands )); then
     _describe command commands
+  elif [[ -n $lister ]]; then
+    compadd -- \${(f)"$(sandpipe \${=lister} 2> /dev/null)"}
+  elif (( $#operands )); then
+    compadd -- $operands; _files
   else
     _files
   fi
@@ -117,14 +155,17 @@ compdef _sandpipe sandpipe
 /** The same for fish. */
 function fishCompletion(program: CommandGroup): string {
   const places = placesOf(program);
-  const lines = places.flatMap(({ path, commands, options }) => {
+  const lines = places.flatMap(({ path, commands, options, operands, lister }) => {
     const complete = `complete -c sandpipe -n ${quoted(`__sandpipe_at "${path}"`)}`;
     return [
       ...commands.map(({ name, summary }) => `${complete} -f -a ${name} -d ${fishQuoted(summary)}`),
-      ...options.map(([name, { short, value, help }]) => {
+      ...(operands.length === 0 ? [] : [`${complete} -a ${quoted(operands.join(" "))}`]),
+      ...(lister === "" ? [] : [`${complete} -f -a '(sandpipe ${lister} 2> /dev/null)'`]),
+      ...options.map(([name, { short, value, help, offers }]) => {
         const letter = short === undefined ? "" : ` -s ${short}`;
         const needsValue = value === undefined ? "" : " -r";
-        return `${complete} -l ${name}${letter}${needsValue} -d ${fishQuoted(help)}`;
+        const offered = offers === undefined ? "" : ` -a ${quoted(offers.join(" "))}`;
+        return `${complete} -l ${name}${letter}${needsValue}${offered} -d ${fishQuoted(help)}`;
       }),
     ];
   });
@@ -133,6 +174,7 @@ function __sandpipe_at
   set -l place ""
   for word in (commandline -opc)[2..]
     switch "$place $word"
+      case " help"
       case ${places
         .slice(1)
         .map(({ path }) => `"${path}"`)
@@ -151,7 +193,31 @@ function placesOf(entry: Command | CommandGroup, path = ""): Place[] {
   const commands = "commands" in entry ? entry.commands : [];
   const options = Object.entries<Option>({ ...entry.options, ...HELP_OPTION });
   const below = commands.flatMap((command) => placesOf(command, `${path} ${command.name}`));
-  return [{ path, commands, options }, ...below];
+  const offers = "commands" in entry ? undefined : entry.offers;
+  const place =
+    typeof offers === "string"
+      ? { operands: [], lister: offers }
+      : { operands: offers ?? [], lister: "" };
+  return [{ path, commands, options, ...place }, ...below];
+}
+
+/** For an option that offers no values. */
+const FILES: readonly string[] = [];
+
+/** The values that options offer, each with a pattern of a shell's `case` for the options. */
+function valuesOf(places: readonly Place[]): [pattern: string, offers: readonly string[]][] {
+  const patternsOf = new Map<readonly string[], string[]>();
+  for (const { path, options } of places) {
+    for (const option of options) {
+      const { value, offers = FILES } = option[1];
+      if (value === undefined) continue;
+      const found = spellings([option])
+        .split(" ")
+        .map((word) => `"${path} ${word}"`);
+      patternsOf.set(offers, [...(patternsOf.get(offers) ?? []), ...found]);
+    }
+  }
+  return [...patternsOf].map(([offers, found]) => [found.join("|"), offers]);
 }
 
 /** Patterns of a shell's \`case\` for all places but the beginning. */

@@ -2,9 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import type { AgentAddress } from "../../node/agent-address.js";
 import {
+  agentFlags,
   agentNamed,
   CONNECTION,
   exportLines,
+  LISTENER,
   type NamedAgent,
   serveAgent,
   tokenOf,
@@ -27,17 +29,20 @@ export const browserConsole = command({
     "commands there.",
   options: {
     "no-open": { help: "only print the address" },
-    ...CONNECTION,
+    ...LISTENER,
     ...WALLS,
+    ...CONNECTION,
   },
   operands: "[FLAGS...]",
   endsAtOperand: true,
+  passesFlags: true,
   notes: `
 Exit codes: as of \`sandpipe agent\`.
 `,
-  examples: ["sandpipe console", "sandpipe console --no-open -- --workspace /srv/app"],
+  examples: ["sandpipe console", "sandpipe console --no-open --workspace /srv/app"],
 
-  async run(values, flags) {
+  async run(values, operands) {
+    const flags = agentFlags(values, operands);
     const named = await agentNamed(values);
     const own = agentWithWalls(values);
     if (named !== undefined && (flags.length > 0 || own !== undefined)) {

@@ -12,7 +12,7 @@ import { CONNECTION, connectToNamed } from "../agent.js";
 import { command, UsageError } from "../command.js";
 import { aborted, ExitDecision, type StandardOutput } from "../exit-decision.js";
 import { failed } from "../failure.js";
-import { sizeText } from "../format.js";
+import { shellQuote, sizeText } from "../format.js";
 import type { Outcome } from "../outcome.js";
 import { withProgress } from "../progress.js";
 import { checkStdin, readStdin } from "../stdin.js";
@@ -105,12 +105,14 @@ type Copy = (sandbox: Sandbox, options: TransferOptions, output: StandardOutput)
 function plan(from: string, to: string): Copy {
   const [source, target] = [remotePath(from), remotePath(to)];
   if (from === "" || to === "") throw new UsageError("SOURCE and TARGET must not be empty");
-  if ((source === undefined) === (target === undefined)) {
+  if (source === undefined && target === undefined) {
+    const meant = shellQuote(isElsewhere(from) ? [meantBy(from), to] : [from, meantBy(to)]);
     throw new UsageError(
-      source === undefined
-        ? `one side must be in the sandbox: write ${PREFIX}PATH, as in \`sandpipe cp ${from} ${PREFIX}${to}\``
-        : "one side must be here: both are in the sandbox",
+      `one side must be in the sandbox: write ${PREFIX}PATH, as in \`sandpipe cp ${meant}\``,
     );
+  }
+  if (source !== undefined && target !== undefined) {
+    throw new UsageError("one side must be here: both are in the sandbox");
   }
   if (source !== undefined) {
     return to === STANDARD
@@ -124,6 +126,18 @@ function plan(from: string, to: string): Copy {
   return from === STANDARD
     ? (sandbox, options) => writeStdin(sandbox, remote, options)
     : (sandbox, options) => copyThere(sandbox, from, remote, options);
+}
+
+/** What stands before a path in a container or on another machine, as other programs have it. */
+const ELSEWHERE = /^[\w.@-]*:/;
+
+function isElsewhere(operand: string): boolean {
+  return ELSEWHERE.test(operand);
+}
+
+/** A path that may be meant in the sandbox, as it is written. */
+function meantBy(operand: string): string {
+  return PREFIX + operand.replace(ELSEWHERE, "");
 }
 
 function remotePath(operand: string): string | undefined {

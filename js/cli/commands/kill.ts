@@ -16,11 +16,13 @@ export const kill = command({
     signal: {
       short: "s",
       value: "SIGNAL",
+      offers: ["HUP", "INT", "KILL", "QUIT", "TERM", "USR1", "USR2"],
       help: "its name, or a number that is the same on all systems [default: TERM]",
     },
     ...CONNECTION,
   },
   operands: "<ID...>",
+  offers: "ps -q",
   notes: `
 Exit codes:
   0    all were sent it

@@ -26,6 +26,7 @@ export const logs = command({
     ...CONNECTION,
   },
   operands: "<ID>",
+  offers: "ps -q",
   notes: `
 Ctrl+C ends the watching, not the command.
 

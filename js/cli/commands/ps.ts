@@ -2,7 +2,7 @@ import type { ExecItem } from "../../core/sandpipe.js";
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command, UsageError } from "../command.js";
 import { interruptible } from "../exit-decision.js";
-import { idColumn } from "../ids.js";
+import { idColumn, idLines } from "../ids.js";
 import { positiveNumber } from "../option-values.js";
 import { errorLine, json } from "../format.js";
 import type { Column } from "../table.js";
@@ -24,6 +24,7 @@ export const ps = command({
       value: "NUMBER",
       help: `the newest so many, and those that have not ended [default: ${LIMIT}; with --json: all]`,
     },
+    quiet: { short: "q", help: "only the ids" },
     json: {
       help:
         "one JSON array of objects with id, command, args, argsTruncated, status, exitCode, pid, pty, user, " +
@@ -48,9 +49,13 @@ export const ps = command({
       const [items, policy] = await Promise.all([
         sandbox.execs.list(),
         // The list is worth more than what else is not to be had.
-        values.json ? undefined : sandbox.policy().catch(() => undefined),
+        values.json || values.quiet ? undefined : sandbox.policy().catch(() => undefined),
       ]);
       const shown = items.filter((item, index) => index < limit || !hasEnded(item));
+      if (values.quiet) {
+        await stdout.write(idLines(shown));
+        return undefined;
+      }
       await stdout.write(values.json ? json(shown) : await listing(shown, items));
       if (policy !== undefined) await stderr.write(errorLine(policyLine(policy)));
       const left = items.length - shown.length;

@@ -20,6 +20,7 @@ export const rm = command({
     ...CONNECTION,
   },
   operands: "[ID...]",
+  offers: "ps -q",
   notes: `
 With --ended it prints how many it has removed. --before takes the end by the agent's clock and the age by the
 clock here: where they differ, so does the age.

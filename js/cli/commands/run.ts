@@ -1,16 +1,13 @@
 import { CONNECTION, reachAgent } from "../agent.js";
 import { command, UsageError } from "../command.js";
 import { aborted, ExitDecision } from "../exit-decision.js";
-import type { Outcome } from "../outcome.js";
+import { NO_PROGRAM, type Outcome } from "../outcome.js";
 import { Foreground, startCommand } from "../foreground.js";
 import { LocalTerminal } from "../local-terminal.js";
 import { milliseconds, path, timeLimit, variables } from "../option-values.js";
-import { shellQuote } from "../format.js";
+import { shellHint } from "../format.js";
 import { agentWithWalls, WALLS } from "../policy.js";
 import { checkStdin } from "../stdin.js";
-
-/** The exit code where there is no such program, as a shell has it. */
-const NO_PROGRAM = 127;
 
 export const run = command({
   name: "run",
@@ -21,30 +18,35 @@ export const run = command({
     "named. Its output goes to stdout and stderr as it comes, and its exit " +
     "code becomes sandpipe's own. No shell comes between: for one, run `sh -c SCRIPT`.",
   options: {
-    url: {
-      value: "URL",
-      help:
-        "the agent's address [default: $SANDPIPE_URL, else an agent of its own on this machine, " +
-        "under the policy `workspace`, that ends with it]",
+    cwd: {
+      short: "w",
+      value: "DIR",
+      help: "its working directory [default: the agent's workspace]",
     },
-    "token-file": CONNECTION["token-file"],
-    ...WALLS,
-    cwd: { value: "DIR", help: "its working directory [default: the agent's workspace]" },
     env: {
-      value: "NAME=VALUE",
+      short: "e",
+      value: "NAME[=VALUE]",
       multiple: true,
-      help: "a variable added to the agent's environment; repeatable",
+      help: "a variable added to the agent's environment; NAME alone passes its value here on; repeatable",
     },
-    user: { value: "USER", help: "the user to run as, user[:group], names or numbers" },
+    user: { short: "u", value: "USER", help: "the user to run as, user[:group], names or numbers" },
     interactive: {
       short: "i",
       help: "pass stdin on, up to its end [default: the command's stdin is empty]",
     },
     tty: { short: "t", help: "run it in a terminal of its own; -it for an interactive one" },
-    timeout: { value: "SECONDS", help: "stop it after so long" },
+    timeout: { value: "TIME", help: "stop it after so long: 60 or 60s, 5m, 2h" },
     grace: {
-      value: "SECONDS",
-      help: "how long it may take to end when it is stopped [default: 10]",
+      value: "TIME",
+      help: "how long it may take to end when it is stopped [default: 10s]",
+    },
+    ...WALLS,
+    ...CONNECTION,
+    url: {
+      ...CONNECTION.url,
+      help:
+        "the agent's address [default: $SANDPIPE_URL, else an agent of its own on this machine, " +
+        "under the policy `workspace`, that ends with it]",
     },
   },
   operands: "[COMMAND...]",
@@ -119,7 +121,7 @@ Exit codes:
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
       const said = outcome.message === undefined ? "" : `${outcome.message} `;
-      return { ...outcome, message: said + shellHint(program) };
+      return { ...outcome, message: said + shellHint("run", program) };
     } finally {
       await agent.close(exit.forced);
     }
@@ -129,10 +131,4 @@ Exit codes:
 async function nothingRun(exit: ExitDecision): Promise<Outcome> {
   const outcome = await exit.wait();
   return exit.signal === undefined ? outcome : { ...outcome, message: "nothing was run." };
-}
-
-/** A line for a shell may have been given as if it were the name of a program. */
-function shellHint(line: string): string {
-  const inShell = `sandpipe run -- sh -c ${shellQuote([line])}`;
-  return `"${line}" was taken for the name of a program: if it is a line for a shell, run \`${inShell}\`.`;
 }

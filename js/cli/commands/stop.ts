@@ -12,10 +12,11 @@ export const stop = command({
     "Stops each command: SIGTERM to all its processes, SIGKILL to those that are left after the grace " +
     "period. It ends when no process of them is left. ID may be the beginning of one.",
   options: {
-    grace: { value: "SECONDS", help: "how long they may take to end [default: 10]" },
+    grace: { short: "t", value: "TIME", help: "how long they may take to end [default: 10s]" },
     ...CONNECTION,
   },
   operands: "<ID...>",
+  offers: "ps -q",
   notes: `
 Ctrl+C does not give it up; a second one kills at once.
 

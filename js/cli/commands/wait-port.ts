@@ -16,7 +16,7 @@ export const waitPort = command({
   usage: "[OPTIONS] PORT",
   about: "Waits until something listens on a TCP port in the sandbox. It connects to nothing.",
   options: {
-    timeout: { value: "SECONDS", help: "wait no longer [default: for ever]" },
+    timeout: { value: "TIME", help: "wait no longer [default: for ever]" },
     exec: {
       value: "ID",
       help: "wait no longer than this command runs, which is to listen; ID may be the beginning of one",
