@@ -1,11 +1,13 @@
 // @ts-check
 // What `sandpipe mcp --print-config` gives to paste into a client's configuration.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
+import { agent } from "../../scripts/project.mjs";
+import { noBubblewrap } from "../support/bubblewrap.mjs";
 import { installSandpipe } from "../support/installed-cli.mjs";
 import { startServer } from "../support/mcp-server.mjs";
 
@@ -65,6 +67,45 @@ args = [${args.join(", ")}, "mcp", "--url", "http://example.com/\\"a\\"", "--tok
 `,
     );
   });
+
+  it(
+    "fills in the workspace directory, so that a server starts anywhere",
+    { skip: noBubblewrap },
+    async () => {
+      const home = join(elsewhere, "home");
+      const project = join(home, "a project");
+      mkdirSync(project, { recursive: true });
+      /** @param {string[]} args @param {string} cwd */
+      const startAtHome = async (args, cwd) =>
+        (
+          await sandpipe.start(["mcp", ...args, "--print-config", "claude"], {
+            cwd,
+            env: { HOME: home },
+          })
+        ).end;
+      const { stdout, stderr } = await startAtHome(["--policy", "offline"], project);
+      assert.notEqual(stdout, "", stderr);
+      const args = JSON.parse(stdout).mcpServers.sandpipe.args.slice(2);
+      assert.deepEqual(args, ["mcp", "--policy=offline", "--workspace", project]);
+      for (const cwd of ["/", home]) {
+        const options = { command: program, args: args.slice(1), cwd };
+        const server = await startServer({ HOME: home, SANDPIPE_AGENT: agent }, options);
+        const script = "pwd; echo x > made; echo x > ../outside";
+        assert.ok((await server.call("bash", { script })).includes(`\n${project}\n`));
+        assert.equal((await server.close()).exitCode, 0);
+        assert.ok(existsSync(join(project, "made")) && !existsSync(join(home, "outside")));
+      }
+      // An option is taken from where it is written, and the home is no workspace.
+      const named = await startAtHome(["--workspace", "a project"], home);
+      assert.ok(JSON.parse(named.stdout).mcpServers.sandpipe.args.includes(project));
+      const none = await startAtHome([], home);
+      assert.deepEqual([none.exitCode, none.stdout], [2, ""]);
+      assert.match(
+        none.stderr,
+        /give --workspace DIR, or run this in the directory of the project/,
+      );
+    },
+  );
 
   it("is refused where the program lies in the workspace, but for commands elsewhere", async () => {
     const below = join(sandpipe.path, "packages");

@@ -43,10 +43,13 @@ export const mcp = command({
     ...PLACE,
     "print-config": {
       value: "CLIENT",
+      offers: CLIENT_NAMES,
       help: `print what to paste into a client's configuration, with the other options: ${CLIENT_NAMES.join(", ")}`,
     },
   },
   notes: `
+--print-config fills in --workspace with the current directory: clients start servers elsewhere.
+
 Under a policy or in an image, background processes end with the server. With --local, --ssh or an agent they outlive it, and the
 next server finds them.
 
@@ -57,7 +60,7 @@ its timeout.
 `,
   examples: [
     "sandpipe mcp --print-config claude",
-    "sandpipe mcp --policy offline --print-config claude",
+    "sandpipe mcp --policy offline --workspace ~/app --print-config claude",
     "sandpipe mcp --image node:22 --workspace . --print-config claude",
     "sandpipe mcp --ssh build.example.com --print-config codex >> ~/.codex/config.toml",
   ],
@@ -72,9 +75,16 @@ its timeout.
     }
     if (client !== undefined) {
       const isElsewhere = values.ssh !== undefined || values.url !== undefined;
-      const workspaces = isElsewhere ? [] : [workspaceHere(), values.workspace];
-      const program = ownProgramOutsideOf(workspaces.filter((path) => path !== undefined));
-      return printConfig(client, program, [...machine, ...wallsArguments(values)]);
+      const directory = isElsewhere ? undefined : (values.workspace ?? workspaceHere());
+      const program = ownProgramOutsideOf(directory === undefined ? [] : [directory]);
+      // Clients start servers in `/`, or in the home.
+      const isConfined = machine.length === 0 && values.image === undefined;
+      if (isConfined && directory === undefined && values.policy !== "open") {
+        throw new UsageError(NO_WORKSPACE);
+      }
+      const workspace = isConfined ? directory : values.workspace;
+      const options = [...machine, ...wallsArguments({ ...values, workspace })];
+      return printConfig(client, program, options);
     }
     const exit = new ExitDecision();
     exit.listenToSignals();
@@ -105,6 +115,9 @@ its timeout.
     return exit.signal === "SIGINT" ? await exit.wait() : { exitCode: 0 };
   },
 });
+
+const NO_WORKSPACE =
+  "no policy confines commands in the home, or above it: give --workspace DIR, or run this in the directory of the project";
 
 /**
  * The machine that is named; where none is, this one under the policy `workspace`: the caller is a model.
