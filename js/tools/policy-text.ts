@@ -87,7 +87,7 @@ function namesSetting(line: string, { settings }: PolicySummary): boolean {
   return new RegExp(String.raw`${before}(?:${names})(?=$|[\s'"’):/])`).test(line);
 }
 
-/** Programs of which the name servers of the machine are not reached may be ones that use no proxy. */
+/** Advice for programs that ask the machine's name servers: they may be ones that use no proxy. */
 const WITHOUT_PROXY =
   " A program that ignores HTTPS_PROXY, such as fetch() of Node.js before 22.21, reaches of these only named ports of localhost, and names without * at ports below 1024.";
 
@@ -100,7 +100,10 @@ const REFUSED_BY_PROXY = new RegExp(
   "i",
 );
 
-/** Words of programs that reach no host without the proxy. Bundlers and npm "could not resolve" other things. */
+/**
+ * Words of programs that reach no host without the proxy. Bundlers and npm "could not resolve" other
+ * things.
+ */
 const UNRESOLVED = new RegExp(
   [
     String.raw`could not resolve (?:host|hostname|proxy)\b|unable to resolve host address`,

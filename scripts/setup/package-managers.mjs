@@ -9,8 +9,8 @@ const OF_NPM = { pnpm: "pnpm@10.34.9", bun: "bun@1.4.5" };
 const OF_PYPI = { uv: "uv==0.13.9", poetry: "poetry==2.5.1" };
 
 /**
- * Installs for the whole machine those that are missing, as root of a machine of continuous integration. Elsewhere the tests that need
- * them are skipped.
+ * Installs for the whole machine those that are missing, as root of a machine of continuous
+ * integration. Elsewhere the tests that need them are skipped.
  */
 export async function preparePackageManagers() {
   await prepareHttpLibraries();

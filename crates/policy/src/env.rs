@@ -73,7 +73,8 @@ const SECRETS: &[&str] = &[
     "DOCKER_AUTH_CONFIG",
 ];
 
-/// What is no secret although its name looks like one: settings of what keeps secrets, and keys for everybody.
+/// Names that look like those of secrets and are not: settings of what keeps secrets, and keys for
+/// everybody.
 const NO_SECRETS: &[&str] = &[
     "PASSWORD_STORE_*",
     "*CREDENTIAL_HELPER",
@@ -84,7 +85,8 @@ const NO_SECRETS: &[&str] = &[
     "*PUBLISHABLE_KEY",
 ];
 
-/// What is no secret if its value is an amount, such as `MAX_TOKENS` of a model and `PASSWORD_MIN_LENGTH`.
+/// Names of no secrets if the value is an amount, such as `MAX_TOKENS` of a model and
+/// `PASSWORD_MIN_LENGTH`.
 const AMOUNTS: &[&str] = &[
     "*TOKENS",
     "*_AGE",
@@ -146,13 +148,15 @@ pub(crate) fn is_withheld(name: &[u8], value: &[u8]) -> bool {
         || has_token(value)
 }
 
-/// Returns whether a value turns something on or off. An empty one may stand for one that is not known.
+/// Returns whether a value turns something on or off. An empty one may stand for one that is not
+/// known.
 fn is_switch(value: &[u8]) -> bool {
     let switches = ["0", "1", "false", "no", "off", "on", "true", "yes"];
     switches.iter().any(|switch| value.eq_ignore_ascii_case(switch.as_bytes()))
 }
 
-/// Returns whether a value is a number of at most nine digits, with a unit of at most two letters, such as `32k`.
+/// Returns whether a value is a number of at most nine digits, with a unit of at most two letters,
+/// such as `32k`.
 fn is_amount(value: &[u8]) -> bool {
     const MOST_DIGITS: usize = 9;
     let value = value.strip_prefix(b"-").unwrap_or(value);

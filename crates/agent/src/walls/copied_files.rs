@@ -15,7 +15,8 @@ use sandpipe_policy::{
 
 /// Longest file that is copied, in bytes.
 const MAX_LENGTH: u64 = 1 << 20;
-/// Most files of ssh's settings that are copied, and how deep they include each other (ssh has the same limit).
+/// Most files of ssh's settings that are copied, and how deep they include each other (ssh has the
+/// same limit).
 const MAX_FILES: usize = 256;
 const MAX_DEPTH: usize = 16;
 
@@ -50,9 +51,9 @@ fn hosts(network: &Network) -> Option<CopiedFile> {
     Some(file)
 }
 
-/// Adds what settings of ssh include. ssh refuses a file that is not root's or its user's, and in the
-/// user namespace of a sandbox root's files are nobody's. A copy is the user's; what ssh refuses
-/// outside gets none.
+/// Adds what settings of ssh include. ssh refuses a file that is not root's or its user's, and in
+/// the user namespace of a sandbox root's files are nobody's. A copy is the user's; what ssh
+/// refuses outside gets none.
 fn included(settings: &Path, depth: usize, files: &mut Vec<CopiedFile>) {
     let Some(file) = read(settings).filter(|_| depth > 0) else { return };
     for path in file.content.split(|byte| *byte == b'\n').flat_map(includes) {

@@ -24,8 +24,8 @@ const OF_THE_MACHINE: [&str; 14] = [
     "TEMP",
 ];
 
-/// What sets the proxy of this machine for some programs, in capitals: it is not reached from a network
-/// of its own. npm and npx set `npm_config_noproxy` for what they run.
+/// Variables that set the proxy of this machine for some programs, in capitals: it is not reached
+/// from a network of its own. npm and npx set `npm_config_noproxy` for what they run.
 const PROXIES_OF_THE_MACHINE: [&str; 14] = [
     "CARGO_HTTP_PROXY",
     "FTP_PROXY",
@@ -67,8 +67,8 @@ pub(super) fn environment(
             let name = name.to_ascii_uppercase();
             PROXIES_OF_THE_MACHINE.iter().all(|proxy| name != *proxy)
         });
-        // httpx, and with it the SDKs of OpenAI and Anthropic, fails where one of them is a proxy by
-        // SOCKS, and for `[::1]`.
+        // httpx, and with it the SDKs of OpenAI and Anthropic, fails where one of them is a proxy
+        // by SOCKS, and for `[::1]`.
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
         for (name, value) in [
             ("HTTP_PROXY", proxy.as_str()),

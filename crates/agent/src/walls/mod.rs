@@ -2,10 +2,11 @@
 //!
 //! `options.rs` makes a policy of flags and files, `policy.rs` what follows from it on this machine, `policies.rs` has the agent's and those that
 //! creates name, and `build.rs` has bubblewrap started
-//! around a box. Where only some hosts may be reached, `relay.rs` connects commands to them: by sockets on the loopback of the
-//! box's own network. `mount_watch.rs` sees to it that what is mounted stays so. A process that can mount and listen in the
-//! namespaces of the box does both (`mount_helper.rs`); `socket_files.rs` finds the sockets of other programs, which are hidden. `command.rs` is `sandpipe-agent policy`. The rules themselves are in
-//! the crate `sandpipe-policy`.
+//! around a box. Where only some hosts may be reached, `relay.rs` connects commands to them: by
+//! sockets on the loopback of the box's own network. `mount_watch.rs` sees to it that what is
+//! mounted stays so. A process that can mount and listen in the namespaces of the box does both
+//! (`mount_helper.rs`); `socket_files.rs` finds the sockets of other programs, which are hidden.
+//! `command.rs` is `sandpipe-agent policy`. The rules themselves are in the crate `sandpipe-policy`.
 
 mod build;
 mod command;

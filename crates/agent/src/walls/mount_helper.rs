@@ -1,4 +1,5 @@
-//! Process that mounts and listens in a sandbox: commands can't, and the agent, which has threads, can't enter its namespaces (setns(2)).
+//! Process that mounts and listens in a sandbox: commands can't, and the agent, which has threads,
+//! can't enter its namespaces (setns(2)).
 //!
 //! It is this program in a role of its own. It enters once, and then does what it is asked for over its standard input, until the agent
 //! closes that. Commands neither see nor reach it: it is in no PID namespace of theirs.
@@ -51,7 +52,8 @@ const MAX_MESSAGE: usize = 8192;
 enum Request<'a> {
     /// Enters the mount namespace that comes as a descriptor after it.
     Enter,
-    /// Listens in the network namespace that comes as a descriptor after it. What it listens with comes after the outcome.
+    /// Listens in the network namespace that comes as a descriptor after it. What it listens with
+    /// comes after the outcome.
     Listen(SocketAddr),
     /// Keeps what is mounted on this machine later out of the sandbox.
     MakePrivate,

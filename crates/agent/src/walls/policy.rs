@@ -215,8 +215,8 @@ impl AgentPolicy {
     }
 
     /// Makes the variables that lead tools to the workspace's own stores of packages, but for those
-    /// that the policy sets, or passes by their very name, and those by which the user leads them to a
-    /// place that commands may write.
+    /// that the policy sets, or passes by their very name, and those by which the user leads them
+    /// to a place that commands may write.
     pub(crate) fn stores(
         &self,
         env: &BTreeMap<OsString, OsString>,
@@ -281,8 +281,8 @@ impl Walls {
 }
 
 impl Walls {
-    /// Makes the directory that stays in place of the user's store of pnpm, if commands may write caches.
-    /// None where those with one of these `places` could exchange it for a link.
+    /// Makes the directory that stays in place of the user's store of pnpm, if commands may write
+    /// caches. None where those with one of these `places` could exchange it for a link.
     fn pnpm_store(&self, places: &[&Places]) -> Option<Replacement> {
         let Roots { workspace, homes, pnpm_store, .. } = &self.roots;
         let (Some(store), Some(home)) = (pnpm_store, homes.first()) else { return None };

@@ -1,5 +1,6 @@
-//! Way out of a sandbox for those hosts that a policy names: commands connect to a listener on their own
-//! loopback, the agent accepts and connects them. One is a proxy, the others lead to one host each.
+//! Way out of a sandbox for those hosts that a policy names: commands connect to a listener on
+//! their own loopback, the agent accepts and connects them. One is a proxy, the others lead to one
+//! host each.
 
 use std::{
     io,
@@ -43,7 +44,7 @@ pub(super) struct Entrance {
     pub(super) destination: Option<Destination>,
 }
 
-/// What all connections of a sandbox share.
+/// State that all connections of a sandbox share.
 struct Relay {
     hosts: Vec<HostRule>,
     room: Arc<Semaphore>,

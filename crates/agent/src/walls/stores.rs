@@ -70,9 +70,9 @@ pub(super) fn pnpm_store(home: &Path) -> Option<PathBuf> {
     pnpm.join("store").canonicalize().ok().filter(|store| store.is_dir())
 }
 
-/// Makes the directory that commands in a workspace have in place of the user's store of pnpm, and returns
-/// its path without symbolic links. Unlike the other stores it is mounted, so commands must not be able to
-/// put a link into its place.
+/// Makes the directory that commands in a workspace have in place of the user's store of pnpm, and
+/// returns its path without symbolic links. Unlike the other stores it is mounted, so commands must
+/// not be able to put a link into its place.
 ///
 /// # Errors
 /// It can't be made, or a link or something of another user is there.
@@ -157,8 +157,8 @@ fn url_path(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// The value of a variable, or `none`, in an environment that commands have `.npm` of the home in. The
-    /// policy keeps what is in `/data`.
+    /// The value of a variable, or `none`, in an environment that commands have `.npm` of the home
+    /// in. The policy keeps what is in `/data`.
     fn variable(env: &[(&str, &str)], name: &str) -> String {
         let home = tempfile::tempdir().unwrap();
         let home = home.path();

@@ -3,7 +3,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::{Destination, Host, HostRule, host_rule::LOCALHOST};
 use crate::walls::PROXY_PORT;
 
-/// Way out of a sandbox for programs that use no proxy: what they reach at an address of its loopback.
+/// Way out of a sandbox for programs that use no proxy: what they reach at an address of its
+/// loopback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
     /// Address and port inside.
@@ -21,8 +22,8 @@ const NAMES: u32 = Ipv4Addr::new(127, 83, 0, 0).to_bits();
 /// Most names that get an address.
 const MAX_NAMES: u32 = 256;
 
-/// Lists what programs reach without the proxy: the ports of loopback that rules name, and the ports of
-/// names at which no server of a command can want to listen.
+/// Lists what programs reach without the proxy: the ports of loopback that rules name, and the
+/// ports of names at which no server of a command can want to listen.
 #[must_use]
 pub fn forwards(rules: &[HostRule]) -> Vec<Forward> {
     let mut forwards = Vec::new();

@@ -76,13 +76,13 @@ pub enum Content {
     Program,
 }
 
-/// What commands have in place of something of this machine, at a path without symbolic links.
+/// Replacement for something of this machine in a sandbox, at a path without symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replacement {
     /// A file with this content, where they may read the one that is there, and not write it.
     File(PathBuf, Vec<u8>),
-    /// Another directory of this machine, which stays when the sandbox ends, where they would have a
-    /// private one.
+    /// Another directory of this machine, which stays when the sandbox ends, where they would have
+    /// a private one.
     Directory(PathBuf, PathBuf),
 }
 

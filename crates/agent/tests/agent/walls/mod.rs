@@ -170,7 +170,8 @@ impl Walled {
     }
 }
 
-/// Gives a command another home, without the places that variables of the machine name for caches and stores.
+/// Gives a command another home, without the places that variables of the machine name for caches
+/// and stores.
 fn at_home(command: &mut Command, home: &Path) {
     command.env("HOME", home);
     for name in [

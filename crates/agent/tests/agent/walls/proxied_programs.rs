@@ -13,8 +13,8 @@ use std::{
 use super::{Walled, can_run, users, walls};
 use crate::support::needs;
 
-/// Name of a program, and a script that has it send a request to `$URL`, which its server does not answer as it
-/// expects.
+/// Name of a program, and a script that has it send a request to `$URL`, which its server does not
+/// answer as it expects.
 const PROGRAMS: [(&str, &str); 8] = [
     (
         "cargo",

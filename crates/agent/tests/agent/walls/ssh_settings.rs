@@ -13,11 +13,12 @@ const SETTINGS: &str = "set -e; mount -t tmpfs -o mode=755 tmpfs /etc/ssh; cd /e
     chown \"$OWNER\" ssh_config.d/a.conf; cd /; chown -R \"$NUMBER\" \"$0\"; shift
     exec setpriv --reuid \"$NUMBER\" --regid 1 --clear-groups \"$@\"";
 
-/// Numbers of users: root, and one who is not the one that files of others seem to belong to in a user
-/// namespace, as nobody is.
+/// Numbers of users: root, and one who is not the one that files of others seem to belong to in a
+/// user namespace, as nobody is.
 const USERS: [&str; 2] = ["0", "1"];
 
-/// Starts an agent of a user on a machine with settings of ssh, one file of which belongs to an owner.
+/// Starts an agent of a user on a machine with settings of ssh, one file of which belongs to an
+/// owner.
 fn start(user: &str, owner: &str, policy: &str) -> Walled {
     let with_settings = |command: &mut Command, home: &Path| {
         let root = home.parent().unwrap().to_str().unwrap();
