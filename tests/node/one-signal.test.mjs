@@ -54,7 +54,8 @@ describe("a signal of many calls", () => {
       const onOutput = (/** @type {{ output: string }} */ event) => output(event.output);
       running.push(execs.exec("sh", ["-c", "echo begun; exec sleep 600"], { signal, onOutput }));
       running.push(local.run("sleep 600", { signal }));
-      running.push(files.readStream("/dev/zero", { signal }).getReader().closed);
+      const stream = /** @type {ReadableStream} */ (files.readStream("/dev/zero", { signal }));
+      running.push(stream.getReader().closed);
       running.push(files.watch(directory, { signal }).next());
     }
     await Promise.all(begun);
