@@ -7,12 +7,6 @@ import { positiveNumber } from "./option-values.js";
 
 /** The options that ask for a container. */
 export const IMAGE = {
-  ...grouped("Isolation", {
-    workspace: {
-      value: "DIR",
-      help: "the directory that commands run in and may write [default: the current one; with --image, none]",
-    },
-  }),
   ...grouped("Container", {
     image: {
       value: "IMAGE",
@@ -35,6 +29,12 @@ export const IMAGE = {
       help: "the container's network: none, host, or one of the engine's [default: the engine's]",
     },
     "drop-capabilities": { help: "take all capabilities from the container's root" },
+  }),
+  ...grouped("Isolation", {
+    workspace: {
+      value: "DIR",
+      help: "the directory that commands run in and may write [default: the current one; with --image, none]",
+    },
   }),
 } as const satisfies Options;
 

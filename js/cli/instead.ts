@@ -29,7 +29,7 @@ const INSTEAD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "-d --detach": DETACHED,
     "--name": "only background processes have names: `sandpipe bg start --name NAME -- COMMAND`",
     "--rm": "leave it out: an agent of its own ends with the command, and keeps nothing",
-    "-w --workdir": "`--cwd DIR` is the working directory",
+    "--workdir": "`--cwd DIR` is the working directory",
     "-v --volume --mount": "`--workspace DIR` is the directory that commands run in",
     "-p --publish": "`sandpipe forward PORT` reaches a port of the sandbox",
     "-c": "`sandpipe run -- sh -c SCRIPT` runs a script",

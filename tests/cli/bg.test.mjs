@@ -169,6 +169,27 @@ describe("sandpipe bg stop, rm", () => {
     assert.ok(ids.every((id) => !left.includes(id)));
   });
 
+  it("removes all that have ended, but for what runs", async () => {
+    const ended = [await start("exit 3"), await start("true")];
+    for (const id of ended) await processes.wait(id);
+    // The group of the second one has a process left.
+    const running = [await start("sleep 1000"), await start("sleep 1000 & exit 0")];
+    await processes.wait(running[1] ?? "");
+    const count = (await processes.list()).length - running.length;
+    const { exitCode, stdout, stderr } = await bg("rm", "--ended");
+    assert.deepEqual([exitCode, stdout, stderr], [0, `${count} removed\n`, ""]);
+    const left = (await processes.list()).map(({ id }) => id).sort();
+    assert.deepEqual(left, [...running].sort());
+    assert.equal((await bg("stop", ...running)).exitCode, 0);
+    assert.equal((await bg("rm", "--ended")).stdout, "2 removed\n");
+    assert.deepEqual(await processes.list(), []);
+    for (const args of [[], ["--ended", "x"]]) {
+      const wrong = await bg("rm", ...args);
+      assert.equal(wrong.exitCode, 2);
+      assert.match(wrong.stderr, /--ended/);
+    }
+  });
+
   it("kills on the second Ctrl+C", async () => {
     const id = await start(STUBBORN);
     await says(id, "ready");

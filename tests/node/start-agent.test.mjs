@@ -104,7 +104,7 @@ describe("startAgent", () => {
 
   it("refuses options that would have no effect", async () => {
     for (const [wrong, shown] of /** @type {[any, string][]} */ ([
-      [{ polciy: "strict" }, 'one with "polciy"'],
+      [{ polciy: "strict" }, 'one with "polciy": did you mean `policy`?'],
       [{ extends: ["strict"] }, 'one with "extends"'],
       ["strict", '"strict"'],
       [null, "null"],

@@ -1,4 +1,6 @@
 import type { BackgroundProcess, SpawnOptions } from "../../core/sandpipe.js";
+import type { Background } from "../../background.js";
+import { isSandpipeError } from "../../core/errors.js";
 import { background } from "../../node.js";
 import type { Runtime } from "../../runtime.js";
 import { command, type CommandGroup, UsageError } from "../command.js";
@@ -222,10 +224,12 @@ Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sand
 const rm = command({
   name: "rm",
   summary: "remove processes that have ended, with their output",
-  usage: "[OPTIONS] ID...",
-  about: "Removes processes that have ended, with their output. ID may be the beginning of one.",
-  options: { ...RUNTIME },
-  operands: "<ID...>",
+  usage: "[OPTIONS] ID... | --ended",
+  about:
+    "Removes processes that have ended, with their output: those that are named, or with --ended all. ID may be the " +
+    "beginning of one. With --ended a process stays that left something running in its process group.",
+  options: { ended: { help: "all that have ended; prints how many" }, ...RUNTIME },
+  operands: "[ID...]",
   offers: "bg ls -q",
   notes: `
 Exit codes:
@@ -236,10 +240,17 @@ Exit codes:
   130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way; some may have been removed
   141  stderr was closed
 `,
-  examples: ["sandpipe bg rm 3f9c04 8a77e1"],
+  examples: ["sandpipe bg rm 3f9c04 8a77e1", "sandpipe bg rm --ended"],
 
   async run(values, ids) {
+    const { ended } = values;
+    if (ended && ids.length > 0) throw new UsageError("--ended removes all: leave out the ids");
+    if (!ended && ids.length === 0) throw new UsageError("what is to be removed? ID... or --ended");
     return await onTarget(values, async (processes, output) => {
+      if (ended) {
+        await output.stdout.write(`${await removeEnded(processes)} removed\n`);
+        return undefined;
+      }
       const find = processesByPrefix(processes);
       return await onEach(ids, output, async (written) =>
         processes.remove((await find(written)).id),
@@ -247,6 +258,23 @@ Exit codes:
     });
   },
 });
+
+/** Removes the processes that have ended, and resolves how many. */
+async function removeEnded(processes: Background): Promise<number> {
+  const all = await processes.list();
+  let removed = 0;
+  for (const { id } of all.filter(({ status }) => status !== "running")) {
+    try {
+      await processes.remove(id);
+      removed += 1;
+    } catch (error) {
+      const isBusy = isSandpipeError(error, "background") && error.reason === "running";
+      // Or somebody else was faster.
+      if (!isBusy && !isSandpipeError(error, "not_found")) throw error;
+    }
+  }
+  return removed;
+}
 
 export const bg: CommandGroup = {
   name: "bg",
