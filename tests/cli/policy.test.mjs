@@ -175,7 +175,7 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
       [["--", "--policy", "offline"], "offline"],
       [["--policy", "open"], "open"],
     ])) {
-      const state = ["--state-dir", join(sandpipe.path, `state-${policy}`)];
+      const state = ["--state-dir", join(sandpipe.path, `state-${policy}`), "--listen=127.0.0.1:0"];
       const separated = flags.some((flag) => flag === "--") ? state : ["--", ...state];
       const args = ["console", "--no-open", "--workspace", join(sandpipe.path, "node_modules")];
       const invocation = await sandpipe.start([...args, ...flags, ...separated]);
