@@ -7,13 +7,14 @@ import type { ReadableStream } from "./platform.js";
 export type FilePath =
   string | { readonly raw: string } | { readonly path: string; readonly raw?: string };
 
-/** What a file can be written from: text, bytes, a `Blob` (a `File`), or a stream of bytes. */
+/** What a file can be written from: text, bytes, a `Blob` (a `File`), or a stream of bytes; null, the body of an empty answer, is nothing. */
 export type FileData =
   | string
   | Uint8Array
   | BlobLike
   | ReadableStream<Uint8Array | string>
-  | AsyncIterable<Uint8Array | string>;
+  | AsyncIterable<Uint8Array | string>
+  | null;
 
 /** The part of a `Blob` that this package uses. */
 export interface BlobLike {

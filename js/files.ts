@@ -1,11 +1,13 @@
 import { checkSignal } from "./arguments.js";
 import {
   Files as Core,
+  type FileInfo,
   type ReadStreamOptions,
   type Sandbox,
   type WatchFilesOptions,
+  type WriteFileOptions,
 } from "./core/sandpipe.js";
-import type { FilePath } from "./file-data.js";
+import type { FileData, FilePath } from "./file-data.js";
 import { fileStream } from "./file-stream.js";
 import { FileWatcher } from "./file-watcher.js";
 import type { ByteStream } from "./platform.js";
@@ -25,6 +27,12 @@ export class Files extends Core {
   constructor(core: Sandbox) {
     super(core);
     this.#core = core;
+  }
+
+  // The core has the documentation.
+  override write(path: FilePath, data: FileData, options?: WriteFileOptions): Promise<FileInfo> {
+    if (data === null) return super.write(path, "", options);
+    return super.write(path, data, options);
   }
 
   /**

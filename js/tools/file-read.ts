@@ -64,6 +64,8 @@ export function fileReadTool(
 
 /** What was seen of a file's text. */
 interface Seen {
+  /** It begins with a byte order mark. */
+  hasMark: boolean;
   hasCrLf: boolean;
   hasLf: boolean;
   /** Bytes that are no UTF-8. */
@@ -81,8 +83,9 @@ async function readText(
   lines: NumberedLines,
   signal: AbortSignal | undefined,
 ): Promise<Seen | undefined> {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const seen = {
+    hasMark: false,
     hasCrLf: false,
     hasLf: false,
     hasWrongBytes: false,
@@ -92,7 +95,10 @@ async function readText(
   let last = "";
   let isFirst = true;
   for await (const chunk of files.read(path, signal)) {
-    const text = decoder.decode(chunk, { stream: true });
+    const decoded = decoder.decode(chunk, { stream: true });
+    if (decoded === "") continue;
+    if (isFirst) seen.hasMark = decoded.startsWith("\ufeff");
+    const text = isFirst && seen.hasMark ? decoded.slice(1) : decoded;
     if (isFirst ? isBinary(text.slice(0, LOOKED_AT)) : text.includes("\0")) return undefined;
     isFirst = false;
     seen.hasCrLf ||= (last + text).includes("\r\n");
@@ -123,6 +129,7 @@ function shown(file: FileFacts, lines: NumberedLines, first: number, seen: Seen)
         : `${range} (there may be more: start_line ${lastShown + 1})`,
     );
   }
+  if (seen.hasMark) head.push("begins with a byte order mark (U+FEFF), which is not shown");
   if (seen.hasCrLf) head.push(`line ends: CRLF${seen.hasLf ? " and LF, mixed" : ""}`);
   if (seen.hasWrongBytes) head.push("not all of it is UTF-8: such bytes show as U+FFFD");
   if (seen.isOpen && !lines.isFull) head.push("the last line has no line end");

@@ -56,10 +56,11 @@ export function checkInput<P extends Properties, R extends keyof P & string>(
   schema: InputSchema<P, R>,
   input: unknown,
 ): InputOf<P, R> {
-  const problems = isObject(input)
-    ? [...problemsOf(schema, input)]
-    : [`it must be an object, but is ${shown(input)}`];
-  if (problems.length === 0) return input as InputOf<P, R>;
+  const given = isObject(input) ? withoutNulls(schema, input) : input;
+  const problems = isObject(given)
+    ? [...problemsOf(schema, given)]
+    : [`it must be an object, but is ${shown(given)}`];
+  if (problems.length === 0) return given as InputOf<P, R>;
   throw wrongInput(tool, problems.join("; "));
 }
 
@@ -67,6 +68,13 @@ export function checkInput<P extends Properties, R extends keyof P & string>(
 export function wrongInput(tool: string, problem: string, cause?: unknown): InvalidArgumentError {
   const details = cause === undefined ? {} : { cause };
   return new InvalidArgumentError(`\`${tool}\` can't take this input: ${problem}`, details);
+}
+
+/** An input without what may be left out and is null: many models send that for nothing. */
+function withoutNulls(schema: InputSchema, input: Record<string, unknown>): object {
+  const isNothing = ([name, value]: [string, unknown]): boolean =>
+    value === null && Object.hasOwn(schema.properties, name) && !schema.required.includes(name);
+  return Object.fromEntries(Object.entries(input).filter((entry) => !isNothing(entry)));
 }
 
 function* problemsOf(schema: InputSchema, input: Record<string, unknown>): Generator<string> {

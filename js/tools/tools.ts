@@ -51,6 +51,10 @@ export type Tools = [
  * and writes them. It makes no request. Where the policy is known without one, as of a sandbox that `createSandbox` has
  * started, the descriptions name it, and results say what it has refused.
  *
+ * @example
+ * const [bash] = tools(sandbox);
+ * console.log(await bash.execute({ script: "ls" }));
+ *
  * @throws {InvalidArgumentError} An option is wrong. A wrong runtime, `baseDir` or `workspace` shows with the
  * first call of a tool.
  */
