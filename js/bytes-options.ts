@@ -10,8 +10,8 @@ interface InBytes {
 
 /** What is called with each piece of output. */
 interface BytesListener {
-  /** Called with each piece of output as it arrives, in order. What it returns is not awaited. */
-  onOutput?(event: OutputEvent<Uint8Array>): void;
+  /** Called with each piece of output as it arrives, in order. A promise that it returns is awaited before the next call. */
+  onOutput?(event: OutputEvent<Uint8Array>): void | Promise<void>;
 }
 
 /** How to run a command and follow it to its end, with its output in bytes. */

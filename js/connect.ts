@@ -20,6 +20,9 @@ export interface ConnectOptions extends SandboxOptions {
 /**
  * Connects to an agent. It loads the WebAssembly module once and makes no request.
  *
+ * @example
+ * const sandbox = await connect({ url: "http://127.0.0.1:57468", token });
+ *
  * @throws {InvalidArgumentError} An option is wrong.
  */
 export type Connect = (options: ConnectOptions) => Promise<Sandbox>;

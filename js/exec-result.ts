@@ -8,8 +8,10 @@ export class ExecResult<T extends string | Uint8Array = string> {
   readonly output: T;
   /** The lengths of the parts of the output, stdout and stderr in turn. */
   readonly #runs: Uint32Array;
-  /** Its stdout and its stderr, once they have been asked for. */
-  readonly #streams: [T?, T?] = [];
+  /** How long the command took, in milliseconds, as the caller has seen it. Left out where it was not run by this call. */
+  declare readonly durationMs?: number;
+  /** What to do about a command that could not be found. Left out where there is nothing to say. */
+  declare readonly hint?: string;
 
   /** @internal */
   constructor(exitCode: number, output: T, runs: Uint32Array) {
@@ -18,14 +20,19 @@ export class ExecResult<T extends string | Uint8Array = string> {
     this.#runs = runs;
   }
 
-  /** Its stdout: the parts of `output` that came from it. */
+  /** Its stdout: the parts of `output` that came from it. Once it has been asked for, JSON and copies have it, too. */
   get stdout(): T {
-    return (this.#streams[0] ??= this.#cut(0));
+    return this.#keep("stdout", this.#cut(0));
   }
 
-  /** Its stderr: the parts of `output` that came from it. */
+  /** Its stderr: the parts of `output` that came from it. Once it has been asked for, JSON and copies have it, too. */
   get stderr(): T {
-    return (this.#streams[1] ??= this.#cut(1));
+    return this.#keep("stderr", this.#cut(1));
+  }
+
+  #keep(name: "stdout" | "stderr", value: T): T {
+    Object.defineProperty(this, name, { value, enumerable: true });
+    return value;
   }
 
   #cut(stream: 0 | 1): T {
@@ -55,4 +62,38 @@ function join<T extends string | Uint8Array>(output: T, parts: T[]): T {
     at += next.length;
   }
   return whole as T;
+}
+
+/**
+ * A command that runs: the promise of its result, and its id before that.
+ *
+ * @example
+ * const running = sandbox.execs.exec("sleep", ["600"]);
+ * await sandbox.execs.kill(await running.id, "SIGINT");
+ * const { exitCode } = await running; // 130
+ */
+export interface RunningExec<Result> extends Promise<Result> {
+  /** The exec's id, as soon as the agent has given it one. It rejects where the command was not started. */
+  readonly id: Promise<string>;
+}
+
+/** Adds to a result what this side knows of the command. */
+export function withFacts<T extends string | Uint8Array>(
+  result: ExecResult<T>,
+  command: string,
+  durationMs: number,
+): ExecResult<T> {
+  const isLine = result.exitCode === 127 && /\S\s+\S/.test(command);
+  // No part of what is compared, as the time is never the same.
+  Object.defineProperty(result, "durationMs", { value: durationMs });
+  return isLine ? Object.assign(result, { hint: hintFor(command) }) : result;
+}
+
+function hintFor(line: string): string {
+  const [program = "", ...args] = line
+    .trim()
+    .split(/\s+/)
+    .map((word) => JSON.stringify(word));
+  const script = JSON.stringify(line);
+  return `No shell splits a command at its spaces: pass arguments apart, as in exec(${program}, [${args.join(", ")}]), or use sandbox.run(${script}).`;
 }

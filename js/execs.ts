@@ -13,8 +13,9 @@ import {
   type WaitOptions,
 } from "./core/sandpipe.js";
 import type { OutputEvent } from "./events.js";
-import type { ExecResult } from "./exec-result.js";
+import { type ExecResult, type RunningExec, withFacts } from "./exec-result.js";
 import type { FoundOutput } from "./found-output.js";
+import { withTargets } from "./output-target.js";
 import { type RemoveOptions, removeEnded } from "./remove-ended.js";
 import type { StdinStream } from "./stdin-stream.js";
 import { EventStream, type StreamOptions } from "./stream.js";
@@ -65,7 +66,7 @@ export class Execs extends Core {
     command: string,
     args: string[] | undefined,
     options: ExecBytesOptions,
-  ): Promise<ExecResult<Uint8Array>>;
+  ): RunningExec<ExecResult<Uint8Array>>;
   /**
    * Runs a command to its end and resolves its exit code and its whole output, whatever the exit
    * code is: 128 + N after death by signal N, 127 if there is no such command, 126 if it can't be
@@ -85,15 +86,33 @@ export class Execs extends Core {
    * @throws {OutputLimitError} The output is longer than `maxOutputBytes`, or than a string can be.
    * @throws {UnsupportedError} `input` or `encoding` needs an extension that the agent lacks.
    * @throws {InvalidArgumentError} An argument or option is wrong.
-   * @throws What `onOutput` throws; the command goes on.
+   * @throws What `onOutput` or a stream for `stdout` or `stderr` throws; the command goes on.
+   *
+   * @example
+   * const { exitCode, output } = await sandbox.execs.exec("npm", ["test"], { timeoutMs: 60_000 });
+   *
+   * @example
+   * // Writes stdout to a file as it comes, and keeps none of it.
+   * await sandbox.execs.exec("npm", ["test"], { stdout: createWriteStream("test.log") });
    */
-  override exec(command: string, args?: string[], options?: ExecOptions): Promise<ExecResult>;
+  override exec(command: string, args?: string[], options?: ExecOptions): RunningExec<ExecResult>;
   override exec(
     command: string,
     args?: string[],
     options?: ExecOptions | ExecBytesOptions,
-  ): Promise<ExecResult<never>> {
-    return super.exec(command, args, options as ExecOptions) as Promise<ExecResult<never>>;
+  ): RunningExec<ExecResult<never>> {
+    const begun = now();
+    let created: (id: string) => void = () => undefined;
+    const told = new Promise<string>((resolve) => (created = resolve));
+    const run = async (): Promise<ExecResult<never>> => {
+      const result = await super.exec(command, args, withTargets(options as ExecOptions), created);
+      return withFacts(result as ExecResult<never>, command, now() - begun);
+    };
+    const running = run();
+    // What ends without an id was not started.
+    const id = Promise.race([told, running.then(() => told)]);
+    id.catch(() => undefined);
+    return Object.assign(running, { id });
   }
 
   /**
@@ -109,7 +128,8 @@ export class Execs extends Core {
    */
   override wait(id: string, options?: WaitOptions): Promise<ExecResult>;
   override wait(id: string, options?: WaitOptions | WaitBytesOptions): Promise<ExecResult<never>> {
-    return super.wait(id, options as WaitOptions) as Promise<ExecResult<never>>;
+    const wait = async (): Promise<unknown> => super.wait(id, withTargets(options as WaitOptions));
+    return wait() as Promise<ExecResult<never>>;
   }
 
   /**
@@ -217,5 +237,14 @@ export class Execs extends Core {
    */
   async attach(id: string): Promise<Terminal> {
     return new Terminal(await this.#core.attach(id));
+  }
+}
+
+/** In milliseconds; by the wall clock where there is no other. */
+function now(): number {
+  try {
+    return performance.now();
+  } catch {
+    return Date.now();
   }
 }

@@ -5,6 +5,7 @@ import { CollectedBytes } from "./collected-bytes.js";
 import { makeEvents } from "./events.js";
 import { ExecResult } from "./exec-result.js";
 import type { BufferSource, Response, URL, WasmModule } from "./platform.js";
+import { deliver } from "./output-target.js";
 import { makeError, settle } from "./settle.js";
 import { describe, suggest } from "./wrong-value.js";
 
@@ -72,6 +73,7 @@ async function start(module: WebAssembly.Module): Promise<void> {
     makeError,
     makeEvents,
     settle,
+    deliver,
     describe,
     suggest,
     onAbort,

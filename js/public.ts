@@ -19,6 +19,7 @@ export type {
   FileOptions,
   FileType,
   ListFilesOptions,
+  OutputTargets,
   OutputType,
   PortInfo,
   ReadFileOptions,
@@ -53,11 +54,12 @@ export type { StdinStream } from "./stdin-stream.js";
 export type { StreamOptions } from "./stream.js";
 export type { ExecBytesOptions, StreamBytesOptions, WaitBytesOptions } from "./bytes-options.js";
 export type { OutputEvent } from "./events.js";
-export type { ExecResult } from "./exec-result.js";
+export type { ExecResult, RunningExec } from "./exec-result.js";
 export type { BlobLike, FileData, FilePath } from "./file-data.js";
 export type { Files } from "./files.js";
 export type { FileWatcher } from "./file-watcher.js";
 export type { BackgroundFoundOutput, FoundOutput } from "./found-output.js";
+export type { NodeWritable, OutputTarget, WebWritable } from "./output-target.js";
 export type { Execs } from "./execs.js";
 export type { Ports } from "./ports.js";
 export type { ByteStream } from "./platform.js";

@@ -13,6 +13,7 @@ import {
 import { Execs } from "./execs.js";
 import type { FilePath } from "./file-data.js";
 import { Files } from "./files.js";
+import { INSPECT, inspected } from "./inspect.js";
 import type { AbortSignal } from "./platform.js";
 import { POLICY_SUMMARY, type PolicySummary } from "./policy-summary.js";
 import { Ports } from "./ports.js";
@@ -42,11 +43,14 @@ export class Sandbox implements Runtime {
   /** @internal */
   readonly [POLICY_SUMMARY]: PolicySummary | undefined;
 
+  readonly #url: string;
+
   /** @internal */
   constructor(options: SandboxOptions, fetch: Fetch, policy?: PolicySummary) {
     this[POLICY_SUMMARY] = policy;
     // The caller's is to keep secrets from other origins, too.
     this.#core = new Core(options, withRedirects((options.fetch as Fetch | undefined) ?? fetch));
+    this.#url = String(options.url);
     this.execs = new Execs(this.#core);
     this.files = new Files(this.#core);
     this.ports = new Ports(this.#core);
@@ -88,6 +92,9 @@ export class Sandbox implements Runtime {
    * Runs a script with the sandbox's `sh` and resolves its exit code and its whole output, whatever the
    * exit code is. The script may have any length; its stdin is empty.
    *
+   * @example
+   * const { exitCode, output } = await sandbox.run("npm ci && npm test");
+   *
    * @throws {InterruptedError} `options.signal` was aborted: the script and all that it had started were
    * stopped as {@link Execs.exec} does it.
    * @throws {ExitCodeMissingError} There is no exit code to be had.
@@ -114,6 +121,12 @@ export class Sandbox implements Runtime {
    */
   close(): void {
     this.#core.close();
+  }
+
+  /** What is printed of it: the agent's address and its policy. @internal */
+  [INSPECT](_depth: unknown, options: unknown, inspect?: (value: unknown) => string): string {
+    const policy = this[POLICY_SUMMARY]?.name;
+    return inspected(this.constructor.name, { url: this.#url, policy }, options, inspect);
   }
 
   /** The same as {@link Sandbox.close}, for `using`. */

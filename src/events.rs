@@ -1,11 +1,11 @@
 //! Events of outputs on their way to JS.
 
-use js_sys::{Array, Float64Array, Function, Uint8Array};
-use sandpipe_client::Result;
+use js_sys::{Array, Float64Array, Function, Promise, Uint8Array};
 use sandpipe_client::output::{Encoding, Event, OutputBuffer, OutputSink};
+use sandpipe_client::{Call, Result};
 use sandpipe_protocol::{EventTime, OutputType};
 use sandpipe_text::Text;
-use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 
 use crate::shim::shim;
 use crate::web::text::to_js_string;
@@ -20,13 +20,15 @@ pub(crate) struct EventBatch {
     numbers: Vec<f64>,
     /// A function of the caller's that is called with each event as it comes: `onOutput`.
     listener: Option<Function>,
+    /// What the listener has not done with yet.
+    delivering: Option<Promise>,
 }
 
 impl EventBatch {
     /// One for an output in this encoding.
     pub(crate) fn new(encoding: Encoding, listener: Option<Function>) -> Self {
         let (outputs, timestamps) = (OutputBuffer::new(encoding), Text::default());
-        Self { outputs, timestamps, numbers: Vec::new(), listener }
+        Self { outputs, timestamps, numbers: Vec::new(), listener, delivering: None }
     }
 
     /// The events since the last time (`ExecStdout[]`).
@@ -74,10 +76,16 @@ impl OutputSink for EventBatch {
 
     fn flush(&mut self) -> Result<()> {
         if let Some(listener) = self.listener.clone() {
-            for event in self.take_array()? {
-                listener.call1(&JsValue::UNDEFINED, &event).map_err(thrown)?;
-            }
+            let events = self.take_array()?;
+            let before = self.delivering.take();
+            self.delivering = shim().deliver(before, &events, &listener).map_err(thrown)?;
         }
         Ok(())
+    }
+
+    fn settled(&mut self) -> Option<Call<()>> {
+        // It stays: what comes after a stop, which waits for no listener, comes behind it.
+        let delivering = JsFuture::from(self.delivering.clone()?);
+        Some(Box::pin(async { delivering.await.map(drop).map_err(thrown) }))
     }
 }

@@ -3,13 +3,13 @@
 // Doc comments of what is exported come out in TypeScript: they are marked up as TSDoc.
 #![allow(clippy::doc_markdown)]
 
-use js_sys::{Array, JsString, Number, Object, Promise};
+use js_sys::{Array, Function, JsString, Number, Object, Promise};
 use sandpipe_client::execs::{
-    ListStream, OutputReader, create, delete, exec, feed_stdin, get, get_output, kill, list,
-    send_input, send_stdin, start, terminate, wait, wait_for_output,
+    ListStream, OutputReader, create, delete, exec_and_tell, feed_stdin, get, get_output, kill,
+    list, send_input, send_stdin, start, terminate, wait, wait_for_output,
 };
 use sandpipe_client::output::Encoding;
-use sandpipe_client::{Agent, terminal};
+use sandpipe_client::{Agent, ExecId, terminal};
 use wasm_bindgen::prelude::*;
 
 use crate::arguments::{exec_id, last_sequence, signal_name};
@@ -88,9 +88,15 @@ impl Execs {
         command: &JsString,
         #[wasm_bindgen(unchecked_optional_param_type = "string[]")] args: &Array,
         #[wasm_bindgen(unchecked_optional_param_type = "ExecOptions")] options: &Object,
+        #[wasm_bindgen(unchecked_optional_param_type = "(id: string) => void")] created: Function,
     ) -> Promise {
-        let ended =
-            exec_arguments(command, args, options).map(|arguments| exec(&self.agent, arguments));
+        let ended = exec_arguments(command, args, options).map(|arguments| {
+            let tell = move |id: &ExecId| {
+                // Nobody has to be there.
+                created.call1(&JsValue::UNDEFINED, &id.as_str().into()).unwrap_or_default();
+            };
+            exec_and_tell(&self.agent, arguments, Box::new(tell))
+        });
         promise_of(ended, |(_, result)| exec_result(result))
     }
 

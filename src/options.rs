@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use js_sys::JSON;
 use sandpipe_client::execs::{
-    DEFAULT_GRACE_MS, ExecArguments, Input, TerminateOptions, WaitForOutputOptions, WaitOptions,
+    DEFAULT_GRACE_MS, ExecArguments, Ignored, Input, TerminateOptions, WaitForOutputOptions,
+    WaitOptions,
 };
 use sandpipe_client::output::{Encoding, OutputSink};
 use sandpipe_client::sessions::SessionOptions;
@@ -30,6 +31,7 @@ import type { FileData, FilePath } from "../file-data.js";
 import type { BackgroundFoundOutput, FoundOutput } from "../found-output.js";
 import type { Policy } from "../node/policy.js";
 import type { AbortSignal, Fetch, URL } from "../platform.js";
+import type { OutputTarget } from "../output-target.js";
 import type { RunResult } from "../runtime.js";
 import type { StdinStream } from "../stdin-stream.js";
 "#;
@@ -113,8 +115,9 @@ fn input(value: &JsValue, name: &str) -> Result<Input> {
 
 options! {
     /// How to follow an exec to its end.
-    interface "WaitOptions"
+    interface "WaitOptions extends OutputTargets"
     for WaitOptions {
+        ..ignored,
         /// Aborted: the command is stopped. SIGTERM to its whole process group, `graceMs` for it to end,
         /// then SIGKILL. The call rejects with `InterruptedError` when the group is gone.
         "signal" "?: AbortSignal" => signal = optional abort_signal,
@@ -124,13 +127,35 @@ options! {
         "timeoutMs" "?: number" => timeout_ms = optional milliseconds,
         /// How long the command may take to end after SIGTERM, in milliseconds. Default: 10 000.
         "graceMs" "?: number" => grace_ms = optional milliseconds or DEFAULT_GRACE_MS,
-        /// Called with each piece of output as it arrives, in order. What it returns is not awaited.
-        "onOutput" "?(event: ExecStdout): void" => listener = optional listener,
+        /// Called with each piece of output as it arrives, in order. A promise that it returns is awaited before the next call,
+        /// and the output is read no faster.
+        "onOutput" "?(event: ExecStdout): void | Promise<void>" => listener = optional listener,
         /// More output than this, a whole number of bytes, of text as UTF-8: the command is stopped, `OutputLimitError`.
         "maxOutputBytes" "?: number" => max_output_bytes = optional bytes,
         /// `"bytes"`: all output is a `Uint8Array`, byte for byte, also that of events and errors. It needs the extension
         /// `frames`, and a session has text alone. Default: `"utf8"`, text; what is no UTF-8 becomes U+FFFD.
         "encoding" r#"?: "utf8""# => encoding = optional encoding or Encoding::Utf8,
+    }
+}
+
+options! {
+    /// Output that is not kept.
+    interface "OutputTargets"
+    for Ignored {
+        /// `"ignore"`: stdout is not kept; `onOutput` gets it all the same. A stream, of Node.js or of the web: stdout is
+        /// written to it, no faster than it takes that, and not kept. It gets text, or bytes with `encoding: "bytes"`, and
+        /// is not ended. Output that is not kept does not count for `maxOutputBytes`. Default: it is kept.
+        "stdout" "?: OutputTarget" => stdout = optional ignored or false,
+        /// The same of stderr.
+        "stderr" "?: OutputTarget" => stderr = optional ignored or false,
+    }
+}
+
+/// js/output-target.ts has replaced streams.
+fn ignored(value: &JsValue, name: &str) -> Result<bool> {
+    match value.as_string().as_deref() {
+        Some("ignore") => Ok(true),
+        _ => Err(wrong(name, "\"ignore\" or a stream to write to", value)),
     }
 }
 

@@ -20,6 +20,9 @@ use crate::results::run_result;
 fn text_options(options: &JsValue) -> Result<WaitOptions> {
     let options = WaitOptions::read(options)?;
     match options.encoding {
+        _ if options.ignored.stdout || options.ignored.stderr => {
+            Err(invalid("options", "without stdout and stderr in a session", "not"))
+        }
         Encoding::Utf8 => Ok(options),
         Encoding::Bytes => Err(invalid("options.encoding", "\"utf8\" in a session", "\"bytes\"")),
     }

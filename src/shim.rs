@@ -14,6 +14,7 @@ extern "C" {
         makeResult(exitCode: number, output: string, runs: Uint32Array): ExecResult;
         collectBytes(): { append(bytes: Uint8Array): void; whole(): Uint8Array };
         settle<T>(promise: Promise<T>): Promise<T>;
+        deliver(before: Promise<void> | undefined, events: unknown[], listener: (event: never) => unknown): Promise<void> | undefined;
         describe(value: unknown): string;
         suggest(name: string, known: readonly string[]): string;
         onAbort(signal: AbortSignal, listener: () => void): () => void;
@@ -70,6 +71,15 @@ extern "C" {
     /// The promise that a caller gets in place of another.
     #[wasm_bindgen(method, catch)]
     pub(crate) fn settle(this: &Shim, promise: &Promise) -> Result<Promise, JsValue>;
+
+    /// Calls a listener with each event, when `before` has come to its end; a promise where that takes time.
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn deliver(
+        this: &Shim,
+        before: Option<Promise>,
+        events: &Array,
+        listener: &Function,
+    ) -> Result<Option<Promise>, JsValue>;
 
     /// Describes a wrong argument.
     #[wasm_bindgen(method, catch)]

@@ -53,6 +53,11 @@ export class EmbeddedSandbox extends Sandbox implements AsyncDisposable {
  * Starts a sandbox: an agent as {@link startAgent} runs it, connected. Its commands are confined by the policy `workspace`, unless
  * `policy` or `image` says otherwise. It ends with this process, and does not keep it alive.
  *
+ * @example
+ * const sandbox = await createSandbox({ workspace: "app" });
+ * console.log((await sandbox.run("npm test")).exitCode);
+ * await sandbox.stop();
+ *
  * @throws {InvalidArgumentError} An option is wrong.
  * @throws {AgentError} The agent did not start: this machine can't enforce the policy, say. The message says why, and what to do.
  * @throws {LoadError} The WebAssembly module could not be loaded.

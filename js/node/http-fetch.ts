@@ -144,9 +144,17 @@ function isStream(body: unknown): body is Readable {
 }
 
 /** The server can't have seen the request: the core knows it by the system call's name. */
-function noConnection(cause: Error): Error {
-  return Object.assign(new Error("no connection", { cause }), { syscall: "connect" });
+function noConnection(cause: NodeJS.ErrnoException): Error {
+  const isPlain = NO_TLS.test(`${cause.code} ${cause.message}`);
+  // What OpenSSL says beside that helps nobody.
+  const error = isPlain
+    ? new Error("it speaks HTTP without TLS: write http:// for https://")
+    : new Error("no connection", { cause });
+  return Object.assign(error, { syscall: "connect" });
 }
+
+/** OpenSSL's errors where a server answers a TLS handshake in another protocol. */
+const NO_TLS = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long/i;
 
 function readerOf(message: IncomingMessage, direct: DirectBody | undefined): Reader {
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { onAbort } from "../abort.js";
 import { checkFields, checkText } from "../arguments.js";
 import { AgentError, InvalidArgumentError } from "../core/errors.js";
+import { INSPECT, inspected } from "../inspect.js";
 import type { AbortSignal } from "../platform.js";
 import { POLICY_SUMMARY, type PolicySummary } from "../policy-summary.js";
 import { type OnLog, warnOf } from "./agent-log.js";
@@ -76,6 +77,11 @@ export class EmbeddedAgent implements AsyncDisposable {
     return this.#policy?.name;
   }
 
+  /** What is printed of it: all but its token. @internal */
+  [INSPECT](_depth: unknown, options: unknown, inspect?: (value: unknown) => string): string {
+    return inspected("EmbeddedAgent", { url: this.url, policy: this.policy }, options, inspect);
+  }
+
   /** @internal */
   get [POLICY_SUMMARY](): PolicySummary | undefined {
     return this.#policy;
@@ -119,6 +125,10 @@ export class EmbeddedAgent implements AsyncDisposable {
  *
  * With `image` it runs in a container of that image, by podman or docker (on Linux; the image has to be there). The container ends with
  * the agent, and is removed.
+ *
+ * @example
+ * const agent = await startAgent({ policy: "workspace" });
+ * const sandbox = await connect(agent);
  *
  * @throws {InvalidArgumentError} An option is wrong.
  * @throws {AgentError} There is no such program, engine or image, or it did not start; the message says why, and what to do.

@@ -40,7 +40,6 @@ describe("a tool's input", () => {
     [bash, {}, "`script` is missing: The script, of any length."],
     [bash, { script: 1 }, "`script` must be a string that is not empty, but is 1"],
     [bash, { script: "" }, '`script` must be a string that is not empty, but is ""'],
-    [bash, { script: "true", display_name: null }, "`display_name` must be a string, but is null"],
     [
       bash,
       { script: "true", timeout_secs: 0 },

@@ -50,6 +50,12 @@ export async function contract() {
     },
   });
   expectTypeOf(result).toEqualTypeOf<ExecResult>();
+  expectTypeOf(result.durationMs).toEqualTypeOf<number | undefined>();
+  expectTypeOf(execs.exec("true").id).toEqualTypeOf<Promise<string>>();
+  await sandbox.files.write("data.tar", (await fetch("http://127.0.0.1")).body);
+  await execs.create({ command: "true", policy: { network: "none" } });
+  await execs.exec("true", [], { stdout: { write: () => true }, stderr: new WritableStream() });
+  await execs.wait("1", { stdout: "ignore", onOutput: () => Promise.resolve() });
   expectTypeOf(result.exitCode).toEqualTypeOf<number>();
   expectTypeOf(result.output).toEqualTypeOf<string>();
   expectTypeOf(result.stderr).toEqualTypeOf<string>();
@@ -282,6 +288,9 @@ export function errors(error: unknown) {
   if (isSandpipeError(error, "session")) {
     expectTypeOf(error.execId).toEqualTypeOf<string>();
     expectTypeOf(error.output).toEqualTypeOf<string>();
+  }
+  if (isSandpipeError(error) && error.code === "exit_code_missing") {
+    expectTypeOf(error.execId).toEqualTypeOf<string>();
   }
   if (isSandpipeError(error, "timeout"))
     expectTypeOf(error.output).toEqualTypeOf<string | Uint8Array>();

@@ -19,6 +19,16 @@ const MAKE_RESULT: &str = "return { exitCode, output }";
 /// Of a class there is only the name here.
 const MAKE_ERROR: &str = "return Object.assign(new Error(message), { name: className }, details)";
 
+/// Of listeners that return no promise.
+const DELIVER: &str = "events.forEach((event) => listener(event))";
+
+const DESCRIBE: &str = "return typeof value";
+
+const ON_ABORT: &str = "
+    signal.addEventListener('abort', listener);
+    return () => signal.removeEventListener('abort', listener);
+";
+
 /// A sandbox of the agent. A page has no environment to read: the compiler's is what counts.
 pub(crate) fn sandbox() -> Sandbox {
     let url = option_env!("SANDPIPE_TEST_URL").expect("run by `npm test`");
@@ -34,6 +44,10 @@ pub(crate) fn connect(url: &str, token: &str) -> Sandbox {
         ("makeError", make_error.into()),
         ("makeEvents", make_events.into()),
         ("makeResult", make_result.into()),
+        ("deliver", Function::new_with_args("before, events, listener", DELIVER).into()),
+        ("describe", Function::new_with_args("value", DESCRIBE).into()),
+        ("suggest", Function::new_no_args("return ''").into()),
+        ("onAbort", Function::new_with_args("signal, listener", ON_ABORT).into()),
     ];
     use_shim(object(&functions).unchecked_into());
     Sandbox::new(&object(&[("url", url.into()), ("token", token.into())]), None).unwrap()

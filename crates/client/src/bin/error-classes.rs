@@ -36,13 +36,16 @@ export class SandpipeError extends Error {
 
 /**
  * Whether `error` is a {@link SandpipeError}, of the given code if there is one. Unlike
- * `instanceof` it also knows the errors of another copy of the package.
+ * `instanceof` it also knows the errors of another copy of the package. `error.code` narrows it to a class.
+ *
+ * @example
+ * if (isSandpipeError(error) && error.code === "timeout") console.log(error.output);
  */
 export function isSandpipeError<Code extends SandpipeErrorCode>(
   error: unknown,
   code: Code,
 ): error is SandpipeErrors[Code];
-export function isSandpipeError(error: unknown): error is SandpipeError;
+export function isSandpipeError(error: unknown): error is SandpipeErrors[SandpipeErrorCode];
 export function isSandpipeError(error: unknown, code?: SandpipeErrorCode): boolean {
   if (typeof error !== "object" || error === null) return false;
   const { [brand]: branded, code: actual } = error as { [brand]?: unknown; code?: unknown };

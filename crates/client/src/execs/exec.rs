@@ -11,10 +11,12 @@ use super::bytes::check_bytes;
 use super::create::{Created, Creation};
 use super::feed_stdin::{PreparedInput, feed};
 use super::stop::{KILL_TIMEOUT_MS, stop};
-use super::{Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions};
+use super::{
+    Ignored, Input, OutputReader, ProcessGroup, StopRequest, StopRequests, Trigger, WaitOptions,
+};
 use crate::error::Stopped;
 use crate::output::{Encoding, Event, ExecResult, OutputSink, Transcript};
-use crate::{Agent, Call, Error, ExecId, HostOutput, Result};
+use crate::{AbortSignal, Agent, Call, Error, ExecId, HostOutput, Result};
 
 /// A command and how to follow it.
 pub struct ExecArguments {
@@ -28,6 +30,15 @@ pub struct ExecArguments {
 
 /// Runs a command to its end. Gives the exec as well.
 pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult)> {
+    exec_and_tell(agent, arguments, Box::new(|_| ()))
+}
+
+/// The same; `created` is called with the exec as soon as it is known.
+pub fn exec_and_tell(
+    agent: &Agent,
+    arguments: ExecArguments,
+    created: Box<dyn FnOnce(&ExecId)>,
+) -> Call<(ExecId, ExecResult)> {
     let agent = agent.clone();
     Box::pin(async move {
         let ExecArguments { request, input, options } = arguments;
@@ -52,10 +63,11 @@ pub fn exec(agent: &Agent, arguments: ExecArguments) -> Call<(ExecId, ExecResult
                 return Err(stop_request.not_started(options.encoding));
             }
         };
-        let (created, stop_request) =
+        let (answer, stop_request) =
             create_or_stop(&agent, &creation, options.encoding, &mut stops).await?;
-        let id = ExecId::of(created.exec)?;
-        let reader = OutputReader::of(agent.clone(), id.clone(), created.output);
+        let id = ExecId::of(answer.exec)?;
+        created(&id);
+        let reader = OutputReader::of(agent.clone(), id.clone(), answer.output);
         let reader = reader.in_encoding(options.encoding);
         let (process_ended, end) = oneshot::channel();
         let feed_error = match (&stop_request, input) {
@@ -168,17 +180,19 @@ pub(super) fn follow_to_end(
 ) -> Call<ExecResult> {
     let agent = agent.clone();
     Box::pin(async move {
-        let WaitOptions { mut listener, max_output_bytes, grace_ms, encoding, .. } = options;
+        let WaitOptions { mut listener, max_output_bytes, grace_ms, encoding, ignored, .. } =
+            options;
         let id = &reader.id().clone();
         let target = ProcessGroup::new(id);
         let transcript = Transcript::new(agent.http.host(), id, encoding, max_output_bytes);
         if let Some(listener) = &mut listener {
             listener.set_encoding(encoding);
         }
-        let mut recorder = OutputRecorder { transcript, listener };
+        let mut recorder = OutputRecorder { transcript, ignored, listener };
 
         let (followed, stopped) = {
-            let mut following = pin!(follow(&mut reader, &mut recorder));
+            let stopping = AbortSignal::default();
+            let mut following = pin!(follow(&mut reader, &mut recorder, &stopping));
             let first = {
                 match select(following.as_mut(), select(stop_requested, pin!(stops.next()))).await {
                     Either::Left((followed, _)) => Err(followed),
@@ -188,6 +202,7 @@ pub(super) fn follow_to_end(
             match first {
                 Err(followed) => (followed, None),
                 Ok(request) => {
+                    stopping.controller().abort(None);
                     let mut followed = Ok(());
                     let outcome = {
                         let ended = pin!(async { followed = following.await });
@@ -229,21 +244,37 @@ pub(super) fn follow_to_end(
     })
 }
 
-/// Reads up to the exit code.
-async fn follow(reader: &mut OutputReader, sink: &mut dyn OutputSink) -> Result<()> {
-    while reader.read_into(sink).await? {}
-    Ok(())
+/// Reads up to the exit code, no faster than the sink takes it, unless the command is being stopped.
+async fn follow(
+    reader: &mut OutputReader,
+    sink: &mut dyn OutputSink,
+    stopping: &AbortSignal,
+) -> Result<()> {
+    loop {
+        let has_more = reader.read_into(sink).await?;
+        if let Some(settled) = sink.settled()
+            && let Either::Right((outcome, _)) = select(pin!(stopping.aborted()), settled).await
+        {
+            outcome?;
+        }
+        if !has_more {
+            return Ok(());
+        }
+    }
 }
 
 /// Keeps the text, and hands each event to a listener.
 struct OutputRecorder {
     transcript: Transcript,
+    ignored: Ignored,
     listener: Option<Box<dyn OutputSink>>,
 }
 
 impl OutputSink for OutputRecorder {
     fn take(&mut self, event: &Event<'_>) {
-        self.transcript.take(event);
+        if !self.ignored.has(event.kind) {
+            self.transcript.take(event);
+        }
         if let Some(listener) = &mut self.listener {
             listener.take(event);
         }
@@ -255,5 +286,9 @@ impl OutputSink for OutputRecorder {
             Some(listener) => listener.flush(),
             None => Ok(()),
         }
+    }
+
+    fn settled(&mut self) -> Option<Call<()>> {
+        self.listener.as_mut()?.settled()
     }
 }

@@ -32,7 +32,7 @@ mod wait_options;
 
 pub use create::create;
 pub use delete::delete;
-pub use exec::{ExecArguments, exec};
+pub use exec::{ExecArguments, exec, exec_and_tell};
 pub use feed_stdin::{MAX_STDIN_CHUNK_BYTES, feed_stdin, send_input};
 pub use get::get;
 pub use get_output::{ExecSnapshot, get_output};
@@ -47,7 +47,7 @@ pub use start::start;
 pub use terminate::{TerminateOptions, TerminateResult, terminate};
 pub use wait::wait;
 pub use wait_for_output::{FoundOutput, WaitForOutputOptions, wait_for_output};
-pub use wait_options::{DEFAULT_GRACE_MS, WaitOptions};
+pub use wait_options::{DEFAULT_GRACE_MS, Ignored, WaitOptions};
 
 pub(crate) use feed_stdin::{stdin_chunks, write_all};
 pub(crate) use input::{Utf8Pieces, next_piece};

@@ -1,5 +1,7 @@
 //! How to follow an exec to its end.
 
+use sandpipe_protocol::OutputType;
+
 use super::StopRequests;
 use crate::output::{Encoding, OutputSink};
 use crate::{AbortSignal, Host};
@@ -23,6 +25,26 @@ pub struct WaitOptions {
     pub max_output_bytes: Option<u64>,
     /// How the output is wanted. Sessions have text alone.
     pub encoding: Encoding,
+    /// Output that is not kept. Sessions keep all.
+    pub ignored: Ignored,
+}
+
+/// Streams whose output is not kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ignored {
+    /// Not even stdout.
+    pub stdout: bool,
+    /// Not even stderr.
+    pub stderr: bool,
+}
+
+impl Ignored {
+    pub(super) fn has(self, kind: OutputType) -> bool {
+        match kind {
+            OutputType::Stdout => self.stdout,
+            OutputType::Stderr => self.stderr,
+        }
+    }
 }
 
 impl Default for WaitOptions {
@@ -35,6 +57,7 @@ impl Default for WaitOptions {
             listener: None,
             max_output_bytes: None,
             encoding: Encoding::Utf8,
+            ignored: Ignored::default(),
         }
     }
 }

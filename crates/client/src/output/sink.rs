@@ -4,7 +4,7 @@ use sandpipe_protocol::ExecStdout;
 
 use super::event::own;
 use super::{Encoding, Event};
-use crate::Result;
+use crate::{Call, Result};
 
 /// What takes the events of an output.
 pub trait OutputSink {
@@ -17,6 +17,11 @@ pub trait OutputSink {
     /// What came together, a network chunk, has been taken.
     fn flush(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    /// Completes when this can take more. None: it can now.
+    fn settled(&mut self) -> Option<Call<()>> {
+        None
     }
 }
 

@@ -77,7 +77,7 @@ impl RunOutput {
                 started.send(()).unwrap_or_default();
             }
             if let Some(fail_now) = fail.take() {
-                match self.notify(&output) {
+                match self.notify(&output).await {
                     Ok(()) => fail = Some(fail_now),
                     Err(error) => {
                         is_of_use = false;
@@ -126,7 +126,7 @@ impl RunOutput {
         }
     }
 
-    fn notify(&self, events: &[ExecStdout]) -> Result<()> {
+    async fn notify(&self, events: &[ExecStdout]) -> Result<()> {
         let mut listener = self.listener.take();
         {
             let mut transcript = self.transcript.borrow_mut();
@@ -139,11 +139,16 @@ impl RunOutput {
             }
             transcript.flush()?;
         }
+        let mut settled = None;
         if let Some(listener) = &mut listener {
             listener.flush()?;
+            settled = listener.settled();
         }
         self.listener.replace(listener);
-        Ok(())
+        match settled {
+            Some(settled) => settled.await,
+            None => Ok(()),
+        }
     }
 
     pub(super) fn exit_code(&self) -> Option<i32> {

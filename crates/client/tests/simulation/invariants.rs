@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use sandpipe_client::error::{OutputLimit, StopReason};
+use sandpipe_client::error::{OutputLimit, StopReason, Stopped};
 use sandpipe_client::{Error, HostOutput};
 
 use crate::agent::exec::Exec;
@@ -11,6 +11,16 @@ use crate::host::text_of;
 use crate::retry_hooks::HookFailed;
 use crate::runner::Verdict;
 use crate::world::World;
+
+/// Returns whether a call was given up by an abort with a reason of this type.
+pub(crate) fn was_aborted<Reason: 'static>(error: &Error) -> bool {
+    let Error::Stopped(Stopped { why: StopReason::Interrupted { reason: Some(reason) }, .. }) =
+        error
+    else {
+        return false;
+    };
+    reason.downcast_ref::<Reason>().is_some()
+}
 
 /// Fails with what is wrong unless something is true.
 macro_rules! ensure {

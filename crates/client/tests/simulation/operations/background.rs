@@ -15,7 +15,7 @@ use crate::agent::SimAgent;
 use crate::agent::exec::Exec;
 use crate::executor::Executor;
 use crate::faults::Fault;
-use crate::invariants::{ensure, runs_once};
+use crate::invariants::{ensure, runs_once, was_aborted};
 use crate::runner::{Verdict, check};
 use crate::target::{RuntimeFailed, SimRuntime, SimTarget};
 use crate::world::World;
@@ -70,7 +70,7 @@ fn a_process_is_started_once_read_once_stopped_and_removed() {
         let (before, begin_ms) = (failures(world), world.executor.now_ms());
         let (output, stopped, (waited, waited_ms)) = world.run(story)?;
         match waited.map_err(|error| *error) {
-            Err(Error::Thrown(reason)) if reason.downcast_ref::<Aborted>().is_some() => {
+            Err(ref error) if was_aborted::<Aborted>(error) => {
                 ensure!(stop_ms.is_some() || exec.state().signalled.is_empty(), "it was stopped");
             }
             waited => {

@@ -13,7 +13,7 @@ use sandpipe_client::{AbortSignal, Error, HostValue, Result};
 
 use crate::executor::{Executor, Sleep};
 use crate::host::bytes_of;
-use crate::invariants::ensure;
+use crate::invariants::{ensure, was_aborted};
 use crate::retry_hooks::HookFailed;
 use crate::runner::{Verdict, check};
 use crate::world::World;
@@ -185,7 +185,7 @@ fn judge_failure(world: &World, error: &Error, was_there: bool, is_old: bool) ->
             ensure!(is_old || !world.setup.is_survivable(), "not supported, and written");
             Ok(())
         }
-        Error::Thrown(value) if value.downcast_ref::<Enough>().is_some() => Ok(()),
+        error if was_aborted::<Enough>(error) => Ok(()),
         Error::Thrown(value) if value.downcast_ref::<SourceFailed>().is_some() => {
             ensure!(is_old, "its source failed, and it is written");
             Ok(())

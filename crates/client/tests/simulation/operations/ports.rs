@@ -11,7 +11,7 @@ use sandpipe_protocol::PortsListResponse;
 
 use super::{COMMAND, command};
 use crate::host::text_of;
-use crate::invariants::ensure;
+use crate::invariants::{ensure, was_aborted};
 use crate::runner::{Verdict, check};
 use crate::world::World;
 
@@ -145,7 +145,7 @@ fn a_port_is_waited_for_up_to_the_end_of_its_exec_and_no_longer() {
                 Error::WaitTimedOut { .. } => {
                     ensure!(timeout_ms.is_some(), "nobody asked for a timeout");
                 }
-                Error::Thrown(ref reason) if reason.downcast_ref::<Enough>().is_some() => {
+                ref error if was_aborted::<Enough>(error) => {
                     ensure!(abort_ms.is_some(), "it was not aborted");
                 }
                 _ => is_true_failure(world, &error)?,

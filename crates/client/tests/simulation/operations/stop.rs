@@ -82,6 +82,7 @@ impl Plan {
             grace_ms: self.grace_ms,
             listener: None,
             max_output_bytes: self.max_output_bytes,
+            ..WaitOptions::default()
         }
     }
 }

@@ -6,7 +6,7 @@ use sandpipe_client::{AbortSignal, Error, HostValue, WaitLimits};
 use sandpipe_protocol::OutputType;
 
 use super::call_later;
-use crate::invariants::ensure;
+use crate::invariants::{ensure, was_aborted};
 use crate::runner::check;
 
 /// Why a wait was aborted.
@@ -62,7 +62,7 @@ fn a_text_is_found_where_it_is_and_its_lack_only_at_the_end() {
                 Error::WaitTimedOut { .. } => {
                     ensure!(timeout_ms.is_some(), "nobody asked for a timeout");
                 }
-                Error::Thrown(reason) if reason.downcast_ref::<Enough>().is_some() => {
+                ref error if was_aborted::<Enough>(error) => {
                     ensure!(abort_ms.is_some(), "it was not aborted");
                 }
                 Error::OutputLost { from, to, .. } => {
