@@ -21,6 +21,12 @@ export const boxRows = [
     reference: "open",
     open: () => columns((policy) => measured("box.mjs", [policy])),
   },
+  {
+    name: "box-repositories",
+    title: "the start of an agent with 1,200 repositories in its workspace, by policy",
+    reference: "open",
+    open: () => columns((policy) => measured("repositories.mjs", [policy, "1200"])),
+  },
 ];
 
 /** @param {(policy: string) => Promise<import("../main.mjs").Sample>} measure */

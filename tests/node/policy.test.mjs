@@ -65,6 +65,25 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
     assert.deepEqual(await runUnder("offline", interfaces), [0, "0\n"]);
   });
 
+  it("protects each of very many repositories", async () => {
+    const count = 120;
+    const repository = (/** @type {number} */ i) => join(workspace, "many", `r${i}`);
+    for (let i = 0; i < count; i++) {
+      mkdirSync(join(repository(i), ".git"), { recursive: true });
+      writeFileSync(join(repository(i), ".git", "config"), "");
+    }
+    const attack = `cd many; for d in *; do
+      (echo x > $d/.git/config) 2>/dev/null && echo $d/.git is written
+      mv $d moved 2>/dev/null && echo $d is moved
+      echo x > $d/file
+    done; ls */file | wc -l`;
+    try {
+      assert.deepEqual(await runUnder("workspace", attack), [0, `${count}\n`]);
+    } finally {
+      rmSync(join(workspace, "many"), { recursive: true });
+    }
+  });
+
   it("is an object, of which nothing is left behind", async () => {
     const policy = {
       extends: /** @type {const} */ (["strict"]),

@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 use super::{
     ToolSettings,
     held_place::{HeldPlace, HeldPlaces},
-    mount_helper::MountHelper,
+    mount_helper::{MountHelper, can_mount_late},
     mount_watch::{MountWatch, foreign_namespace},
     relay::{self, Entrance},
     same_places, stores,
@@ -83,7 +83,10 @@ impl Walls {
     /// A rule can't be held, or the system refuses a descriptor.
     pub(crate) fn build(&self) -> io::Result<Built> {
         self.make_stores();
-        let (plan, held_places) = self.plan_and_hold()?;
+        let (mut plan, held_places) = self.plan_and_hold()?;
+        if can_mount_late() {
+            plan.leave_late_mounts();
+        }
         if let Some(settings) = &self.tool_settings {
             settings.begin(|path| plan.check.guarded().any(|guarded| guarded.path == path));
         }

@@ -378,6 +378,17 @@ fn take_away(path: &[u8]) -> Result<(), Refusal> {
     outcome
 }
 
+/// Returns whether the system has what [`set_attributes`] needs (Linux 5.12), and lets it be called:
+/// without a size it does nothing.
+pub(super) fn can_mount_late() -> bool {
+    // SAFETY: the path is there while it is called, and of the attributes nothing is read.
+    #[allow(unsafe_code)]
+    let set = unsafe {
+        libc::syscall(libc::SYS_mount_setattr, -1, c"".as_ptr(), 0, std::ptr::null::<u64>(), 0)
+    };
+    set < 0 && Errno::last() == Errno::EINVAL
+}
+
 fn last_error() -> Refusal {
     Refusal::from_raw_os_error(Errno::last() as i32)
 }

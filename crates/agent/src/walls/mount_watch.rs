@@ -94,6 +94,8 @@ struct State {
     reprotected: Vec<Reprotected>,
     /// When that is done, and directories are made where one is missing.
     due: Option<Instant>,
+    /// Whether commands may run: before that, mounts that bubblewrap has left out are made.
+    has_begun: bool,
     /// None when the sandbox has ended.
     helper: Option<MountHelper>,
 }
@@ -132,6 +134,7 @@ impl MountWatch {
             absent: Vec::new(),
             reprotected: Vec::new(),
             due: None,
+            has_begun: false,
             helper: Some(helper),
         };
         let process = process.map(|process| process.try_clone_to_owned()).transpose()?;
@@ -140,6 +143,7 @@ impl MountWatch {
             Arc::new(Self { sockets, state, process, builder, inotify, held_places, names });
         watch.watch_directories(&watch.state())?;
         watch.hold(&mut watch.state(), true)?;
+        watch.state().has_begun = true;
         watch.find_sockets();
         watch.hold(&mut watch.state(), false)?;
         if watch.process.is_some() {
@@ -306,7 +310,10 @@ impl MountWatch {
                 match (state.mend(&fault)?, fault) {
                     (Outcome::Done, fault) => {
                         match &fault {
-                            Fault::Lost(Guarded { path, guard: Guard::Protect }) => {
+                            // Before the first command nothing has them open.
+                            Fault::Lost(Guarded { path, guard: Guard::Protect })
+                                if state.has_begun =>
+                            {
                                 let mountinfo = read(&state.mountinfo)?;
                                 let own = [path.clone()].into();
                                 let mounts = state.check.accept_at(&mountinfo, &own);
@@ -317,7 +324,9 @@ impl MountWatch {
                             Fault::Lost(guarded) => drop(mounted.insert(guarded.path.clone())),
                             Fault::Appeared(_) => {}
                         }
-                        tell(&fault, begun);
+                        if state.has_begun {
+                            tell(&fault, begun);
+                        }
                         is_mended = true;
                     }
                     (Outcome::Absent, Fault::Lost(guarded)) => absent.push(guarded.path),

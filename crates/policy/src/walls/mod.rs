@@ -1,5 +1,6 @@
 //! The walls of a box: how bubblewrap and the kernel hold what a policy says.
 
+mod late_mounts;
 mod limits;
 mod mount_check;
 mod mounts;
@@ -8,6 +9,7 @@ mod scope;
 mod seccomp;
 mod sockets;
 
+use late_mounts::LateMounts;
 pub use limits::{Held, Holders, Mechanism, RLimit, Unheld, hold};
 pub use mount_check::{Fault, Guard, Guarded, MountCheck, writable_places};
 pub use mounts::{Mount, mounts};

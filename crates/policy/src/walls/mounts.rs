@@ -1,4 +1,7 @@
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use crate::files::{Access, Kind, Place, Places};
 
@@ -62,7 +65,7 @@ impl Mount {
 #[must_use]
 pub fn mounts(places: &Places) -> Vec<Mount> {
     let mut mounts = Vec::new();
-    let mut pinned: Vec<&Path> = Vec::new();
+    let mut pinned: HashSet<&Path> = HashSet::new();
     let mut places = places.iter().peekable();
     if let Some(root) = places.next_if(|place| place.path == Path::new("/")) {
         mounts.push(mount(root));

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Mount, MountCheck, Refused, SeccompError, mounts, seccomp_program};
+use super::{LateMounts, Mount, MountCheck, Refused, SeccompError, mounts, seccomp_program};
 use crate::{
     document::{Network, Size},
     effective::{Effective, Preset},
@@ -37,6 +37,12 @@ pub struct Box {
 /// What a box is told by from which descriptor it reads the [`Content::Places`].
 pub const PLACES: &str = "--places=";
 
+/// The most late mounts that bubblewrap makes. For each it reads the list of all mounts, so that its
+/// time grows with the square of their number.
+const MAX_LATE: usize = 50;
+/// Number of words of a mount in the command line.
+const WORDS: usize = 3;
+
 /// The first that has `--size`.
 const LIMITS_DIRECTORIES: Version = Version(0, 7, 0);
 
@@ -55,6 +61,8 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Arg {
     Text(OsString),
+    /// The text of a mount that can be made once the sandbox has started.
+    Late(OsString),
     /// The number of the descriptor with this index.
     Descriptor(usize),
     /// The same behind a text.
@@ -148,6 +156,7 @@ pub fn plan(
     }
     let mut empty_directories = Vec::new();
     let mut bound = Vec::new();
+    let late = LateMounts::new(places);
     for mount in mounts(places) {
         bound.extend(mount.bound().map(Path::to_owned));
         match &mount {
@@ -163,6 +172,8 @@ pub fn plan(
                 plan.push(["--dev", "/dev"]);
                 plan.private(Path::new("/dev/shm"), size);
             }
+            Mount::Read(path) if late.has(path) => plan.bind_late("--ro-bind", path),
+            Mount::Write(path) if late.has(path) => plan.bind_late("--bind", path),
             Mount::Read(path) => plan.bind("--ro-bind", path),
             Mount::Write(path) => plan.bind("--bind", path),
             Mount::Device(path) => plan.bind("--dev-bind", path),
@@ -231,11 +242,20 @@ impl Plan {
     /// stays, since the kernel ends the box with that thread (`PR_SET_PDEATHSIG`).
     pub fn args(&self, descriptor: impl Fn(usize) -> i32) -> Vec<OsString> {
         let text = |arg: &Arg| match arg {
-            Arg::Text(text) => text.clone(),
+            Arg::Text(text) | Arg::Late(text) => text.clone(),
             Arg::Descriptor(index) => descriptor(*index).to_string().into(),
             Arg::Named(name, index) => format!("{name}{}", descriptor(*index)).into(),
         };
         self.args.iter().map(text).collect()
+    }
+
+    /// Leaves the mounts of repositories and tool settings out of the command line, if there are
+    /// many: they are part of [`Plan::check`], and have to be mounted before the first command.
+    pub fn leave_late_mounts(&mut self) {
+        let is_late = |arg: &Arg| matches!(arg, Arg::Late(_));
+        if self.args.iter().filter(|arg| is_late(arg)).count() > MAX_LATE * WORDS {
+            self.args.retain(|arg| !is_late(arg));
+        }
     }
 
     fn push<T: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = T>) {
@@ -270,7 +290,57 @@ impl Plan {
         self.push([path]);
     }
 
+    fn bind_late(&mut self, how: &str, path: &Path) {
+        let words: [&OsStr; WORDS] = [how.as_ref(), path.as_os_str(), path.as_os_str()];
+        self.args.extend(words.map(|word| Arg::Late(word.to_owned())));
+    }
+
     fn bind(&mut self, how: &str, path: &Path) {
         self.push([how.as_ref(), path.as_os_str(), path.as_os_str()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        files::{FileRule, IfMissing, Kind, Origin, Place},
+        walls::Guard,
+    };
+
+    /// Returns how often the command line names a repository, of so many, and how many are guarded.
+    fn mounted(count: usize) -> (usize, usize) {
+        let place = |path: String, access, origin| {
+            let path_of_rule = path.parse().unwrap();
+            let if_missing = IfMissing::Skip;
+            let rule = FileRule { access, path: path_of_rule, origin, if_missing };
+            Place { path: path.into(), kind: Kind::Directory, exists: true, rule }
+        };
+        let workspace = place("/w".into(), Access::Write, Origin::Policy);
+        let git = Origin::Preset(Preset::Git);
+        let repositories = (0..count).map(|i| place(format!("/w/r{i}/.git"), Access::Read, git));
+        let places = repositories.fold(Places::default().with(workspace), Places::with);
+        let inside = Box {
+            args: Vec::new(),
+            workspace: "/w".into(),
+            is_root: false,
+            bubblewrap: LIMITS_DIRECTORIES,
+            checks_places: true,
+        };
+        let mut plan = plan(&Effective::of(Preset::Workspace), &places, &inside, Vec::new()).unwrap();
+        plan.leave_late_mounts();
+        let args = plan.args(|_| 0);
+        let named = args.windows(2).filter(|words| {
+            words.first().is_some_and(|word| word == "--ro-bind")
+                && words.last().is_some_and(|word| Path::new(word).ends_with(".git"))
+        });
+        let is_protected = |guarded: &&crate::walls::Guarded| guarded.guard == Guard::Protect;
+        (named.count(), plan.check.guarded().filter(is_protected).count())
+    }
+
+    #[test]
+    fn bubblewrap_mounts_few_repositories_and_none_of_many() {
+        assert_eq!(mounted(MAX_LATE / 2), (MAX_LATE / 2, MAX_LATE / 2));
+        assert_eq!(mounted(MAX_LATE), (0, MAX_LATE));
     }
 }
