@@ -224,7 +224,8 @@ function nameOf(path: string): string {
 /** Whether a file or the agent is what failed. */
 function failureOf(error: unknown): Outcome {
   if (error instanceof UsageError) throw error;
-  const isOfSystem = isSandpipeError(error, "system");
+  const isOfNode = error instanceof Error && "syscall" in error && "code" in error;
+  const isOfSystem = isOfNode || isSandpipeError(error, "system");
   // What has a hint is of the agent, such as its address or the token.
   const isRefused = isSandpipeError(error, "http") && error.hint === undefined;
   const isOfFile =
