@@ -56,7 +56,11 @@ impl Preset {
             .concat(),
             Self::Commits => [
                 rules(Access::Read, IfMissing::Guard(Kind::Directory), &["./.git/hooks"]),
-                rules(Access::Read, IfMissing::Guard(Kind::File), &["./.git/config"]),
+                rules(
+                    Access::Read,
+                    IfMissing::Guard(Kind::File),
+                    &["./.git/config", "./.git/config.worktree"],
+                ),
                 rules(Access::Read, IfMissing::Skip, GIT_MODULES),
             ]
             .concat(),
@@ -131,7 +135,8 @@ const NESTED_REPOSITORIES: &[&str] = &["./*/.git", "./*/*/.git", "./*/*/*/.git"]
 /// The modules of a repository have hooks and configurations of their own, as have the repositories beside it. The name of a module is as
 /// a rule its path, which `*` is one name of; `**` would also look through their objects.
 const GIT_MODULES: &[&str] = &[
-    "./.git/config.worktree",
+    "./.git/worktrees/*/commondir",
+    "./.git/worktrees/*/config.worktree",
     "./.git/modules/*/hooks",
     "./.git/modules/*/config",
     "./.git/modules/*/*/hooks",
@@ -140,10 +145,19 @@ const GIT_MODULES: &[&str] = &[
     "./.git/modules/*/*/*/config",
     "./*/.git/hooks",
     "./*/.git/config",
+    "./*/.git/config.worktree",
+    "./*/.git/worktrees/*/commondir",
+    "./*/.git/worktrees/*/config.worktree",
     "./*/*/.git/hooks",
     "./*/*/.git/config",
+    "./*/*/.git/config.worktree",
+    "./*/*/.git/worktrees/*/commondir",
+    "./*/*/.git/worktrees/*/config.worktree",
     "./*/*/*/.git/hooks",
     "./*/*/*/.git/config",
+    "./*/*/*/.git/config.worktree",
+    "./*/*/*/.git/worktrees/*/commondir",
+    "./*/*/*/.git/worktrees/*/config.worktree",
 ];
 
 const SECRETS: &[&str] = &[

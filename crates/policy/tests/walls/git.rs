@@ -265,6 +265,48 @@ fn where_commands_may_commit_what_git_runs_by_itself_is_not_written() {
     assert!(!repository.0.join(".git/hooks").exists());
 }
 
+/// Each leads `git status` of the repository, or of its working tree `tree`, to a program by a file
+/// beside the settings.
+const WORKTREE_LEADS: [&str; 3] = [
+    r#"git config -f .git/config.worktree core.fsmonitor "$evil""#,
+    r#"mkdir evil && cp -r .git/objects .git/refs evil && git config -f evil/config core.fsmonitor "$evil" && echo "$PWD/evil" > .git/worktrees/tree/commondir"#,
+    r#"mv .git/worktrees/tree old && cp -r old .git/worktrees/tree && mkdir evil && cp -r .git/objects .git/refs evil && git config -f evil/config core.fsmonitor "$evil" && rm .git/worktrees/tree/commondir && echo "$PWD/evil" > .git/worktrees/tree/commondir"#,
+];
+
+#[test]
+fn where_commands_may_commit_git_reads_no_settings_of_theirs_for_a_working_tree() {
+    if !walls() {
+        return;
+    }
+    for lead in WORKTREE_LEADS {
+        let without = r#"{ "extends": ["workspace", "!git"] }"#;
+        for (policy, runs) in [(without, true), (COMMITS, false)] {
+            for user in users() {
+                let place = Place::new();
+                let repository = Repository::new(&place);
+                repository.git(&["config", "extensions.worktreeConfig", "true"]);
+                repository.git(&["worktree", "add", "-q", "tree"]);
+                place.run(policy, *user, &format!("{EVIL}; {lead}"));
+                repository.status();
+                Repository(repository.0.join("tree")).status();
+                let ran = place.root().join("ran").exists();
+                assert_eq!(ran, runs, "{user:?} {policy}: {lead}");
+            }
+        }
+        // What git itself does there can still be done.
+        let place = Place::new();
+        let repository = Repository::new(&place);
+        repository.git(&["config", "user.name", "me"]);
+        repository.git(&["config", "user.email", "me@example"]);
+        repository.git(&["worktree", "add", "-q", "tree"]);
+        place.allows(
+            COMMITS,
+            &["n=$(id -u) && git worktree add -q new$n && cd new$n && echo $n > file && git commit -q -a -m $n && cd ../tree && echo $n > file && git stash -q && git stash pop -q && git commit -q -a -m $n && git rebase -q new$n -X theirs && git gc -q"],
+        );
+        assert!(!repository.0.join(".git/config.worktree").exists());
+    }
+}
+
 #[test]
 fn a_repository_that_is_missing_is_not_made() {
     if !walls() {
