@@ -11,6 +11,7 @@ use super::{
     repositories::{only_where_writable, repositories_elsewhere, with_repositories},
     resolve::{Resolved, resolve},
     search::Search,
+    surrounding_repository::with_surrounding_repository,
     tool_settings::{is_tool_setting, nested_tool_settings},
 };
 use crate::effective::Preset;
@@ -78,6 +79,7 @@ pub fn expand(rules: &[FileRule], roots: &Roots) -> Result<Places, InvalidPlaces
         }
     }
     let mut places = with_repositories(only_where_writable(places, absent), repositories)?;
+    places = with_surrounding_repository(places, rules, &roots.workspace)?;
     if let Some(file) = &roots.policy_file {
         let rule = of_agent(Access::Read, file);
         let Resolved { path, links } = resolve(file)

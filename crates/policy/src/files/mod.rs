@@ -14,6 +14,7 @@ mod resolve;
 mod roots;
 mod rule;
 mod search;
+mod surrounding_repository;
 mod tool_settings;
 
 pub use expand::expand;

@@ -339,3 +339,47 @@ fn a_file_that_says_where_the_repository_is_stays() {
     place.refuses("{}", &["echo gitdir: x > .git", "rm .git", "mv .git x"]);
     assert_eq!(place.read("workspace/.git"), "gitdir: ../repository\n");
 }
+
+#[test]
+fn a_repository_that_a_private_directory_hides_is_read_from_within() {
+    if !walls() {
+        return;
+    }
+    for within in ["sub", "tree", "tree/sub"] {
+        let mut place = Place::new();
+        let temporary = tempfile::Builder::new().tempdir_in("/tmp").unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        fs::write(root.join("other"), "secret\n").unwrap();
+        let repository = Repository::at(root.join("repository"));
+        let tree = root.join("tree");
+        repository.git(&["worktree", "add", "-q", tree.to_str().unwrap()]);
+        let workspace = if within == "sub" { repository.0.join(within) } else { root.join(within) };
+        fs::create_dir_all(&workspace).unwrap();
+        place.workspace.clone_from(&workspace);
+        // For users who the tests are run as, too.
+        let opened = Command::new("chmod").args(["-R", "a+rwX"]).arg(&root).status();
+        assert!(opened.unwrap().success());
+        place.allows(
+            "{}",
+            &[
+                "echo mine > new && rm new && git -c safe.directory='*' log -1 --format=%s | grep first",
+                "test -z \"$(git -c safe.directory='*' status --porcelain)\"",
+            ],
+        );
+        let writes = [&repository.0.join(".git/config"), &tree.join("file")];
+        let writes = writes.map(|path| format!("echo evil >> {}", quoted(path)));
+        if within == "sub" {
+            place.refuses("{}", &[&writes[0]]);
+        } else {
+            place.refuses("{}", &[&writes[0], "echo evil > \"$(git rev-parse --git-dir)/HEAD\""]);
+        }
+        place.refuses("{}", &[&format!("cat {}", quoted(root.join("other")))]);
+        // A command wrote it: the repository names no such tree.
+        let led = root.join("led");
+        fs::create_dir(&led).unwrap();
+        fs::copy(tree.join(".git"), led.join(".git")).unwrap();
+        place.workspace = led;
+        let config = repository.0.join(".git/config");
+        place.refuses("{}", &[&format!("cat {}", quoted(config))]);
+    }
+}
