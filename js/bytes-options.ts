@@ -11,7 +11,7 @@ interface InBytes {
 /** What is called with each piece of output. */
 interface BytesListener {
   /** Called with each piece of output as it arrives, in order. A promise that it returns is awaited before the next call. */
-  onOutput?(event: OutputEvent<Uint8Array>): void | Promise<void>;
+  onOutput?(event: OutputEvent<Uint8Array>): unknown;
 }
 
 /** How to run a command and follow it to its end, with its output in bytes. */

@@ -129,7 +129,7 @@ options! {
         "graceMs" "?: number" => grace_ms = optional milliseconds or DEFAULT_GRACE_MS,
         /// Called with each piece of output as it arrives, in order. A promise that it returns is awaited before the next call,
         /// and the output is read no faster.
-        "onOutput" "?(event: ExecStdout): void | Promise<void>" => listener = optional listener,
+        "onOutput" "?(event: ExecStdout): unknown" => listener = optional listener,
         /// More output than this, a whole number of bytes, of text as UTF-8: the command is stopped, `OutputLimitError`.
         "maxOutputBytes" "?: number" => max_output_bytes = optional bytes,
         /// `"bytes"`: all output is a `Uint8Array`, byte for byte, also that of events and errors. It needs the extension

@@ -327,7 +327,8 @@ mod tests {
             bubblewrap: LIMITS_DIRECTORIES,
             checks_places: true,
         };
-        let mut plan = plan(&Effective::of(Preset::Workspace), &places, &inside, Vec::new()).unwrap();
+        let mut plan =
+            plan(&Effective::of(Preset::Workspace), &places, &inside, Vec::new()).unwrap();
         plan.leave_late_mounts();
         let args = plan.args(|_| 0);
         let named = args.windows(2).filter(|words| {
