@@ -61,6 +61,7 @@ const GOALS = [
   { row: "files-1gb-client", column: "sandpipe", figure: "rssMb", most: 64 },
   { row: "files-1gb-agent", column: "sandpipe", figure: "rssMb", most: 64 },
   { row: "box-idle", column: "open", figure: "rssMb", most: 10 },
+  { row: "box-repositories", column: "workspace", most: 1000 },
 ];
 
 /**
