@@ -21,6 +21,8 @@ const MAX_LINKS: usize = 40;
 ///
 /// Those of `lstat(2)` and `readlink(2)`; `FilesystemLoop` for too many links.
 pub(super) fn resolve(path: &Path) -> io::Result<Resolved> {
+    // Most paths of policies are missing: that takes one call.
+    fs::symlink_metadata(path)?;
     let mut resolved = Resolved { path: "/".into(), links: Vec::new() };
     let mut left: VecDeque<OsString> = names(path);
     while let Some(name) = left.pop_front() {
