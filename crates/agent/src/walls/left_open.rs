@@ -115,17 +115,54 @@ fn mount_behind(link: &Path) -> Option<u32> {
     mount_in(Path::new(&format!("/proc/self/fdinfo/{}", opened.as_raw_fd())))
 }
 
-/// Returns whether a process has a file in its memory, shared and writable: by the mount that protects the file that can't be.
+/// Returns whether a process has a file in its memory, shared, and may write there, now or after
+/// mprotect(2): by the mount that protects the file it may not.
 fn maps(root: &Path, places: &[Reprotected]) -> bool {
-    let maps = fs::read(root.join("maps")).unwrap_or_default();
-    maps.split(|byte| *byte == b'\n').any(|line| {
-        let mut fields = line.splitn(2, |byte| *byte == b' ');
-        let is_written = fields
-            .nth(1)
-            .is_some_and(|rest| rest.get(1) == Some(&b'w') && rest.get(3) == Some(&b's'));
+    let read = |name| fs::read(root.join(name)).unwrap_or_default();
+    let is_shared_place = |line: &[u8]| {
+        let is_shared =
+            line.split(|byte| *byte == b' ').nth(1).is_some_and(|mode| mode.ends_with(b"s"));
         let path = line.iter().position(|byte| *byte == b'/').and_then(|begin| line.get(begin..));
         let path = path.map(|path| Path::new(std::ffi::OsStr::from_bytes(path)));
-        is_written
+        is_shared
             && path.is_some_and(|path| places.iter().any(|place| path.starts_with(&place.path)))
+    };
+    if !read("maps").split(|byte| *byte == b'\n').any(is_shared_place) {
+        return false;
+    }
+    let mut is_of_place = false;
+    read("smaps").split(|byte| *byte == b'\n').any(|line| {
+        let word = line.split(|byte| *byte == b' ').next().unwrap_or_default();
+        if word.contains(&b'-') {
+            is_of_place = is_shared_place(line);
+        }
+        is_of_place && word == b"VmFlags:" && line.windows(4).any(|flag| flag == b" mw ")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_memory_that_can_become_writable() {
+        let process = tempfile::tempdir().unwrap();
+        let place = Reprotected { path: "/w/.env".into(), mounts: BTreeSet::new() };
+        for (mode, path, flags, is_found) in [
+            ("r--s", "/w/.env", "rd mr mw me ms sd ", true),
+            ("rw-s", "/w/.env", "rd wr mr mw me ms sd ", true),
+            ("r--s", "/w/.env", "rd mr me ms sd ", false),
+            ("rw-p", "/w/.env", "rd wr mr mw me ac sd ", false),
+            ("rw-s", "/w/other", "rd wr mr mw me ms sd ", false),
+        ] {
+            let line = format!("7f10-7f20 {mode} 00000000 00:1f 12  {path}\n");
+            let other =
+                "7f30-7f40 rw-p 00000000 00:00 0\nSize: 4 kB\nVmFlags: rd wr mr mw me ac \n";
+            fs::write(process.path().join("maps"), &line).unwrap();
+            let smaps = format!("{line}Size:   4 kB\nVmFlags: {flags}\n{other}");
+            fs::write(process.path().join("smaps"), smaps).unwrap();
+            let places = std::slice::from_ref(&place);
+            assert_eq!(maps(process.path(), places), is_found, "{mode} {path} {flags}");
+        }
+    }
 }

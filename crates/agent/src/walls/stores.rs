@@ -21,7 +21,7 @@ use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 
 /// Variables that name a store, and its directory in those of the workspace.
-const STORES: [(&str, &str); 7] = [
+const STORES: [(&str, &str); 8] = [
     ("BUN_INSTALL_CACHE_DIR", "bun"),
     ("COREPACK_HOME", "corepack"),
     ("GOMODCACHE", "go-mod"),
@@ -29,6 +29,8 @@ const STORES: [(&str, &str); 7] = [
     ("POETRY_CACHE_DIR", "poetry"),
     ("UV_CACHE_DIR", "uv"),
     ("YARN_GLOBAL_FOLDER", "yarn"),
+    // Headers and settings of builds, which node-gyp executes.
+    ("npm_config_devdir", "node-gyp"),
 ];
 
 /// The same for directories of the home that commands share with other projects where they are there. A

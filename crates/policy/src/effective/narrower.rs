@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Effective, Preset};
 use crate::{
@@ -14,6 +14,9 @@ pub struct Narrowable<'a> {
     /// The places of its rules.
     pub places: &'a Places,
 }
+
+/// Where the file system of cgroups is.
+const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// What a policy lets commands do that another doesn't.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +39,9 @@ pub enum Wider {
         /// Its path.
         path: String,
     },
+    /// It hides the cgroups, by which named pipes of other programs are closed to commands.
+    #[error("files: {CGROUPS} is hidden, so commands could write named pipes of other programs")]
+    NamedPipes,
     /// Another field is wider.
     #[error("{0} is wider than in the agent's policy")]
     Field(&'static str),
@@ -46,7 +52,7 @@ impl Wider {
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self {
-            Self::Files { .. } | Self::MissingRule { .. } => "files",
+            Self::Files { .. } | Self::MissingRule { .. } | Self::NamedPipes => "files",
             Self::Field(field) => field,
         }
     }
@@ -65,6 +71,10 @@ impl Narrowable<'_> {
                 inner: self.places.access_when_made(path),
                 outer: outer.places.access_when_made(path),
             });
+        }
+        let hides = |policy: &Self| policy.places.access(Path::new(CGROUPS)) == Access::Hide;
+        if hides(self) && !hides(outer) {
+            return Err(Wider::NamedPipes);
         }
         // The next time it means what will have been made by then.
         let most = self.policy.files.iter().map(|rule| rule.access).max();
@@ -211,6 +221,11 @@ mod tests {
                 "{}",
                 r#"{ "files": { "hide": ["**/.env"] } }"#,
                 "files.hide: the rule for **/.env of the agent's policy is missing",
+            ),
+            (
+                r#"{ "files": { "hide": ["/sys/fs"] } }"#,
+                "{}",
+                "files: /sys/fs/cgroup is hidden, so",
             ),
             (r#"{ "extends": ["workspace", "!secrets"] }"#, "{}", "files: "),
             (

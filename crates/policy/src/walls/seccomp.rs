@@ -92,6 +92,10 @@ const CLONE_NEWTIME_INDEX: usize = 7;
 /// Of TIOCSTI and TIOCLINUX each lets a process type into its terminal (CVE-2017-5226).
 const REFUSED_IOCTLS: [u64; 2] = [0x5412, 0x541C];
 
+/// `F_SETLEASE` and `F_NOTIFY` (fcntl(2)): with a lease on a file that commands may only read, they
+/// hold up each program of the user that opens it, for 45 s at a time.
+const REFUSED_FCNTL: [u64; 2] = [1024, 1026];
+
 /// All others reach beyond the machine's own network, as `AF_VSOCK` to its hypervisor.
 const SOCKET_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
@@ -185,6 +189,14 @@ fn filter(refused: Refused) -> Result<BpfProgram, BackendError> {
     let equal = |argument, value| rule(&[(argument, SeccompCmpOp::Eq, value)]);
     let ptrace = REFUSED_PTRACE.map(|request| equal(0, request));
     rules.insert(libc::SYS_ptrace, ptrace.into_iter().collect::<Result<_, _>>()?);
+    let fcntl = REFUSED_FCNTL.map(|command| equal(1, command));
+    rules.insert(libc::SYS_fcntl, fcntl.into_iter().collect::<Result<_, _>>()?);
+    // New limits of another process, such as the one that starts commands.
+    let limits = vec![
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?,
+        SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?,
+    ];
+    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(limits)?]);
     let ioctl = REFUSED_IOCTLS.map(|request| equal(1, request));
     rules.insert(libc::SYS_ioctl, ioctl.into_iter().collect::<Result<_, _>>()?);
     let other_families =

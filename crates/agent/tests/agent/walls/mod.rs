@@ -10,6 +10,7 @@ mod limits;
 mod named_pipes;
 mod narrower;
 mod network;
+mod other_processes;
 mod other_users;
 mod placeholders;
 mod planted_program;

@@ -15,12 +15,14 @@ use crate::support::needs;
 const OFFLINE: [&str; 2] = ["--policy", "offline"];
 
 /// Directories of the home that hold programs of other projects, or files that are linked into them.
-const PROGRAMS_OF_OTHERS: [&str; 9] = [
+const PROGRAMS_OF_OTHERS: [&str; 11] = [
     ".bun/install/cache",
+    ".cache/node-gyp/20.0.0/include/node",
     ".cache/node/corepack",
     ".cache/pnpm/dlx",
     ".cache/pypoetry/virtualenvs",
     ".cache/sandpipe/stores/other",
+    ".cache/typescript",
     ".cache/uv/archive-v0",
     ".local/share/pnpm/store",
     ".yarn/berry/cache",
@@ -74,10 +76,11 @@ async fn the_stores_are_left_to_the_next_sandbox_and_the_home_gains_nothing_else
             "POETRY_CACHE_DIR",
             "UV_CACHE_DIR",
             "YARN_GLOBAL_FOLDER",
+            "npm_config_devdir",
         ];
         let stores = stores.map(|name| format!("\"${name}\"")).join(" ");
         let script = format!("set -e; mkdir {stores}; set -- {stores}; echo $#");
-        assert_eq!(walled.agent.run(&script).await.output(), "10\n", "{user:?}");
+        assert_eq!(walled.agent.run(&script).await.output(), "11\n", "{user:?}");
         let next = walled.another(*user, &OFFLINE);
         let run = next.run(&format!("rmdir {stores}")).await;
         assert_eq!((run.exit_code(), run.output()), (0, String::new()), "{user:?}");
