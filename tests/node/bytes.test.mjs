@@ -240,7 +240,7 @@ describe("bytes", () => {
     };
     const text = await execs.exec("sh", ["-c", script], inTurn());
     assert.deepEqual([text.output, text.stdout, text.stderr], ["a\u{FFFD}eé", "a\u{FFFD}é", "e"]);
-    assert.deepEqual(Object.keys(text), ["exitCode", "output"]);
+    assert.deepEqual(Object.keys(text), ["exitCode", "output", "stdout", "stderr"]);
     const bytes = await execs.exec("sh", ["-c", script], { ...inTurn(), ...IN_BYTES });
     const [output, stdout, stderr] = [bytes.output, bytes.stdout, bytes.stderr].map((part) =>
       Buffer.from(part).toString("latin1"),

@@ -106,7 +106,7 @@ describe("startAgent", () => {
     for (const [wrong, shown] of /** @type {[any, string][]} */ ([
       [{ polciy: "strict" }, 'one with "polciy": did you mean `policy`?'],
       [{ extends: ["strict"] }, 'one with "extends"'],
-      ["strict", '"strict"'],
+      ["strict", 'the string "strict"'],
       [null, "null"],
       [["strict"], "an array"],
     ])) {

@@ -83,7 +83,7 @@ export function testWaitFor(subject, { it, shellContract, runtimeContract }, alo
       await until(() => waitingScripts(id).length === 0);
       await assert.rejects(
         subject.processes.waitForOutput(id, "never", { signal }),
-        (error) => error === reason,
+        interruptedBy(reason),
       );
       assert.equal((await subject.processes.get(id)).status, "running");
     });

@@ -61,7 +61,7 @@ export function testWait(subject, { contract }, alone) {
       await until(() => waitingScripts(id).length === 0);
       await assert.rejects(
         subject.processes.wait(id, { signal: stop.signal }),
-        (error) => error === reason,
+        interruptedBy(reason),
       );
       assert.equal((await subject.processes.get(id)).status, "running");
     });
