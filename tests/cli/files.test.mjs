@@ -58,7 +58,7 @@ describe("sandpipe files ls", () => {
     assert.equal(none.exitCode, 125);
     assert.match(none.stderr, /404.*none/);
     assert.equal((await run("files", "ls", "--depth", "x")).exitCode, 2);
-    assert.equal((await run("files")).exitCode, 2);
+    assert.equal((await run("files", "list")).exitCode, 2);
   });
 });
 
