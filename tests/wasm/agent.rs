@@ -22,7 +22,7 @@ const MAKE_ERROR: &str = "return Object.assign(new Error(message), { name: class
 /// Of listeners that return no promise.
 const DELIVER: &str = "events.forEach((event) => listener(event))";
 
-const DESCRIBE: &str = "return typeof value";
+const DESCRIBE: &str = "return `the ${typeof value} ${value}`";
 
 const ON_ABORT: &str = "
     signal.addEventListener('abort', listener);
@@ -68,6 +68,11 @@ pub(crate) fn strings(items: &[&str]) -> Array {
 /// An argument that is left out.
 pub(crate) fn undefined<T: JsCast>() -> T {
     JsValue::UNDEFINED.unchecked_into()
+}
+
+/// A listener that does nothing.
+pub(crate) fn nobody() -> Function {
+    Function::new_no_args("")
 }
 
 pub(crate) fn field(object: &JsValue, name: &str) -> JsValue {

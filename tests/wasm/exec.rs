@@ -3,12 +3,12 @@ use sandpipe::Execs;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::agent::{field, object, sandbox, settled, strings, text, undefined};
+use crate::agent::{field, nobody, object, sandbox, settled, strings, text, undefined};
 
 #[wasm_bindgen_test]
 async fn resolves_the_exit_code_and_the_output_of_both_streams() {
     let args = strings(&["-c", "echo hello; echo oops >&2; exit 3"]);
-    let promise = Execs::new(&sandbox()).exec(&"sh".into(), &args, &undefined());
+    let promise = Execs::new(&sandbox()).exec(&"sh".into(), &args, &undefined(), nobody());
 
     let result = settled(promise).await.unwrap();
 
@@ -25,6 +25,7 @@ async fn resolves_characters_of_every_width() {
             &"printf".into(),
             &strings(&["%s", expected]),
             &undefined(),
+            nobody(),
         );
 
         let result = settled(promise).await.unwrap();
@@ -40,7 +41,8 @@ async fn resolves_texts_of_every_length() {
         for length in 0..=9 {
             let expected = char.repeat(length) + "|";
             let args = strings(&["%s", &expected]);
-            let promise = Execs::new(&sandbox()).exec(&"printf".into(), &args, &undefined());
+            let promise =
+                Execs::new(&sandbox()).exec(&"printf".into(), &args, &undefined(), nobody());
 
             let result = settled(promise).await.unwrap();
 
@@ -53,7 +55,7 @@ async fn resolves_texts_of_every_length() {
 async fn goes_on_when_the_handle_is_freed_meanwhile() {
     let sandbox = sandbox();
     let execs = Execs::new(&sandbox);
-    let promise = execs.exec(&"echo".into(), &strings(&["a"]), &undefined());
+    let promise = execs.exec(&"echo".into(), &strings(&["a"]), &undefined(), nobody());
     drop(execs);
     drop(sandbox);
 
@@ -68,7 +70,7 @@ async fn runs_calls_of_one_handle_side_by_side() {
     let runs: Vec<_> = (0..5)
         .map(|code| {
             let args = strings(&["-c", &format!("echo {code}; exit {code}")]);
-            execs.exec(&"sh".into(), &args, &undefined())
+            execs.exec(&"sh".into(), &args, &undefined(), nobody())
         })
         .collect();
     for (code, run) in (0_i32..).zip(runs) {
@@ -85,7 +87,8 @@ async fn carries_text_of_every_kind_both_ways() {
     let print = r#"printf '%s\000' "$TEXT"; printf 'a\000b \303\251 \342\202\254 \360\237\230\200 \357\273\277\177'"#;
     let options = object(&[("env", env.into())]);
 
-    let promise = Execs::new(&sandbox()).exec(&"sh".into(), &strings(&["-c", print]), &options);
+    let promise =
+        Execs::new(&sandbox()).exec(&"sh".into(), &strings(&["-c", print]), &options, nobody());
 
     let result = settled(promise).await.unwrap();
     assert_eq!(text(&result, "output"), format!("é 😀\n\0{text_of_every_kind}"));
@@ -98,7 +101,7 @@ async fn reports_each_event_to_on_output() {
         .bind1(&JsValue::NULL, &seen);
     let options = object(&[("onOutput", on_output.unchecked_into())]);
 
-    let promise = Execs::new(&sandbox()).exec(&"echo".into(), &strings(&["a"]), &options);
+    let promise = Execs::new(&sandbox()).exec(&"echo".into(), &strings(&["a"]), &options, nobody());
 
     settled(promise).await.unwrap();
     assert_eq!(seen.join("").as_string().as_deref(), Some("a\n"));

@@ -2,7 +2,7 @@ use sandpipe::Execs;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::agent::{connect, field, object, sandbox, settled, strings, text, undefined};
+use crate::agent::{connect, field, nobody, object, sandbox, settled, strings, text, undefined};
 
 #[wasm_bindgen_test]
 async fn an_answer_with_an_error_says_what_the_agent_said() {
@@ -35,6 +35,7 @@ async fn a_wrong_argument_rejects_and_says_which() {
         &"ls".into(),
         &strings(&["-l"]),
         JsValue::from(1).unchecked_ref(),
+        nobody(),
     );
     let failure = settled(promise).await.unwrap_err();
     assert_eq!(text(&failure, "name"), "InvalidArgumentError");
