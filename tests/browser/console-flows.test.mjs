@@ -225,7 +225,9 @@ test("a loss is told in every scroll position and pane, and what an agent took w
   await rowOf(page, "echo other").getByText("Lost", { exact: true }).waitFor();
   assert.equal(await shown(paneOf(page, other)), "other");
   assert.match(await shown(paneOf(page, line)), /^\d+\n\d+\n/);
-  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  rig.problems = rig.problems.filter(
+    (problem) => !/ERR_CONNECTION_(?:REFUSED|RESET)/.test(problem),
+  );
   await page.context().close();
 });
 

@@ -63,6 +63,8 @@ test("who stopped a run, and where it ran, is told after a reload and an agent's
   await rig.agent.stop();
   await rig.agent.start();
   await ended.getByText("by the agent’s end: SIGTERM").waitFor();
-  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  rig.problems = rig.problems.filter(
+    (problem) => !/ERR_CONNECTION_(?:REFUSED|RESET)/.test(problem),
+  );
   await page.context().close();
 });

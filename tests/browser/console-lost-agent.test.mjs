@@ -43,7 +43,9 @@ test("a lost agent is shown, and twenty outputs are there again when it is start
   await again.getByText("exit code 0", { exact: true }).waitFor();
   await shows(again, "after");
   // What the browser says of connections that it could not make.
-  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  rig.problems = rig.problems.filter(
+    (problem) => !/ERR_CONNECTION_(?:REFUSED|RESET)/.test(problem),
+  );
   await page.context().close();
 });
 
@@ -78,6 +80,8 @@ test("a background output goes on where it was when the agent was away", async (
     .filter({ hasText: "lasting" })
     .getByText("Stopped", { exact: true })
     .waitFor();
-  rig.problems = rig.problems.filter((problem) => !/ERR_CONNECTION_REFUSED/.test(problem));
+  rig.problems = rig.problems.filter(
+    (problem) => !/ERR_CONNECTION_(?:REFUSED|RESET)/.test(problem),
+  );
   await page.context().close();
 });
