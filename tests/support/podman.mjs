@@ -50,10 +50,13 @@ ${hasRunc ? 'runtime = "runc"' : ""}
   const [graph, run] = [join(folder, "graph"), join(folder, "run")];
   await writeFile(
     storage,
-    `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${run}"\n`,
+    `[storage]\ndriver = "vfs"\ngraphroot = "${graph}"\nrunroot = "${run}"\nrootless_storage_path = "${graph}"\n`,
   );
+  // Where podman without root keeps what it runs with.
+  const runtime = join(folder, "runtime");
+  await mkdir(runtime, { mode: 0o700 });
   return {
-    ...{ CONTAINERS_CONF: engine, CONTAINERS_STORAGE_CONF: storage },
+    ...{ CONTAINERS_CONF: engine, CONTAINERS_STORAGE_CONF: storage, XDG_RUNTIME_DIR: runtime },
     // Another machine's podman has storage of its own.
     ...{ CONTAINER_HOST: undefined, CONTAINER_CONNECTION: undefined },
   };
@@ -94,6 +97,8 @@ export async function setUpPodman() {
 
     async remove() {
       await podman("rm", "--all", "--force", "--time", "0");
+      // Without root, other users of containers are other users here.
+      if (process.geteuid?.() !== 0) await podman("unshare", "rm", "-rf", join(folder, "graph"));
       await rm(folder, { recursive: true, force: true });
     },
   };
