@@ -8,7 +8,8 @@
  */
 export function holdTimers(from) {
   const { setTimeout, clearTimeout } = globalThis;
-  let clock = performance.now();
+  // A whole number: the sum of two fractions, less one of them, is not always the other.
+  let clock = Math.ceil(performance.now());
   /** @type {Map<unknown, { due: number, callback: () => void }>} */
   const held = new Map();
   /** @type {(callback: (...args: any[]) => void, ms?: number, ...args: any[]) => NodeJS.Timeout} */
