@@ -1,8 +1,8 @@
 // The lookup of the programs that this package starts by their name in `PATH`. npm and npx begin that with directories of the
 // workspace, where a command can put a program of the same name. The agent has the same rule for what it starts
 // (crates/agent/src/find_program.rs), and knows its policy, too.
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
-import { delimiter, isAbsolute, join, parse, relative, sep } from "node:path";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
+import { delimiter, dirname, isAbsolute, join, parse, relative, sep } from "node:path";
 
 import { changeableByOthers } from "./owned-path.js";
 import { environmentOfCommands } from "./process.js";
@@ -19,6 +19,15 @@ export interface FoundProgram {
   file: string | undefined;
   /** Those before it that they can. */
   leftOut: readonly LeftOut[];
+}
+
+/** The workspaces of confined agents that this process has started, without symbolic links. */
+const workspaces = new Set<string>();
+
+/** Leaves out the programs of a workspace from now on: confined commands may write there. */
+export function leaveOutWorkspace(directory: string): void {
+  const real = realDirectory(directory);
+  if (real !== undefined) workspaces.add(real);
 }
 
 /** Looks for a program in the directories of `PATH`. */
@@ -95,15 +104,31 @@ function whyLeftOut(path: string): string | undefined {
     if (working !== undefined && isIn(place, working)) {
       return `it is in ${working}, the working directory`;
     }
+    const workspace = [...workspaces].find((directory) => isIn(place, directory));
+    if (workspace !== undefined) return `it is in ${workspace}, a workspace of commands`;
+    const environment = virtualEnvironmentOf(place);
+    if (environment !== undefined) return `it is in ${environment}, a Python virtual environment`;
   }
   return changeableByOthers(path);
 }
 
+/** The Python virtual environment (PEP 405) of a program or of its directory; undefined where there is none. */
+function virtualEnvironmentOf(path: string): string | undefined {
+  return [dirname(path), dirname(dirname(path))].find((directory) =>
+    existsSync(join(directory, "pyvenv.cfg")),
+  );
+}
+
 /** The working directory, without symbolic links; undefined for the root of all, where services and containers start. */
 export function workingDirectory(): string | undefined {
+  return realDirectory(".");
+}
+
+/** A directory without symbolic links; undefined for the root of all, and for one that is not there. */
+function realDirectory(directory: string): string | undefined {
   try {
-    const directory = realpathSync(process.cwd());
-    return directory === parse(directory).root ? undefined : directory;
+    const real = realpathSync(directory);
+    return real === parse(real).root ? undefined : real;
   } catch {
     return undefined;
   }

@@ -16,6 +16,7 @@ import { type OnLog, warnOf } from "./agent-log.js";
 import { type AgentProcess, endUnready, spawnAgent } from "./agent-process.js";
 import { CONTAINER_FIELDS, type ContainerOptions, containerOptions } from "./container/options.js";
 import { startContainer } from "./container/start.js";
+import { leaveOutWorkspace } from "./find-program.js";
 import { type Policy, policyFlags, type PolicyName, type PolicyPath } from "./policy.js";
 import { environmentOfCommands } from "./process.js";
 
@@ -143,6 +144,9 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
     throw new InvalidArgumentError(
       "`options.policy` is for commands on this machine: leave it out where `options.image` is given",
     );
+  }
+  if (options.workspace !== undefined && options.policy !== "open") {
+    leaveOutWorkspace(options.workspace);
   }
   const token = newToken();
   const { onLog = warnOf } = options;

@@ -16,7 +16,11 @@ import { dirname, join } from "node:path";
 import { after, describe, it } from "node:test";
 
 // No part of the package's interface.
-import { environmentOfPrograms, findProgram } from "../../dist/node/find-program.js";
+import {
+  environmentOfPrograms,
+  findProgram,
+  leaveOutWorkspace,
+} from "../../dist/node/find-program.js";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "sandpipe test-")));
 const [usualPath, usualDirectory] = [process.env["PATH"], process.cwd()];
@@ -54,11 +58,15 @@ describe("a program in PATH", () => {
   make("open/x");
   make("file/x", 0o757);
   make("plain/x", 0o644);
+  make("elsewhere/bin/x");
+  make("venv/pyvenv.cfg");
+  make("venv/bin/x");
   const found = make("bin/x");
   make("later/x");
   chmodSync(join(folder, "open"), 0o777);
   symlinkSync(join(folder, "workspace/bin"), join(folder, "link"));
   process.chdir(join(folder, "workspace"));
+  leaveOutWorkspace(join(folder, "elsewhere"));
 
   it("is the first one that only root and the user can have put there", () => {
     const leftOut = [
@@ -78,6 +86,8 @@ describe("a program in PATH", () => {
     ["workspace/bin", /it is in .*workspace, the working directory/],
     ["link", /it is in .*workspace, the working directory/],
     ["=bin", /the entry of PATH is not an absolute path/],
+    ["elsewhere/bin", /it is in .*elsewhere, a workspace of commands/],
+    ["venv/bin", /it is in .*venv, a Python virtual environment/],
     ["open", /others could replace it: they may change .*open,/],
     ["file", /others could replace it: they may change .*file\/x,/],
   ])) {
@@ -102,7 +112,17 @@ describe("a program in PATH", () => {
   });
 
   it("finds others only where it would be found itself", () => {
-    find("workspace/node_modules/.bin", "open", "=", "=bin", "none", "bin", "later");
+    find(
+      "workspace/node_modules/.bin",
+      "elsewhere/bin",
+      "venv/bin",
+      "open",
+      "=",
+      "=bin",
+      "none",
+      "bin",
+      "later",
+    );
     const env = environmentOfPrograms();
     assert.equal(env["PATH"], ["bin", "later"].map((name) => join(folder, name)).join(":"));
   });
