@@ -11,6 +11,7 @@
 mod build;
 mod command;
 mod copied_files;
+mod directory_watch;
 mod environment;
 mod held_place;
 mod inside;

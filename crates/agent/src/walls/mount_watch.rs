@@ -2,21 +2,16 @@
 //!
 //! A file that something outside replaces by another takes the mount on it along: a rename onto it or its removal detaches that (the kernel
 //! wakes up who polls `mountinfo`), and with a rename of the file itself the mount goes where the file goes. Then the new file, which gets its
-//! name a moment later (inotify tells of that), would be there for commands as it is. So it is looked again with each of these, and before each
+//! name a moment later (`directory_watch.rs` tells of that), would be there for commands as it is. So it is looked again with each of these, and before each
 //! command and file request, and what is missing is mounted again by a helper in the same namespace.
 
 use std::{
     collections::BTreeSet,
-    ffi::CStr,
     fs::{self, File},
     io,
-    mem::MaybeUninit,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::{FileExt, MetadataExt},
-        },
+        unix::fs::{FileExt, MetadataExt},
     },
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -26,8 +21,6 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init},
-    io::Errno,
     process::{Signal, pidfd_send_signal},
 };
 use sandpipe_policy::{
@@ -36,6 +29,7 @@ use sandpipe_policy::{
 };
 
 use super::{
+    directory_watch::DirectoryWatch,
     held_place::{HeldPlace, HeldPlaces},
     left_open::{Reprotected, kill_holders},
     mount_helper::{MountHelper, Outcome},
@@ -49,22 +43,6 @@ const STACK: usize = 256 * 1024;
 /// How long a process may have something open from the moment in which it was not protected, and a directory may be missing: most do so, and
 /// are, for a moment.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Size of the buffer for events, in bytes.
-const BUFFER: usize = 16 * 1024;
-
-/// Events that may put another file in a place, or leave none there.
-const EVENTS: WatchFlags = WatchFlags::CREATE
-    .union(WatchFlags::MOVED_FROM)
-    .union(WatchFlags::MOVED_TO)
-    .union(WatchFlags::MOVE_SELF)
-    .union(WatchFlags::DELETE_SELF)
-    .union(WatchFlags::ONLYDIR)
-    .union(WatchFlags::DONT_FOLLOW);
-
-/// Events that tell of no name: all is to be looked at.
-const OF_DIRECTORY: ReadFlags =
-    ReadFlags::MOVE_SELF.union(ReadFlags::DELETE_SELF).union(ReadFlags::QUEUE_OVERFLOW);
-
 /// Mounts of a sandbox that runs.
 #[derive(Debug)]
 pub(crate) struct MountWatch {
@@ -75,11 +53,9 @@ pub(crate) struct MountWatch {
     process: Option<OwnedFd>,
     /// The process that built the walls, and ends with the sandbox: what is mounted on is removed once it has ended.
     builder: Option<OwnedFd>,
-    inotify: OwnedFd,
+    directories: DirectoryWatch,
     /// Directories that were made where one is missing.
     held_places: HeldPlaces,
-    /// Names of what has a rule, and of the directories above it.
-    names: BTreeSet<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -123,9 +99,7 @@ impl MountWatch {
         }
         let open = || File::open(format!("/proc/{pid}/mountinfo"));
         let (mountinfo, changes) = (open()?, open()?);
-        let names = check.guarded().flat_map(|guarded| &guarded.path);
-        let names = names.map(|name| name.as_bytes().to_owned()).collect();
-        let inotify = init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(not_watched)?;
+        let directories = DirectoryWatch::begin(&check)?;
         let sockets = Mutex::new(SocketFiles::new(check.clone()));
         let state = State {
             check,
@@ -139,9 +113,7 @@ impl MountWatch {
         };
         let process = process.map(|process| process.try_clone_to_owned()).transpose()?;
         let state = Mutex::new(state);
-        let watch =
-            Arc::new(Self { sockets, state, process, builder, inotify, held_places, names });
-        watch.watch_directories(&watch.state())?;
+        let watch = Arc::new(Self { sockets, state, process, builder, directories, held_places });
         watch.hold(&mut watch.state(), true)?;
         watch.state().has_begun = true;
         watch.find_sockets();
@@ -207,7 +179,7 @@ impl MountWatch {
             let mut polled = [
                 PollFd::new(process, PollFlags::IN),
                 PollFd::new(changes, PollFlags::PRI),
-                PollFd::new(&self.inotify, PollFlags::IN),
+                PollFd::new(&self.directories, PollFlags::IN),
             ];
             if poll(&mut polled, timeout.as_ref()).is_err() {
                 continue;
@@ -217,7 +189,7 @@ impl MountWatch {
                 break;
             }
             // All that there are are taken before it is looked.
-            let concerns = has_events && self.concerns();
+            let concerns = has_events && self.directories.concerns(&self.state().absent);
             if (has_changed || concerns) && !self.look(true) {
                 let _gone = pidfd_send_signal(process, Signal::KILL);
                 break;
@@ -277,23 +249,6 @@ impl MountWatch {
         }
     }
 
-    /// Takes all events; returns whether one is of a name that matters.
-    fn concerns(&self) -> bool {
-        let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
-        let mut events = Reader::new(&self.inotify, &mut buffer);
-        let mut concerns = false;
-        let absent = self.state().absent.clone();
-        let is_absent =
-            |name: &[u8]| absent.iter().any(|path| path.iter().any(|part| part.as_bytes() == name));
-        // At the end there is none now.
-        while let Ok(event) = events.next() {
-            let name = event.file_name().map(CStr::to_bytes);
-            concerns |= event.events().intersects(OF_DIRECTORY)
-                || name.is_some_and(|name| self.names.contains(name) || is_absent(name));
-        }
-        concerns
-    }
-
     /// Mounts what is missing, and takes away what is foreign, until all is well.
     fn hold(&self, state: &mut State, is_changed: bool) -> io::Result<()> {
         let begun = Instant::now();
@@ -342,7 +297,7 @@ impl MountWatch {
                 return Ok(());
             }
             // A directory may be another one now. What gets its name from here on is noticed.
-            if let Err(error) = self.watch_directories(state) {
+            if let Err(error) = self.directories.watch(&state.check) {
                 // A mount that is lost shows in mountinfo, too.
                 tracing::warn!(%error, "a file that is made outside of a sandbox is only noticed before the next command");
             }
@@ -351,24 +306,6 @@ impl MountWatch {
             state.check.accept_at(&mountinfo, &mounted);
         }
         Err(io::Error::other("what the policy names is replaced all the time"))
-    }
-
-    /// Watches the directories in which another file may take a place; of those that are not there the one above.
-    fn watch_directories(&self, state: &State) -> io::Result<()> {
-        let mut watched = BTreeSet::new();
-        for guarded in state.check.guarded() {
-            for directory in guarded.path.ancestors().skip(1) {
-                if !watched.insert(directory) {
-                    break;
-                }
-                match add_watch(&self.inotify, directory, EVENTS) {
-                    Ok(_) => break,
-                    Err(error @ (Errno::NOSPC | Errno::NOMEM)) => return Err(not_watched(error)),
-                    Err(error) => tracing::debug!(%error, ?directory, "is not watched"),
-                }
-            }
-        }
-        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -399,22 +336,6 @@ impl State {
         };
         mended.map_err(failed)
     }
-}
-
-/// Says what to do where the system watches no files: without a rule would not hold when its file is replaced.
-fn not_watched(error: Errno) -> io::Error {
-    let advice = match error {
-        Errno::MFILE => {
-            ": end programs that watch files, or raise fs.inotify.max_user_instances (sysctl)"
-        }
-        Errno::NOSPC => {
-            ": end programs that watch files, or raise fs.inotify.max_user_watches (sysctl)"
-        }
-        _ => "",
-    };
-    io::Error::other(format!(
-        "the system does not let files be watched that the policy names: {error}{advice}"
-    ))
 }
 
 fn is_absent(path: &Path) -> bool {
