@@ -194,7 +194,9 @@ fn check(place: &Place) -> Result<(String, bool), PolicyError> {
         lines.push(format!("{}: held by {by}", held.field));
     }
     let is_complete = if effective.has_walls() {
-        let found = policy.find_bubblewrap().and_then(|found| Ok(machine::bubblewrap(&found)?));
+        let found = policy
+            .find_bubblewrap(Some(&places))
+            .and_then(|found| Ok(machine::bubblewrap(&found)?));
         let (found, is_complete) = match found {
             Ok(found) => {
                 let path = found.program.path().display();
@@ -273,7 +275,7 @@ fn dry_run(place: &Place) -> Result<String, PolicyError> {
     if !policy.effective.has_walls() {
         return Ok("# no walls: commands have the agent's rights\n".to_owned());
     }
-    let bubblewrap = machine::bubblewrap(&policy.find_bubblewrap()?)?;
+    let bubblewrap = machine::bubblewrap(&policy.find_bubblewrap(Some(&policy.places()?))?)?;
     let path = bubblewrap.program.path().as_os_str().to_owned();
     let plan = policy.walls_by(bubblewrap, &setting).plan()?;
     // Behind the standard streams.

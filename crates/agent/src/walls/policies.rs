@@ -9,6 +9,7 @@ use sandpipe_policy::{
     Program,
     document::Policy,
     effective::{Effective, Narrowable, Wider, effective},
+    files::Places,
     machine,
 };
 
@@ -100,13 +101,20 @@ impl Policies {
         let limits = LimitTree::default();
         let own = AgentPolicy::new(options.effective()?, &setting, &limits)?;
         let group = limits.group(own.held(), None).map_err(PolicyError::Cgroup)?;
-        let bubblewrap = match own.find_bubblewrap() {
+        let places = own.effective.has_walls().then(|| own.places()).transpose()?;
+        let places = places.as_ref();
+        let bubblewrap = match own.find_bubblewrap(places) {
             Err(_) if !own.effective.has_walls() => None,
             found => Some(found?),
         };
         let narrower = Mutex::default();
         let policies = Self { own, setting, commands, bubblewrap, narrower, group, limits };
-        let defaults = policies.spawn_defaults(&policies.own, None, policies.group.clone())?;
+        let defaults = policies.spawn_defaults(
+            &policies.own,
+            places.as_slice(),
+            None,
+            policies.group.clone(),
+        )?;
         Ok((Arc::new(policies), defaults))
     }
 
@@ -147,7 +155,12 @@ impl Policies {
         }
         let group = self.limits.group(inner.held(), self.group.as_ref());
         let group = group.map_err(PolicyError::Cgroup)?;
-        let defaults = Arc::new(self.spawn_defaults(&inner, Some(&self.own), group)?);
+        let defaults = Arc::new(self.spawn_defaults(
+            &inner,
+            &[&places, &own_places],
+            Some(&self.own),
+            group,
+        )?);
         known.push(Narrower { policy, defaults: Arc::clone(&defaults) });
         Ok(defaults)
     }
@@ -165,6 +178,7 @@ impl Policies {
     fn spawn_defaults(
         &self,
         policy: &AgentPolicy,
+        sandboxes: &[&Places],
         within: Option<&AgentPolicy>,
         limit_group: Option<Arc<LimitGroup>>,
     ) -> Result<SpawnDefaults, PolicyError> {
@@ -172,11 +186,11 @@ impl Policies {
             // What is tried is a child of this process, whose end nobody else is to hear of.
             let not_reaped = hold_reaping();
             let program = self.bubblewrap.clone();
-            let program = program.map_or_else(|| self.own.find_bubblewrap(), Ok)?;
+            let program = program.map_or_else(|| self.own.find_bubblewrap(None), Ok)?;
             let bubblewrap = machine::bubblewrap(&program)?;
             drop(not_reaped);
             let outer = within.map(|outer| Arc::clone(&outer.effective));
-            Some(policy.walls(bubblewrap, &self.setting, outer)?)
+            Some(policy.walls(bubblewrap, &self.setting, outer, sandboxes)?)
         } else {
             None
         };

@@ -146,15 +146,14 @@ impl AgentPolicy {
     /// Finds bubblewrap where nobody can have put another program in its place: neither another user nor a command under this policy.
     ///
     /// # Errors
-    /// There is none, or a rule can't be held.
-    pub(super) fn find_bubblewrap(&self) -> Result<Program, PolicyError> {
-        let places = self.effective.has_walls().then(|| self.places()).transpose()?;
+    /// There is none.
+    pub(super) fn find_bubblewrap(&self, places: Option<&Places>) -> Result<Program, PolicyError> {
         let working = env::current_dir().ok().and_then(|directory| directory.canonicalize().ok());
         let directories = working.into_iter().chain([self.roots.workspace.clone()]);
         // Where services and containers start, and everything is.
         let directories = directories.filter(|directory| directory != Path::new("/")).collect();
         let path = env::var_os("PATH").unwrap_or_default();
-        let untrusted = Untrusted { directories, places: places.as_ref() };
+        let untrusted = Untrusted { directories, places };
         Ok(find_program("bwrap", &path, &untrusted)?)
     }
 
@@ -172,20 +171,22 @@ impl AgentPolicy {
         Inside::new(self.effective.has_walls(), &self.held)
     }
 
-    /// The walls around its box, which are never wider than another policy.
+    /// The walls around its box, which are never wider than another policy. `sandboxes` has the places that its rules mean
+    /// now, and behind them those of the other.
     ///
     /// # Errors
     /// They can't be built as the file system is now.
-    pub(crate) fn walls(
+    pub(super) fn walls(
         &self,
         bubblewrap: Bubblewrap,
         setting: &Setting,
         within: Option<Arc<Effective>>,
+        sandboxes: &[&Places],
     ) -> Result<Arc<Walls>, PolicyError> {
         let walls = Walls { within, ..self.walls_by(bubblewrap, setting) };
         walls.make_stores();
         // Now rather than with the first command.
-        walls.plan()?;
+        walls.plan_for(sandboxes)?;
         Ok(Arc::new(walls))
     }
 
@@ -274,13 +275,18 @@ impl Walls {
                 .check_within(&Narrowable { policy: outer, places: &outer_places })?;
             sandboxes.push(&outer_places);
         }
-        let mut replacements = copied_files(&self.policy.network, self.inside.is_root);
-        replacements.extend(self.pnpm_store(&sandboxes));
-        Ok(plans::plan(&self.policy, &places, &self.inside, replacements)?)
+        self.plan_for(&sandboxes)
     }
-}
 
-impl Walls {
+    /// Plans them for the first of these places. Commands of the others could change what is in place of the user's, too.
+    fn plan_for(&self, sandboxes: &[&Places]) -> Result<Plan, PolicyError> {
+        let nothing = Places::default();
+        let places = sandboxes.first().copied().unwrap_or(&nothing);
+        let mut replacements = copied_files(&self.policy.network, self.inside.is_root);
+        replacements.extend(self.pnpm_store(sandboxes));
+        Ok(plans::plan(&self.policy, places, &self.inside, replacements)?)
+    }
+
     /// Makes the directory that stays in place of the user's store of pnpm, if commands may write
     /// caches. None where those with one of these `places` could exchange it for a link.
     fn pnpm_store(&self, places: &[&Places]) -> Option<Replacement> {
@@ -330,9 +336,12 @@ fn homes_of_others() -> Vec<PathBuf> {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let homes = users.lines().filter_map(|user| user.split(':').nth(5)).map(PathBuf::from);
     let homes = homes.filter_map(|home| home.canonicalize().ok());
+    // By tradition some users of the system have the directories of its programs, in which many files are.
+    let of_programs = ["/usr/bin", "/usr/sbin"].map(PathBuf::from);
     let is_home = |home: &PathBuf| {
         home.is_dir()
             && home != Path::new("/")
+            && !of_programs.contains(home)
             && !home.starts_with("/proc")
             && !home.starts_with("/dev")
     };

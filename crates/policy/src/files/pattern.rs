@@ -3,6 +3,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,9 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// `**` any number of directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
-    text: String,
+    // Shared: each path that is missing, such as that of a secret, has its rule with it.
+    text: Arc<str>,
     pub(super) start: Start,
-    pub(super) segments: Vec<Segment>,
+    pub(super) segments: Arc<[Segment]>,
 }
 
 /// Where a path begins.
@@ -94,14 +96,14 @@ impl FromStr for PathPattern {
                 "a rule holds for all that is in a place: \"/**\" at its end is left out",
             );
         }
-        Ok(Self { text: text.to_owned(), start, segments })
+        Ok(Self { text: text.into(), start, segments: segments.into() })
     }
 }
 
 impl PathPattern {
     /// `/`
     pub(super) fn root() -> Self {
-        Self { text: "/".to_owned(), start: Start::Root, segments: Vec::new() }
+        Self { text: "/".into(), start: Start::Root, segments: Arc::default() }
     }
 
     /// Whether `*` or `**` is in it.
@@ -113,9 +115,9 @@ impl PathPattern {
     pub(super) fn moved_to(&self, place: &Self) -> Self {
         let text = self.text.trim_start_matches("./");
         Self {
-            text: format!("{}/{text}", place.text.trim_end_matches('/')),
+            text: format!("{}/{text}", place.text.trim_end_matches('/')).into(),
             start: place.start,
-            segments: [place.segments.as_slice(), &self.segments].concat(),
+            segments: [&*place.segments, &self.segments].concat().into(),
         }
     }
 
@@ -133,7 +135,7 @@ impl PathPattern {
                 workspace.ancestors().nth(above).unwrap_or(Path::new("/")).to_owned()
             }
         };
-        let mut rest = self.segments.as_slice();
+        let mut rest = &*self.segments;
         while let [Segment::Name(name), behind @ ..] = rest {
             path.push(name);
             rest = behind;

@@ -1,4 +1,8 @@
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use super::{Access, FileRule, Kind};
 
@@ -19,43 +23,42 @@ pub struct Place {
 /// gives, and what no place is above has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// In the order of their paths, so that each comes behind those above it.
-    places: Vec<Place>,
-    /// Rules whose path was not there, with it.
-    absent: Vec<(PathBuf, FileRule)>,
+    /// By their paths, so that each comes behind those above it.
+    places: BTreeMap<PathBuf, Place>,
+    /// Rules whose path was not there, by it. Of secrets there are very many, and bytes are compared faster than paths.
+    absent: BTreeMap<OsString, FileRule>,
 }
 
 impl Places {
     /// Of several rules for the same place the narrowest holds.
-    pub(super) fn new(mut places: Vec<Place>, mut absent: Vec<(PathBuf, FileRule)>) -> Self {
-        let access = |place: &Place| place.rule.access;
-        places.sort_by(|a, b| a.path.cmp(&b.path).then(access(a).cmp(&access(b))));
-        places.dedup_by(|later, first| later.path == first.path);
-        absent.sort_by(|(a, one), (b, other)| a.cmp(b).then(one.access.cmp(&other.access)));
-        absent.dedup_by(|(later, _), (first, _)| later == first);
-        let mut all = Self { places, absent };
-        // What commands can't make needs no guard.
-        let guarded = all.clone();
-        all.places.retain(|place| {
-            place.exists || guarded.above(&place.path).map(access) == Some(Access::Write)
-        });
+    pub(super) fn new(places: Vec<Place>, absent: Vec<(PathBuf, FileRule)>) -> Self {
+        let mut all = places.into_iter().fold(Self::default(), Self::with);
+        for (path, rule) in absent {
+            let held = all.absent.entry(path.into()).or_insert_with(|| rule.clone());
+            if rule.access < held.access {
+                *held = rule;
+            }
+        }
         all
     }
 
     /// The same with one more.
     pub(crate) fn with(mut self, place: Place) -> Self {
-        self.places.push(place);
-        Self::new(self.places, self.absent)
+        let held = self.places.entry(place.path.clone()).or_insert_with(|| place.clone());
+        if place.rule.access < held.rule.access {
+            *held = place;
+        }
+        self
     }
 
     /// Each place, behind those above it.
     pub fn iter(&self) -> impl Iterator<Item = &Place> {
-        self.places.iter()
+        self.places.values().filter(|place| self.is_needed(place))
     }
 
     /// The rules whose path was not there, with it.
-    pub fn absent(&self) -> impl Iterator<Item = &(PathBuf, FileRule)> {
-        self.absent.iter()
+    pub fn absent(&self) -> impl Iterator<Item = (&Path, &FileRule)> {
+        self.absent.iter().map(|(path, rule)| (Path::new(path), rule))
     }
 
     /// The place that decides what commands may do at a path without symbolic links. None where nothing is there for them.
@@ -78,24 +81,27 @@ impl Places {
 
     /// What they may do at a path once something is there: a rule may be waiting for that.
     pub(crate) fn access_when_made(&self, path: &Path) -> Access {
-        let rule = self.absent.iter().find(|(absent, _)| absent == path);
-        rule.map_or_else(|| self.access(path), |(_, rule)| rule.access)
+        self.absent.get(path.as_os_str()).map_or_else(|| self.access(path), |rule| rule.access)
     }
 
     fn at(&self, path: &Path) -> Option<&Place> {
-        let index = self.places.binary_search_by(|place| place.path.as_path().cmp(path)).ok()?;
-        self.places.get(index)
+        self.places.get(path).filter(|place| self.is_needed(place))
+    }
+
+    /// Returns whether a place has an effect: what commands can't make needs no guard.
+    fn is_needed(&self, place: &Place) -> bool {
+        let is_writable = |above: &Place| above.rule.access == Access::Write;
+        place.exists || self.above(&place.path).is_some_and(is_writable)
     }
 
     /// The first path at which commands may do more than under `outer`, or may as soon as something is made there.
     #[must_use]
     pub fn wider_than<'a>(&'a self, outer: &'a Self) -> Option<&'a Path> {
         // Between two of these nothing changes.
-        let own = self.places.iter().chain(&outer.places).map(|place| place.path.as_path());
-        let wider = own.clone().find(|path| self.access_when_made(path) > outer.access(path));
+        let mut own = self.iter().chain(outer.iter()).map(|place| place.path.as_path());
+        let wider = own.find(|path| self.access_when_made(path) > outer.access(path));
         let wider_when_made = || {
-            let mut absent =
-                self.absent.iter().chain(&outer.absent).map(|(path, _)| path.as_path());
+            let mut absent = self.absent.keys().chain(outer.absent.keys()).map(Path::new);
             absent.find(|path| self.access_when_made(path) > outer.access_when_made(path))
         };
         wider.or_else(wider_when_made)
@@ -172,6 +178,22 @@ mod tests {
                 .map(|rule| rule.1)
                 .min();
             prop_assert_eq!(places(&rules).access(Path::new(&path)), narrowest.unwrap_or(Access::Hide));
+        }
+
+        /// What commands can't make needs no guard.
+        #[test]
+        fn a_place_that_is_missing_counts_where_commands_could_make_it(rules in rules(), missing in path()) {
+            let guard = Place { exists: false, ..place(&(missing.clone(), Access::Read)) };
+            let without = places(&rules);
+            let is_named = rules.iter().any(|(path, _)| *path == missing);
+            prop_assume!(!is_named);
+            let path = Path::new(&missing);
+            let above = without.above(path).map(|place| place.rule.access);
+            let with = without.clone().with(guard);
+            let expected =
+                if above == Some(Access::Write) { Access::Read } else { without.access(path) };
+            prop_assert_eq!(with.access(path), expected);
+            prop_assert_eq!(with.iter().count() > without.iter().count(), above == Some(Access::Write));
         }
 
         #[test]
