@@ -110,7 +110,6 @@ impl Walls {
     /// Opens what bubblewrap, or the box, is to read from a descriptor.
     fn open(&self, content: &plans::Content) -> io::Result<OwnedFd> {
         match content {
-            plans::Content::Empty => in_memory(&[]),
             plans::Content::Seccomp(content) | plans::Content::Copy(content) => in_memory(content),
             plans::Content::Places(places) => in_memory(&same_places::record(places)?),
             plans::Content::Program => match &self.program {

@@ -1,8 +1,9 @@
 use std::{
     fs::{self, DirBuilder, File},
-    io,
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::Path,
+    process,
     sync::{Arc, Mutex},
     thread::sleep,
     time::Duration,
@@ -81,11 +82,7 @@ fn make(placeholder: &Placeholder) -> io::Result<()> {
     let Placeholder { path, kind } = placeholder;
     let made = match kind {
         Kind::Directory => DirBuilder::new().mode(placeholder.mode()).create(path),
-        Kind::File => {
-            let mut options = File::options();
-            options.write(true).create_new(true).mode(placeholder.mode());
-            options.open(path).map(drop)
-        }
+        Kind::File => make_file(placeholder),
     };
     match made {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -94,6 +91,26 @@ fn make(placeholder: &Placeholder) -> io::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Makes a file with its content at once: git outside may read it at any moment.
+fn make_file(placeholder: &Placeholder) -> io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(placeholder.mode());
+    if placeholder.content().is_empty() {
+        return options.open(&placeholder.path).map(drop);
+    }
+    if placeholder.path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let mut name = placeholder.path.clone().into_os_string();
+    name.push(format!(".{}", process::id()));
+    let written = options
+        .open(&name)
+        .and_then(|mut file| file.write_all(placeholder.content()))
+        .and_then(|()| fs::hard_link(&name, &placeholder.path));
+    let removed = fs::remove_file(&name);
+    written.and(removed)
 }
 
 fn open(path: &Path) -> io::Result<File> {

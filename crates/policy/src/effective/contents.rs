@@ -61,7 +61,6 @@ impl Preset {
                     IfMissing::Guard(Kind::File),
                     &["./.git/config", "./.git/config.worktree"],
                 ),
-                rules(Access::Read, IfMissing::Skip, GIT_MODULES),
             ]
             .concat(),
             Self::Caches => rules(Access::Write, IfMissing::Skip, CACHES),
@@ -131,34 +130,6 @@ const READ_IN_RUN: &[&str] = &["/etc/resolv.conf", "/run/current-system"];
 
 /// Other repositories in the workspace, as where it is a directory of several. All directories would be too many to look into.
 const NESTED_REPOSITORIES: &[&str] = &["./*/.git", "./*/*/.git", "./*/*/*/.git"];
-
-/// The modules of a repository have hooks and configurations of their own, as have the repositories beside it. The name of a module is as
-/// a rule its path, which `*` is one name of; `**` would also look through their objects.
-const GIT_MODULES: &[&str] = &[
-    "./.git/worktrees/*/commondir",
-    "./.git/worktrees/*/config.worktree",
-    "./.git/modules/*/hooks",
-    "./.git/modules/*/config",
-    "./.git/modules/*/*/hooks",
-    "./.git/modules/*/*/config",
-    "./.git/modules/*/*/*/hooks",
-    "./.git/modules/*/*/*/config",
-    "./*/.git/hooks",
-    "./*/.git/config",
-    "./*/.git/config.worktree",
-    "./*/.git/worktrees/*/commondir",
-    "./*/.git/worktrees/*/config.worktree",
-    "./*/*/.git/hooks",
-    "./*/*/.git/config",
-    "./*/*/.git/config.worktree",
-    "./*/*/.git/worktrees/*/commondir",
-    "./*/*/.git/worktrees/*/config.worktree",
-    "./*/*/*/.git/hooks",
-    "./*/*/*/.git/config",
-    "./*/*/*/.git/config.worktree",
-    "./*/*/*/.git/worktrees/*/commondir",
-    "./*/*/*/.git/worktrees/*/config.worktree",
-];
 
 const SECRETS: &[&str] = &[
     // Keys, and credentials of clouds and of services.
@@ -375,7 +346,7 @@ mod tests {
 
     #[test]
     fn every_path_and_name_of_a_preset_is_one() {
-        let paths = [SOCKETS, READ_IN_RUN, NESTED_REPOSITORIES, GIT_MODULES, SECRETS, CACHES];
+        let paths = [SOCKETS, READ_IN_RUN, NESTED_REPOSITORIES, SECRETS, CACHES];
         let paths = paths.into_iter().chain([PROGRAMS_OF_NPX]).flatten();
         for path in paths {
             assert!(path.parse::<PathPattern>().is_ok(), "{path}");

@@ -6,6 +6,7 @@ use std::{
 use super::{
     Access, FileRule, IfMissing, InvalidPlaces, Origin, Place, Placeholder, Places, Roots,
     at_path::{guard, guarded, is_absent, place},
+    git_settings::nested_git_settings,
     other_mounts::hide_elsewhere,
     pattern::Start,
     repositories::{only_where_writable, repositories_elsewhere, with_repositories},
@@ -140,6 +141,7 @@ fn find(rules: &[FileRule], roots: &Roots) -> Result<Vec<(FileRule, PathBuf)>, I
         }
     }
     found.extend(nested_tool_settings(rules, roots)?);
+    found.extend(nested_git_settings(rules, roots)?);
     Ok(found)
 }
 
@@ -252,11 +254,9 @@ fn check_effect(named: Vec<(FileRule, PathBuf)>, places: &Places) -> Result<(), 
 }
 
 fn check_protected(places: &Places, roots: &Roots) -> Result<(), InvalidPlaces> {
-    let is_protected = |path: &Path| {
-        places
-            .iter()
-            .any(|place| place.rule.origin == Origin::Agent && path.starts_with(&place.path))
-    };
+    let of_agent = places.iter().filter(|place| place.rule.origin == Origin::Agent);
+    let of_agent: Vec<_> = of_agent.collect();
+    let is_protected = |path: &Path| of_agent.iter().any(|place| path.starts_with(&place.path));
     let inside = places.iter().find(|place| {
         place.rule.origin != Origin::Agent
             && place.rule.access > Access::Hide

@@ -10,6 +10,8 @@ use std::{
 
 use super::git_index::{self, EntriesLeft};
 
+/// Name of the file by which a working tree of several names the directory that they share.
+pub(super) const COMMONDIR: &str = "commondir";
 /// More than a path can be long.
 const MAX_POINTER: u64 = 8 * 1024;
 const MAX_CONFIG: u64 = 1024 * 1024;
@@ -29,8 +31,32 @@ pub(super) fn directories(dot_git: &Path) -> Vec<PathBuf> {
         }
         directories.push(directory.clone());
     }
-    directories.extend(named_by(&directory.join("commondir"), b""));
+    let common = named_by(&directory.join(COMMONDIR), b"");
+    directories.extend(common.filter(|common| *common != directory));
     directories
+}
+
+/// Returns whether the settings of a repository say that it has no working tree, or where that is.
+pub(super) fn has_tree_elsewhere(git_dir: &Path) -> bool {
+    let config = config(git_dir);
+    let values = |key| config.lines().filter_map(move |line| value(line, key));
+    let is_true =
+        |value: &str| !matches!(&*value.to_ascii_lowercase(), "false" | "no" | "off" | "0");
+    values("bare").any(is_true) || values("worktree").next().is_some()
+}
+
+/// Finds the working tree that the settings of a repository name, as those of a submodule do.
+pub(super) fn named_tree(git_dir: &Path) -> Option<PathBuf> {
+    let config = config(git_dir);
+    let named = config.lines().filter_map(|line| value(line, "worktree")).next_back()?;
+    git_dir.join(named).canonicalize().ok()
+}
+
+/// Finds the value of a key in a line of settings, as git writes them (git-config(1)).
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let line = line.rsplit_once(']').map_or(line, |(_, line)| line).trim();
+    let (name, value) = line.split_once('=').unwrap_or((line, ""));
+    name.trim().eq_ignore_ascii_case(key).then(|| value.trim())
 }
 
 /// The directory that is named in a file, behind a prefix.
@@ -99,10 +125,53 @@ fn indexes(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn object_name(common: &Path) -> usize {
+    let config = config(common).to_ascii_lowercase();
+    let is_sha256 = |line: &str| line.contains("objectformat") && line.contains("sha256");
+    if config.lines().any(is_sha256) { SHA256 } else { SHA1 }
+}
+
+/// Reads the settings of a repository; none where they can't be read.
+fn config(common: &Path) -> String {
     let mut config = Vec::new();
     let read = open(&common.join("config"))
         .and_then(|file| file.take(MAX_CONFIG).read_to_end(&mut config));
-    let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
-    let is_sha256 = |line: &str| line.contains("objectformat") && line.contains("sha256");
-    if read.is_ok() && config.lines().any(is_sha256) { SHA256 } else { SHA1 }
+    read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&config).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_say_where_a_working_tree_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let git_dir = directory.path().canonicalize().unwrap();
+        fs::create_dir(git_dir.join("tree")).unwrap();
+        for (config, is_elsewhere, tree) in [
+            ("[core]\n\tbare = false\n", false, None),
+            ("[core]\n\tbare = true\n", true, None),
+            ("[core] bare\n", true, None),
+            ("[core]\n\tBare = yes\n", true, None),
+            ("[core]\n\tworktree = tree\n", true, Some("tree")),
+            ("[core]\n\tworktree = missing\n", true, None),
+            ("[extensions]\n\tworktreeConfig = true\n", false, None),
+            ("", false, None),
+        ] {
+            fs::write(git_dir.join("config"), config).unwrap();
+            assert_eq!(has_tree_elsewhere(&git_dir), is_elsewhere, "{config}");
+            assert_eq!(named_tree(&git_dir), tree.map(|tree| git_dir.join(tree)), "{config}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_names_itself_has_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let git_dir = directory.path().canonicalize().unwrap();
+        assert_eq!(directories(&git_dir), [] as [PathBuf; 0]);
+        fs::write(git_dir.join(COMMONDIR), ".\n").unwrap();
+        assert_eq!(directories(&git_dir), [] as [PathBuf; 0]);
+        fs::create_dir(git_dir.join("other")).unwrap();
+        fs::write(git_dir.join(COMMONDIR), "other\n").unwrap();
+        assert_eq!(directories(&git_dir), [git_dir.join("other")]);
+    }
 }

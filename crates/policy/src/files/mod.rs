@@ -4,6 +4,7 @@ mod at_path;
 mod expand;
 mod git_index;
 mod git_layout;
+mod git_settings;
 mod invalid_places;
 mod other_mounts;
 mod pattern;

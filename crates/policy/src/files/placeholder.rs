@@ -4,13 +4,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Kind;
+use super::{Kind, git_layout::COMMONDIR};
 
 /// What is made at a place that is not there, for something to be mounted on, so that commands can't make the place. It is removed when
 /// nothing is mounted on it any more.
 ///
 /// It is empty and has the sticky bit, which nobody else gives a file or a directory in which others may not write: so those that an
-/// agent has left that was killed are known, and one that others use is not taken for the user's own.
+/// agent has left that was killed are known, and one that others use is not taken for the user's own. A file `commondir` of a repository
+/// names the directory that it is in: git can't read an empty one, and with that takes the repository as it does without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placeholder {
     /// Where.
@@ -32,6 +33,12 @@ impl Placeholder {
         }
     }
 
+    /// What a file holds.
+    #[must_use]
+    pub fn content(&self) -> &'static [u8] {
+        content(&self.path)
+    }
+
     /// The one that is there, if there is one.
     #[must_use]
     pub fn find(path: &Path) -> Option<Self> {
@@ -42,11 +49,21 @@ impl Placeholder {
         let is_empty = |path: &Path| Some(fs::read_dir(path).ok()?.next().is_none());
         let kind = if metadata.is_dir() && is_empty(path)? {
             Kind::Directory
-        } else if metadata.is_file() && metadata.len() == 0 {
+        } else if metadata.is_file() && holds(path, metadata.len(), content(path)) {
             Kind::File
         } else {
             return None;
         };
         Some(Self { path: path.to_owned(), kind })
     }
+}
+
+fn content(path: &Path) -> &'static [u8] {
+    if path.ends_with(COMMONDIR) { b".\n" } else { b"" }
+}
+
+/// Returns whether a file of this length has this content.
+fn holds(path: &Path, length: u64, content: &[u8]) -> bool {
+    length == content.len() as u64
+        && (content.is_empty() || fs::read(path).is_ok_and(|found| found == content))
 }

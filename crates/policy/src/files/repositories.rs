@@ -55,7 +55,7 @@ pub(super) fn only_where_writable(
     Places::new(places, absent)
 }
 
-fn is_of_git(rule: &FileRule) -> bool {
+pub(super) fn is_of_git(rule: &FileRule) -> bool {
     matches!(rule.origin, Origin::Preset(Preset::Git | Preset::Commits))
 }
 

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{fmt, path::Path};
 
 use serde::{Serialize, Serializer};
 
@@ -43,6 +43,14 @@ pub struct FileRule {
     /// What follows where the path doesn't exist.
     #[serde(skip)]
     pub if_missing: IfMissing,
+}
+
+impl FileRule {
+    /// The same for one path that was found.
+    pub(super) fn at(&self, path: &Path, if_missing: IfMissing) -> Self {
+        let path = path.to_string_lossy().parse().unwrap_or_else(|_| self.path.clone());
+        Self { path, if_missing, ..self.clone() }
+    }
 }
 
 impl fmt::Display for FileRule {

@@ -82,7 +82,7 @@ pub(super) fn nested_tool_settings(
     for directory in std::iter::once(roots.workspace.clone()).chain(elsewhere) {
         walk(&mut search, &directory, DEPTH)?;
     }
-    let found = search.matches.into_iter().map(|path| (rule_for(rule, &path), path));
+    let found = search.matches.into_iter().map(|path| (rule.at(&path, IfMissing::Skip), path));
     Ok(found.collect())
 }
 
@@ -101,9 +101,4 @@ fn walk(search: &mut Search<'_>, directory: &Path, depth: usize) -> Result<(), I
         }
     }
     Ok(())
-}
-
-fn rule_for(rule: &FileRule, path: &Path) -> FileRule {
-    let path = path.to_string_lossy().parse().unwrap_or_else(|_| rule.path.clone());
-    FileRule { path, if_missing: IfMissing::Skip, ..rule.clone() }
 }

@@ -2,7 +2,7 @@ use std::{collections::HashSet, path::Path};
 
 use crate::{
     effective::Preset,
-    files::{Access, Origin, Place, Places},
+    files::{Access, Kind, Origin, Place, Places},
 };
 
 /// Mounts that can be made once the sandbox has started, before its first command: those that only
@@ -39,7 +39,8 @@ impl<'a> LateMounts<'a> {
 
 fn only_protects(place: &Place) -> bool {
     let origins = [Preset::Git, Preset::Commits, Preset::ToolSettings];
-    place.exists
+    let is_there = place.exists || place.kind == Kind::File;
+    is_there
         && place.rule.access == Access::Read
         && origins.iter().any(|preset| place.rule.origin == Origin::Preset(*preset))
 }
@@ -47,7 +48,7 @@ fn only_protects(place: &Place) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{FileRule, IfMissing, Kind};
+    use crate::files::{FileRule, IfMissing};
 
     #[test]
     fn only_what_protects_and_covers_nothing_is_late() {

@@ -178,7 +178,7 @@ impl MountCheck {
 fn guarded(mount: Mount, places: &Places, private_size: Option<u64>) -> Option<Guarded> {
     let is_place = |path: &Path| places.deciding(path).is_some_and(|place| place.path == path);
     let (path, guard) = match mount {
-        Mount::Read(path) | Mount::EmptyFile(path) => (path, Guard::Protect),
+        Mount::Read(path) => (path, Guard::Protect),
         Mount::EmptyDirectory(path) if places.access(&path) == Access::Read => {
             (path, Guard::Protect)
         }

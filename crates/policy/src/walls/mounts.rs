@@ -24,8 +24,6 @@ pub enum Mount {
     EmptyDirectory(PathBuf),
     /// A file that can't be opened.
     NoFile(PathBuf),
-    /// An empty file, where there is none.
-    EmptyFile(PathBuf),
 }
 
 impl Mount {
@@ -38,8 +36,7 @@ impl Mount {
             | Self::Device(path)
             | Self::Private(path)
             | Self::EmptyDirectory(path)
-            | Self::NoFile(path)
-            | Self::EmptyFile(path) => Some(path),
+            | Self::NoFile(path) => Some(path),
         }
     }
 
@@ -51,8 +48,7 @@ impl Mount {
             | Self::Dev
             | Self::Private(_)
             | Self::EmptyDirectory(_)
-            | Self::NoFile(_)
-            | Self::EmptyFile(_) => None,
+            | Self::NoFile(_) => None,
         }
     }
 }
@@ -99,10 +95,7 @@ fn is_kept(place: &Place) -> bool {
 fn mount(place: &Place) -> Mount {
     let path = place.path.clone();
     match (place.rule.access, place.kind) {
-        (Access::Read, kind) if !place.exists => match kind {
-            Kind::Directory => Mount::EmptyDirectory(path),
-            Kind::File => Mount::EmptyFile(path),
-        },
+        (Access::Read, Kind::Directory) if !place.exists => Mount::EmptyDirectory(path),
         (Access::Read, _) => Mount::Read(path),
         (Access::Write, _) if path.starts_with("/dev") => Mount::Device(path),
         (Access::Write, _) => Mount::Write(path),

@@ -72,8 +72,6 @@ enum Arg {
 /// What can be read from a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing.
-    Empty,
     /// The program of seccomp.
     Seccomp(Vec<u8>),
     /// What is at these places, without following symbolic links.
@@ -191,11 +189,6 @@ pub fn plan(
             Mount::NoFile(path) => {
                 // A device on a mount without devices: open(2) gives EACCES.
                 plan.push(["--ro-bind", "/dev/null"]);
-                plan.push([path]);
-            }
-            Mount::EmptyFile(path) => {
-                plan.push(["--ro-bind-data"]);
-                plan.inherit(Content::Empty);
                 plan.push([path]);
             }
         }

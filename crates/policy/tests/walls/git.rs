@@ -2,7 +2,7 @@ use std::{fs, path::PathBuf, process::Command};
 
 use crate::support::{Place, quoted, users, walls};
 
-const COMMITS: &str = r#"{ "extends": ["workspace", "commits"] }"#;
+pub(crate) const COMMITS: &str = r#"{ "extends": ["workspace", "commits"] }"#;
 
 #[test]
 fn a_repository_is_not_written() {
@@ -38,7 +38,7 @@ fn a_repository_is_not_written() {
 }
 
 /// What a command would have the user's own git run: a program that leaves a file beside the workspace.
-const EVIL: &str = r#"evil="touch '$(dirname "$PWD")/ran'; false""#;
+pub(crate) const EVIL: &str = r#"evil="touch '$(dirname "$PWD")/ran'; false""#;
 
 /// Each leads `git status` to a program, where it can be done.
 const LEADS: [&str; 6] = [
@@ -72,15 +72,15 @@ fn git_in_the_workspace_runs_nothing_of_what_commands_have_made() {
 }
 
 /// The user's own.
-struct Repository(PathBuf);
+pub(crate) struct Repository(pub(crate) PathBuf);
 
 impl Repository {
     /// One with a commit, in the workspace.
-    fn new(place: &Place) -> Self {
+    pub(crate) fn new(place: &Place) -> Self {
         Self::at(place.workspace.clone())
     }
 
-    fn at(path: PathBuf) -> Self {
+    pub(crate) fn at(path: PathBuf) -> Self {
         fs::create_dir_all(&path).unwrap();
         let repository = Self(path);
         repository.git(&["init", "-q"]);
@@ -90,12 +90,12 @@ impl Repository {
         repository
     }
 
-    fn git(&self, args: &[&str]) {
+    pub(crate) fn git(&self, args: &[&str]) {
         let (done, text) = self.try_git(args);
         assert!(done, "{args:?}: {text}");
     }
 
-    fn try_git(&self, args: &[&str]) -> (bool, String) {
+    pub(crate) fn try_git(&self, args: &[&str]) -> (bool, String) {
         let mut git = Command::new("git");
         git.arg("-C").arg(&self.0).args([
             "-c",
@@ -115,7 +115,7 @@ impl Repository {
     }
 
     /// What many a prompt does. What has become of the repository may be none.
-    fn status(&self) {
+    pub(crate) fn status(&self) {
         self.try_git(&["status"]);
     }
 }
@@ -212,98 +212,6 @@ fn git_in_other_places_that_may_be_written_runs_no_hook_of_a_command() {
                 assert_eq!(ran, runs, "{user:?} {policy}: {path}");
             }
         }
-    }
-}
-
-#[test]
-fn where_commands_may_commit_what_git_runs_by_itself_is_not_written() {
-    if !walls() {
-        return;
-    }
-    let place = Place::new();
-    let repository = Repository::new(&place);
-    repository.git(&["config", "user.name", "me"]);
-    repository.git(&["config", "user.email", "me@example"]);
-    Repository::at(place.workspace.join("a/nested"));
-    place.write("workspace/.git/modules/sub/config", "");
-    place.write("workspace/.git/modules/third_party/vendor/lib/config", "");
-    place.write("workspace/.git/modules/vendor/lib/hooks/", "");
-    place.refuses(
-        COMMITS,
-        &[
-            "echo evil > .git/hooks/post-checkout",
-            "echo evil >> .git/config",
-            "rm .git/config",
-            "echo evil > x && mv x .git/config",
-            "ln -f x .git/config",
-            "mv .git/hooks old",
-            "mv .git old",
-            "rm -rf .git/hooks",
-            "echo evil > .git/modules/sub/config",
-            "mv .git/modules/sub .git/modules/other",
-            "echo evil > .git/modules/third_party/vendor/lib/config",
-            "echo evil > .git/modules/vendor/lib/hooks/post-checkout",
-            "mv .git/modules/vendor .git/modules/other",
-            "echo evil >> a/nested/.git/config",
-        ],
-    );
-    place.allows(
-        COMMITS,
-        &["git checkout -q -b branch-$(id -u) && echo $(id -u) > file && git commit -q -a -m mine && git stash list"],
-    );
-    // What is missing is not made.
-    fs::remove_dir_all(repository.0.join(".git/hooks")).unwrap();
-    fs::remove_file(repository.0.join(".git/config")).unwrap();
-    place.refuses(
-        COMMITS,
-        &[
-            "echo evil > .git/hooks/x",
-            "rmdir .git/hooks && mkdir .git/hooks",
-            "echo evil > .git/config",
-        ],
-    );
-    assert!(!repository.0.join(".git/hooks").exists());
-}
-
-/// Each leads `git status` of the repository, or of its working tree `tree`, to a program by a file
-/// beside the settings.
-const WORKTREE_LEADS: [&str; 3] = [
-    r#"git config -f .git/config.worktree core.fsmonitor "$evil""#,
-    r#"mkdir evil && cp -r .git/objects .git/refs evil && git config -f evil/config core.fsmonitor "$evil" && echo "$PWD/evil" > .git/worktrees/tree/commondir"#,
-    r#"mv .git/worktrees/tree old && cp -r old .git/worktrees/tree && mkdir evil && cp -r .git/objects .git/refs evil && git config -f evil/config core.fsmonitor "$evil" && rm .git/worktrees/tree/commondir && echo "$PWD/evil" > .git/worktrees/tree/commondir"#,
-];
-
-#[test]
-fn where_commands_may_commit_git_reads_no_settings_of_theirs_for_a_working_tree() {
-    if !walls() {
-        return;
-    }
-    for lead in WORKTREE_LEADS {
-        let without = r#"{ "extends": ["workspace", "!git"] }"#;
-        for (policy, runs) in [(without, true), (COMMITS, false)] {
-            for user in users() {
-                let place = Place::new();
-                let repository = Repository::new(&place);
-                repository.git(&["config", "extensions.worktreeConfig", "true"]);
-                repository.git(&["worktree", "add", "-q", "tree"]);
-                place.run(policy, *user, &format!("{EVIL}; {lead}"));
-                repository.status();
-                Repository(repository.0.join("tree")).status();
-                let ran = place.root().join("ran").exists();
-                assert_eq!(ran, runs, "{user:?} {policy}: {lead}");
-            }
-        }
-        // What git itself does there can still be done.
-        let place = Place::new();
-        let repository = Repository::new(&place);
-        repository.git(&["config", "user.name", "me"]);
-        repository.git(&["config", "user.email", "me@example"]);
-        repository.git(&["worktree", "add", "-q", "tree"]);
-        place.allows(
-            COMMITS,
-            &["n=$(id -u) && git worktree add -q new$n && cd new$n && echo $n > file && git commit -q -a -m $n && cd ../tree && echo $n > file && git stash -q && git stash pop -q && git commit -q -a -m $n && git rebase -q new$n -X theirs && git gc -q"],
-        );
-        assert!(!repository.0.join(".git/config.worktree").exists());
     }
 }
 

@@ -3,6 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod commits;
 mod files;
 mod git;
 mod support;

@@ -13,7 +13,7 @@ use sandpipe_policy::{
     Program,
     document::parse,
     effective::{Effective, effective},
-    files::{InvalidPlaces, Places, Roots, expand},
+    files::{InvalidPlaces, Kind, Places, Roots, expand},
     machine::{self, Bubblewrap, is_root},
     walls::{Box, Content, Plan, plan},
 };
@@ -136,12 +136,17 @@ impl Place {
             give(&self.root(), if user == User::Nobody { NOBODY } else { 0 });
         }
         let plan = self.plan(policy, user, args);
+        for placeholder in plan.placeholders.iter().filter(|it| it.kind == Kind::File) {
+            fs::write(&placeholder.path, placeholder.content()).unwrap();
+            let mode = Permissions::from_mode(placeholder.mode());
+            fs::set_permissions(&placeholder.path, mode).unwrap();
+        }
         // A shell opens the descriptors that bubblewrap is to inherit.
         let mut redirected = "exec \"$@\"".to_owned();
         let seccomp = self.root().join("seccomp");
         for (index, content) in plan.inherited.iter().enumerate() {
             let from = match content {
-                Content::Empty | Content::Places(_) | Content::Copy(_) => Path::new("/dev/null"),
+                Content::Places(_) | Content::Copy(_) => Path::new("/dev/null"),
                 Content::Program => program,
                 Content::Seccomp(program) => {
                     fs::write(&seccomp, program).unwrap();

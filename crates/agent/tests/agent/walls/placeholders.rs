@@ -19,8 +19,7 @@ use crate::support::{Agent, children_of, lives, needs_root, output_of, program, 
 const ARGS: [&str; 2] = ["--policy", r#"{ "extends": ["workspace", "commits"] }"#];
 
 /// Ends with 0 where a command can write what git runs by itself.
-const WRITES: &str =
-    "mkdir -p .git/hooks && echo evil > .git/hooks/post-checkout || echo evil > .git/config";
+const WRITES: &str = "mkdir -p .git/hooks && echo evil > .git/hooks/post-checkout || echo evil > .git/config || echo evil > .git/commondir";
 
 /// What there is of a repository: nothing, or a part that lacks what is guarded.
 const PARTS: [&[&str]; 2] = [&[], &[".git", ".git/objects"]];
@@ -198,5 +197,64 @@ async fn a_repository_that_is_made_meanwhile_stays() {
         assert_ne!(agent.run(WRITES).await.exit_code(), 0, "{user:?}");
         end(agent, Signal::SIGTERM).await;
         assert!(workspace.join(".git/hooks").exists());
+    }
+}
+
+/// Runs git outside, and returns what it says.
+fn git(workspace: &Path, args: &[&str]) -> String {
+    // What a clone starts reads no other settings.
+    let settings = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&settings, "[safe]\ndirectory = *\n[user]\nname = me\nemail = me@example\n").unwrap();
+    let mut git = Command::new("git");
+    git.env("GIT_CONFIG_GLOBAL", settings.path()).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = git.arg("-C").arg(workspace).args(args).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success(), "{args:?}: {text:?}");
+    text.concat()
+}
+
+#[tokio::test]
+async fn git_outside_works_as_before_while_commands_may_commit() {
+    if !walls() {
+        return;
+    }
+    const LOOKS: [&[&str]; 6] = [
+        &["status"],
+        &["worktree", "list"],
+        &["config", "--list", "--local"],
+        &["branch", "--all", "--verbose"],
+        &["fsck"],
+        &["-C", "bare", "rev-parse", "--is-bare-repository"],
+    ];
+    for user in users() {
+        let fill = |workspace: &Path, _: &Path| {
+            git(workspace, &["init", "-q"]);
+            git(workspace, &["commit", "-q", "--allow-empty", "-m", "first"]);
+            git(workspace, &["worktree", "add", "-q", "tree"]);
+            git(workspace, &["clone", "-q", "--bare", ".", "bare/.git"]);
+        };
+        let Walled { agent, workspace, home, directory } =
+            Walled::start_with(*user, &ARGS, fill, |_, _| {});
+        let _kept = (home, directory);
+        let looks = || LOOKS.map(|args| git(&workspace, args));
+        assert_ne!(agent.run(WRITES).await.exit_code(), 0, "{user:?}");
+        let git_dir = workspace.join(".git");
+        assert_eq!(fs::read(git_dir.join("commondir")).unwrap(), b".\n", "{user:?}");
+        // That git would take for one with a working tree.
+        assert!(!workspace.join("bare/.git/commondir").exists(), "{user:?}");
+        let meanwhile = looks();
+        git(&workspace, &["clone", "-q", ".", "clone"]);
+        git(&workspace, &["gc", "-q"]);
+        git(&workspace, &["commit", "-q", "--allow-empty", "-m", "second"]);
+        git(&workspace, &["reset", "-q", "--hard", "HEAD~"]);
+        fs::remove_dir_all(workspace.join("clone")).unwrap();
+        end(agent, Signal::SIGTERM).await;
+        until("nothing is left", async || {
+            let is_left = |path: &PathBuf| path.ends_with(".git/commondir");
+            !names(&workspace).iter().any(is_left)
+        })
+        .await;
+        assert!(!git_dir.join("config.worktree").exists(), "{user:?}");
+        assert_eq!(looks(), meanwhile, "{user:?}");
     }
 }
