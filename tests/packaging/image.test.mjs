@@ -2,7 +2,6 @@
 // The container image of the agent, built and run by podman where there is one.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { rm } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
 
@@ -10,7 +9,7 @@ import { connect } from "sandpipe";
 
 import { root } from "../../scripts/project.mjs";
 import { temporaryFolder } from "../support/installed-package.mjs";
-import { noPodman, podmanSettings } from "../support/podman.mjs";
+import { noPodman, podmanSettings, removePodmanFolder } from "../support/podman.mjs";
 import { until } from "../support/processes.mjs";
 
 const execute = promisify(execFile);
@@ -35,7 +34,7 @@ describe("the container image", { skip: noPodman }, () => {
 
   after(async () => {
     for (const container of containers) await podman("rm", "--force", "--volumes", container);
-    await rm(folder, { recursive: true, force: true });
+    await removePodmanFolder(folder, env);
   });
 
   /** @param {string[]} args */

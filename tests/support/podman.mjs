@@ -62,6 +62,13 @@ ${hasRunc ? 'runtime = "runc"' : ""}
   };
 }
 
+/** Removes a folder with images and containers: without root, some of its files are other users'. */
+export async function removePodmanFolder(/** @type {string} */ folder, env = process.env) {
+  const graph = join(folder, "graph");
+  if (process.geteuid?.() !== 0) await execute("podman", ["unshare", "rm", "-rf", graph], { env });
+  await rm(folder, { recursive: true, force: true });
+}
+
 /** Sets podman up for this process and what it starts, with the small image. */
 export async function setUpPodman() {
   // podman takes no longer path than some 50 characters for what it runs with.
@@ -97,9 +104,7 @@ export async function setUpPodman() {
 
     async remove() {
       await podman("rm", "--all", "--force", "--time", "0");
-      // Without root, other users of containers are other users here.
-      if (process.geteuid?.() !== 0) await podman("unshare", "rm", "-rf", join(folder, "graph"));
-      await rm(folder, { recursive: true, force: true });
+      await removePodmanFolder(folder);
     },
   };
 }
