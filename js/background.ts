@@ -10,7 +10,7 @@ import { RUN_AND_FORGET, type Runtime } from "./runtime.js";
 import { settle } from "./settle.js";
 
 const METHODS = [
-  ...(["spawn", "list", "get", "remove"] as const),
+  ...(["spawn", "list", "namespaces", "get", "remove"] as const),
   ...(["readOutput", "wait", "waitForPort", "terminate", "run"] as const),
 ];
 

@@ -31,7 +31,7 @@ pub struct Background(background::Background);
 #[wasm_bindgen]
 impl Background {
     /// `run` is called with a script and `{ signal? }` and resolves `{ exitCode, output }`; `options`
-    /// are `{ baseDir?, workspace? }`.
+    /// are `{ baseDir?, namespace? }`.
     ///
     /// # Errors
     /// `invalid_argument`.
@@ -189,6 +189,12 @@ impl Background {
         let ended = shell_text(command, "command")
             .and_then(|command| Ok(self.0.run(command, Options::read(options)?)));
         promise_of(ended, json)
+    }
+
+    /// Lists the names of all namespaces in the same `baseDir` that have a process.
+    #[wasm_bindgen(unchecked_return_type = "Promise<string[]>")]
+    pub fn namespaces(&self) -> Promise {
+        promise_of(Ok(self.0.namespaces()), json)
     }
 
     /// Removes a process that has ended, with its output.

@@ -18,19 +18,21 @@ use crate::fields::{Options, options};
 use crate::invalid_argument::{invalid, wrong};
 
 options! {
-    /// Where the processes have their directories: `{baseDir}/{workspace}/{id}` on the target.
+    /// Where the processes have their directories: `{baseDir}/{namespace}/{id}` on the target.
     interface "BackgroundOptions"
     for Location {
         /// A directory on the target; `~` and `~/` stand for the home directory there. It is made for its
         /// owner alone; one that is a symbolic link or belongs to another user is refused. Default:
         /// `${TMPDIR:-/tmp}/sandpipe-$(id -u)`.
         "baseDir" "?: string" => base_dir = optional target_path,
-        /// A name that keeps processes apart from others in the same `baseDir`. Default: `default`.
-        "workspace" "?: string" => workspace = optional workspace_name,
+        /// The background namespace: a name that keeps processes apart from others in the same `baseDir`. Default: in
+        /// a sandbox that of its agent, which the agent has again after a restart with the same state directory;
+        /// elsewhere, and with agents that have none, `default`.
+        "namespace" "?: string" => namespace = optional namespace_name,
     }
 }
 
-fn workspace_name(value: &JsValue, name: &str) -> Result<String> {
+fn namespace_name(value: &JsValue, name: &str) -> Result<String> {
     plain_name(string(value, name)?, name)
 }
 

@@ -12,6 +12,7 @@ import type { Sandbox } from "../sandbox.js";
 import { connectIfNamed, CONNECTION, showOwnLog } from "./agent.js";
 import { grouped, UsageError, type Values } from "./command.js";
 import { interruptible, type StandardOutput } from "./exit-decision.js";
+import { backgroundNamespace } from "./option-values.js";
 import type { Outcome } from "./outcome.js";
 
 /** The options that name the machine of background processes. */
@@ -27,6 +28,15 @@ export const RUNTIME = grouped("Connection", {
   },
   "token-file": CONNECTION["token-file"],
 });
+
+/** The options that name the machine of background processes, and the namespace there. */
+export const PLACE = {
+  ...RUNTIME,
+  namespace: {
+    value: "NAME",
+    help: "the background namespace [default: the agent's own; without an agent: default]",
+  },
+};
 
 /** A runtime that has been reached. */
 export interface ReachedRuntime extends Runtime, UnderPolicy {
@@ -79,6 +89,15 @@ export function runtimeArguments(values: Values<typeof RUNTIME>): string[] {
   ];
 }
 
+/** The background processes of a runtime in the namespace that the options name. */
+export function processesAt(
+  runtime: Runtime,
+  { namespace }: { namespace?: string | undefined },
+): Background {
+  const name = backgroundNamespace(namespace);
+  return background(runtime, name === undefined ? {} : { namespace: name });
+}
+
 function requireOneMachine(values: Values<typeof RUNTIME>): void {
   const { local, ssh, url, "token-file": tokenFile } = values;
   const named = [local && "--local", ssh !== undefined && "--ssh", url !== undefined && "--url"];
@@ -122,12 +141,12 @@ function closable(
 }
 
 /**
- * Does something with the background processes of the machine that the options name.
+ * Does something with the background processes of the machine and the namespace that the options name.
  *
  * @param work Called with the processes, the name of the policy of their machine where that is known, and the machine.
  */
 export async function onTarget(
-  values: Values<typeof RUNTIME>,
+  values: Values<typeof PLACE>,
   work: (
     processes: Background,
     output: StandardOutput,
@@ -139,7 +158,7 @@ export async function onTarget(
   const runtime = await reachRuntime(values);
   return await interruptible(
     (output, stopping) =>
-      work(background(runtime), output, stopping, policyOf(runtime)?.name, runtime),
+      work(processesAt(runtime, values), output, stopping, policyOf(runtime)?.name, runtime),
     () => runtime.close(),
   );
 }

@@ -38,6 +38,14 @@ export function path(option: string, text: string | undefined): string | undefin
   throw new UsageError(`${option} must not be empty`);
 }
 
+/** The name of a background namespace. */
+export function backgroundNamespace(text: string | undefined): string | undefined {
+  if (text === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/.test(text)) return text;
+  throw new UsageError(
+    `--namespace must be a name of letters, digits, ".", "_" and "-" that begins with a letter or digit, but is "${text}"`,
+  );
+}
+
 /** A regular expression of JavaScript. */
 export function regularExpression(option: string, text: string): string {
   try {

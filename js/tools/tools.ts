@@ -30,7 +30,7 @@ export interface ToolsOptions extends BackgroundOptions {
    * A name that keeps the tools' processes apart from others in the same `baseDir`. Of those in it that have
    * ended, all but the newest 50 are removed, with their output. Default: `tools`.
    */
-  workspace?: string;
+  namespace?: string;
 }
 
 /** The tools, in this order; their types have their names. */
@@ -55,12 +55,12 @@ export type Tools = [
  * const [bash] = tools(sandbox);
  * console.log(await bash.execute({ script: "ls" }));
  *
- * @throws {InvalidArgumentError} An option is wrong. A wrong runtime, `baseDir` or `workspace` shows with the
+ * @throws {InvalidArgumentError} An option is wrong. A wrong runtime, `baseDir` or `namespace` shows with the
  * first call of a tool.
  */
 export type MakeTools = (runtime: Runtime, options?: ToolsOptions) => Tools;
 
-const OPTIONS = ["baseDir", "workspace", "maxOutputChars", "timeoutSecs"];
+const OPTIONS = ["baseDir", "namespace", "maxOutputChars", "timeoutSecs"];
 
 /** More than the mark of a cut has. */
 const MIN_CHARS = 100;
@@ -81,10 +81,10 @@ export function toolsWith(
   return (runtime, options = {}) => {
     checkAwaited("runtime", runtime);
     checkFields(options, OPTIONS);
-    const { maxOutputChars = 30_000, timeoutSecs = 120, workspace = "tools", ...place } = options;
+    const { maxOutputChars = 30_000, timeoutSecs = 120, namespace = "tools", ...place } = options;
     check("maxOutputChars", maxOutputChars, MIN_CHARS, MAX_CHARS);
     check("timeoutSecs", timeoutSecs, 1, MAX_TIMEOUT_SECS);
-    const processes = background(runtime, { ...place, workspace });
+    const processes = background(runtime, { ...place, namespace });
     const limits = { maxOutputChars, timeoutSecs };
     const files = filesOf(runtime);
     const changes = new OneAtATime();

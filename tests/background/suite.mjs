@@ -22,6 +22,7 @@ import { after, before, describe } from "node:test";
 import { testsOf } from "../support/matrix.mjs";
 import { testArguments } from "./suite/arguments.mjs";
 import { testErrors } from "./suite/errors.mjs";
+import { testNamespaces } from "./suite/namespaces.mjs";
 import { testReadOutput } from "./suite/read-output.mjs";
 import { testRemove } from "./suite/remove.mjs";
 import { testRun } from "./suite/run.mjs";
@@ -36,7 +37,7 @@ import { testWait } from "./suite/wait.mjs";
 
 /** Parts of the suite: how processes start and end, and how a client follows them. */
 const GROUPS = {
-  processes: [testSpawn, testTerminate, testRemove, testErrors, testArguments],
+  processes: [testSpawn, testTerminate, testRemove, testErrors, testArguments, testNamespaces],
   output: [testReadOutput, testWait, testWaitFor, testRun],
 };
 

@@ -114,6 +114,49 @@ describe("sandpipe bg ls", () => {
   });
 });
 
+describe("sandpipe bg --namespace", () => {
+  it("keeps processes apart, which --all lists", async () => {
+    const here = await start("true");
+    const there = await start("exit 3", "--namespace", "there");
+    assert.equal((await bg("wait", "--namespace", "there", there)).exitCode, 3);
+    assert.equal((await bg("ls", "-q", "--namespace", "there")).stdout, `${there}\n`);
+    assert.ok(!(await bg("ls", "-q")).stdout.includes(there));
+    assert.match((await bg("logs", there)).stderr, /no process has the id/);
+    const { stdout } = await bg("ls", "--all");
+    assert.match(stdout, /^ID +NAMESPACE +STATUS/);
+    assert.match(stdout, new RegExp(`^${here} +default +`, "m"));
+    assert.match(stdout, new RegExp(`^${there} +there +exited +3 `, "m"));
+    const [newest] = JSON.parse((await bg("ls", "--all", "--json")).stdout);
+    assert.deepEqual([newest.id, newest.namespace], [there, "there"]);
+    assert.equal((await bg("rm", "--namespace", "there", there)).exitCode, 0);
+    assert.doesNotMatch((await bg("ls", "--all")).stdout, /there/);
+    for (const args of [
+      ["ls", "--namespace", "../x"],
+      ["ls", "--namespace", ""],
+      ["ls", "--all", "--namespace", "x"],
+      ["ls", "--limit", "none"],
+    ]) {
+      const { exitCode, stderr } = await bg(...args);
+      assert.equal(exitCode, 2, args.join(" "));
+      assert.match(stderr, /--(namespace|limit)/);
+    }
+  });
+
+  it("lists the newest so many, and what runs", async () => {
+    const limited = /** @type {const} */ (["--namespace", "limited"]);
+    const running = await start("sleep 1000", ...limited);
+    const ended = [];
+    for (const script of ["exit 1", "exit 2"]) ended.push(await start(script, ...limited));
+    for (const id of ended) await bg("wait", ...limited, id);
+    const { stdout, stderr } = await bg("ls", ...limited, "--limit", "1");
+    const lines = stdout.trimEnd().split("\n").slice(1);
+    assert.deepEqual(lines.map((line) => line.split(" ")[0]).sort(), [ended[1], running].sort());
+    assert.equal(stderr, "sandpipe: 1 more have ended: --limit 3 shows all.\n");
+    assert.equal((await bg("ls", ...limited)).stderr, "");
+    await bg("stop", ...limited, running);
+  });
+});
+
 describe("sandpipe bg ls, of what takes two columns or none", () => {
   it("is aligned, and cut to the terminal's width", async () => {
     // Four columns each.

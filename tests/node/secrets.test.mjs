@@ -42,10 +42,10 @@ describe("the environment of what is run", () => {
   /** @param {string} environment what `env` says, or /proc */
   const assertClean = (environment) => {
     assert.match(environment, /(^|\0)FROM_OUTSIDE=is inherited/m);
-    // A background process has its id there.
+    // A background process has its id there, a command of an agent its namespace.
     const own = environment.split(/[\n\0]/).filter((line) => line.startsWith("SANDPIPE_"));
     assert.deepEqual(
-      own.filter((line) => !line.startsWith("SANDPIPE_PROCESS=")),
+      own.filter((line) => !/^SANDPIPE_(PROCESS|NAMESPACE)=/.test(line)),
       [],
     );
     for (const secret of Object.values(SECRETS)) assert.ok(!environment.includes(secret));

@@ -176,7 +176,7 @@ describe("the message of a tool that fails", () => {
     const [bash, , output, terminate] = tools(localRuntime(), { baseDir });
     const started = await bash.execute({ script: "exit 3", run_in_background: true });
     const process_id = /process_id: (\w+)/.exec(started)?.[1] ?? "";
-    const processes = background(localRuntime(), { baseDir, workspace: "tools" });
+    const processes = background(localRuntime(), { baseDir, namespace: "tools" });
     await processes.wait(process_id);
     await processes.remove(process_id);
     for (const tool of [output, terminate]) {
@@ -289,7 +289,7 @@ describe("a filter", () => {
     const found = async (/** @type {object} */ input) =>
       (await output.execute({ process_id, ...input })).split("\n\n")[1];
     // Until its end the last line, which is unfinished, is held back.
-    await background(localRuntime(), { baseDir, workspace: "tools" }).wait(process_id);
+    await background(localRuntime(), { baseDir, namespace: "tools" }).wait(process_id);
     assert.equal(await found({ filter: "^error: red$" }), "error: red\n");
     assert.equal(await found({ filter: "^20%$" }), "20%\n");
     assert.equal(await found({ filter: "^error" }), "error: red\nerror");

@@ -39,7 +39,7 @@ afterEach(() => {
 });
 after(async () => {
   const baseDir = join(TMPDIR, `sandpipe-${process.getuid?.()}`);
-  const left = background(localRuntime(), { baseDir, workspace: "tools" });
+  const left = background(localRuntime(), { baseDir, namespace: "tools" });
   for (const { id } of await left.list()) await left.terminate(id, { graceMs: 0 });
   rmSync(directory, { recursive: true });
 });

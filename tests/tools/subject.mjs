@@ -63,12 +63,12 @@ export class Subject {
 
   /** The processes below the tools' directory. */
   get processes() {
-    return background(this.runtime, { baseDir: this.baseDir, workspace: "tools" });
+    return background(this.runtime, { baseDir: this.baseDir, namespace: "tools" });
   }
 
   /** Leaves nothing behind. The target is this machine, where calls are fast. */
   async close() {
-    const processes = background(localRuntime(), { baseDir: this.baseDir, workspace: "tools" });
+    const processes = background(localRuntime(), { baseDir: this.baseDir, namespace: "tools" });
     for (const { id } of await processes.list()) await processes.terminate(id, { graceMs: 0 });
     await this.#is.close();
     rmSync(this.directory, { recursive: true });

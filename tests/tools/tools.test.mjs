@@ -175,7 +175,7 @@ it("a name is one short line of the list, whatever it is", async () => {
   const display_name = `a\r\nstatus: running\u001b[2J ${"x".repeat(50_000)}`;
   const input = { script: "exit 3", run_in_background: true, display_name };
   const id = field(await bash.execute(input), "process_id");
-  await background(localRuntime(), { baseDir, workspace: "tools" }).wait(id);
+  await background(localRuntime(), { baseDir, namespace: "tools" }).wait(id);
   const [first, second, third] = (await list.execute({})).split("\n");
   assert.equal(first, `process_id: ${id}`);
   assert.equal(second, `display_name: a status: running ${"x".repeat(61)}…`);
@@ -185,7 +185,7 @@ it("a name is one short line of the list, whatever it is", async () => {
 it("of the processes that have ended, the newest 50 are kept", async () => {
   const baseDir = newBaseDir();
   const [bash, , , terminate] = tools(localRuntime(), { baseDir });
-  const processes = background(localRuntime(), { baseDir, workspace: "tools" });
+  const processes = background(localRuntime(), { baseDir, namespace: "tools" });
   const running = await bash.execute({ script: "sleep 600", run_in_background: true });
   const oldest = await processes.spawn("true");
   const { exitedAt = "" } = await processes.wait(oldest.id);

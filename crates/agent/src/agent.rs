@@ -222,6 +222,7 @@ impl Agent {
         let commands = CommandSetting {
             default_user: options.default_user.clone(),
             env: environment_of_commands(env::vars_os()),
+            namespace: state_dir.id(),
             file_limit,
         };
         let (policies, spawn_defaults) = Policies::new(&options.policy, setting, commands)?;

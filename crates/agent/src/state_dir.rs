@@ -1,7 +1,10 @@
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -10,6 +13,7 @@ use nix::{
     errno::Errno,
     fcntl::{Flock, FlockArg, OFlag},
 };
+use sha2::{Digest, Sha256};
 
 use crate::{
     abandoned,
@@ -92,6 +96,13 @@ impl StateDir {
     /// Without symbolic links.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Identifies the agent: the same after a restart on this directory.
+    pub(crate) fn id(&self) -> String {
+        let digest = Sha256::digest(self.path.as_os_str().as_bytes());
+        let id = digest.first_chunk().copied().map_or(0, u64::from_be_bytes);
+        format!("agent-{id:016x}")
     }
 
     /// Where each exec has its spool.

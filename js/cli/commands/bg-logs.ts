@@ -2,7 +2,7 @@ import type { Background } from "../../background.js";
 import type { ReadOutputOptions } from "../../core/sandpipe.js";
 import { command, UsageError } from "../command.js";
 import { processesByPrefix } from "../ids.js";
-import { onTarget, RUNTIME } from "../machine.js";
+import { onTarget, PLACE } from "../machine.js";
 import { positiveNumber, regularExpression } from "../option-values.js";
 import type { OutputWriter } from "../output-writer.js";
 
@@ -31,7 +31,7 @@ export const logs = command({
       help: "stdout, stderr or both [default: both]",
     },
     tail: { value: "BYTES", help: "only the last so many bytes, and what follows" },
-    ...RUNTIME,
+    ...PLACE,
   },
   operands: "<ID>",
   offers: "bg ls -q",

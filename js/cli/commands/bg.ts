@@ -1,16 +1,15 @@
 import type { BackgroundProcess, SpawnOptions } from "../../core/sandpipe.js";
 import type { Background } from "../../background.js";
 import { isSandpipeError } from "../../core/errors.js";
-import { background } from "../../node.js";
 import type { Runtime } from "../../runtime.js";
 import { command, type CommandGroup, UsageError } from "../command.js";
 import { onEach, stopEach } from "../each-id.js";
 import { aborted, killOverdue } from "../exit-decision.js";
 import { NO_PROGRAM, OWN_FAILURE, TIMED_OUT } from "../outcome.js";
 import { idColumn, idLines, processesByPrefix } from "../ids.js";
-import { onTarget, reachRuntime, RUNTIME } from "../machine.js";
-import { milliseconds, path, shellVariables, timeLimit } from "../option-values.js";
-import { json, shellHint, shellQuote } from "../format.js";
+import { onTarget, PLACE, processesAt, reachRuntime } from "../machine.js";
+import { milliseconds, path, positiveNumber, shellVariables, timeLimit } from "../option-values.js";
+import { errorLine, json, shellHint, shellQuote } from "../format.js";
 import { withProgress } from "../progress.js";
 import type { Column } from "../table.js";
 import { logs } from "./bg-logs.js";
@@ -41,7 +40,7 @@ const start = command({
       help: "stop it after so long: SIGTERM, SIGKILL after 10 s; nobody has to look [default: never]",
     },
     json: { help: "print the process as a JSON object, not only its id" },
-    ...RUNTIME,
+    ...PLACE,
   },
   operands: "[COMMAND...]",
   endsAtOperand: true,
@@ -95,39 +94,84 @@ async function isProgram(
 const UNCONFINED =
   "it runs unconfined, with your permissions: `sandpipe run` confines what it runs.";
 
+/** How many processes a table shows, unless more run. */
+const LIMIT = 20;
+
 const ls = command({
   name: "ls",
   summary: "list the processes",
   usage: "[OPTIONS]",
-  about: "Lists the processes, newest first, also those that have ended. AGE is since the start.",
+  about:
+    "Lists the processes of a background namespace, newest first: all that run, and of those that have ended the " +
+    "newest. AGE is since the start.",
   options: {
+    all: { short: "a", help: "the processes of all namespaces, each with its own" },
+    limit: {
+      value: "NUMBER",
+      help: `the newest so many, and those that run [default: ${LIMIT}; with -q or --json: all]`,
+    },
     quiet: { short: "q", help: "only the ids" },
     json: {
       help:
         "one JSON array of objects with id, name, pid, status, exitCode, script, startedAt, exitedAt, " +
-        "outputDir, stdoutPath, stderrPath",
+        "outputDir, stdoutPath, stderrPath; with --all also namespace",
     },
-    ...RUNTIME,
+    ...PLACE,
   },
-  examples: ["sandpipe bg ls", "sandpipe bg ls --json | jq -r '.[] | select(.name == \"dev\").id'"],
+  examples: [
+    "sandpipe bg ls",
+    "sandpipe bg ls --all",
+    "sandpipe bg ls --json | jq -r '.[] | select(.name == \"dev\").id'",
+  ],
 
   async run(values) {
-    return await onTarget(values, async (processes, { stdout }) => {
-      const all = await processes.list();
-      if (values.quiet) await stdout.write(idLines(all));
-      else await stdout.write(values.json ? json(all) : await listing(all));
+    const { all, namespace, quiet } = values;
+    if (all && namespace !== undefined)
+      throw new UsageError("--all and --namespace exclude each other");
+    const given = values.limit === undefined ? undefined : positiveNumber("--limit", values.limit);
+    const limit = given ?? (quiet || values.json ? Infinity : LIMIT);
+    return await onTarget(values, async (processes, { stdout, stderr }, _, __, runtime) => {
+      const listed = all ? await listAll(processes, runtime) : await processes.list();
+      const shown = listed.filter(({ status }, index) => index < limit || status === "running");
+      if (quiet) await stdout.write(idLines(shown));
+      else await stdout.write(values.json ? json(shown) : await listing(shown));
+      const left = listed.length - shown.length;
+      if (left > 0 && !quiet && !values.json) {
+        await stderr.write(
+          errorLine(`${left} more have ended: --limit ${listed.length} shows all.`),
+        );
+      }
       return undefined;
     });
   },
 });
 
-async function listing(processes: readonly BackgroundProcess[]): Promise<string> {
+/** A process in a list of several namespaces. */
+type ListedProcess = BackgroundProcess & { namespace?: string };
+
+/** Lists the processes of all namespaces, newest first. */
+async function listAll(processes: Background, runtime: Runtime): Promise<ListedProcess[]> {
+  const all: ListedProcess[] = [];
+  for (const namespace of await processes.namespaces()) {
+    const own = await processesAt(runtime, { namespace }).list();
+    all.push(...own.map((process) => ({ namespace, ...process })));
+  }
+  return all.sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
+}
+
+async function listing(processes: readonly ListedProcess[]): Promise<string> {
   // It knows the widths of all characters, which take a while to load.
   const { age, screenOf, table } = await import("../table.js");
   const screen = screenOf(process.stdout);
   const now = new Date();
-  const columns: Column<BackgroundProcess>[] = [
+  const namespaces: Column<ListedProcess>[] = processes.some(
+    ({ namespace }) => namespace !== undefined,
+  )
+    ? [{ title: "NAMESPACE", text: ({ namespace = "" }) => namespace }]
+    : [];
+  const columns: Column<ListedProcess>[] = [
     idColumn(processes, screen),
+    ...namespaces,
     {
       title: "STATUS",
       text: ({ status }) => status,
@@ -151,7 +195,7 @@ const wait = command({
     "Waits for the end of a process, and ends with its exit code. ID may be the beginning of one.",
   options: {
     timeout: { value: "TIME", help: "wait no longer; the process goes on [default: for ever]" },
-    ...RUNTIME,
+    ...PLACE,
   },
   operands: "<ID>",
   offers: "bg ls -q",
@@ -193,7 +237,7 @@ const stop = command({
     "left after the grace period. It ends when nothing of them is left. ID may be the beginning of one.",
   options: {
     grace: { short: "t", value: "TIME", help: "how long they may take to end [default: 10s]" },
-    ...RUNTIME,
+    ...PLACE,
   },
   operands: "<ID...>",
   offers: "bg ls -q",
@@ -205,7 +249,7 @@ Ctrl+C does not give it up; a second one kills at once. Exit codes: as of \`sand
   async run(values, ids) {
     const graceMs = milliseconds("--grace", values.grace ?? "10");
     const runtime = await reachRuntime(values);
-    const processes = background(runtime);
+    const processes = processesAt(runtime, values);
     const find = processesByPrefix(processes);
     try {
       return await stopEach(ids, graceMs, async (written, forced) => {
@@ -228,7 +272,7 @@ const rm = command({
   about:
     "Removes processes that have ended, with their output: those that are named, or with --ended all. ID may be the " +
     "beginning of one. With --ended a process stays that left something running in its process group.",
-  options: { ended: { help: "all that have ended; prints how many" }, ...RUNTIME },
+  options: { ended: { help: "all that have ended; prints how many" }, ...PLACE },
   operands: "[ID...]",
   offers: "bg ls -q",
   notes: `

@@ -27,7 +27,7 @@ export function testArguments(subject, { it, contract }) {
         [/`id`/, () => subject.processes.terminate("../x")],
         [/`id`/, () => subject.processes.wait("../x")],
         [/`id`/, () => subject.processes.readOutput("../x")],
-        [/`options.workspace`/, () => background(subject.runtime, { workspace: "../x" }).list()],
+        [/`options.namespace`/, () => background(subject.runtime, { namespace: "../x" }).list()],
         [/`options.baseDir`/, () => background(subject.runtime, { baseDir: "" }).list()],
         [/`options.baseDir`/, () => background(subject.runtime, { baseDir: "a\0b" }).list()],
         [/`runtime.run`/, () => background(/** @type {any} */ ({})).list()],

@@ -76,8 +76,8 @@ export function testErrors(subject, { shellContract }) {
     );
 
     shellContract("a process that can't be started leaves nothing behind", async () => {
-      const workspace = "unmade";
-      const home = join(subject.baseDir, workspace);
+      const namespace = "unmade";
+      const home = join(subject.baseDir, namespace);
       for (const [what, options] of /** @type {const} */ ([
         // spawn.sh
         ['mkdir -- "$dir"', {}],
@@ -87,7 +87,7 @@ export function testErrors(subject, { shellContract }) {
         ['mkfifo "$dir/leader" "$dir/watchdog"', { timeoutMs: LONG_MS }],
         ['mv "$dir" "$final"', {}],
       ])) {
-        const own = subject.background({ runtime: changing(what, FAILS), workspace });
+        const own = subject.background({ runtime: changing(what, FAILS), namespace });
         await fails(() => own.spawn("true", options), /no room/);
         assert.deepEqual(readdirSync(home), [], what);
       }
@@ -96,29 +96,29 @@ export function testErrors(subject, { shellContract }) {
         ['cat "$dir/meta.rest"', "{ echo no room >&2; false; }", {}],
         ["pid=$1 dir=$2\nmust_lead", "echo no room; exit 1", { timeoutMs: LONG_MS }],
       ])) {
-        const own = subject.background({ runtime: changing(what, instead), workspace });
+        const own = subject.background({ runtime: changing(what, instead), namespace });
         await fails(() => own.spawn("true", options), /no room/);
         assert.deepEqual(readdirSync(home), [], what);
       }
-      const own = subject.background({ workspace });
+      const own = subject.background({ namespace });
       await fails(() => own.run("true", { outputFile: "/dev/null/x" }), /\/dev\/null/);
       assert.deepEqual(readdirSync(home), []);
     });
 
     shellContract("an id that is taken is refused, and its directory stays", async () => {
-      const workspace = "taken";
+      const namespace = "taken";
       let taken = "";
       const runtime = /** @type {Runtime} */ ({
         run: (script, options) => {
           const [, id = ""] = /^id='\\''([^']+)'\\''$/m.exec(script) ?? [];
-          taken = join(subject.baseDir, workspace, id);
+          taken = join(subject.baseDir, namespace, id);
           mkdirSync(taken, { recursive: true, mode: 0o700 });
           return subject.runtime.run(script, options);
         },
       });
-      const own = subject.background({ runtime, workspace });
+      const own = subject.background({ runtime, namespace });
       await fails(() => own.spawn("true"), /is there already/);
-      assert.deepEqual(readdirSync(join(subject.baseDir, workspace)), [taken.split("/").at(-1)]);
+      assert.deepEqual(readdirSync(join(subject.baseDir, namespace)), [taken.split("/").at(-1)]);
     });
 
     shellContract("a process that is removed during a call is not found", async () => {
@@ -138,12 +138,12 @@ export function testErrors(subject, { shellContract }) {
           (error) => error instanceof NotFoundError && error.id === id,
         );
       }
-      const workspace = "emptied";
-      const own = subject.background({ workspace });
+      const namespace = "emptied";
+      const own = subject.background({ namespace });
       const { id } = await own.spawn("true");
       const runtime = changing("section metas\n", 'rm -rf "$home"/*; section metas\n');
       await own.wait(id);
-      assert.deepEqual(await subject.background({ runtime, workspace }).list(), []);
+      assert.deepEqual(await subject.background({ runtime, namespace }).list(), []);
     });
 
     shellContract(
@@ -185,9 +185,9 @@ export function testErrors(subject, { shellContract }) {
     });
 
     shellContract("an exit code that was never written down is an error", async () => {
-      const workspace = "lost";
-      const own = subject.background({ workspace });
-      const directory = `"${subject.baseDir}/${workspace}/$SANDPIPE_PROCESS"`;
+      const namespace = "lost";
+      const own = subject.background({ namespace });
+      const directory = `"${subject.baseDir}/${namespace}/$SANDPIPE_PROCESS"`;
       await fails(() => own.run(`rm ${directory}/exit_code.new`), /left no exit code/);
       const [lost] = await own.list();
       assert.deepEqual([lost?.status, lost?.exitCode], ["failed", undefined]);

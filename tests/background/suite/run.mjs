@@ -31,7 +31,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     });
 
     shellContract("starts a command where, with what and as spawn does", async () => {
-      const own = subject.background({ workspace: "options" });
+      const own = subject.background({ namespace: "options" });
       const cwd = join(subject.directory, "a 'place'");
       mkdirSync(cwd);
       const env = { VALUE: `it's "$HOME" é` };
@@ -49,7 +49,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     it("has the target stop a command whose time is over", async () => {
       const [begun, isOver] = [subject.path(), subject.path()];
       const runtime = timedBy(subject.runtime, isOver);
-      const own = subject.background({ runtime, workspace: "timeout" });
+      const own = subject.background({ runtime, namespace: "timeout" });
       const script = `echo begun; : >'${begun}'; sleep 600`;
       const running = own.run(script, { timeoutMs: 600_000 });
       await until(() => existsSync(begun));
@@ -58,7 +58,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     });
 
     it("keeps nothing of what it has handed over", async () => {
-      const own = subject.background({ workspace: "run" });
+      const own = subject.background({ namespace: "run" });
       await own.run("echo hello");
       assert.deepEqual(await own.list(), []);
     });
@@ -73,7 +73,7 @@ export function testRun(subject, { it, shellContract, contract }) {
           return result;
         },
       });
-      const own = subject.background({ runtime, workspace: "patience" });
+      const own = subject.background({ runtime, namespace: "patience" });
       const script = `echo begun; : >'${ready}'; sleep 600`;
       const result = await own.run(script, { waitTimeoutMs: 300 });
       assert.deepEqual([result.output, result.exitCode], ["begun\n", 1]);
@@ -85,7 +85,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     });
 
     it("rejects with `check` where a command still runs, which goes on", async () => {
-      const own = subject.background({ workspace: "check" });
+      const own = subject.background({ namespace: "check" });
       const running = own.run("echo begun; exec sleep 600", { check: true, waitTimeoutMs: 300 });
       await assert.rejects(running, (error) => {
         assert.ok(isSandpipeError(error, "timeout"), String(error));
@@ -113,7 +113,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     });
 
     shellContract("does not make a death of an end whose code is not kept", async () => {
-      const own = subject.background({ workspace: "left" });
+      const own = subject.background({ namespace: "left" });
       const script = "(trap '' TERM; while :; do sleep 0.1; done) & echo $!; exit 0";
       const { exitCode } = await own.run(script, { captureExitCode: false, ignoreOutput: true });
       assert.equal(exitCode, 0);
@@ -125,7 +125,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     });
 
     it("gives the first part of long output", async () => {
-      const own = subject.background({ workspace: "head" });
+      const own = subject.background({ namespace: "head" });
       const { output } = await own.run("echo abé😀def", { maxOutputBytes: 7 });
       assert.equal(output, "abé");
       assert.equal((await own.run("echo abc", { maxOutputBytes: 0 })).output, "");
@@ -146,7 +146,7 @@ export function testRun(subject, { it, shellContract, contract }) {
     });
 
     it("leaves the output where it is", async () => {
-      const own = subject.background({ workspace: "ignored" });
+      const own = subject.background({ namespace: "ignored" });
       const { output, exitCode } = await own.run("echo hello; exit 2", { ignoreOutput: true });
       const [process] = await own.list();
       assert.deepEqual([output, exitCode], [`Output of 6 bytes is in ${process?.stdoutPath}.`, 2]);

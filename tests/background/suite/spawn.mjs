@@ -21,7 +21,7 @@ export function testSpawn(subject, { shellContract, contract, isWhole }) {
       let calls = 0;
       const counting = subject.background({
         runtime: { run: (script, opts) => ((calls += 1), subject.runtime.run(script, opts)) },
-        workspace: "spawn",
+        namespace: "spawn",
       });
       const script = "echo out; echo err >&2; exit 3";
       // Times are kept in whole seconds.
@@ -186,7 +186,7 @@ export function testSpawn(subject, { shellContract, contract, isWhole }) {
     // One connection of SSH carries eight scripts at a time.
     const count = isWhole ? 50 : 20;
     contract(`gives ${count} at once an id each; names may be the same`, async () => {
-      const many = subject.background({ workspace: "many" });
+      const many = subject.background({ namespace: "many" });
       const spawned = await Promise.all(
         Array.from({ length: count }, () => many.spawn("exit 4", { name: "same" })),
       );

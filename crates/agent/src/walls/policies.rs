@@ -47,8 +47,13 @@ pub(crate) struct CommandSetting {
     pub(crate) default_user: Option<String>,
     /// The environment.
     pub(crate) env: BTreeMap<OsString, OsString>,
+    /// The namespace of their background processes, whatever a policy passes.
+    pub(crate) namespace: String,
     pub(crate) file_limit: FileLimit,
 }
+
+/// Scripts of background processes read it: `crates/client/src/background/location.rs`.
+const NAMESPACE_VARIABLE: &str = "SANDPIPE_NAMESPACE";
 
 #[derive(Debug)]
 struct Narrower {
@@ -196,17 +201,20 @@ impl Policies {
         };
         let told = policy.box_arguments();
         let command = BoxCommand::new(self.setting.box_program.as_ref(), told, walls);
-        let CommandSetting { default_user, env, file_limit } = self.commands.clone();
+        let CommandSetting { default_user, env, namespace, file_limit } = self.commands.clone();
         // It may name a variable that the other one withholds for its value.
         let env = match within {
             Some(outer) => passed(&outer.effective, env),
             None => env,
         };
+        let stores = policy.stores(&env);
+        let mut env = policy.environment(env);
+        env.insert(NAMESPACE_VARIABLE.into(), namespace.into());
         Ok(SpawnDefaults {
             workspace: self.setting.workspace.clone(),
             default_user,
-            stores: policy.stores(&env),
-            env: policy.environment(env),
+            stores,
+            env,
             file_limit: file_limit.of_commands_at_most(policy.open_files()),
             limits: policy.command_limits(),
             limit_group,

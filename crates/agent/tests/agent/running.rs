@@ -198,10 +198,11 @@ async fn the_environment_is_the_agents_without_its_own_settings() {
     let output = agent.finish(&exec.id).await.output();
     assert!(output.contains("FROM_OUTSIDE=yes\n"), "{output}");
     assert!(output.contains("ADDED=1\n"), "{output}");
-    // The mark of a command where there are no cgroups.
-    let own = output
-        .lines()
-        .find(|line| line.starts_with("SANDPIPE_") && !line.starts_with("SANDPIPE_EXEC="));
+    // The namespace of background processes, and the mark of a command where there are no cgroups.
+    let of_commands = ["SANDPIPE_NAMESPACE=agent-", "SANDPIPE_EXEC="];
+    let own = output.lines().find(|line| {
+        line.starts_with("SANDPIPE_") && !of_commands.iter().any(|name| line.starts_with(name))
+    });
     assert_eq!((own, output.contains(READONLY)), (None, false), "{output}");
 }
 

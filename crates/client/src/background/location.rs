@@ -2,16 +2,16 @@
 
 use super::BackgroundProcess;
 use super::script::{Script, sh};
-use crate::shell::quote::quote_path;
+use crate::shell::quote::{quote_path, shell_quote};
 use crate::{Error, Nonce, Result};
 
-/// `{baseDir}/{workspace}` on the target.
+/// `{baseDir}/{namespace}` on the target.
 #[derive(Clone, Debug, Default)]
 pub struct Location {
     /// A directory that [`path`] has checked. Default: one of the user's own.
     pub base_dir: Option<String>,
-    /// A name that [`plain_name`] has checked. Default: `default`.
-    pub workspace: Option<String>,
+    /// A name that [`plain_name`] has checked. Default: the agent's own, `default` without an agent.
+    pub namespace: Option<String>,
 }
 
 /// The longest path that Linux takes (`PATH_MAX`).
@@ -22,7 +22,7 @@ const MAX_NAME_BYTES: usize = 255;
 impl Location {
     #[cfg(test)]
     pub(super) fn at(base_dir: &str) -> Self {
-        Self { base_dir: Some(base_dir.to_owned()), workspace: Some("w".to_owned()) }
+        Self { base_dir: Some(base_dir.to_owned()), namespace: Some("w".to_owned()) }
     }
 
     /// A script that knows where the processes are.
@@ -33,8 +33,10 @@ impl Location {
             // A link is seen for what it is only without a slash behind it.
             |base| quote_path(trim_slashes(base)),
         );
-        let workspace = self.workspace.as_deref().unwrap_or("default");
-        Script::new().word("base", &base).text("workspace", workspace).part(sh!("base"))
+        // An agent sets the variable for its commands.
+        const OF_AGENT: &str = r#""${SANDPIPE_NAMESPACE:-default}""#;
+        let namespace = self.namespace.as_deref().map_or_else(|| OF_AGENT.to_owned(), shell_quote);
+        Script::new().word("base", &base).word("namespace", &namespace).part(sh!("base"))
     }
 
     /// A script that knows which process it is about, and how to look at it.
@@ -85,7 +87,7 @@ pub fn plain_name(text: String, name: &str) -> Result<String> {
     .into())
 }
 
-fn is_plain_name(text: &str) -> bool {
+pub(super) fn is_plain_name(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES
         && text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))

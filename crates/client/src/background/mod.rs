@@ -12,6 +12,7 @@ mod get;
 mod lines;
 mod list;
 mod location;
+mod namespaces;
 mod process;
 mod read_options;
 mod read_output;

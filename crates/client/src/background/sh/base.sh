@@ -2,7 +2,12 @@ case $base in
   /*) ;;
   *) base=$PWD/$base ;;
 esac
-home=$base/$workspace
+case $namespace in
+  [!0-9A-Za-z]* | *[!0-9A-Za-z._-]*)
+    fail failed "the variable SANDPIPE_NAMESPACE is no name of a background namespace: $namespace"
+    ;;
+esac
+home=$base/$namespace
 
 # Another user must not be able to say what runs here, or what is killed.
 trusted() {
