@@ -268,3 +268,28 @@ async fn an_agent_leaves_no_cgroup() {
         until("they are gone", async || !own.iter().any(|path| path.exists())).await;
     }
 }
+
+#[tokio::test]
+async fn a_stop_ends_what_has_no_environment_no_parent_and_a_session_of_its_own() {
+    let mut agents = agents();
+    if geteuid().is_root() {
+        agents.push((agent_with_few_rights(), None));
+    }
+    for (agent, _state) in agents {
+        let script = "(env -i setsid sh -c 'echo $$ ready; exec sleep 300' &); sleep 300";
+        let mut started: Vec<(String, u32)> = Vec::new();
+        for script in [script, script, script.trim_end_matches("; sleep 300")] {
+            let exec = agent.create(marked_script(script, "no environment", false)).await;
+            let output = agent.stream(&exec.id, "").await.until_output("ready").await;
+            let pid = output.split_whitespace().next().unwrap().parse().unwrap();
+            started.push((exec.id, pid));
+        }
+        for stopped in 0..started.len() {
+            agent.signal_exec(&started[stopped].0, "SIGKILL").await;
+            until("it is gone", async || !lives(started[stopped].1)).await;
+            for (_, pid) in &started[stopped + 1..] {
+                assert!(lives(*pid), "what another command has started is left alone");
+            }
+        }
+    }
+}

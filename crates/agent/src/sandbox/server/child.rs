@@ -90,6 +90,10 @@ impl Child<'_> {
             ioctl_tiocsctty(stdin()).map_err(errno)?;
         }
         setrlimit(Resource::RLIMIT_NOFILE, request.file_limits.soft, request.file_limits.hard)?;
+        if let Some(mark) = self.mark {
+            // Without it there is the entry in the environment.
+            let _lower: Result<(), Errno> = mark.set_limit();
+        }
         if let Some(credentials) = &request.credentials {
             take_on(credentials)?;
         }
