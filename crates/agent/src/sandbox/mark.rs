@@ -63,7 +63,8 @@ impl Mark {
     }
 }
 
-/// Reads the hard limit of a process (proc(5), `/proc/pid/limits`): unlike its environment anybody may.
+/// Reads the hard limit of a process (proc(5), `/proc/pid/limits`): unlike its environment,
+/// anybody may.
 fn real_time_limit(pid: Pid) -> Option<u64> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
     let line = limits.lines().find(|line| line.starts_with("Max realtime timeout"))?;
