@@ -213,19 +213,20 @@ fn git(workspace: &Path, args: &[&str]) -> String {
     text.concat()
 }
 
+const LOOKS: [&[&str]; 6] = [
+    &["status"],
+    &["worktree", "list"],
+    &["config", "--list", "--local"],
+    &["branch", "--all", "--verbose"],
+    &["fsck"],
+    &["-C", "bare", "rev-parse", "--is-bare-repository"],
+];
+
 #[tokio::test]
 async fn git_outside_works_as_before_while_commands_may_commit() {
     if !walls() {
         return;
     }
-    const LOOKS: [&[&str]; 6] = [
-        &["status"],
-        &["worktree", "list"],
-        &["config", "--list", "--local"],
-        &["branch", "--all", "--verbose"],
-        &["fsck"],
-        &["-C", "bare", "rev-parse", "--is-bare-repository"],
-    ];
     for user in users() {
         let fill = |workspace: &Path, _: &Path| {
             git(workspace, &["init", "-q"]);
