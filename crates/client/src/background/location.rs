@@ -28,13 +28,13 @@ impl Location {
     /// A script that knows where the processes are.
     pub(super) fn script(&self) -> Script {
         const DEFAULT: &str = r#""${TMPDIR:-/tmp}/sandpipe-$(id -u)""#;
+        // An agent sets the variable for its commands.
+        const OF_AGENT: &str = r#""${SANDPIPE_NAMESPACE:-default}""#;
         let base = self.base_dir.as_deref().map_or_else(
             || DEFAULT.to_owned(),
             // A link is seen for what it is only without a slash behind it.
             |base| quote_path(trim_slashes(base)),
         );
-        // An agent sets the variable for its commands.
-        const OF_AGENT: &str = r#""${SANDPIPE_NAMESPACE:-default}""#;
         let namespace = self.namespace.as_deref().map_or_else(|| OF_AGENT.to_owned(), shell_quote);
         Script::new().word("base", &base).word("namespace", &namespace).part(sh!("base"))
     }
