@@ -90,10 +90,14 @@ export function withFacts<T extends string | Uint8Array>(
 }
 
 function hintFor(line: string): string {
+  const script = JSON.stringify(line);
+  // A shell does not split everywhere at spaces.
+  if (/["'\\$`|&;<>()*?#~]/.test(line)) {
+    return `No shell reads a command: use sandbox.run(${script}), or pass its arguments apart.`;
+  }
   const [program = "", ...args] = line
     .trim()
     .split(/\s+/)
     .map((word) => JSON.stringify(word));
-  const script = JSON.stringify(line);
   return `No shell splits a command at its spaces: pass arguments apart, as in exec(${program}, [${args.join(", ")}]), or use sandbox.run(${script}).`;
 }

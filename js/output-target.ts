@@ -9,6 +9,9 @@ export type OutputTarget = "ignore" | NodeWritable | WebWritable;
 /** The part of a writable stream of Node.js that this package uses. */
 export interface NodeWritable {
   write(chunk: string | Uint8Array, written: (error?: Error | null) => void): unknown;
+  on?(event: "close", listener: () => void): unknown;
+  off?(event: "close", listener: () => void): unknown;
+  readonly destroyed?: boolean;
 }
 
 /** The part of a `WritableStream` that this package uses. */
@@ -64,17 +67,31 @@ function writerOf(name: string, target: unknown): Write | undefined {
     };
   }
   if (typeof write === "function") {
-    return (chunk) =>
-      new Promise<void>((resolve, reject) => {
-        (target as NodeWritable).write(chunk, (error) => {
-          if (error) reject(error);
-          else resolve();
-        });
-      });
+    return (chunk) => writeTo(target as NodeWritable, chunk);
   }
   throw new InvalidArgumentError(
     `\`options.${name}\` must be "ignore" or a stream to write to, but is ${describe(target)}`,
   );
+}
+
+/** Writes to a stream of Node.js. One that is destroyed meanwhile says nothing of the write. */
+function writeTo(stream: NodeWritable, chunk: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onClose = (): void => {
+      const message = "the stream was closed before all output was written";
+      reject(Object.assign(new Error(message), { code: "ERR_STREAM_PREMATURE_CLOSE" }));
+    };
+    if (stream.destroyed === true) {
+      onClose();
+      return;
+    }
+    stream.on?.("close", onClose);
+    stream.write(chunk, (error) => {
+      stream.off?.("close", onClose);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
 }
 
 /**

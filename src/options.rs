@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use js_sys::JSON;
+use js_sys::{JSON, Object};
 use sandpipe_client::execs::{
     DEFAULT_GRACE_MS, ExecArguments, Ignored, Input, TerminateOptions, WaitForOutputOptions,
     WaitOptions,
@@ -103,10 +103,21 @@ pub(crate) fn exec_arguments(
 
 /// A policy: a preset's name, JSON, or the object that it stands for.
 fn policy(value: &JsValue, name: &str) -> Result<String> {
-    if value.is_object() {
+    if is_plain_object(value) {
         return JSON::stringify(value).map(Into::into).map_err(thrown);
     }
     shell_text(value, name)
+}
+
+/// Whether it is an object by itself: of a promise, or of a `Map`, JSON has nothing, which would be
+/// the policy by default.
+fn is_plain_object(value: &JsValue) -> bool {
+    let Some(object) = value.dyn_ref::<Object>() else {
+        return false;
+    };
+    let prototype = Object::get_prototype_of(object);
+    // In another realm it has another `Object.prototype`.
+    prototype.is_null() || Object::get_prototype_of(&prototype).is_null()
 }
 
 fn input(value: &JsValue, name: &str) -> Result<Input> {

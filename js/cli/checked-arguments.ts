@@ -40,7 +40,7 @@ function checkUtf8(file: string, describe: (word: string) => string, prefix = ""
     const text = Buffer.from(word, "latin1");
     if (Buffer.from(text.toString()).equals(text)) continue;
     throw new UsageError(
-      `${describe(text.toString())} is not UTF-8: it would reach nobody as it is`,
+      `${describe(text.toString())} is not UTF-8, and Node.js would change its bytes: pass it in a file or by stdin`,
     );
   }
 }

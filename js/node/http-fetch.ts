@@ -148,7 +148,7 @@ function noConnection(cause: NodeJS.ErrnoException): Error {
   const isPlain = NO_TLS.test(`${cause.code} ${cause.message}`);
   // What OpenSSL says beside that helps nobody.
   const error = isPlain
-    ? new Error("it speaks HTTP without TLS: write http:// for https://")
+    ? new Error("it does not speak TLS: an agent without TLS has an address with http://")
     : new Error("no connection", { cause });
   return Object.assign(error, { syscall: "connect" });
 }

@@ -1,6 +1,7 @@
 // What commands may touch, as TypeScript. The agent reads it, and says what is wrong with it; its JSON Schema is docs/policy.schema.json.
-import { checkText } from "../arguments.js";
+import { checkAwaited, checkText } from "../arguments.js";
 import { InvalidArgumentError } from "../core/errors.js";
+import { describe } from "../wrong-value.js";
 
 /**
  * A policy that has a name. `open`: the agent's rights. `workspace`: the system read-only, the workspace, a private `/tmp` and the caches of
@@ -85,11 +86,17 @@ export function policyFlags(policy: unknown): string[] {
     checkText("options.policy", policy);
     return [`--policy=${policy}`];
   }
-  if (typeof policy !== "object" || policy === null) {
+  checkAwaited("options.policy", policy);
+  if (!isPlainObject(policy)) {
     const message = "`options.policy` must be a preset's name, the path of a file or an object";
-    throw new InvalidArgumentError(
-      `${message}, but is ${policy === null ? "null" : typeof policy}`,
-    );
+    throw new InvalidArgumentError(`${message}, but is ${describe(policy)}`);
   }
   return [`--policy=${JSON.stringify(policy)}`];
+}
+
+/** Returns whether it is an object by itself: JSON has nothing of a `Map`, which would be the policy by default. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

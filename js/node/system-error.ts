@@ -9,7 +9,7 @@ interface Told {
 /** The error of this package for one of the system, as Node.js throws it; anything else stays as it is. */
 export function systemError(error: unknown, { hint, mayHaveRun }: Told = {}): unknown {
   const { code } = Object(error) as NodeJS.ErrnoException;
-  const isOfSystem = error instanceof Error && /^E[A-Z0-9]+$/.test(String(code));
+  const isOfSystem = error instanceof Error && /^E(?!RR_)[A-Z0-9_]+$/.test(String(code));
   if (!isOfSystem) return error;
   const message = hint === undefined ? error.message : `${error.message}. ${hint}`;
   return new SystemError(message, { hint, cause: error, errno: String(code), mayHaveRun });

@@ -113,10 +113,10 @@ function watchForSilence(child, files, silenceMs) {
   };
 }
 
-/** @param {number} pid */
-function kill(pid) {
+/** @param {number} pid @param {NodeJS.Signals} [signal] */
+function kill(pid, signal = "SIGKILL") {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch (error) {
     // It has ended meanwhile.
     if (/** @type {NodeJS.ErrnoException} */ (error).code !== "ESRCH") throw error;
@@ -133,7 +133,8 @@ export function endWithPrograms() {
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => {
       stopping ??= signal;
-      for (const child of running) child.kill(signal);
+      // Each leads a group of its own.
+      for (const { pid } of running) if (pid !== undefined) kill(-pid, signal);
       if (running.size === 0) endBy(signal);
     });
   }

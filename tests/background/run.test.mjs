@@ -121,13 +121,14 @@ describe("sandbox.run", () => {
 
   it("names the command that it has lost with the agent", async (t) => {
     const baseDir = join(directory, "lost");
-    const here = inTime(background(localRuntime(), { baseDir }));
+    const place = { baseDir, namespace: "lost" };
+    const here = inTime(background(localRuntime(), place));
     for (const signal of ["SIGTERM", "SIGKILL"]) {
       const agent = await startAgent();
       t.after(() => agent.stop());
       const sandbox = await connect({ ...agent, retry: { baseDelayMs: 1 } });
       const ids = await idsOfAgent((script) => sandbox.run(script));
-      const running = inTime(background(sandbox, { baseDir })).run("sleep 600");
+      const running = inTime(background(sandbox, place)).run("sleep 600");
       const lost = assert.rejects(running, (error) => {
         assert.ok(error instanceof BackgroundError, String(error));
         assert.match(error.id ?? "", /./);

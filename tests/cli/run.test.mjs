@@ -88,7 +88,7 @@ describe("sandpipe run", () => {
     for (const variable of [...variables, "FROM_HERE=yes", "SERVICE_TOKEN=a=b"])
       assert.ok(seen.includes(variable));
     // An ordinary user's command, which has no cgroup of its own, has a mark.
-    assert.doesNotMatch(stdout, /SANDPIPE(?!_EXEC=)/);
+    assert.doesNotMatch(stdout, /SANDPIPE(?!_EXEC=|_NAMESPACE=)/);
   });
 
   it("runs in the current directory, or in the one that it is told", async () => {

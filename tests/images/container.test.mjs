@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { noSmallImage } from "../support/podman.mjs";
+import { noLimits, noSmallImage } from "../support/podman.mjs";
 import { until } from "../support/processes.mjs";
 import { withPodman } from "./with-podman.mjs";
 
@@ -136,7 +136,7 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
     return done.finally(() => rmSync(workspace, { recursive: true }));
   });
 
-  it("holds its limits of memory and processes, and lives on", () =>
+  it("holds its limits of memory and processes, and lives on", { skip: noLimits }, () =>
     withAgent({ memory: "64m", pids: 40, cpus: 1 }, async ({ execs }) => {
       const eaten = await execs.exec("dd", ["if=/dev/zero", "of=/dev/null", "bs=200M", "count=1"]);
       assert.equal(eaten.exitCode, 137);
@@ -157,7 +157,8 @@ describe("an agent in a container", { skip: noSmallImage }, () => {
         );
       await until(async () => !(await isRefused()));
       assert.equal((await execs.exec("echo", ["there"])).output, "there\n");
-    }));
+    }),
+  );
 
   it("has the capabilities that a package manager needs, and no program gives more", () =>
     withAgent({}, async ({ execs }) => {

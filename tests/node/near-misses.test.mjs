@@ -111,7 +111,7 @@ describe("an argument that is nearly right", () => {
     assert.ok(isSandpipeError(error, "network"));
     assert.match(
       error.message,
-      /it speaks HTTP without TLS: write http:\/\/ for https:\/\/\. Check/,
+      /it does not speak TLS: an agent without TLS has an address with http:\/\/\. Check/,
     );
   });
 

@@ -105,6 +105,16 @@ describe("the policy of an agent of one's own", { skip: noBubblewrap }, () => {
     assert.deepEqual(await runUnder(/** @type {`${string}.json`} */ (file), script), [0, ""]);
   });
 
+  it("is none that is a promise, or of which JSON has nothing", async () => {
+    for (const policy of /** @type {any[]} */ ([Promise.resolve("strict"), new Map(), []])) {
+      await assert.rejects(startAgent({ policy, workspace }), { code: "invalid_argument" });
+      const sandbox = await connect({ url: "http://127.0.0.1:9", token: "t" });
+      await assert.rejects(sandbox.execs.exec("true", [], { policy }), {
+        code: "invalid_argument",
+      });
+    }
+  });
+
   it("is refused with what is wrong with it, and nothing is left of the agent", async () => {
     for (const [policy, message] of /** @type {[any, RegExp][]} */ ([
       ["no-such-preset", /no-such-preset/],
@@ -195,7 +205,7 @@ describe("an agent", () => {
 
 it("a policy that is none is refused before anything is started", async () => {
   for (const [options, message] of /** @type {const} */ ([
-    [{ policy: 5 }, /`options\.policy` must be a preset's name.*but is number/],
+    [{ policy: 5 }, /`options\.policy` must be a preset's name.*but is the number 5/],
     [{ policy: null }, /but is null/],
     [{ policy: "a\0b" }, /options\.policy/],
     [{ policy: "strict", image: "node:22" }, /`options\.policy` is for commands on this machine/],

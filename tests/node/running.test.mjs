@@ -125,6 +125,12 @@ describe("the output of a command", () => {
     stdout.on("error", () => undefined);
     assert.equal(await failure(sh("echo out", { stdout })), reason);
     assert.equal(await failure(sh("echo out", { onOutput: () => Promise.reject(reason) })), reason);
+    // As an HTTP answer whose client leaves in the middle of a write.
+    const left = new Writable({ write: () => setImmediate(() => left.destroy()) });
+    for (const stdout of [left, left]) {
+      const closed = await failure(sh("echo out; sleep 600", { stdout }));
+      assert.equal(/** @type {any} */ (closed).code, "ERR_STREAM_PREMATURE_CLOSE");
+    }
     const wrong = /** @type {any} */ ({});
     assert.match((await failure(sh("true", { stdout: wrong }))).message, /"ignore" or a stream/);
     const file = /** @type {any} */ ("out.log");

@@ -15,7 +15,8 @@ const program = JSON.stringify(join(root, "scripts/suites/program.mjs"));
 const RUNS = `
   const { endWithPrograms, isStopping, resultFile, runProgram } = await import(${program});
   endWithPrograms();
-  const run = (name) => runProgram("sleep", ["4712"], { log: resultFile("signals " + name, "log") });
+  const script = "sleep 4712; exit";
+  const run = (name) => runProgram("sh", ["-c", script], { log: resultFile("signals " + name, "log") });
   await Promise.all([run("a"), run("b")]);
   if (!isStopping()) await run("c");`;
 

@@ -24,6 +24,13 @@ const BUSYBOX = "/bin/busybox";
 /** The same for tests that need the small image. */
 export const noSmallImage = noPodman || (existsSync(BUSYBOX) ? false : `there is no ${BUSYBOX}`);
 
+/** Why tests of limits on containers are skipped; false where this user's podman can hold them. */
+export const noLimits =
+  noSmallImage ||
+  (process.geteuid?.() === 0 || existsSync("/sys/fs/cgroup/cgroup.controllers")
+    ? false
+    : "podman without root needs cgroups of version 2 for limits");
+
 /** The small image: busybox, and nothing else. */
 export const IMAGE = "localhost/sandpipe-test-busybox";
 

@@ -24,6 +24,15 @@ function abortedOnceBegun() {
 testSessions(
   "stopping runs of sessions",
   (place, { it, shellContract, runtimeContract, contract }) => {
+    it("does not wait for a listener, and goes on", () =>
+      place.inSession(async (session) => {
+        const never = () => new Promise(() => {});
+        const error = await failure(session.run(WAITING, { timeoutMs: 300, onOutput: never }));
+        assert.ok(error instanceof TimeoutError, String(error));
+        assert.equal(error.forced, false);
+        assert.equal((await session.run("echo next")).output, "next\n");
+      }));
+
     contract("interrupts a run that is aborted or whose time is over, and goes on", () =>
       place.inSession(async (session) => {
         await session.run("cd /; KEPT=yes");

@@ -128,8 +128,7 @@ pub(crate) fn begin_box() -> io::Result<()> {
 
 /// Finds the file system of cgroups of version 2, where a policy does not hide it.
 fn cgroups() -> Option<PathBuf> {
-    let places = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
-    places.into_iter().find(|place| {
+    sandpipe_policy::effective::CGROUPS.map(PathBuf::from).into_iter().find(|place| {
         rustix::fs::statfs(place).is_ok_and(|system| i128::from(system.f_type) == CGROUPS)
     })
 }

@@ -106,6 +106,7 @@ impl Shell {
                 Err(end) => (end, failed.try_recv().ok().flatten().map(StopCause::Failure)),
                 Ok(stop_cause) => {
                     interrupted = true;
+                    output.stopping.controller().abort(None);
                     let first = match &stop_cause {
                         StopCause::Request(request) => request.trigger,
                         StopCause::Failure(_) => Trigger::Stop,

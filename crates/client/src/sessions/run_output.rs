@@ -1,8 +1,10 @@
 //! The output of a run, up to its end.
 
 use std::cell::RefCell;
+use std::pin::pin;
 
 use futures_channel::oneshot;
+use futures_util::future::{Either, select};
 use sandpipe_protocol::ExecStdout;
 
 use super::markers::Markers;
@@ -10,7 +12,7 @@ use super::run_end::RunEnd;
 use super::session::session_ended;
 use crate::execs::OutputReader;
 use crate::output::{OutputSink, Transcript, event_of};
-use crate::{Error, ExecId, Nonce, Result};
+use crate::{AbortSignal, Error, ExecId, Nonce, Result};
 
 /// How much of the output is kept for messages, at least, in bytes.
 const MAX_BEGINNING_BYTES: usize = 4096;
@@ -24,6 +26,8 @@ pub(super) struct RunOutput {
     pub(super) listener: RefCell<Option<Box<dyn OutputSink>>>,
     /// The first of it, for messages.
     pub(super) beginning: RefCell<String>,
+    /// Aborted: the script is to stop.
+    pub(super) stopping: AbortSignal,
 }
 
 impl RunOutput {
@@ -39,6 +43,7 @@ impl RunOutput {
             transcript: RefCell::new(transcript),
             listener: RefCell::new(listener),
             beginning: RefCell::default(),
+            stopping: AbortSignal::default(),
         }
     }
 
@@ -145,9 +150,13 @@ impl RunOutput {
             settled = listener.settled();
         }
         self.listener.replace(listener);
-        match settled {
-            Some(settled) => settled.await,
-            None => Ok(()),
+        let Some(settled) = settled else {
+            return Ok(());
+        };
+        // The end of a script that is to stop must be seen, however long the caller takes.
+        match select(pin!(self.stopping.aborted()), settled).await {
+            Either::Left(_) => Ok(()),
+            Either::Right((outcome, _)) => outcome,
         }
     }
 

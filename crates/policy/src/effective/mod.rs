@@ -10,7 +10,7 @@ mod summary;
 
 pub use environment::Passing;
 pub use merge::{Effective, NotExtended, effective};
-pub use narrower::{Narrowable, Wider};
+pub use narrower::{CGROUPS, Narrowable, Wider};
 pub use preset::{Preset, UnknownPreset};
 pub use secret_files::secret_files;
 pub use summary::Summary;

@@ -15,8 +15,8 @@ pub struct Narrowable<'a> {
     pub places: &'a Places,
 }
 
-/// Where the file system of cgroups is.
-const CGROUPS: &str = "/sys/fs/cgroup";
+/// Where the file system of cgroups of version 2 is: on a hybrid machine it is the second place.
+pub const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 /// What a policy lets commands do that another doesn't.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,8 +40,8 @@ pub enum Wider {
         path: String,
     },
     /// It hides the cgroups, by which named pipes of other programs are closed to commands.
-    #[error("files: {CGROUPS} is hidden, so commands could write named pipes of other programs")]
-    NamedPipes,
+    #[error("files: {0} is hidden, so commands could write named pipes of other programs")]
+    NamedPipes(&'static str),
     /// Another field is wider.
     #[error("{0} is wider than in the agent's policy")]
     Field(&'static str),
@@ -52,7 +52,7 @@ impl Wider {
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self {
-            Self::Files { .. } | Self::MissingRule { .. } | Self::NamedPipes => "files",
+            Self::Files { .. } | Self::MissingRule { .. } | Self::NamedPipes(_) => "files",
             Self::Field(field) => field,
         }
     }
@@ -72,9 +72,11 @@ impl Narrowable<'_> {
                 outer: outer.places.access_when_made(path),
             });
         }
-        let hides = |policy: &Self| policy.places.access(Path::new(CGROUPS)) == Access::Hide;
-        if hides(self) && !hides(outer) {
-            return Err(Wider::NamedPipes);
+        for place in CGROUPS {
+            let hides = |policy: &Self| policy.places.access(Path::new(place)) == Access::Hide;
+            if hides(self) && !hides(outer) {
+                return Err(Wider::NamedPipes(place));
+            }
         }
         // The next time it means what will have been made by then.
         let most = self.policy.files.iter().map(|rule| rule.access).max();
@@ -189,6 +191,17 @@ mod tests {
                 assert_eq!(wider(&inner, &outer).is_none(), is_narrower, "{inner} in {outer}");
             }
         }
+    }
+
+    #[test]
+    fn cgroups_are_not_hidden_on_a_hybrid_machine_either() {
+        let [_, unified] = CGROUPS;
+        if !can_run() || !Path::new(unified).exists() {
+            return;
+        }
+        let hiding = format!(r#"{{ "files": {{ "hide": ["{unified}"] }} }}"#);
+        let said = wider(&hiding, "{}").unwrap();
+        assert!(said.starts_with("files: /sys/fs/cgroup/unified is hidden, so"), "{said}");
     }
 
     #[test]
