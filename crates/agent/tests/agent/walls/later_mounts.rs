@@ -69,7 +69,7 @@ async fn sees_what_was_there_before(walled: &Walled, policy: &str) {
         mount_directory(directory);
     }
     let shown = in_home.display();
-    let run = walled.agent.run(&format!("ls '{shown}' later before")).await;
+    let run = walled.agent.run(&format!("LC_ALL=C ls '{shown}' later before")).await;
     let expected = format!("{shown}:\n\nbefore:\nof-the-machine\n\nlater:\n");
     assert_eq!(run.output(), expected, "{policy}");
     walled.refuses(&[&format!("touch '{shown}/made'")]).await;

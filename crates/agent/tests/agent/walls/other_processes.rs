@@ -17,8 +17,8 @@ async fn a_command_holds_up_nobody_who_opens_a_file_and_limits_no_other_process(
         let lease = walled.agent.run(&format!("{LEASE} /tmp/file")).await;
         assert_eq!(lease.output(), "Operation not permitted\n", "{user:?}");
         // The first process starts the commands.
-        let limit =
-            "prlimit --pid 1 --nofile=0:0; prlimit --pid 1 --output SOFT --nofile --noheadings";
+        let limit = "LC_ALL=C prlimit --pid 1 --nofile=0:0; \
+            prlimit --pid 1 --output SOFT --nofile --noheadings";
         let output = walled.agent.run(limit).await.output();
         let (refused, soft) = output.trim().rsplit_once('\n').unwrap();
         assert!(refused.contains("Operation not permitted"), "{user:?}: {output}");

@@ -219,7 +219,7 @@ async fn pnpm_adds_to_what_was_installed_outside() {
         assert!(store.join("program").exists() && !store.join("kept").exists(), "{user:?}");
         // The next sandbox has it, and a narrower one without caches only an empty one.
         let next = walled.another(*user, &args);
-        let cat = "cat ~/.local/share/pnpm/store/kept";
+        let cat = "LC_ALL=C cat ~/.local/share/pnpm/store/kept";
         assert_eq!(next.run(cat).await.output(), "kept\n", "{user:?}");
         let create = json!({ "command": "sh", "args": ["-c", cat], "policy": "strict" });
         let exec = next.create(create).await;
