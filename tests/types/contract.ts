@@ -168,7 +168,7 @@ export async function processes(sandbox: Sandbox) {
   expectTypeOf(exitCode).toEqualTypeOf<number>();
   expectTypeOf(output).toEqualTypeOf<string>();
 
-  const inWorkspace = background(sandbox, { baseDir: "~/.sandpipe", workspace: "w" });
+  const inWorkspace = background(sandbox, { baseDir: "~/.sandpipe", namespace: "w" });
   const options = { name: "n", cwd: "/", env: { A: "" }, timeoutMs: 1 };
   const spawned = await inWorkspace.spawn("true", options);
   expectTypeOf(spawned).toEqualTypeOf<BackgroundProcess>();
