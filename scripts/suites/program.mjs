@@ -103,8 +103,9 @@ function watchForSilence(child, files, silenceMs) {
       since = performance.now();
     } else if (performance.now() - since > silenceMs && child.pid !== undefined) {
       report ??= processReport({ root: child.pid });
-      // Those that it started may hold on to what it has to clean up, so they end with it.
-      for (const pid of processTree(child.pid).reverse()) kill(pid);
+      // Those that it started may hold on to what it has to clean up, so they end with it: after it, lest it takes
+      // note of their ends and reports a test that did not end by itself.
+      for (const pid of processTree(child.pid)) kill(pid);
     }
   }, LOOK_MS);
   return {
