@@ -159,9 +159,8 @@ async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Request>> {
     let mut handshake = Handshake::default();
     let mut buffer = [0; BUFFER];
     loop {
-        match handshake.advance() {
+        match handshake.next() {
             Next::Connect(request) => return Ok(Some(request)),
-            Next::Reply(reply) => stream.write_all(&reply).await?,
             Next::Close(answer) => {
                 stream.write_all(&answer).await?;
                 return Ok(None);

@@ -1,4 +1,4 @@
-use super::request::{Next, Outcome, Protocol, Request};
+use super::request::{Next, Outcome, Request};
 use crate::network::Destination;
 
 /// Headers that are for the proxy (RFC 9110, 7.6.1), and `Host`, which is made anew (RFC 9112, 3.2.2).
@@ -47,7 +47,7 @@ fn parse(head: &str, rest: &[u8]) -> Option<Request> {
     }
     if method == "CONNECT" {
         let destination = Destination::parse(target)?;
-        return Some(Request { destination, first: rest.to_vec(), protocol: Protocol::Tunnel });
+        return Some(Request { destination, first: rest.to_vec(), is_tunnel: true });
     }
     let target = target.strip_prefix("http://")?;
     let end = target.find(['/', '?', '#']).unwrap_or(target.len());
@@ -73,7 +73,7 @@ fn parse(head: &str, rest: &[u8]) -> Option<Request> {
     }
     first.push_str("\r\n");
     let first = [first.as_bytes(), rest].concat();
-    Some(Request { destination, first, protocol: Protocol::Http })
+    Some(Request { destination, first, is_tunnel: false })
 }
 
 pub(super) fn answer(outcome: Outcome<'_>) -> Vec<u8> {

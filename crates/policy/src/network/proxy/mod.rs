@@ -1,23 +1,18 @@
-//! What programs say to a proxy before it connects them: HTTP (RFC 9110, 9.3.6, and requests in absolute form, RFC 9112, 3.2.2) and
-//! SOCKS 5 (RFC 1928). Pure: bytes go in, and what is to be done comes out.
+//! What programs say to an HTTP proxy before it connects them: CONNECT (RFC 9110, 9.3.6) and requests in absolute form (RFC 9112,
+//! 3.2.2). Pure: bytes go in, and what is to be done comes out.
 
 mod http;
 mod request;
-mod socks;
 
 pub use request::{Next, Outcome, Request};
 
-use request::Protocol;
-
-/// The most bytes before a connection.
+/// Most bytes before a connection.
 const MAX_LEN: usize = 32 * 1024;
 
-/// The beginning of a program's connection to the proxy.
+/// Beginning of a program's connection to the proxy.
 #[derive(Clone, Debug, Default)]
 pub struct Handshake {
     buffer: Vec<u8>,
-    /// The program has been told that it needs no name and no password (RFC 1928, 3).
-    is_greeted: bool,
 }
 
 impl Handshake {
@@ -27,35 +22,22 @@ impl Handshake {
     }
 
     /// Says what is to be done.
-    pub fn advance(&mut self) -> Next {
-        let next = match self.buffer.first() {
-            None => Next::Read,
-            Some(&socks::VERSION) if self.is_greeted => socks::request(&self.buffer),
-            Some(&socks::VERSION) => {
-                let next = socks::greeting(&mut self.buffer);
-                self.is_greeted = matches!(next, Next::Reply(_));
-                next
-            }
-            Some(_) if self.is_greeted => Next::Close(Vec::new()),
-            Some(_) => http::request(&self.buffer),
-        };
-        if next == Next::Read && self.buffer.len() > MAX_LEN {
-            return Next::Close(Vec::new());
+    #[must_use]
+    pub fn next(&self) -> Next {
+        match http::request(&self.buffer) {
+            Next::Read if self.buffer.len() > MAX_LEN => Next::Close(Vec::new()),
+            next => next,
         }
-        next
     }
 }
 
 impl Request {
-    /// What is to be sent to the program.
+    /// Returns what is to be sent to the program.
     #[must_use]
     pub fn answer(&self, outcome: Outcome<'_>) -> Vec<u8> {
-        match self.protocol {
-            Protocol::Socks => socks::answer(outcome),
-            // What it connects to answers.
-            Protocol::Http if outcome == Outcome::Connected => Vec::new(),
-            Protocol::Tunnel | Protocol::Http => http::answer(outcome),
-        }
+        // What a request is passed on to answers it.
+        let answers_itself = !self.is_tunnel && outcome == Outcome::Connected;
+        if answers_itself { Vec::new() } else { http::answer(outcome) }
     }
 }
 
@@ -68,7 +50,7 @@ mod tests {
     fn next(bytes: &[u8]) -> Next {
         let mut handshake = Handshake::default();
         handshake.feed(bytes);
-        handshake.advance()
+        handshake.next()
     }
 
     fn connect(bytes: &[u8]) -> Request {
@@ -115,33 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn socks_connects() {
-        let mut handshake = Handshake::default();
-        handshake.feed(b"\x05\x02\x02\x00\x05\x01\x00\x03\x0bexample.org\x01\xbbdata");
-        assert_eq!(handshake.advance(), Next::Reply(vec![5, 0]));
-        let Next::Connect(request) = handshake.advance() else { panic!() };
-        assert_eq!(request.destination.to_string(), "example.org:443");
-        assert_eq!(request.first, b"data");
-        assert_eq!(request.answer(Outcome::Connected), [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(request.answer(Outcome::Refused(""))[1], 2);
-        assert_eq!(request.answer(Outcome::Failed(""))[1], 4);
-        for (bytes, destination) in [
-            (&b"\x05\x01\x00\x01\xc0\x00\x02\x01\x00\x50"[..], "192.0.2.1:80"),
-            (
-                b"\x05\x01\x00\x04\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01\x00\x50",
-                "[2001:db8::1]:80",
-            ),
-            (b"\x05\x01\x00\x04\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\x01\x00\x50", "127.0.0.1:80"),
-            (b"\x05\x01\x00\x03\x09127.0.0.1\x00\x50", "127.0.0.1:80"),
-        ] {
-            let mut handshake = Handshake { buffer: bytes.to_vec(), is_greeted: true };
-            let Next::Connect(request) = handshake.advance() else { panic!("{destination}") };
-            assert_eq!(request.destination.to_string(), destination);
-        }
-    }
-
-    #[test]
-    fn what_is_neither_is_closed() {
+    fn what_is_no_request_to_a_proxy_is_closed() {
         for bytes in [
             &b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"[..],
             b"GET https://a.example/ HTTP/1.1\r\n\r\n",
@@ -155,22 +111,13 @@ mod tests {
             b"GET http://a.example/ HTTP/1.1\r\n folded: x\r\n\r\n",
             b"\x04\x01\x00\x50\x01\x02\x03\x04\x00\n\n",
             b"\xff\xff\n\n",
+            b"\x05\x01\x00\n\n",
         ] {
             let next = next(bytes);
             let Next::Close(answer) = &next else {
                 panic!("{}: {next:?}", String::from_utf8_lossy(bytes))
             };
             assert!(answer.starts_with(b"HTTP/1.1 400 "));
-        }
-        assert_eq!(next(b"\x05\x01\x02"), Next::Close(vec![5, 0xff]));
-        for request in [
-            &b"\x05\x02\x00\x01\x01\x02\x03\x04\x00\x50"[..],
-            b"\x05\x01\x00\x02",
-            b"\x05\x01\x00\x03\x01 \x00\x50",
-            b"\x04",
-        ] {
-            let mut handshake = Handshake { buffer: request.to_vec(), is_greeted: true };
-            assert!(matches!(handshake.advance(), Next::Close(_)), "{request:?}");
         }
         assert_eq!(next(&vec![b'A'; MAX_LEN + 1]), Next::Close(Vec::new()));
     }
@@ -182,34 +129,20 @@ mod tests {
             bytes in prop::sample::select(vec![
                 &b"CONNECT a.example:443 HTTP/1.1\r\nA: b\r\n\r\nrest"[..],
                 b"GET http://a.example/ HTTP/1.1\r\nA: b\r\n\r\n",
-                b"\x05\x01\x00\x05\x01\x00\x03\x01a\x01\xbb",
-                b"\x05\x01\x00\x05\x01\x00\x01\x01\x02\x03\x04\x01\xbb",
             ]),
             cut in 0..60_usize,
         ) {
             let run = |parts: &[&[u8]]| {
                 let mut handshake = Handshake::default();
-                let mut done = Vec::new();
-                let mut left = Vec::new();
+                let mut done = Next::Read;
                 for part in parts {
-                    if done.iter().any(|next| matches!(next, Next::Connect(_))) {
-                        left.extend_from_slice(part);
-                        continue;
-                    }
-                    handshake.feed(part);
-                    loop {
-                        match handshake.advance() {
-                            Next::Read => break,
-                            next => {
-                                let is_reply = matches!(next, Next::Reply(_));
-                                done.push(next);
-                                if !is_reply { break; }
-                            }
+                    match &mut done {
+                        Next::Connect(request) => request.first.extend_from_slice(part),
+                        done => {
+                            handshake.feed(part);
+                            *done = handshake.next();
                         }
                     }
-                }
-                if let Some(Next::Connect(request)) = done.last_mut() {
-                    request.first.extend(left);
                 }
                 done
             };
@@ -218,9 +151,8 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200), socks in any::<bool>()) {
-            let mut handshake = Handshake { buffer: bytes, is_greeted: socks };
-            handshake.advance();
+        fn any_bytes_are_taken(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            next(&bytes);
         }
     }
 }

@@ -5,8 +5,6 @@ use crate::network::Destination;
 pub enum Next {
     /// Read more.
     Read,
-    /// Send this, and ask again.
-    Reply(Vec<u8>),
     /// Connect it, if it may be.
     Connect(Request),
     /// Send this, and close.
@@ -20,16 +18,8 @@ pub struct Request {
     pub destination: Destination,
     /// What is to be sent there first.
     pub first: Vec<u8>,
-    pub(super) protocol: Protocol,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
-    Socks,
-    /// HTTP's CONNECT.
-    Tunnel,
-    /// A request of HTTP, which is passed on.
-    Http,
+    /// Whether it is a CONNECT, and not a request that is passed on.
+    pub(super) is_tunnel: bool,
 }
 
 /// What came of a request.
