@@ -15,7 +15,7 @@ use crate::{
 ///
 /// When it is ready it prints one line of JSON on standard output: its address, and the file with the
 /// admin token. The tokens come from files, or from `SANDPIPE_ADMIN_TOKEN` and
-/// `SANDPIPE_READONLY_TOKEN`; without an admin token it makes one.
+/// `SANDPIPE_READONLY_TOKEN`; without an admin token it makes a new one with each start.
 #[derive(Clone, Debug, Parser)]
 // As with most commands, of an option that is given twice the last one counts.
 #[command(name = "sandpipe-agent", version, args_override_self = true)]

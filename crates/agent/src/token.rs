@@ -119,8 +119,8 @@ pub(crate) struct TokenSources<'a> {
     pub(crate) readonly_file: Option<&'a Path>,
 }
 
-/// Takes the tokens from where the user gives them; where there is no admin token, takes the one that an
-/// earlier agent made in `own_file`, or makes it.
+/// Takes the tokens from where the user gives them, and makes an admin token in `own_file` if there is
+/// none. It is never that of an earlier agent: whoever listened on its port since may have got it.
 pub(crate) fn load(sources: TokenSources<'_>, own_file: &Path) -> Result<LoadedTokens, TokenError> {
     let readonly = given(sources.readonly_file, READONLY_VARIABLE)?;
     let (admin, admin_file) = if sources.admin_stdin {
@@ -128,11 +128,7 @@ pub(crate) fn load(sources: TokenSources<'_>, own_file: &Path) -> Result<LoadedT
     } else if let Some(admin) = given(sources.admin_file, ADMIN_VARIABLE)? {
         (admin, sources.admin_file.map(Path::to_path_buf))
     } else {
-        let token = match read_own(own_file) {
-            Some(token) => token,
-            None => make(own_file)?,
-        };
-        (token, Some(own_file.to_path_buf()))
+        (make(own_file)?, Some(own_file.to_path_buf()))
     };
     if readonly.as_ref() == Some(&admin) {
         return Err(TokenError::Same);
@@ -179,7 +175,7 @@ fn read_from_stdin() -> Result<String, TokenError> {
 
 fn read(path: &Path) -> Result<String, TokenError> {
     let failed = |error| TokenError::Read { path: path.into(), error };
-    let file = open(path, OFlag::empty()).map_err(failed)?;
+    let file = open(path).map_err(failed)?;
     // Of the file that is read, whatever its name leads to by now.
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
@@ -202,9 +198,8 @@ fn read(path: &Path) -> Result<String, TokenError> {
 }
 
 /// Opens a token file. A pipe that nobody writes to does not hold that up (`open()` in POSIX, `O_NONBLOCK`).
-fn open(path: &Path, flags: OFlag) -> io::Result<File> {
-    let flags = flags | OFlag::O_NONBLOCK;
-    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)
 }
 
 fn content(file: File) -> io::Result<String> {
@@ -230,21 +225,6 @@ fn is_group_of_agent(group: u32) -> io::Result<bool> {
     Ok(group == 0 || is_groups(getegid()) || getgroups()?.into_iter().any(is_groups))
 }
 
-/// The token that an earlier agent made, so that clients can go on with it; `None` where nobody vouches
-/// for the file.
-fn read_own(path: &Path) -> Option<String> {
-    let file = open(path, OFlag::O_NOFOLLOW).ok()?;
-    let metadata = file.metadata().ok()?;
-    let is_own = metadata.is_file()
-        && metadata.uid() == geteuid().as_raw()
-        && metadata.mode() & 0o777 == 0o600;
-    let token = is_own.then(|| content(file).ok()).flatten().and_then(|text| check(&text, "").ok());
-    if token.is_none() {
-        tracing::warn!(path = %path.display(), "this is no token file of the agent's: a new token takes its place");
-    }
-    token
-}
-
 /// A token as RFC 9110, 5.5 lets a header carry it; the line end of a file is not part of it.
 fn check(text: &str, place: &str) -> Result<String, TokenError> {
     let token = text.trim();
@@ -254,8 +234,8 @@ fn check(text: &str, place: &str) -> Result<String, TokenError> {
     Ok(token.into())
 }
 
-/// Makes a token of 256 random bits. The file appears whole, and nobody else can read it at any
-/// moment.
+/// Makes a token of 256 random bits. The file replaces what is there at once, and nobody else can read
+/// it at any moment.
 fn make(path: &Path) -> Result<String, TokenError> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(TokenError::Random)?;

@@ -51,8 +51,9 @@ async fn pass(tokens: &Tokens, token: Option<&str>, mut request: Request, next: 
         Some(token) => tokens.role_of(token).ok_or_else(|| {
             ApiError::new(
                 StatusCode::UNAUTHORIZED,
-                "the token is not one of this agent's: take it from the file that the agent named \
-                 when it started, or from where it was given to the agent",
+                "the token is not one of this agent's, which makes a new one with each start unless it \
+                 is given one: take it from the file that the agent named when it started, or from \
+                 where it was given to the agent",
             )
         }),
     };

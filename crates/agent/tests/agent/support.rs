@@ -333,9 +333,13 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
 }
 
 pub(crate) async fn status_with(url: &str, token: &str) -> StatusCode {
+    answer_with(url, token).await.status()
+}
+
+pub(crate) async fn answer_with(url: &str, token: &str) -> Response {
     let client = Client::builder().no_proxy().build().unwrap();
     let request = client.get(format!("{url}/api/v1/execs")).bearer_auth(token);
-    request.send().await.unwrap().status()
+    within(request.send()).await.unwrap()
 }
 
 /// The message of an answer that is an error.
