@@ -13,6 +13,7 @@ use nix::{
     errno::Errno,
     fcntl::{Flock, FlockArg, OFlag},
 };
+use sandpipe_policy::walls::ADMIN_TOKEN;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -20,7 +21,9 @@ use crate::{
     owned_path::{OpenToOthers, check_directory},
 };
 
-/// The directory of the spools of an agent that keeps nothing.
+/// Directory of the spools of an agent that keeps its state.
+const KEPT: &str = "execs";
+/// Directory of the spools of an agent that keeps nothing.
 const EPHEMERAL: &str = "ephemeral-execs";
 
 /// The directory with the agent's state, which is this agent's alone as long as this value lives.
@@ -40,7 +43,7 @@ pub(crate) struct StateDir {
 /// What of the state outlives the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// The execs, their output, and a token that the agent made.
+    /// The execs and their output.
     State,
     Nothing,
 }
@@ -108,7 +111,7 @@ impl StateDir {
     /// Where each exec has its spool.
     pub(crate) fn spools(&self) -> PathBuf {
         match self.keep {
-            Keep::State => self.path.join("execs"),
+            Keep::State => self.path.join(KEPT),
             Keep::Nothing => self.ephemeral(),
         }
     }
@@ -141,7 +144,7 @@ impl StateDir {
 
     /// Where the token is that the agent makes.
     pub(crate) fn admin_token(&self) -> PathBuf {
-        self.path.join("admin-token")
+        self.path.join(ADMIN_TOKEN)
     }
 
     /// The spools of an agent that keeps nothing. They are apart, so that the execs of one that keeps
@@ -158,6 +161,11 @@ impl Drop for StateDir {
             tracing::warn!(%error, directory = %self.path.display(), "the state directory is left behind");
         }
     }
+}
+
+/// Returns whether an agent keeps its state in a directory.
+pub(crate) fn is_used(directory: &Path) -> bool {
+    [ADMIN_TOKEN, KEPT, EPHEMERAL].iter().any(|name| directory.join(name).exists())
 }
 
 fn remove_all(directory: &Path) -> io::Result<()> {

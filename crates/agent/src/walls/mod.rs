@@ -5,7 +5,8 @@
 //! around a box. Where only some hosts may be reached, `relay.rs` connects commands to them: by
 //! sockets on the loopback of the box's own network. `mount_watch.rs` sees to it that what is
 //! mounted stays so. A process that can mount and listen in the namespaces of the box does both
-//! (`mount_helper.rs`); `socket_files.rs` finds the sockets of other programs, which are hidden.
+//! (`mount_helper.rs`); `socket_files.rs` finds the sockets of other programs, and `state_directories.rs` what other agents keep: both are
+//! hidden.
 //! `command.rs` is `sandpipe-agent policy`. The rules themselves are in the crate `sandpipe-policy`.
 
 mod build;
@@ -26,6 +27,7 @@ mod refusal_log;
 mod relay;
 mod same_places;
 mod socket_files;
+mod state_directories;
 mod stores;
 mod tool_settings;
 

@@ -20,7 +20,7 @@ use std::{
 
 use nix::{errno::Errno, libc};
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2},
+    fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2},
     io::Errno as Refusal,
     mount::{
         FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
@@ -57,6 +57,8 @@ enum Request<'a> {
     Listen(SocketAddr),
     /// Keeps what is mounted on this machine later out of the sandbox.
     MakePrivate,
+    /// Keeps commands of root from changing the modes and owners of the machine's devices.
+    ProtectDevices,
     /// Hides what is at a path.
     Hide(&'a [u8]),
     /// Makes what is at a path read-only.
@@ -132,6 +134,14 @@ impl MountHelper {
     /// The kernel refuses that.
     pub(super) fn make_private(&self) -> io::Result<()> {
         self.ask(&Request::MakePrivate).map(drop)
+    }
+
+    /// Has it keep commands of root from changing the modes and owners of the machine's devices.
+    ///
+    /// # Errors
+    /// The kernel refuses that.
+    pub(super) fn protect_devices(&self) -> io::Result<()> {
+        self.ask(&Request::ProtectDevices).map(drop)
     }
 
     /// Has it mount what holds a rule.
@@ -231,6 +241,7 @@ fn serve(socket: BorrowedFd<'_>, request: &Request<'_>) -> Result<Outcome, Errno
         Request::MakePrivate => {
             mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         }
+        Request::ProtectDevices => protect_devices(),
         Request::Hide(path) => {
             with_place(
                 path,
@@ -364,6 +375,24 @@ fn set_attributes(tree: &OwnedFd, attributes: MountAttrFlags) -> Result<(), Refu
         )
     };
     if set < 0 { Err(last_error()) } else { Ok(()) }
+}
+
+/// Makes the mounts of devices read-only, which says nothing of what is written to the devices (mount_setattr(2)).
+fn protect_devices() -> Result<(), Refusal> {
+    let directory = openat(CWD, "/dev", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    for entry in Dir::read_from(&directory)? {
+        let entry = entry?;
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let device = openat(&directory, entry.file_name(), flags, Mode::empty())?;
+        if FileType::from_raw_mode(fstat(&device)?.st_mode) == FileType::CharacterDevice {
+            match set_attributes(&device, MountAttrFlags::MOUNT_ATTR_RDONLY) {
+                // Nothing is mounted there: it is the sandbox's own.
+                Ok(()) | Err(Refusal::INVAL) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Takes away what is mounted at a path, with what is mounted in it.

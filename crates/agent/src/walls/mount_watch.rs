@@ -34,6 +34,7 @@ use super::{
     left_open::{Reprotected, kill_holders},
     mount_helper::{MountHelper, Outcome},
     socket_files::SocketFiles,
+    state_directories::StateDirectories,
 };
 
 /// Number of looks after something was mounted: files outside may change meanwhile.
@@ -46,8 +47,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Mounts of a sandbox that runs.
 #[derive(Debug)]
 pub(crate) struct MountWatch {
-    /// Sockets of other programs. To look for them may take longer than what is mounted may be missing: the state is not locked meanwhile.
-    sockets: Mutex<SocketFiles>,
+    /// What is other programs'. To look for it may take longer than what is mounted may be missing: the state is not locked meanwhile.
+    others: Mutex<Others>,
     state: Mutex<State>,
     /// The process whose end is that of the sandbox, where the system has such descriptors.
     process: Option<OwnedFd>,
@@ -56,6 +57,13 @@ pub(crate) struct MountWatch {
     directories: DirectoryWatch,
     /// Directories that were made where one is missing.
     held_places: HeldPlaces,
+}
+
+/// What other programs have, and commands don't see.
+#[derive(Debug)]
+struct Others {
+    state_directories: StateDirectories,
+    sockets: SocketFiles,
 }
 
 #[derive(Debug)]
@@ -97,10 +105,14 @@ impl MountWatch {
                 "what is mounted on this machine from now on is unmounted in the sandbox when it appears there: the system does not let it be kept out"
             );
         }
+        helper.protect_devices()?;
         let open = || File::open(format!("/proc/{pid}/mountinfo"));
         let (mountinfo, changes) = (open()?, open()?);
         let directories = DirectoryWatch::begin(&check)?;
-        let sockets = Mutex::new(SocketFiles::new(check.clone()));
+        let others = Mutex::new(Others {
+            state_directories: StateDirectories::default(),
+            sockets: SocketFiles::new(check.clone()),
+        });
         let state = State {
             check,
             mountinfo,
@@ -113,10 +125,10 @@ impl MountWatch {
         };
         let process = process.map(|process| process.try_clone_to_owned()).transpose()?;
         let state = Mutex::new(state);
-        let watch = Arc::new(Self { sockets, state, process, builder, directories, held_places });
+        let watch = Arc::new(Self { others, state, process, builder, directories, held_places });
         watch.hold(&mut watch.state(), true)?;
         watch.state().has_begun = true;
-        watch.find_sockets();
+        watch.find_others();
         watch.hold(&mut watch.state(), false)?;
         if watch.process.is_some() {
             let watch = Arc::clone(&watch);
@@ -126,21 +138,21 @@ impl MountWatch {
         Ok(watch)
     }
 
-    /// Has the mounts be what the policy needs, and sockets of other programs hidden; returns whether they are.
+    /// Has the mounts be what the policy needs, and what other programs have hidden; returns whether they are.
     pub(crate) fn check(&self) -> bool {
-        if !self.look(false) {
-            return false;
-        }
-        self.find_sockets();
+        self.find_others();
         self.look(false)
     }
 
-    /// Looks which sockets there are. Where there are others than before, whoever looks at the mounts next hides them.
-    fn find_sockets(&self) {
-        let mut files = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        if files.find() {
+    /// Looks what other programs have. Where that is more than before, whoever looks at the mounts next hides it.
+    fn find_others(&self) {
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let Others { state_directories, sockets } = &mut *others;
+        // Both look.
+        if state_directories.find() | sockets.find() {
             let mut state = self.state();
-            state.check.set_sockets(files.paths());
+            state.check.set_state_directories(state_directories.paths());
+            state.check.set_sockets(sockets.paths());
             state.last.clear();
         }
     }

@@ -1,14 +1,20 @@
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
-use super::{Mount, mounts};
+use super::{
+    Mount, mounts,
+    visible_mounts::{top, visible},
+};
 use crate::{
     effective::Preset,
     files::{Access, Kind, Origin, Place, Places},
     mountinfo::{Mounted, parse},
 };
+
+/// Name of the file in an agent's state directory that holds a token that the agent made.
+pub const ADMIN_TOKEN: &str = "admin-token";
 
 /// Effect of a mount on its place, which has to be mounted again where it is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +51,12 @@ pub enum Fault {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountCheck {
     guarded: Vec<Guarded>,
+    /// State directories of other agents, which are to be hidden.
+    state_directories: Vec<Guarded>,
     /// Sockets of other programs, which are to be hidden.
     sockets: Vec<Guarded>,
-    /// Whether there are to be none, but in the workspace.
-    workspace_of_sockets: Option<PathBuf>,
+    hides_sockets: bool,
+    workspace: PathBuf,
     /// Everything that is mounted for the policy.
     own: BTreeSet<PathBuf>,
     places: Places,
@@ -59,48 +67,71 @@ pub struct MountCheck {
 impl MountCheck {
     /// Collects the mounts that hold the rules of these places. Private directories have so many bytes at most.
     #[must_use]
-    pub fn new(places: &Places, private_size: Option<u64>) -> Self {
+    pub fn new(places: &Places, workspace: &Path, private_size: Option<u64>) -> Self {
         let mounts = mounts(places);
         let own = mounts.iter().filter_map(Mount::path).chain([Path::new("/")]);
         let own = own.map(Path::to_owned).collect();
         let guarded = |mount| guarded(mount, places, private_size);
         let guarded = mounts.into_iter().filter_map(guarded).collect();
-        Self { guarded, own, places: places.clone(), ..Self::default() }
+        let (places, workspace) = (places.clone(), workspace.to_owned());
+        Self { guarded, own, places, workspace, ..Self::default() }
     }
 
     /// Has sockets that other programs listen on be hidden, but in the workspace.
     #[must_use]
-    pub fn without_sockets(self, workspace: &Path) -> Self {
-        Self { workspace_of_sockets: Some(workspace.to_owned()), ..self }
+    pub fn without_sockets(self) -> Self {
+        Self { hides_sockets: true, ..self }
     }
 
     /// Whether sockets are to be hidden.
     #[must_use]
     pub fn hides_sockets(&self) -> bool {
-        self.workspace_of_sockets.is_some()
+        self.hides_sockets
     }
 
     /// Whether sockets in a directory without symbolic links are to be hidden: those in the workspace, and in directories of the sandbox's own,
     /// are not.
     #[must_use]
     pub fn hides_sockets_in(&self, directory: &Path) -> bool {
-        self.workspace_of_sockets.as_ref().is_some_and(|workspace| {
-            !directory.starts_with(workspace)
-                && !["/proc", "/dev"].iter().any(|own| directory.starts_with(own))
-                && self.places.access(directory) > Access::Private
-        })
+        self.hides_sockets && !directory.starts_with(&self.workspace) && self.is_visible(directory)
     }
 
-    /// Takes the sockets that there are now, without symbolic links. A rule for the very file of one decides.
+    /// Returns whether commands see what this machine has at a path.
+    fn is_visible(&self, path: &Path) -> bool {
+        !["/proc", "/dev"].iter().any(|own| path.starts_with(own))
+            && self.places.access(path) > Access::Private
+    }
+
+    /// Takes the state directories of the other agents that run now, without symbolic links. Of one
+    /// with the workspace or a mount of the policy in it, the file with the token is hidden.
+    pub fn set_state_directories(&mut self, directories: impl IntoIterator<Item = PathBuf>) {
+        let holds_own = |directory: &Path| {
+            let own = self.own.iter().chain([&self.workspace]);
+            own.into_iter().any(|own| own.starts_with(directory))
+        };
+        let hidden = directories.into_iter().map(|directory| {
+            if holds_own(&directory) { directory.join(ADMIN_TOKEN) } else { directory }
+        });
+        let hidden = hidden.filter(|path| self.is_visible(path) && !self.own.contains(path));
+        self.state_directories = hidden.map(|path| Guarded { path, guard: Guard::Hide }).collect();
+    }
+
+    /// Takes the sockets that there are now, without symbolic links. A rule for the very file of one decides. Those in a state directory are
+    /// hidden with that.
     pub fn set_sockets(&mut self, sockets: impl IntoIterator<Item = PathBuf>) {
-        let is_hidden = |path: &PathBuf| self.hides_sockets_in(path) && !self.own.contains(path);
+        let is_hidden = |path: &PathBuf| {
+            let mut directories = self.state_directories.iter();
+            self.hides_sockets_in(path)
+                && !self.own.contains(path)
+                && !directories.any(|directory| path.starts_with(&directory.path))
+        };
         let guarded = |path| Guarded { path, guard: Guard::Hide };
         self.sockets = sockets.into_iter().filter(is_hidden).map(guarded).collect();
     }
 
     /// Places at which a mount has to be, each behind those that it lies in.
     pub fn guarded(&self) -> impl Iterator<Item = &Guarded> {
-        self.guarded.iter().chain(&self.sockets)
+        self.guarded.iter().chain(&self.state_directories).chain(&self.sockets)
     }
 
     /// Lists those of these paths at which something has to be there, since commands could make it: directories that they may not write, and
@@ -190,46 +221,10 @@ fn guarded(mount: Mount, places: &Places, private_size: Option<u64>) -> Option<G
     (path != Path::new("/")).then_some(Guarded { path, guard })
 }
 
-/// Lists the places where a mount may be written, of those that a `mountinfo` of a sandbox lists.
-#[must_use]
-pub fn writable_places(mountinfo: &[u8]) -> Vec<PathBuf> {
-    let mounted = visible(parse(mountinfo));
-    let writable = top(&mounted).into_values().filter(|mounted| !mounted.is_read_only);
-    writable.map(|mounted| mounted.point.clone()).collect()
-}
-
-/// Finds the mount on top at each place: of several the last one.
-fn top(mounted: &[Mounted]) -> HashMap<&Path, &Mounted> {
-    mounted.iter().map(|mounted| (mounted.point.as_path(), mounted)).collect()
-}
-
-/// Keeps those that a path leads to: what is mounted on one, or above it, covers it.
-fn visible(mounted: Vec<Mounted>) -> Vec<Mounted> {
-    let over: HashSet<(u32, &Path)> =
-        mounted.iter().map(|mount| (mount.parent, mount.point.as_path())).collect();
-    let is_covered = |mount: &Mounted| {
-        mount.point.ancestors().skip(1).any(|above| over.contains(&(mount.parent, above)))
-    };
-    let mut hidden: BTreeSet<u32> =
-        mounted.iter().filter(|mount| is_covered(mount)).map(|mount| mount.id).collect();
-    // A mount may come before the one that it is on.
-    loop {
-        let more = mounted
-            .iter()
-            .filter(|mount| !hidden.contains(&mount.id) && hidden.contains(&mount.parent));
-        let more: Vec<u32> = more.map(|mount| mount.id).collect();
-        if more.is_empty() {
-            break;
-        }
-        hidden.extend(more);
-    }
-    let mounted = mounted.into_iter().filter(|mount| !hidden.contains(&mount.id));
-    mounted.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::walls::writable_places;
     use crate::files::{FileRule, IfMissing, Origin, Place};
 
     fn places(rules: &[(&str, Access, Kind)]) -> Places {
@@ -254,7 +249,7 @@ mod tests {
             ("/work/a/.env", Access::Hide, Kind::File),
             ("/work/policy.json", Access::Read, Kind::File),
         ]);
-        MountCheck::new(&places, Some(1 << 20))
+        MountCheck::new(&places, Path::new("/work"), Some(1 << 20))
     }
 
     /// Number, the mount that it is on, place, options.
@@ -348,12 +343,37 @@ mod tests {
         let mut check = check();
         check.set_sockets(sockets());
         assert_eq!(check.faults(&mountinfo(MOUNTED)), []);
-        let mut check = check.without_sockets(Path::new("/work"));
+        let mut check = check.without_sockets();
         check.set_sockets(sockets());
         assert_eq!(check.faults(&mountinfo(MOUNTED)), [lost("/home/u/tmux", Guard::Hide)]);
         assert_eq!(check.faults(&with((20, 1, "/home/u/tmux", "ro"))), []);
         check.set_sockets([]);
         assert_eq!(check.faults(&mountinfo(MOUNTED)), []);
+    }
+
+    #[test]
+    fn hides_state_directories_of_other_agents() {
+        let mut check = check();
+        for (directory, hidden) in [
+            ("/home/u/state", Some("/home/u/state")),
+            ("/work/a/state", Some("/work/a/state")),
+            // The workspace stays.
+            ("/work", Some("/work/admin-token")),
+            ("/", Some("/admin-token")),
+            // Commands don't see them.
+            ("/home/u/.ssh/state", None),
+            ("/tmp/state", None),
+        ] {
+            check.set_state_directories([directory.into()]);
+            let expected = hidden.map(|path| lost(path, Guard::Hide));
+            assert_eq!(
+                check.faults(&mountinfo(MOUNTED)),
+                expected.into_iter().collect::<Vec<_>>(),
+                "{directory}"
+            );
+        }
+        check.set_state_directories(["/home/u/state".into()]);
+        assert_eq!(check.faults(&with((20, 1, "/home/u/state", "ro"))), []);
     }
 
     #[test]

@@ -119,9 +119,9 @@ pub fn plan(
     }
     // With an older one that is the control group's to limit.
     let size = policy.limits.memory.filter(|_| inside.bubblewrap >= LIMITS_DIRECTORIES);
-    let mut check = MountCheck::new(places, size.map(Size::bytes));
+    let mut check = MountCheck::new(places, &inside.workspace, size.map(Size::bytes));
     if !policy.presets.contains(&Preset::Open) {
-        check = check.without_sockets(&inside.workspace);
+        check = check.without_sockets();
     }
     let mut plan = Plan { check, ..Plan::default() };
     // In namespaces of users the kernel lets nobody but their root have rights, and root needs none to have some.

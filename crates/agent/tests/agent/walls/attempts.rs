@@ -199,6 +199,13 @@ async fn attempts(user: User, policy: &str) -> Vec<(String, Outcome)> {
     fs::rename(&socket, walled.home.join("renamed")).unwrap();
     let connect = connect.replace("socket\")", "renamed\")");
     put("connect to a socket in the home that was renamed", succeeds(&connect).await);
+    let other = walled.another(user, &[]);
+    other.run("true").await;
+    let list = format!("ls '{}'", other.state.join("execs").display());
+    put("list the state directory of another agent", succeeds(&list).await);
+    drop(other);
+    // The mode that it has, lest the machine is harmed.
+    put("change the mode of `/dev/null`", succeeds("chmod 666 /dev/null").await);
     let pipe = walled.home.join("pipe");
     mkfifo(&pipe, Mode::empty()).unwrap();
     set_mode(&pipe, 0o666);
@@ -338,6 +345,7 @@ async fn what_walls_are_for_is_tried_by_programs() {
                 "connect to a socket in the home",
                 "change a package that other projects link from pnpm's store",
                 "connect to a socket in the home that was renamed",
+                "list the state directory of another agent",
                 "write to a named pipe in the home",
                 "TCP to the machine",
             ] {

@@ -1,6 +1,7 @@
 //! Commands under a policy. Where no walls can be built these tests say so.
 
 mod attempts;
+mod devices;
 mod evasion;
 mod exchanged;
 mod exhaustion;
@@ -10,6 +11,7 @@ mod limits;
 mod named_pipes;
 mod narrower;
 mod network;
+mod other_agents;
 mod other_processes;
 mod other_users;
 mod placeholders;
@@ -154,12 +156,14 @@ impl Walled {
         if user == User::Ordinary && geteuid().is_root() {
             give(&state);
         }
-        Agent::with(|command| {
-            command.arg("--state-dir").arg(state).arg("--workspace").arg(&self.workspace);
+        let mut agent = Agent::with(|command| {
+            command.arg("--state-dir").arg(&state).arg("--workspace").arg(&self.workspace);
             at_home(command.args(args), &self.home);
             change(command);
             run_as(command, user);
-        })
+        });
+        agent.state = state;
+        agent
     }
 
     /// Asserts that each script fails.
