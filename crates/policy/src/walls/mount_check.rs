@@ -224,8 +224,8 @@ fn guarded(mount: Mount, places: &Places, private_size: Option<u64>) -> Option<G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::walls::writable_places;
     use crate::files::{FileRule, IfMissing, Origin, Place};
+    use crate::walls::writable_places;
 
     fn places(rules: &[(&str, Access, Kind)]) -> Places {
         rules.iter().fold(Places::default(), |places, (path, access, kind)| {
