@@ -109,10 +109,16 @@ export class Execs extends Core {
       return withFacts(result as ExecResult<never>, command, now() - begun);
     };
     const running = run();
-    // What ends without an id was not started.
-    const id = Promise.race([told, running.then(() => told)]);
-    id.catch(() => undefined);
-    return Object.assign(running, { id });
+    let id: Promise<string> | undefined;
+    const begin = (): Promise<string> => {
+      // What ends without an id was not started.
+      const id = Promise.race([told, running.then(() => told)]);
+      id.catch(() => undefined);
+      return id;
+    };
+    // Not before somebody asks for it: an error that nobody takes is to be an unhandled rejection.
+    const property = { get: () => (id ??= begin()), enumerable: true };
+    return Object.defineProperty(running, "id", property) as RunningExec<ExecResult<never>>;
   }
 
   /**

@@ -136,13 +136,27 @@ fn address(value: &JsValue, name: &str) -> Result<String> {
         Some(url) => url.href(),
         None => string(value, name)?,
     };
-    let wrong = || wrong(name, EXPECTED, &JsValue::from_str(&text));
-    let url = Url::new(&text).map_err(|_| wrong())?;
-    let plain = url.search().is_empty() && url.hash().is_empty() && url.username().is_empty();
-    if !plain || !matches!(url.protocol().as_str(), "http:" | "https:") {
-        return Err(wrong());
+    let wrong = |expected| wrong(name, expected, &JsValue::from_str(&without_secrets(&text)));
+    let url = Url::new(&text).map_err(|_| wrong(EXPECTED))?;
+    if !matches!(url.protocol().as_str(), "http:" | "https:") {
+        return Err(wrong(EXPECTED));
+    }
+    if !url.search().is_empty() || !url.hash().is_empty() || !url.username().is_empty() {
+        return Err(wrong(
+            "an agent's address alone, such as \"http://127.0.0.1:57468\", with the token as `options.token`",
+        ));
     }
     Ok(format!("{}{}", url.origin(), url.pathname().trim_end_matches('/')))
+}
+
+/// Leaves out of an address what may be a token or a password: what follows `?` or `#`, and a user.
+fn without_secrets(address: &str) -> String {
+    let shown = address.split_inclusive(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) =
+        shown.split_once("://").map_or(("", shown), |(scheme, rest)| (scheme, rest));
+    let host = rest.split_once('@').map(|(_, host)| host);
+    let cut = if shown.len() < address.len() { "…" } else { "" };
+    host.map_or_else(|| format!("{shown}{cut}"), |host| format!("{scheme}://…@{host}{cut}"))
 }
 
 /// What a request has of its own, and what is the connection's (RFC 9110, 7.6.1 and 10.1.1).

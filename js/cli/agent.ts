@@ -80,7 +80,13 @@ export async function agentNamed(
 }
 
 function checkAddress(option: string, url: string): void {
-  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return;
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) {
+    const { origin, search, hash, username } = new URL(url);
+    if (search === "" && hash === "" && username === "") return;
+    // What is left out may be a token.
+    const where = "the token goes into SANDPIPE_TOKEN, or into a file for --token-file";
+    throw new UsageError(`${option} must be the agent's address alone, ${origin}: ${where}`);
+  }
   const whole = `http://${url}`;
   const isBare = !url.includes("://") && URL.canParse(whole);
   const meant = isBare ? `: write ${whole}` : "";

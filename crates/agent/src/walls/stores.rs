@@ -30,8 +30,13 @@ const STORES: [(&str, &str); 8] = [
     ("UV_CACHE_DIR", "uv"),
     ("YARN_GLOBAL_FOLDER", "yarn"),
     // Headers and settings of builds, which node-gyp executes.
-    ("npm_config_devdir", "node-gyp"),
+    ("npm_package_config_node_gyp_devdir", NODE_GYP),
 ];
+
+const NODE_GYP: &str = "node-gyp";
+
+/// Variable of the node-gyp in an npm before 11. A later npm warns of it each time.
+const OLD_NODE_GYP: &str = "npm_config_devdir";
 
 /// The same for directories of the home that commands share with other projects where they are there. A
 /// variable that names another directory is left alone: it may have settings, as `CARGO_HOME` in images of Rust.
@@ -132,6 +137,9 @@ pub(super) fn variables(
         // It would warn that it can't link from there.
         variables.insert("UV_LINK_MODE".into(), "copy".into());
     }
+    if given("PATH").is_some_and(|path| has_old_npm(path)) {
+        variables.insert(OLD_NODE_GYP.into(), directory.join(NODE_GYP).into());
+    }
     let downloads = home.join(GO_DOWNLOADS);
     let has_proxy = given("GOPROXY").is_some()
         || fs::read_to_string(home.join(".config/go/env"))
@@ -143,6 +151,17 @@ pub(super) fn variables(
         variables.insert("GOPROXY".into(), proxies.into());
     }
     variables
+}
+
+/// Returns whether the first npm in `PATH` is older than version 11.
+fn has_old_npm(path: &OsStr) -> bool {
+    let mut programs = env::split_paths(path).map(|directory| directory.join("npm"));
+    let major = programs.find_map(|program| program.canonicalize().ok()).and_then(|program| {
+        let package = fs::read(program.parent()?.parent()?.join("package.json")).ok()?;
+        let package: serde_json::Value = serde_json::from_slice(&package).ok()?;
+        package["version"].as_str()?.split('.').next()?.parse::<u32>().ok()
+    });
+    major.is_some_and(|major| major < 11)
 }
 
 /// Writes a path as part of a URL, in which a comma or a bar would end it for go.
@@ -157,6 +176,8 @@ fn url_path(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     /// The value of a variable, or `none`, in an environment that commands have `.npm` of the home
@@ -190,6 +211,24 @@ mod tests {
             assert_eq!(variable(&[(name, value)], name), expected, "{name}={value}");
         }
         assert_eq!(variable(&[], "UV_LINK_MODE"), "copy");
+        assert_eq!(variable(&[], "npm_package_config_node_gyp_devdir"), "/stores/node-gyp");
         assert_eq!(variable(&[("UV_CACHE_DIR", "/data/uv")], "UV_LINK_MODE"), "none");
+    }
+
+    #[test]
+    fn npm_is_not_given_a_variable_that_it_warns_of() {
+        for (version, expected) in [("10.9.4", "/stores/node-gyp"), ("11.2.0", "none")] {
+            let root = tempfile::tempdir().unwrap();
+            let bin = root.path().join("npm/bin");
+            fs::create_dir_all(&bin).unwrap();
+            fs::write(bin.join("npm-cli.js"), "").unwrap();
+            let package = format!(r#"{{ "version": "{version}" }}"#);
+            fs::write(root.path().join("npm/package.json"), package).unwrap();
+            fs::create_dir(root.path().join("bin")).unwrap();
+            symlink("../npm/bin/npm-cli.js", root.path().join("bin/npm")).unwrap();
+            let path = root.path().join("bin");
+            let found = variable(&[("PATH", path.to_str().unwrap())], OLD_NODE_GYP);
+            assert_eq!(found, expected, "{version}");
+        }
     }
 }

@@ -325,7 +325,11 @@ impl Error {
             Self::Http { status: 409, operation: Operation::RemoveFile, .. } => {
                 "Pass { recursive: true } to remove a directory with all that is in it.".into()
             }
-            Self::Http { status: 403, operation, .. } if !operation.is_of_files() => {
+            // A create is also refused for its policy.
+            Self::Http { status: 403, operation, message, .. }
+                if !operation.is_of_files()
+                    && !message.as_ref().is_some_and(|message| message.contains("policy")) =>
+            {
                 "Use the agent's admin token: a read-only one may only look.".into()
             }
             Self::Http { status: 404, message: None, .. } | Self::Protocol { .. } => {
@@ -361,7 +365,7 @@ impl Error {
             Self::Session { .. } => "Make another with sessions.create().".into(),
             Self::NotFound { .. } => {
                 "Look for it with list(): it may have been removed, or be in another \
-                 `baseDir` or `workspace`."
+                 `baseDir` or `namespace`."
                     .into()
             }
             Self::Background { refusal: Some(BackgroundErrorReason::Running), .. } => {

@@ -76,7 +76,7 @@ async fn the_stores_are_left_to_the_next_sandbox_and_the_home_gains_nothing_else
             "POETRY_CACHE_DIR",
             "UV_CACHE_DIR",
             "YARN_GLOBAL_FOLDER",
-            "npm_config_devdir",
+            "npm_package_config_node_gyp_devdir",
         ];
         let stores = stores.map(|name| format!("\"${name}\"")).join(" ");
         let script = format!("set -e; mkdir {stores}; set -- {stores}; echo $#");

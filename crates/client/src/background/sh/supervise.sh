@@ -46,6 +46,7 @@ mv "$dir" "$final" || exit 1
 dir=$final
 echo ready
 exec >/dev/null 2>&1
+[ -z "$watch" ] || echo >&3
 
 # The script's own exit, exec, syntax error or death is the status of this child.
 run_script

@@ -1,10 +1,12 @@
 # The watchdog of process $1 with the directory $2, outside of its group: what stops the group must not
-# stop the clock. Descriptor 4 comes to its end with that process, and 5 is held open until this one ends.
+# stop the clock. Descriptor 4 has a line when the script begins, and comes to its end with that process; 5
+# is held open until this one ends.
 pid=$1 dir=$2
 must_lead
 echo ready
 exec >/dev/null 2>&1
 
+read -r _ <&4 || exit
 if ! sleep 0.01; then timeout=$whole_timeout; fi
 (
   sleep "$timeout" || exit
