@@ -1,5 +1,4 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Execs } from "../execs.js";
@@ -19,6 +18,7 @@ import { policyOf, type PolicySummary } from "../policy-summary.js";
 import type { Sandbox } from "../sandbox.js";
 import { grouped, type Options, UsageError, type Values } from "./command.js";
 import { aborted, ExitDecision, killOverdue, type StandardOutput } from "./exit-decision.js";
+import { folderOfTokens } from "./folder-of-tokens.js";
 import { shellQuote } from "./format.js";
 import { type Outcome, OWN_FAILURE } from "./outcome.js";
 import { startConfined } from "./policy.js";
@@ -302,7 +302,7 @@ async function spawnIn(
   const token = newToken();
   const { child, listening, ended } = await startContainer(container, token, args, showLog);
   // Only this user may enter it.
-  const folder = mkdtemp(join(tmpdir(), "sandpipe-token-"));
+  const folder = mkdtemp(join(folderOfTokens(), "sandpipe-token-"));
   const write = async (): Promise<AgentAddress> => {
     const [address, path] = await Promise.all([listening, folder]);
     const adminTokenFile = join(path, "admin-token");

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { environmentOfPrograms, lookUp } from "../node/find-program.js";
+import { folderOfTokens } from "./folder-of-tokens.js";
 
 /** What was opened. */
 export interface OpenedPage {
@@ -21,7 +21,7 @@ export interface OpenedPage {
  * is removed.
  */
 export async function openInBrowser(address: string): Promise<OpenedPage> {
-  const folder = await mkdtemp(join(tmpdir(), "sandpipe-console-"));
+  const folder = await mkdtemp(join(folderOfTokens(), "sandpipe-console-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     return { opened: await open(address, join(folder, "console.html")), remove };

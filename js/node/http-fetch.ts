@@ -1,7 +1,9 @@
 // Requests by `node:http`. Node's own `fetch` takes twice as long for the same bytes: its bodies are the
 // streams of the web.
+import { lookup } from "node:dns";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import type { LookupFunction } from "node:net";
 import { pipeline, Readable } from "node:stream";
 import { DirectAgent, directBody, type DirectBody } from "./direct-bodies.js";
 import { isLoopback } from "./loopback.js";
@@ -23,8 +25,12 @@ const agentsWith = (more: object): { http: http.Agent; https: https.Agent } => (
 });
 /** These go through the same proxies as the global agents. */
 const platformAgents = agentsWith({});
+/** Looks up the address of version 4 first: an agent listens on `127.0.0.1`, and on `[::1]` somebody else may. */
+const lookupLocalhost: LookupFunction = (hostname, options, callback) => {
+  lookup(hostname, { ...options, verbatim: false }, callback);
+};
 /** These go through none: `proxyEnv` is where runtimes look for the variables that name one. */
-const loopbackAgents = agentsWith({ proxyEnv: {} });
+const loopbackAgents = agentsWith({ proxyEnv: {}, lookup: lookupLocalhost });
 
 /** The part of `RequestInit` that the core uses. */
 export interface Init {

@@ -145,9 +145,9 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
       "`options.policy` is for commands on this machine: leave it out where `options.image` is given",
     );
   }
-  if (options.workspace !== undefined && options.policy !== "open") {
-    leaveOutWorkspace(options.workspace);
-  }
+  // That of commands without one is the current directory, also when this process is in another later.
+  const workspace = options.workspace ?? (policy.length > 0 ? process.cwd() : undefined);
+  if (workspace !== undefined && options.policy !== "open") leaveOutWorkspace(workspace);
   const token = newToken();
   const { onLog = warnOf } = options;
   if (typeof onLog !== "function") {

@@ -52,9 +52,17 @@ pub enum NoWalls {
     },
 }
 
-/// Whether an address is one of this machine's own, on whatever interface: what is sent there would come from it, too.
+/// Returns whether an address is one of this machine's own, on whatever interface: what is sent there comes from it, too, or a socket can
+/// be bound to it, as to a second address of an interface and to all of a network on the loopback.
 #[must_use]
 pub fn has_address(address: IpAddr) -> bool {
+    // Nobody has it (RFC 5737). Where it can be bound all the same, so can every other (ip(7), `ip_nonlocal_bind`).
+    const NOBODYS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    let is_bound = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
+    is_source(address) || is_bound(address) && !is_bound(NOBODYS)
+}
+
+fn is_source(address: IpAddr) -> bool {
     const DISCARD: u16 = 9;
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

@@ -43,7 +43,7 @@ impl Preset {
             Self::System => [
                 rules(Access::Read, IfMissing::Skip, &["/"]),
                 rules(Access::Private, IfMissing::Skip, &["/tmp", "/var/tmp"]),
-                rules(Access::Private, IfMissing::Guard(Kind::Directory), PROGRAMS_OF_NPX),
+                rules(Access::Private, IfMissing::Guard(Kind::Directory), PROGRAMS_OF_NPM),
                 rules(Access::Hide, IfMissing::Skip, SOCKETS),
                 rules(Access::Read, IfMissing::Skip, READ_IN_RUN),
             ]
@@ -100,8 +100,9 @@ pub(super) fn secrets_below(directory: &str) -> impl Iterator<Item = &'static st
     below.filter(|path| !path.contains('*'))
 }
 
-/// The packages that npx has installed. It runs them again without asking for them: those that commands install are theirs alone.
-const PROGRAMS_OF_NPX: &[&str] = &["~/.npm/_npx"];
+/// Programs that npm's tools run again without asking for them: those that commands install are theirs alone. They are the packages of
+/// npx, and the native modules that prebuild-install has downloaded, which no lock file names.
+const PROGRAMS_OF_NPM: &[&str] = &["~/.npm/_npx", "~/.npm/_prebuilds"];
 
 /// Directories of sockets: the buses, the service manager, container engines, keyrings, displays. A socket is connected to also where
 /// the file system is read-only.

@@ -18,7 +18,7 @@ pub struct ToolSetting {
 }
 
 /// All that are known.
-pub const TOOL_SETTINGS: [ToolSetting; 19] = [
+pub const TOOL_SETTINGS: [ToolSetting; 36] = [
     setting(".mcp.json", "AI agents start the servers that it names"),
     setting(".claude", "Claude Code runs the hooks and servers that it names"),
     setting(".codex", "Codex runs the hooks and servers that it names"),
@@ -38,6 +38,23 @@ pub const TOOL_SETTINGS: [ToolSetting; 19] = [
     setting(".husky", "git runs the hooks in it"),
     setting("mise.toml", "mise runs the commands that it names"),
     setting(".mise.toml", "mise runs the commands that it names"),
+    setting("mise.local.toml", "mise runs the commands that it names"),
+    setting(".mise", "mise runs the commands that it names"),
+    setting(".hg", "Mercurial runs the hooks and extensions that it names"),
+    setting(".jj", "Jujutsu runs the programs that it names"),
+    setting(".windsurf", "Windsurf runs the hooks and servers that it names"),
+    setting(".kiro", "Kiro runs the hooks and servers that it names"),
+    setting(".roo", "Roo Code starts the servers that it names"),
+    setting(".qwen", "Qwen Code runs the hooks and servers that it names"),
+    setting(".amazonq", "Amazon Q starts the servers that it names"),
+    setting("opencode.json", "OpenCode runs the commands and servers that it names"),
+    setting(".crush.json", "Crush starts the servers that it names"),
+    setting(".aider.conf.yml", "aider runs the commands that it names"),
+    setting(".helix", "Helix runs the programs that it names"),
+    setting(".pnpmfile.mjs", "pnpm runs it"),
+    setting(".corepack.env", "Corepack downloads programs from where it names"),
+    setting(".pre-commit-config.yaml", "pre-commit runs the hooks that it names"),
+    setting("lefthook.yml", "Lefthook runs the hooks that it names"),
 ];
 
 const fn setting(name: &'static str, danger: &'static str) -> ToolSetting {

@@ -11,9 +11,11 @@ use std::{
 const TAKES_CONNECTIONS: u32 = 0x1_0000;
 /// Type of a socket that takes messages from everybody (`SOCK_DGRAM`).
 const DATAGRAM: u8 = 2;
-/// State of a socket that takes connections, and of one that is not connected (`TCP_LISTEN` and `TCP_CLOSE` of `net/tcp_states.h`).
+/// State of a socket that takes connections, of one that is not connected, and of one of datagrams that somebody has connected to
+/// (`TCP_LISTEN`, `TCP_CLOSE` and `TCP_ESTABLISHED` of `net/tcp_states.h`).
 const LISTENS: u8 = 10;
 const UNCONNECTED: u8 = 7;
+const CONNECTED: u8 = 1;
 
 /// Types of messages, flags of a request for all (`linux/netlink.h`), and the type of this one (`SOCK_DIAG_BY_FAMILY`).
 const ERROR: u16 = 2;
@@ -52,7 +54,7 @@ impl BoundSocket {
 /// Makes the request for all Unix sockets that can be connected or sent to (`sock_diag(7)`).
 #[must_use]
 pub fn request_sockets() -> Vec<u8> {
-    let states = 1_u32 << LISTENS | 1 << UNCONNECTED;
+    let states = 1_u32 << LISTENS | 1 << UNCONNECTED | 1 << CONNECTED;
     let show = 1_u32 << NAME | 1 << FILE;
     let request = [&[UNIX, 0, 0, 0][..], &words(&[states, 0, show, 0, 0])].concat();
     let length = u32::try_from(HEADER + request.len()).unwrap_or_default();

@@ -54,7 +54,11 @@ async fn commands_reach_no_socket_of_the_machine_by_its_path() {
             kept.push(listen(&path("later")));
             let datagrams = UnixDatagram::bind(path("datagrams")).unwrap();
             set_mode(&path("datagrams"), 0o777);
-            let all = "before later datagrams named ../workspace/own";
+            let busy = UnixDatagram::bind(path("busy")).unwrap();
+            set_mode(&path("busy"), 0o777);
+            let client = UnixDatagram::unbound().unwrap();
+            client.connect(path("busy")).unwrap();
+            let all = "before later datagrams busy named ../workspace/own";
             let expected = if policy == "open" { all } else { "named ../workspace/own" };
             let expected = expected.replace(' ', "\n") + "\n";
             assert_eq!(reached(&walled, all).await, expected, "{user:?} {policy}");
@@ -86,7 +90,7 @@ async fn commands_reach_no_socket_of_the_machine_by_its_path() {
                 assert_eq!(walled.agent.delete(&server.id).await.status(), 200);
             }
             assert_eq!(walled.agent.delete(&exec.id).await.status(), 200);
-            drop((kept, datagrams));
+            drop((kept, datagrams, busy, client));
         }
     }
 }
