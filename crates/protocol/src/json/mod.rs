@@ -123,6 +123,7 @@ mod tests {
                 ("pid", "7"), ("pty", "false"), ("exitCode", "-1"), ("user", "\"u\""),
                 ("createdAt", "\"c\""), ("startedAt", "\"s\""), ("endedAt", "\"e\""), ("argsTruncated", "true"),
                 ("cwd", "\"/\""), ("policy", "\"open\""), ("stopReason", "\"client\""),
+                ("outputError", "\"full\""),
             ]),
         ) {
             is_read_alike::<ExecItem>(&exec);
@@ -238,7 +239,8 @@ mod tests {
                 ended_at: optional.clone(),
                 cwd: optional.clone(),
                 policy: None,
-                stop_reason: optional,
+                stop_reason: optional.clone(),
+                output_error: optional,
                 args_truncated: flag,
             };
             is_written_alike(&ExecListChanges { changed: vec![exec.clone()], removed: vec![exec.id.clone()] });
