@@ -60,7 +60,8 @@ Exit codes:
                      can't be executed
   2                  the command line is wrong
   124                the timeout passed
-  125                sandpipe itself failed; stderr says why
+  125                sandpipe itself failed, or output of a command that ended with 0 is lost;
+                     stderr says why
   130                Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141                stdout or stderr was closed
 `,
