@@ -122,7 +122,7 @@ Exit codes:
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
       const said = outcome.message === undefined ? "" : `${outcome.message} `;
-      return { ...outcome, message: said + shellHint("run", program) };
+      return { ...outcome, message: said + shellHint(process.argv.slice(2)) };
     } finally {
       await agent.close(exit.forced);
     }
