@@ -26,7 +26,9 @@ async function offered(shell, ...words) {
   const file = join(sandpipe.path, `completion.${shell}`);
   await writeFile(file, await script(shell));
   const list = `sandpipe() { echo "$*" > '${file}.asked'; printf '%s' '${printed}'; }`;
-  const ask = `source '${file}'; ${list}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const ask = `source '${file}'; ${list}
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$*; COMP_POINT=\${#COMP_LINE}
+    _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const args = ["-c", ask, "bash", "sandpipe", ...words];
   return execFileSync("bash", ["--norc", ...args], { encoding: "utf8" })
     .trim()
@@ -98,6 +100,17 @@ describe("sandpipe completion bash", () => {
     assert.equal(asked(), "ps -q\n");
     assert.deepEqual(await offered("bash", "bg", "stop", "3f9c04", ""), ["3f9c04", "8a77e1"]);
     assert.equal(asked(), "bg ls -q\n");
+    for (const [typed, listed] of /** @type {const} */ ([
+      ["bg logs --ssh host --tail 5 ", "bg ls -q --ssh host"],
+      ["bg stop --namespace=ci --local ", "bg ls -q --namespace=ci --local"],
+      [
+        "logs --json --url http://[::1]:80 --token-file ~/a\\ b ",
+        `ps -q --url http://[::1]:80 --token-file ${process.env["HOME"]}/a b`,
+      ],
+    ])) {
+      assert.deepEqual(await offered("bash", ...typed.split(" ")), ["3f9c04", "8a77e1"]);
+      assert.equal(asked(), `${listed}\n`);
+    }
     assert.deepEqual(await offered("bash", "logs", "--f"), ["--follow"]);
   });
 
@@ -120,14 +133,15 @@ describe("sandpipe completion fish", { skip: missing("fish") }, () => {
       ["sandpipe bg st", ["start", "stop"]],
       ["sandpipe logs --f", ["--follow"]],
       ["sandpipe logs -f 3f", ["3f9c04"]],
-      ["sandpipe bg stop 3f9c04 ", ["3f9c04", "8a77e1"]],
+      ["sandpipe bg stop --ssh host --namespace=ci --local 8", ["8a77e1"]],
       ["sandpipe run --policy o", ["offline", "open"]],
       ["sandpipe policy ", ["check", "explain"]],
       ["sandpipe help bg st", ["start", "stop"]],
       ["sandpipe run --env A=1 --in", ["--interactive"]],
       ["sandpipe run -- ls --", []],
     ]);
-    const ask = `source '${file}'; function sandpipe; printf '%s\\n' 3f9c04 8a77e1; end
+    const ask = `source '${file}'
+      function sandpipe; echo $argv >> '${file}.asked'; printf '%s\\n' 3f9c04 8a77e1; end
       for line in $argv; echo (complete -C "$line" | string split -f1 \\t); end`;
     const args = ["--no-config", "-c", ask, ...cases.map(([line]) => line)];
     const env = { ...process.env, HOME: sandpipe.path };
@@ -137,6 +151,8 @@ describe("sandpipe completion fish", { skip: missing("fish") }, () => {
       offers.slice(0, cases.length),
       cases.map(([, offer]) => offer),
     );
+    const asked = new Set(readFileSync(`${file}.asked`, "utf8").trim().split("\n"));
+    assert.deepEqual([...asked], ["ps -q", "bg ls -q --ssh host --namespace=ci --local"]);
   });
 });
 
@@ -144,10 +160,12 @@ describe("sandpipe completion zsh", { skip: missing("zsh") }, () => {
   it("completes commands, options, values and ids by the tab key", async () => {
     const [file, ran] = ["completion.zsh", "ran.zsh"].map((name) => join(sandpipe.path, name));
     await writeFile(`${file}`, await script("zsh"));
+    const elsewhere = "--ssh host --namespace=ci --local";
     const cases = [
       ["bg sta", "bg start"],
       ["logs --f", "logs --follow"],
       ["logs -f 3f", "logs -f 3f9c04"],
+      [`bg rm ${elsewhere} 3f`, `bg rm ${elsewhere} 3f9c04`],
       ["run --policy off", "run --policy offline"],
       ["run --env A=1 --in", "run --env A=1 --interactive"],
       ["policy ex", "policy explain"],
@@ -156,7 +174,11 @@ describe("sandpipe completion zsh", { skip: missing("zsh") }, () => {
     ];
     const input = [
       `autoload -Uz compinit; compinit -u -D; source '${file}'`,
-      `sandpipe() { [[ $* == *-q ]] && print 3f9c04 || print -r -- "$*" >> '${ran}'; }`,
+      `sandpipe() {
+        local log='${ran}'
+        [[ $* == *' -q'* ]] && { print 3f9c04; log='${file}.asked' }
+        print -r -- "$*" >> $log
+      }`,
       ...cases.map(([typed]) => `sandpipe ${typed}\t`),
       "exit\n",
     ];
@@ -168,6 +190,8 @@ describe("sandpipe completion zsh", { skip: missing("zsh") }, () => {
       lines.map((line) => line.trim()),
       cases.map(([, completed]) => completed),
     );
+    const asked = readFileSync(`${file}.asked`, "utf8");
+    assert.equal(asked, `ps -q\nbg ls -q ${elsewhere}\n`);
   });
 });
 
