@@ -16,11 +16,11 @@ const FORCED_TIMEOUT_MS = 1000;
 const END_BYTES = 4096;
 
 /**
- * A command's output on its way to stdout and stderr, as far as the agent has it. The next piece is asked for when the last has
- * been taken, so that a slow reader costs no memory.
+ * A command's output on its way to stdout and stderr, as far as the agent has it. The next piece is
+ * asked for when the last has been taken, so that a slow reader costs no memory.
  */
 export class ShownOutput {
-  /** Resolves what the program ends with when all output has been taken: the exit code, and what is lost. */
+  /** Resolves the exit code, and what is lost, when all output has been taken. */
   readonly outcome: Promise<Outcome>;
   readonly #lost = new LostOutput();
   #ended = false;

@@ -76,8 +76,8 @@ pub struct ExecItem {
     )]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub stop_reason: Option<String>,
-    /// Why the agent could not write some of its output to disk, as where that is full; left out where it could, and by an agent
-    /// that does not tell.
+    /// Why the agent could not write some of its output to disk, as where that is full; left out
+    /// where it could, and by an agent that does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]

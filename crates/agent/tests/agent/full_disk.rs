@@ -48,8 +48,8 @@ impl Drop for Disk {
     }
 }
 
-/// What a stream says: the output, the numbers of its events, the first and last number of each gap, and
-/// the exit code.
+/// What a stream says: the output, the numbers of its events, the first and last number of each
+/// gap, and the exit code.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Summary {
     output: String,

@@ -1,4 +1,5 @@
-//! An agent at a limit of its system: processes and memory. Descriptors and the disk have files of their own.
+//! An agent at a limit of its system: processes and memory. Descriptors and the disk have files of
+//! their own.
 
 use std::{
     fs,

@@ -81,7 +81,8 @@ error_classes! {
         output: &'a HostOutput,
         /// What the command ended with; undefined where it still runs, or the agent did not say.
         exitCode: Option<f64>,
-        /// Why the agent could not keep them, such as a full disk; undefined where they were more than its `--spool-limit`.
+        /// Why the agent could not keep them, such as a full disk; undefined where they were more
+        /// than its `--spool-limit`.
         reason: Option<&'a str>,
     }
 

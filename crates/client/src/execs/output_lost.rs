@@ -7,8 +7,8 @@ use super::get::get_once;
 use crate::output::exit_code_of;
 use crate::{Agent, Error, ExecId};
 
-/// Adds the exit code to an error of lost output, where the command has ended, and why the agent could not keep the output. The
-/// agent is asked once.
+/// Adds the exit code to an error of lost output, where the command has ended, and why the agent
+/// could not keep the output. The agent is asked once.
 pub(super) fn with_circumstances<'a>(
     mut error: Box<Error>,
     agent: &'a Agent,

@@ -70,8 +70,8 @@ impl Index {
         self.add(Place::File(path), first)
     }
 
-    /// Begins a new segment in memory at the end, in place of an empty file, with the event of number
-    /// `first`. Returns the file as well.
+    /// Begins a new segment in memory at the end, in place of an empty file, with the event of
+    /// number `first`. Returns the file as well.
     pub(super) fn add_segment_in_memory(
         &mut self,
         first: u64,

@@ -22,8 +22,9 @@ const CHUNK: usize = 256 * 1024;
 const NUMBERS: Range<u64> = 1..u64::MAX;
 
 impl Spool {
-    /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
-    /// was one, and `failure` why some of it could not be written to disk. Nothing more is written to it. It has to be [loaded](Self::load) before it is read.
+    /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if
+    /// there was one, and `failure` why some of it could not be written to disk. Nothing more is
+    /// written to it. It has to be [loaded](Self::load) before it is read.
     pub(crate) fn left(
         directory: PathBuf,
         limit: SpoolLimit,

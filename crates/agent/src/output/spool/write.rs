@@ -50,9 +50,9 @@ impl Batch<'_> {
         self.spool.state().sequence + 1
     }
 
-    /// Writes whole events, which are numbered on from the last one. What can't be written to disk is
-    /// kept in memory. Where the process has no descriptor left it waits for one, as if the disk were
-    /// slow.
+    /// Writes whole events, which are numbered on from the last one. What can't be written to disk
+    /// is kept in memory. Where the process has no descriptor left it waits for one, as if the disk
+    /// were slow.
     pub(in crate::output) fn append(&mut self, frames: &Bytes) {
         let mut rest = frames.clone();
         let mut most = usize::MAX;
