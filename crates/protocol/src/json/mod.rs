@@ -200,6 +200,7 @@ mod tests {
             args in prop::collection::vec(any::<String>(), 0..3),
             env in prop::option::of(prop::collection::btree_map(any::<String>(), any::<String>(), 0..3)),
             flag in prop::option::of(any::<bool>()),
+            columns in prop::option::of(any::<u16>()),
             number in any::<u64>(),
             exit_code in prop::option::of(any::<i32>()),
         ) {
@@ -210,6 +211,8 @@ mod tests {
                 autostart: flag,
                 interactive: None,
                 pty: flag,
+                cols: columns,
+                rows: columns,
                 cwd: optional.clone(),
                 env,
                 user: None,
