@@ -159,6 +159,30 @@ describe("sandpipe run --policy", { skip: noBubblewrap }, () => {
     assert.equal(stderr, `sandpipe: ${refused} ${advice}\n`);
   });
 
+  it("names each refused host, also after many refusals and the timeout", async () => {
+    const command = `const http = require("node:http");
+      const [, host, port] = /\\/\\/(.*):(\\d+)/.exec(process.env.HTTP_PROXY);
+      const get = (path) => new Promise((done) =>
+        http.get({ host, port, path }, (answer) => answer.resume().on("end", done)));
+      (async () => {
+        for (let count = 0; count < 30; count++) await get("http://a.example/");
+        await get("http://c.example/");
+        console.log("refused");
+        setInterval(() => {}, 1e6);
+      })();`;
+    const options = ["--allow-net", "b.example", "--timeout", "15"];
+    const args = ["run", ...options, "--", process.execPath, "-e", command];
+    const invocation = await sandpipe.start(args, { stopsClock: true });
+    await invocation.says("refused\n");
+    await invocation.timePasses();
+    const { exitCode, stderr } = await invocation.end;
+    assert.equal(exitCode, 124);
+    assert.match(
+      stderr,
+      / have passed\. Also refused by the policy: connections to a\.example:80, c\.example:80\. /,
+    );
+  });
+
   it("is `workspace` in the console, unless flags have another", async () => {
     for (const [flags, policy] of /** @type {const} */ ([
       [[], "workspace"],

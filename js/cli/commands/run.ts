@@ -116,8 +116,10 @@ Exit codes:
       const outcome = await foreground.untilExit(terminal);
       await agent.close(exit.forced);
       const refusal = foreground.refusal(outcome.exitCode !== 0);
-      if (refusal !== undefined && outcome.message === undefined) {
-        return { ...outcome, message: refusal };
+      if (refusal !== undefined) {
+        const { message } = outcome;
+        const said = message === undefined ? refusal : `${message} Also ${refusal}`;
+        return { ...outcome, message: said };
       }
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
