@@ -20,14 +20,20 @@ export class ExecResult<T extends string | Uint8Array = string> {
     this.#runs = runs;
   }
 
-  /** Its stdout: the parts of `output` that came from it. Once it has been asked for, JSON and copies have it, too. */
+  /** Its stdout: the parts of `output` that came from it. Copies have it once it has been read. */
   get stdout(): T {
     return this.#keep("stdout", this.#cut(0));
   }
 
-  /** Its stderr: the parts of `output` that came from it. Once it has been asked for, JSON and copies have it, too. */
+  /** Its stderr: the parts of `output` that came from it. Copies have it once it has been read. */
   get stderr(): T {
     return this.#keep("stderr", this.#cut(1));
+  }
+
+  /** Returns what JSON has of it: also `stdout` and `stderr`. */
+  toJSON(): object {
+    const { exitCode, output, hint } = this;
+    return { exitCode, output, stdout: this.#cut(0), stderr: this.#cut(1), hint };
   }
 
   #keep(name: "stdout" | "stderr", value: T): T {

@@ -78,11 +78,13 @@ pub(crate) fn positive(value: &JsValue, name: &str) -> Result<u32> {
 
 /// The size of a terminal in characters.
 pub(crate) fn terminal_size(cols: &JsValue, rows: &JsValue) -> Result<TerminalSize> {
-    let side = |value: &JsValue, name: &str| {
-        let number = positive(value, name)?;
-        u16::try_from(number).map_err(|_| wrong(name, "at most 65535", value))
-    };
-    Ok(TerminalSize { cols: side(cols, "cols")?, rows: side(rows, "rows")? })
+    Ok(TerminalSize { cols: terminal_side(cols, "cols")?, rows: terminal_side(rows, "rows")? })
+}
+
+/// The columns or rows of a terminal.
+pub(crate) fn terminal_side(value: &JsValue, name: &str) -> Result<u16> {
+    let number = positive(value, name)?;
+    u16::try_from(number).map_err(|_| wrong(name, "at most 65535", value))
 }
 
 /// A TCP port.

@@ -15,7 +15,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::arguments::{
     abort_signal, boolean, bytes, command_arguments, function, last_sequence, milliseconds,
-    positive, program, shell_text, string, variables,
+    positive, program, shell_text, string, terminal_side, variables,
 };
 use crate::events::EventBatch;
 use crate::fields::{Fields, Options, options};
@@ -39,10 +39,14 @@ import type { StdinStream } from "../stdin-stream.js";
 /// What `create` and `exec` both take; `sandpipe_protocol` has its TypeScript type.
 impl Options for CreateExecRequest {
     fn read_fields(fields: &mut Fields<'_>) -> Self {
+        let pty = fields.optional("pty", boolean);
+        let side = if pty == Some(true) { terminal_side } else { no_terminal };
         Self {
+            pty,
+            cols: fields.optional("cols", side),
+            rows: fields.optional("rows", side),
             cwd: fields.optional("cwd", shell_text),
             env: fields.optional("env", variables),
-            pty: fields.optional("pty", boolean),
             user: fields.optional("user", shell_text),
             contain: fields.optional("contain", boolean),
             policy: fields.optional("policy", policy),
@@ -99,6 +103,10 @@ pub(crate) fn exec_arguments(
         ..arguments.request
     };
     Ok(arguments)
+}
+
+fn no_terminal(value: &JsValue, name: &str) -> Result<u16> {
+    Err(wrong(name, "left out, or come with `pty: true`", value))
 }
 
 /// A policy: a preset's name, JSON, or the object that it stands for.

@@ -38,6 +38,9 @@ export function adviceFor(error: SandpipeError): string | undefined {
     const isRedirect = error.status >= 300 && error.status < 400;
     return isRedirect ? "If the agent is there, sign in at that address." : "Try again then.";
   }
+  if (isSandpipeError(error, "output_lost") && error.reason !== undefined) {
+    return "Make room there: the output is complete again from then on.";
+  }
   if (isSandpipeError(error, "background")) {
     if (error.reason === "running") return "Stop it first.";
     return "Start the agent with a directory of its own as TMPDIR.";

@@ -201,7 +201,7 @@ async function startOwnAgent(options: StartAgentOptions): Promise<Agent> {
 }
 
 /** Host and port in the log of a connection that the policy refused: `run` names all at its end. */
-const REFUSED_HOST = /no rule of the policy's network\.allow names (\S+)$/;
+const REFUSED_HOST = /no rule of the policy's network\.allow names (\S+)(?: left_out=\d+)?$/;
 
 /** Shows a line of the log of an agent that belongs to this program. */
 export function showOwnLog(line: string): void {

@@ -49,8 +49,8 @@ export class Foreground {
 
   /** Waits until it has exited, or is to be stopped, and resolves what the program ends with. */
   async untilExit(terminal: LocalTerminal | undefined): Promise<Outcome> {
-    this.#output.exitCode.then((exitCode) => {
-      this.#exit.decide({ exitCode });
+    this.#output.outcome.then((outcome) => {
+      this.#exit.decide(outcome);
     }, this.#fail);
     this.#setTimeout();
     if (!this.#options.interactive) return this.#stop(await this.#exit.wait());

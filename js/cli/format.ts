@@ -58,8 +58,14 @@ function quoted(arg: string): string {
   return /^[\w@%+:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 }
 
-/** Says how a line for a shell is run, which was given to a command as if it were the name of a program. */
-export function shellHint(command: string, line: string): string {
-  const inShell = `sandpipe ${command} -- sh -c ${shellQuote([line])}`;
+/**
+ * Says how a line for a shell is run, which was given as if it were the name of a program.
+ *
+ * @param args The arguments of this program, of which the line is the last.
+ */
+export function shellHint(args: readonly string[]): string {
+  const line = args.at(-1) ?? "";
+  const before = args.slice(0, args.at(-2) === "--" ? -2 : -1);
+  const inShell = `sandpipe ${shellQuote([...before, "--", "sh", "-c", line])}`;
   return `"${line}" was taken for the name of a program: if it is a line for a shell, run \`${inShell}\`.`;
 }

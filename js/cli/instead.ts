@@ -17,7 +17,9 @@ const INSTEAD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "login logout auth":
       "there are no accounts: `sandpipe agent` prints how another terminal uses it",
     wait: "`sandpipe attach --no-stdin ID` waits for a command, `sandpipe bg wait ID` for a background process",
-    exec: "`sandpipe run -- COMMAND` runs a command, also at the agent that SANDPIPE_URL names",
+    exec:
+      "no id is needed: `sandpipe run -- COMMAND` runs a command beside the others of the agent " +
+      "that SANDPIPE_URL or --url names",
     "start create": DETACHED,
     "sh shell bash ssh": TERMINAL,
     "serve server daemon up": "`sandpipe agent` runs an agent",

@@ -30,13 +30,13 @@ export const RUNTIME = grouped("Connection", {
 });
 
 /** The options that name the machine of background processes, and the namespace there. */
-export const PLACE = {
+export const PLACE = grouped("Connection", {
   ...RUNTIME,
   namespace: {
     value: "NAME",
     help: "the background namespace [default: the agent's own; without an agent: default]",
   },
-};
+});
 
 /** A runtime that has been reached. */
 export interface ReachedRuntime extends Runtime, UnderPolicy {

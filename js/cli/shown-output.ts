@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ExecStdout } from "../core/sandpipe.js";
-import { OutputLostError } from "../core/errors.js";
+import type { OutputEvent } from "../events.js";
 import type { Execs } from "../execs.js";
 import { aborted, type StandardOutput } from "./exit-decision.js";
 import { failed } from "./failure.js";
+import { LostOutput } from "./lost-output.js";
+import type { Outcome } from "./outcome.js";
 import { outputPieces } from "./output-pieces.js";
 
 /** How long all of it may take once the end is forced, in milliseconds. */
@@ -14,12 +16,13 @@ const FORCED_TIMEOUT_MS = 1000;
 const END_BYTES = 4096;
 
 /**
- * A command's output on its way to stdout and stderr. The next piece is asked for when the last has
- * been taken, so that a slow reader costs no memory.
+ * A command's output on its way to stdout and stderr, as far as the agent has it. The next piece is
+ * asked for when the last has been taken, so that a slow reader costs no memory.
  */
 export class ShownOutput {
-  /** Resolves the exit code when all output has been taken. */
-  readonly exitCode: Promise<number>;
+  /** Resolves the exit code, and what is lost, when all output has been taken. */
+  readonly outcome: Promise<Outcome>;
+  readonly #lost = new LostOutput();
   #ended = false;
   #taken = 0;
   #end = "";
@@ -35,7 +38,7 @@ export class ShownOutput {
     since = 1,
     textOf?: (piece: ExecStdout) => string,
   ) {
-    this.exitCode = this.#show(execs, id, writers, since, textOf);
+    this.outcome = this.#show(execs, id, writers, since, textOf);
   }
 
   /** Whether the command has ended and all its output has been taken. */
@@ -56,8 +59,8 @@ export class ShownOutput {
    * @returns Why some of it is not shown, if so.
    */
   async rest(idleTimeoutMs: number, forced: AbortSignal): Promise<string | undefined> {
-    const all = this.exitCode.then(
-      () => undefined,
+    const all = this.outcome.then(
+      ({ message }) => message,
       (error: unknown) => failed(error).message,
     );
     const forcedTimeout = aborted(forced).then(() =>
@@ -78,18 +81,18 @@ export class ShownOutput {
     writers: StandardOutput,
     since: number,
     textOf: ((piece: ExecStdout) => string) | undefined,
-  ): Promise<number> {
-    const pieces =
+  ): Promise<Outcome> {
+    const read = (last: number): AsyncIterable<OutputEvent<Uint8Array | string>> =>
       textOf === undefined
-        ? outputPieces(execs, id, since - 1)
-        : shownPieces(execs.streamOutput(id, since - 1), textOf);
-    for await (const { type, output, exitCode } of pieces) {
+        ? outputPieces(execs, id, last)
+        : shownPieces(execs.streamOutput(id, last), textOf);
+    for await (const { type, output, exitCode } of this.#lost.skip(read, since - 1)) {
       await writers[type].write(output);
       this.#taken += 1;
       this.#end = (this.#end + endOf(output)).slice(-END_BYTES);
       if (exitCode !== undefined) {
         this.#ended = true;
-        return exitCode;
+        return this.#lost.outcome(exitCode);
       }
     }
     throw new Error(`the output of exec ${id} ended without an exit code.`);
@@ -106,13 +109,4 @@ async function* shownPieces(
   textOf: (piece: ExecStdout) => string,
 ): AsyncGenerator<ExecStdout> {
   for await (const piece of pieces) yield { ...piece, output: textOf(piece) };
-}
-
-/** An error of a stream of output; one of output that is gone says how to have the rest. */
-export function explainLostOutput(error: unknown): unknown {
-  if (!(error instanceof OutputLostError)) return error;
-  const { from, to, exitCode } = error;
-  const lost = `the agent no longer has the pieces ${from} to ${to} of the output`;
-  const ended = exitCode === undefined ? "" : `, and the command ended with exit code ${exitCode}`;
-  return new Error(`${lost}${ended}: \`--since ${to + 1}\` shows what comes after them.`);
 }

@@ -105,6 +105,10 @@ export const prepareTargets = () =>
     "/usr/bin/vi": ["vim-tiny"],
   });
 
+/** Shells that `sandpipe completion` writes for. */
+export const prepareShells = () =>
+  prepareIfAllowed({ "/usr/bin/zsh": ["zsh"], "/usr/bin/fish": ["fish"] });
+
 /**
  * Installs the packages of what is missing; a user without the right to do so is told how.
  *

@@ -12,6 +12,7 @@ import {
   prepareConsoleBrowsers,
   prepareEmulator,
   prepareImages,
+  prepareShells,
   prepareTargets,
 } from "../setup/debian-packages.mjs";
 import { prepareGeckodriver } from "../setup/geckodriver.mjs";
@@ -36,6 +37,7 @@ import { wasmJobs } from "./wasm.mjs";
 
 const NEEDS = {
   targets: { name: "OpenSSH, busybox, less and vi", prepare: prepareTargets },
+  shells: { name: "zsh and fish", prepare: prepareShells },
   podman: { name: "podman and busybox", prepare: prepareImages },
   chromium: { name: "Chromium", prepare: prepareChromium },
   browsers: { name: "Chromium and Firefox", prepare: prepareConsoleBrowsers },
@@ -82,7 +84,7 @@ export const SUITES = [
   nodeSuite("node", [NEEDS.targets, NEEDS.programs], [...LIBRARY, "src", "tests/background"]),
   nodeSuite("background", [NEEDS.targets], LIBRARY),
   nodeSuite("tools", [NEEDS.targets], [...LIBRARY, "tests/background"]),
-  nodeSuite("cli", [NEEDS.targets], USED),
+  nodeSuite("cli", [NEEDS.targets, NEEDS.shells], USED),
   nodeSuite("images", [NEEDS.podman], LIBRARY),
   nodeSuite("faults", [], LIBRARY),
   nodeSuite("edge", [], LIBRARY),

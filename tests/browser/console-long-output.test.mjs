@@ -1,5 +1,6 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { until } from "../support/processes.mjs";
 import { ConsoleRig, paneOf, rowOf, shown, shows } from "./console.mjs";
@@ -48,5 +49,33 @@ test("a long output opens at its end, is loaded upward without a gap, and is cop
     "navigator.clipboard.readText().then((text) => [text.length, text.slice(0, 6), text.slice(-8)])",
   );
   assert.deepEqual(copied, [10_888_896, "1\n2\n3\n", `${lines}\n`]);
+  await page.context().close();
+});
+
+test("an agent without room shows the newest output, and why the rest is lost", async () => {
+  const room = (/** @type {string} */ bytes) =>
+    execFileSync("prlimit", [`--pid=${rig.agent.pid}`, `--fsize=${bytes}:`]);
+  const page = await rig.signIn();
+  const { execs } = await rig.client();
+  room("0");
+  for (const rest of ["true", "sleep 1000"]) {
+    const script = `seq 300000; ${rest}`;
+    const { id } = await execs.create({ command: "sh", args: ["-c", script] });
+    await until(async () => {
+      const { exitCode, output } = await execs.getOutput(id, -1);
+      return exitCode !== undefined || output.endsWith("\n300000\n");
+    });
+    await rowOf(page, script).locator("[data-main]").click();
+    const pane = paneOf(page, script);
+    await shows(pane, "300000");
+    const older = pane.getByRole("button", { name: "Load what came before" });
+    const note = pane.getByText(/^Output before this is lost: the agent's files .*ulimit -f/);
+    await until(async () => {
+      if (await older.isEnabled({ timeout: 1 }).catch(() => false)) await older.click();
+      return await note.isVisible();
+    });
+    await execs.terminate(id);
+  }
+  room("unlimited");
   await page.context().close();
 });

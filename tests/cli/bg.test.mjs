@@ -33,6 +33,8 @@ describe("sandpipe bg start", () => {
     const { exitCode, stdout, stderr } = await bg("start", "sleep 3; echo hi");
     assert.deepEqual([exitCode, stdout], [127, ""]);
     assert.match(stderr, /`sandpipe bg start -- sh -c 'sleep 3; echo hi'`\.\n$/);
+    const named = await bg("start", "--name", "a name", "sleep 3; echo hi");
+    assert.match(named.stderr, /`sandpipe bg start --name 'a name' -- sh -c 'sleep 3; echo hi'`/);
     assert.deepEqual(await processes.list(), before);
     // A program may have such a name, also where the process alone finds it.
     const bin = join(sandpipe.path, "a directory");

@@ -41,7 +41,11 @@ describe("sandpipe", () => {
       ["wait", "x"],
       /'wait': `sandpipe attach --no-stdin ID` .* bg wait ID`/,
     ],
-    ["a command in a container", ["exec", "x", "--", "ls"], /'exec': `sandpipe run -- COMMAND`/],
+    [
+      "a command in a container",
+      ["exec", "x", "--", "ls"],
+      /'exec': no id is needed: `sandpipe run -- COMMAND` .* SANDPIPE_URL or --url names\. /,
+    ],
     ["a detached command", ["run", "-d", "true"], /'-d': `sandpipe bg start -- COMMAND`/],
     ["a command's name", ["run", "--name", "x", "true"], /'--name': .* bg start --name NAME/],
     ["a sandbox that is removed", ["run", "--rm", "true"], /'--rm': leave it out/],

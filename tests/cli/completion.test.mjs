@@ -1,5 +1,5 @@
 // @ts-check
-// `sandpipe completion`, in a real bash, and in zsh and fish where they are installed.
+// `sandpipe completion` in bash, zsh and fish.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -26,7 +26,9 @@ async function offered(shell, ...words) {
   const file = join(sandpipe.path, `completion.${shell}`);
   await writeFile(file, await script(shell));
   const list = `sandpipe() { echo "$*" > '${file}.asked'; printf '%s' '${printed}'; }`;
-  const ask = `source '${file}'; ${list}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const ask = `source '${file}'; ${list}
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$*; COMP_POINT=\${#COMP_LINE}
+    _sandpipe; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const args = ["-c", ask, "bash", "sandpipe", ...words];
   return execFileSync("bash", ["--norc", ...args], { encoding: "utf8" })
     .trim()
@@ -98,6 +100,17 @@ describe("sandpipe completion bash", () => {
     assert.equal(asked(), "ps -q\n");
     assert.deepEqual(await offered("bash", "bg", "stop", "3f9c04", ""), ["3f9c04", "8a77e1"]);
     assert.equal(asked(), "bg ls -q\n");
+    for (const [typed, listed] of /** @type {const} */ ([
+      ["bg logs --ssh host --tail 5 ", "bg ls -q --ssh host"],
+      ["bg stop --namespace=ci --local ", "bg ls -q --namespace=ci --local"],
+      [
+        "logs --json --url http://[::1]:80 --token-file ~/a\\ b ",
+        `ps -q --url http://[::1]:80 --token-file ${process.env["HOME"]}/a b`,
+      ],
+    ])) {
+      assert.deepEqual(await offered("bash", ...typed.split(" ")), ["3f9c04", "8a77e1"]);
+      assert.equal(asked(), `${listed}\n`);
+    }
     assert.deepEqual(await offered("bash", "logs", "--f"), ["--follow"]);
   });
 
@@ -108,17 +121,81 @@ describe("sandpipe completion bash", () => {
   });
 });
 
-describe("sandpipe completion, other shells", () => {
-  for (const shell of ["zsh", "fish"]) {
-    const skip = !existsSync(`/usr/bin/${shell}`) && `${shell} is not installed`;
-    it(`is a script that ${shell} can read`, { skip }, async () => {
-      const file = join(sandpipe.path, `completion.${shell}`);
-      await writeFile(file, await script(shell));
-      // POSIX, set -n: reads all of it, and runs nothing.
-      execFileSync(shell, ["-n", file]);
-    });
-  }
+/** Why tests of a shell are skipped; false where it is installed. @param {string} shell */
+const missing = (shell) => !existsSync(`/usr/bin/${shell}`) && `${shell} is not installed`;
 
+describe("sandpipe completion fish", { skip: missing("fish") }, () => {
+  it("offers commands, options, values and ids", async () => {
+    const file = join(sandpipe.path, "completion.fish");
+    await writeFile(file, await script("fish"));
+    const cases = /** @type {const} */ ([
+      ["sandpipe c", ["completion", "console", "cp"]],
+      ["sandpipe bg st", ["start", "stop"]],
+      ["sandpipe logs --f", ["--follow"]],
+      ["sandpipe logs -f 3f", ["3f9c04"]],
+      ["sandpipe bg stop --ssh host --namespace=ci --local 8", ["8a77e1"]],
+      ["sandpipe run --policy o", ["offline", "open"]],
+      ["sandpipe policy ", ["check", "explain"]],
+      ["sandpipe help bg st", ["start", "stop"]],
+      ["sandpipe run --env A=1 --in", ["--interactive"]],
+      ["sandpipe run -- ls --", []],
+    ]);
+    const ask = `source '${file}'
+      function sandpipe; echo $argv >> '${file}.asked'; printf '%s\\n' 3f9c04 8a77e1; end
+      for line in $argv; echo (complete -C "$line" | string split -f1 \\t); end`;
+    const args = ["--no-config", "-c", ask, ...cases.map(([line]) => line)];
+    const env = { ...process.env, HOME: sandpipe.path };
+    const said = execFileSync("fish", args, { encoding: "utf8", env });
+    const offers = said.split("\n").map((line) => line.trim().split(" ").filter(Boolean));
+    assert.deepEqual(
+      offers.slice(0, cases.length),
+      cases.map(([, offer]) => offer),
+    );
+    const asked = new Set(readFileSync(`${file}.asked`, "utf8").trim().split("\n"));
+    assert.deepEqual([...asked], ["ps -q", "bg ls -q --ssh host --namespace=ci --local"]);
+  });
+});
+
+describe("sandpipe completion zsh", { skip: missing("zsh") }, () => {
+  it("completes commands, options, values and ids by the tab key", async () => {
+    const [file, ran] = ["completion.zsh", "ran.zsh"].map((name) => join(sandpipe.path, name));
+    await writeFile(`${file}`, await script("zsh"));
+    const elsewhere = "--ssh host --namespace=ci --local";
+    const cases = [
+      ["bg sta", "bg start"],
+      ["logs --f", "logs --follow"],
+      ["logs -f 3f", "logs -f 3f9c04"],
+      [`bg rm ${elsewhere} 3f`, `bg rm ${elsewhere} 3f9c04`],
+      ["run --policy off", "run --policy offline"],
+      ["run --env A=1 --in", "run --env A=1 --interactive"],
+      ["policy ex", "policy explain"],
+      ["help bg sto", "help bg stop"],
+      ["run -- ls --fol", "run -- ls --fol"],
+    ];
+    const input = [
+      `autoload -Uz compinit; compinit -u -D; source '${file}'`,
+      `sandpipe() {
+        local log='${ran}'
+        [[ $* == *' -q'* ]] && { print 3f9c04; log='${file}.asked' }
+        print -r -- "$*" >> $log
+      }`,
+      ...cases.map(([typed]) => `sandpipe ${typed}\t`),
+      "exit\n",
+    ];
+    const env = { ...process.env, HOME: sandpipe.path, TERM: "dumb" };
+    const options = { input: input.join("\n"), env, timeout: 60_000 };
+    execFileSync("script", ["-qc", "zsh -f", "/dev/null"], options);
+    const lines = readFileSync(`${ran}`, "utf8").trim().split("\n");
+    assert.deepEqual(
+      lines.map((line) => line.trim()),
+      cases.map(([, completed]) => completed),
+    );
+    const asked = readFileSync(`${file}.asked`, "utf8");
+    assert.equal(asked, `ps -q\nbg ls -q ${elsewhere}\n`);
+  });
+});
+
+describe("sandpipe completion", () => {
   it("has every command for every shell, and refuses one that it does not know", async () => {
     for (const shell of ["bash", "zsh", "fish"]) {
       const text = await script(shell);

@@ -42,6 +42,8 @@ describe("sandpipe run", () => {
       ),
       stderr,
     );
+    const given = await sandpipe.run(["run", "--policy", "open", "-e", "A=1 2", "--", "x y"]);
+    assert.match(given.stderr, /`sandpipe run --policy open -e 'A=1 2' -- sh -c 'x y'`\.\n$/);
     // A shell that says 127 was one.
     const shell = await sandpipe.run(["run", "--", ...sh("no-such-command x")]);
     assert.doesNotMatch(shell.stderr, /sandpipe run/);

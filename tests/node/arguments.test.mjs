@@ -46,7 +46,12 @@ const SETTINGS = [
   ...options("user", TEXTS),
   ...options("env", ENVIRONMENTS),
 ];
-const MAKING = [...SETTINGS, ...options("pty", ["yes", 1, null])];
+const MAKING = [
+  ...SETTINGS,
+  ...options("pty", ["yes", 1, null]),
+  ...[0, -1, 1.5, 65_536, "80", null].map((cols) => any({ pty: true, cols })),
+  any({ rows: 24 }),
+];
 
 describe("wrong arguments", () => {
   /** @type {string[]} */

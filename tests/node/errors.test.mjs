@@ -286,6 +286,7 @@ describe("errors", () => {
     ["runs", {}, undefined],
     ["has ended", { status: "EXITED", exitCode: 5 }, 5],
     ["has no exit code", { status: "STOPPED" }, undefined],
+    ["ended on a full disk", { status: "EXITED", exitCode: 5, outputError: "it is full" }, 5],
   ])) {
     it(`rejects when output is missing, and tells of a command that ${what}`, async () => {
       for (const missing of [
@@ -305,6 +306,10 @@ describe("errors", () => {
             assert.deepEqual([error.execId, error.from, error.to], ["exec-1", 2, 3]);
             assert.deepEqual([error.output, error.exitCode], [output, exitCode]);
             assert.equal(/exit code 5/.test(error.message), exitCode === 5, error.message);
+            const { outputError: reason } = { outputError: undefined, ...state };
+            assert.equal(error.reason, reason);
+            const why = reason ?? "the agent does not have them any more";
+            assert.match(error.message, new RegExp(`are lost: ${why}[;.]`));
             return true;
           });
         }

@@ -99,6 +99,17 @@ describe("execs", () => {
     await execs.delete(silent.id);
   });
 
+  it("starts a terminal with the size that is asked for", async () => {
+    const sized = { pty: true, cols: 100, rows: 30 };
+    assert.equal((await execs.exec("stty", ["size"], sized)).output, "30 100\r\n");
+    const command = { command: "stty", args: ["size"] };
+    const { id } = await execs.create({ ...command, pty: true, cols: 100 });
+    assert.equal((await execs.wait(id)).output, "24 100\r\n");
+    await assert.rejects(execs.exec("stty", ["size"], { cols: 100 }), {
+      message: /`options.cols` must be left out, or come with `pty: true`, but is the number 100/,
+    });
+  });
+
   it("sends text to stdin and a size to the terminal", async () => {
     const script = "stty -echo; echo ready; read line; stty size; echo got $line";
     const { id } = await execs.create({ command: "sh", args: ["-c", script], pty: true });

@@ -121,6 +121,7 @@ describe("the OpenAPI document", () => {
       status: 400,
       body: { command: "true", args: [], cwd: "/no/such" },
     });
+    await check("POST", execs, { status: 400, body: { command: "true", args: [], cols: 100 } });
     await check("POST", execs, { status: 400, body: "{not json" });
     await check("POST", execs, { status: 400, body: { args: [] } });
     await check("POST", execs, {

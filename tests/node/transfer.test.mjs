@@ -263,7 +263,7 @@ describe("a tree", () => {
       const early = act(sandbox, source, target, { signal: AbortSignal.abort(reason) });
       assert.ok(interruptedBy(reason)(await failure(early)));
     }
-    const reason = new Error("thrown");
+    const reason = Object.assign(new Error("thrown"), { code: "EACCES" });
     const throwing = () => {
       throw reason;
     };

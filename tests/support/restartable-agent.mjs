@@ -49,6 +49,10 @@ export class RestartableAgent {
     this.url = JSON.parse(await firstLine(child)).url;
   }
 
+  get pid() {
+    return this.#child?.pid;
+  }
+
   stop() {
     return this.#end("SIGTERM");
   }

@@ -86,7 +86,7 @@ export async function contract() {
   for await (const { execs: items } of execs.streamList())
     expectTypeOf(items).toEqualTypeOf<ExecItem[]>();
 
-  const request: CreateExecRequest = { command: "cat", args: [] };
+  const request: CreateExecRequest = { command: "cat", pty: true, cols: 100, rows: 30 };
   expectTypeOf(await execs.create(request)).toEqualTypeOf<ExecItem>();
   expectTypeOf(await execs.sendStdin("id", { input: "text" })).toEqualTypeOf<ExecItem>();
   expectTypeOf(await execs.sendStdin("id", { input: new Uint8Array() })).toEqualTypeOf<ExecItem>();

@@ -3,6 +3,7 @@ import {
   type ExecItem,
   type Execs,
   type ExecStdout,
+  type OutputLostError,
   type Terminal,
 } from "sandpipe";
 import { hasEnded } from "../runs/status.js";
@@ -32,6 +33,8 @@ export interface OutputStatus {
   error?: unknown;
   /** What comes before the part that is loaded: nothing, more, or what the agent has dropped. */
   before: "nothing" | "more" | "loading" | "dropped";
+  /** Why the agent has dropped it, such as a full disk; undefined where it was too much. */
+  dropReason?: string;
   /** Whether the last line is in sight. */
   isAtEnd: boolean;
 }
@@ -160,7 +163,7 @@ export class Output {
     this.#droppedUpTo = 0;
     this.#isFilled = false;
     this.#draw();
-    this.#change({ isOpening: true, error: undefined, before: "nothing" });
+    this.#change({ isOpening: true, error: undefined, before: "nothing", dropReason: undefined });
     // Its screen may have been what failed.
     if (this.#screen === undefined && this.#place !== undefined) void this.#open(this.#place);
     else void this.#read(() => this.#resume());
@@ -256,7 +259,21 @@ export class Output {
         this.#draw();
       }
     }
-    yield* follow(this.#execs, this.#item, from, signal);
+    let pieces = follow(this.#execs, this.#item, from, signal);
+    for (;;) {
+      try {
+        yield* pieces;
+        return;
+      } catch (error) {
+        if (!isSandpipeError(error, "output_lost")) throw error;
+        // What is loaded has no gap.
+        this.#loaded.clear();
+        this.#draw();
+        this.#drop(error);
+        this.#change({ before: "dropped" });
+        pieces = this.#execs.streamOutput(this.#id, error.to, { signal });
+      }
+    }
   }
 
   /** Takes the terminal's place at the run, from its beginning. */
@@ -349,11 +366,16 @@ export class Output {
       return await piecesBefore(this.#execs, this.#id, first, count, signal);
     } catch (error) {
       if (!isSandpipeError(error, "output_lost")) throw error;
-      this.#droppedUpTo = error.to;
+      this.#drop(error);
       const left = first - 1 - error.to;
       if (left <= 0) return [];
       return piecesBefore(this.#execs, this.#id, first, Math.min(count, left), signal);
     }
+  }
+
+  #drop({ to, reason }: OutputLostError): void {
+    this.#droppedUpTo = to;
+    this.#change({ dropReason: reason });
   }
 
   #change(change: Partial<Record<keyof OutputStatus, unknown>>): void {

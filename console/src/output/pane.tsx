@@ -171,7 +171,11 @@ export function Pane({
       {status.before !== "nothing" && (
         <p class="pane-before">
           {status.before === "dropped" ? (
-            "The agent does not have what came before this any more."
+            status.dropReason === undefined ? (
+              "The agent does not have what came before this any more."
+            ) : (
+              `Output before this is lost: ${status.dropReason}.`
+            )
           ) : (
             <>
               <span>This is not the beginning.</span>

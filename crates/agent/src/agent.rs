@@ -12,6 +12,7 @@ use std::{
 };
 
 use axum::{Router, http::HeaderValue};
+use rustix::process::{Resource, getrlimit};
 use sandpipe_policy::{Program, effective::Summary};
 use serde::Serialize;
 use tokio::{
@@ -233,7 +234,9 @@ impl Agent {
         reap_children().map_err(|error| refused("adopt orphaned processes", error))?;
         blocking::start().map_err(|error| refused("start the threads that read files", error))?;
 
-        let registry = Registry::new(spawn_defaults, state_dir.spools(), options.spool_limit, keep)
+        let largest_file = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        let spool_limit = options.spool_limit.in_files_of(largest_file);
+        let registry = Registry::new(spawn_defaults, state_dir.spools(), spool_limit, keep)
             .keeping(options.limits())
             .with_output_silence(options.time_limits().output_silence)
             .with_policies(Arc::clone(&policies));

@@ -60,7 +60,17 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     give_back_large_blocks();
+    ignore_large_files();
     serve()
+}
+
+/// Makes a write beyond `ulimit -f` an error, as on a full disk: by default it ends the process.
+fn ignore_large_files() {
+    // SAFETY: there is no handler, and nothing in this process relies on being ended.
+    #[allow(unsafe_code)]
+    unsafe {
+        nix::libc::signal(nix::libc::SIGXFSZ, nix::libc::SIG_IGN);
+    }
 }
 
 /// The C library would keep the memory of large request bodies once it has seen some: it raises the

@@ -24,11 +24,21 @@ pub struct CreateExecRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub interactive: Option<bool>,
-    /// Whether it runs in a pseudo-terminal (80 columns, 24 rows unless resized), as the leader of
-    /// a session of its own; stdout and stderr are then one stream. Default: false.
+    /// Whether it runs in a pseudo-terminal, as the leader of a session of its own; stdout and
+    /// stderr are then one stream. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub pty: Option<bool>,
+    /// The columns of the pseudo-terminal at the start, 1 or more.
+    /// An extension that other agents ignore. Default: 80.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub cols: Option<u16>,
+    /// The rows of the pseudo-terminal at the start, 1 or more.
+    /// An extension that other agents ignore. Default: 24.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub rows: Option<u16>,
     /// The working directory. Default: the agent's workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
@@ -63,6 +73,8 @@ json_object!(ToJson for CreateExecRequest {
     autostart: "autostart",
     interactive: "interactive",
     pty: "pty",
+    cols: "cols",
+    rows: "rows",
     cwd: "cwd",
     env: "env",
     user: "user",

@@ -76,6 +76,12 @@ pub struct ExecItem {
     )]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub stop_reason: Option<String>,
+    /// Why the agent could not write some of its output to disk, as where that is full; left out
+    /// where it could, and by an agent that does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub output_error: Option<String>,
     /// Whether `command`, `args` and `cwd` are shown short, as a list shows long ones: the exec by itself has
     /// them whole. Left out where they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,6 +155,7 @@ json_object!(FromJson + ToJson for ExecItem {
     cwd: "cwd",
     policy: "policy",
     stop_reason: "stopReason",
+    output_error: "outputError",
     args_truncated: "argsTruncated",
 });
 

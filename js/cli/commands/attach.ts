@@ -7,7 +7,7 @@ import { execsByPrefix } from "../ids.js";
 import { Detached, LocalTerminal, upToDetachKeys, withoutOldQueries } from "../local-terminal.js";
 import { positiveNumber } from "../option-values.js";
 import { shellQuote } from "../format.js";
-import { ShownOutput, explainLostOutput } from "../shown-output.js";
+import { ShownOutput } from "../shown-output.js";
 import { checkStdin, readStdin } from "../stdin.js";
 
 export const attach = command({
@@ -34,7 +34,8 @@ Ctrl+P Ctrl+Q leaves a command with a terminal, Ctrl+C any other one: it goes on
 Exit codes:
   the command's own  128 + N after death by signal N
   2                  the command line is wrong
-  125                sandpipe itself failed; stderr says why
+  125                sandpipe itself failed, or output of a command that ended with 0 is lost;
+                     stderr says why
   130                left by keys, or by Ctrl+C: then it dies of SIGINT; 128 + N, of signal N, in the
                      same way; the command goes on
   141                stdout or stderr was closed
@@ -56,7 +57,7 @@ Exit codes:
       const shows = pty && process.stdout.isTTY;
       const newest = shows ? (await execs.getOutput(id, -1)).lastSequence : 0;
       const textOf = newest > 0 ? withoutOldQueries(newest) : undefined;
-      const { exitCode } = new ShownOutput(execs, id, exit.output, since, textOf);
+      const { outcome } = new ShownOutput(execs, id, exit.output, since, textOf);
       if (!values["no-stdin"]) {
         const { stdin } = process;
         const keyboard = pty && stdin.isTTY;
@@ -72,11 +73,11 @@ Exit codes:
           .then(() => terminal?.restore())
           .catch(fail);
       }
-      exit.decide({ exitCode: await exitCode });
+      exit.decide(await outcome);
     };
     const fail = (error: unknown): void => {
       attached.isDetached = error instanceof Detached;
-      exit.decide(attached.isDetached ? { exitCode: DETACHED } : failed(explainLostOutput(error)));
+      exit.decide(attached.isDetached ? { exitCode: DETACHED } : failed(error));
     };
     attend().catch(fail);
     const outcome = await exit.wait();

@@ -64,7 +64,7 @@ const start = command({
     return await onTarget(values, async (processes, { stdout }, _, policy, runtime) => {
       const [word = ""] = words;
       if (words.length === 1 && /\s/.test(word) && !(await isProgram(runtime, word, options))) {
-        return { exitCode: NO_PROGRAM, message: shellHint("bg start", word) };
+        return { exitCode: NO_PROGRAM, message: shellHint(process.argv.slice(2)) };
       }
       const started = await processes.spawn(script ?? shellQuote(words), options);
       await stdout.write(values.json ? json(started) : `${started.id}\n`);

@@ -68,10 +68,12 @@ function bashCompletion(program: CommandGroup): string {
   const values = valuesOf(places).map(
     ([pattern, offers]) => `    ${pattern}) commands="${offers.join(" ")}" lister= ;;`,
   );
+  const { valued, whole } = connectionOf(places);
   return `\
 _sandpipe() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
-  local place= commands= options= lister= word
+  local place= commands= options= lister= word before=
+  local -a line=() connection=()
   # "=" is a word of its own.
   [[ $previous == "=" ]] && previous=\${COMP_WORDS[COMP_CWORD-2]}
   [[ $current == "=" ]] && previous=\${COMP_WORDS[COMP_CWORD-1]} current=
@@ -92,10 +94,18 @@ ${values.join("\n")}
     *) [[ $current == -* ]] && commands=$options lister= ;;
   esac
   if [[ -n $lister ]]; then
+    # COMP_WORDS has the address of an agent in pieces.
+    read -a line <<< "\${COMP_LINE:0:COMP_POINT}"
+    for word in "\${line[@]}"; do
+      word=\${word/#\\~\\//"$HOME"/}
+      case $before in ${valued.join("|")}) connection+=("$before" "$word") ;; esac
+      case $word in ${whole.join("|")}) connection+=("$word") ;; esac
+      before=$word
+    done
     while read -r word; do
       # An agent names these: nothing that the shell would act upon.
       [[ $word =~ ^[A-Za-z0-9_-]+$ && $word == "$current"* ]] && COMPREPLY+=("$word")
-    done < <(sandpipe $lister 2> /dev/null)
+    done < <(sandpipe $lister "\${connection[@]}" 2> /dev/null)
     return
   fi
   COMPREPLY=($(compgen -W "$commands" -- "$current"))
@@ -118,17 +128,22 @@ function zshCompletion(program: CommandGroup): string {
   const values = valuesOf(places).map(
     ([pattern, offers]) => `    (${pattern}) compadd -- ${offers.join(" ")}; _files; return ;;`,
   );
+  const { valued, whole } = connectionOf(places);
   return `\
 #compdef sandpipe
 _sandpipe() {
-  local place= lister= word
-  local -a commands options operands
+  local place= lister= word before=
+  local -a commands options operands connection
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$place $word" in
       (*" --") _files; return ;;
       (" help") ;;
       (${patterns(places)}) place="$place $word" ;;
     esac
+    word=\${\${(Q)word}/#\\~\\//$HOME/}
+    case $before in (${valued.join("|")}) connection+=("$before" "$word") ;; esac
+    case $word in (${whole.join("|")}) connection+=("$word") ;; esac
+    before=$word
   done
   case "$place" in
 ${words.join("\n")}
@@ -141,7 +156,7 @@ ${values.join("\n")}
   elif (( $#commands )); then
     _describe command commands
   elif [[ -n $lister ]]; then
-    compadd -- \${(f)"$(sandpipe \${=lister} 2> /dev/null)"}
+    compadd -- \${(f)"$(sandpipe \${=lister} $connection 2> /dev/null)"}
   elif (( $#operands )); then
     compadd -- $operands; _files
   else
@@ -156,11 +171,12 @@ compdef _sandpipe sandpipe
 function fishCompletion(program: CommandGroup): string {
   const places = placesOf(program);
   const lines = places.flatMap(({ path, commands, options, operands, lister }) => {
+    const list = `sandpipe ${lister} (__sandpipe_connection) 2> /dev/null`;
     const complete = `complete -c sandpipe -n ${quoted(`__sandpipe_at "${path}"`)}`;
     return [
       ...commands.map(({ name, summary }) => `${complete} -f -a ${name} -d ${fishQuoted(summary)}`),
       ...(operands.length === 0 ? [] : [`${complete} -a ${quoted(operands.join(" "))}`]),
-      ...(lister === "" ? [] : [`${complete} -f -a '(sandpipe ${lister} 2> /dev/null)'`]),
+      ...(lister === "" ? [] : [`${complete} -f -a '(${list})'`]),
       ...options.map(([name, { short, value, help, offers }]) => {
         const letter = short === undefined ? "" : ` -s ${short}`;
         const needsValue = value === undefined ? "" : " -r";
@@ -169,7 +185,21 @@ function fishCompletion(program: CommandGroup): string {
       }),
     ];
   });
+  const { valued, whole } = connectionOf(places);
   return `\
+function __sandpipe_connection
+  set -l before ""
+  for word in (commandline -opc)[2..]
+    set word (string replace -r -- '^~/' "$HOME/" $word)
+    contains -- $before ${valued.join(" ")}
+    and printf '%s\\n' $before $word
+    switch $word
+      case ${whole.map(quoted).join(" ")}
+        printf '%s\\n' $word
+    end
+    set before $word
+  end
+end
 function __sandpipe_at
   set -l place ""
   for word in (commandline -opc)[2..]
@@ -199,6 +229,24 @@ function placesOf(entry: Command | CommandGroup, path = ""): Place[] {
       ? { operands: [], lister: offers }
       : { operands: offers ?? [], lister: "" };
   return [{ path, commands, options, ...place }, ...below];
+}
+
+/** The options that name an agent or a machine, as patterns of a shell's `case`. */
+function connectionOf(places: readonly Place[]): {
+  /** Those whose value is the next word. */
+  valued: string[];
+  /** Those that are a word, with their value if they take one. */
+  whole: string[];
+} {
+  const options = places.flatMap((place) => place.options);
+  const connection = new Map(options.filter(([, { group }]) => group === "Connection"));
+  const valued = [...connection].filter(([, { value }]) => value !== undefined);
+  return {
+    valued: valued.map(([name]) => `--${name}`),
+    whole: [...connection].map(
+      ([name, { value }]) => `--${name}${value === undefined ? "" : "=*"}`,
+    ),
+  };
 }
 
 /** For an option that offers no values. */

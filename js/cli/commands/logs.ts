@@ -1,11 +1,12 @@
+import type { OutputEvent } from "../../events.js";
 import { CONNECTION, connectToNamed } from "../agent.js";
 import { command } from "../command.js";
 import { interruptible } from "../exit-decision.js";
 import { execsByPrefix } from "../ids.js";
 import { positiveNumber } from "../option-values.js";
 import { jsonLine } from "../format.js";
+import { LostOutput } from "../lost-output.js";
 import { outputPieces } from "../output-pieces.js";
-import { explainLostOutput } from "../shown-output.js";
 
 export const logs = command({
   name: "logs",
@@ -33,7 +34,7 @@ Ctrl+C ends the watching, not the command.
 Exit codes:
   0    all of it was shown, whatever the command's own exit code is
   2    the command line is wrong
-  125  sandpipe itself failed; stderr says why
+  125  sandpipe itself failed, or some of it is lost; stderr says why
   130  Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141  stdout or stderr was closed
 `,
@@ -46,19 +47,15 @@ Exit codes:
       const { id } = await execsByPrefix(execs)(written);
       const last = values.follow ? Infinity : (await execs.getOutput(id, -1)).lastSequence;
       if (last < since) return undefined;
-      try {
-        const pieces = values.json
-          ? execs.streamOutput(id, since - 1)
-          : outputPieces(execs, id, since - 1);
-        for await (const piece of pieces) {
-          if (values.json) await output.stdout.write(jsonLine(piece));
-          else await output[piece.type].write(piece.output);
-          if (piece.sequence >= last) break;
-        }
-      } catch (error) {
-        throw explainLostOutput(error);
+      const lost = new LostOutput();
+      const read = (after: number): AsyncIterable<OutputEvent<Uint8Array | string>> =>
+        values.json ? execs.streamOutput(id, after) : outputPieces(execs, id, after);
+      for await (const piece of lost.skip(read, since - 1)) {
+        if (values.json) await output.stdout.write(jsonLine(piece));
+        else await output[piece.type].write(piece.output);
+        if (piece.sequence >= last) break;
       }
-      return undefined;
+      return lost.outcome(0);
     });
   },
 });

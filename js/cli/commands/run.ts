@@ -60,7 +60,8 @@ Exit codes:
                      can't be executed
   2                  the command line is wrong
   124                the timeout passed
-  125                sandpipe itself failed; stderr says why
+  125                sandpipe itself failed, or output of a command that ended with 0 is lost;
+                     stderr says why
   130                Ctrl+C: it dies of SIGINT; 128 + N, of signal N, in the same way
   141                stdout or stderr was closed
 `,
@@ -115,13 +116,15 @@ Exit codes:
       const outcome = await foreground.untilExit(terminal);
       await agent.close(exit.forced);
       const refusal = foreground.refusal(outcome.exitCode !== 0);
-      if (refusal !== undefined && outcome.message === undefined) {
-        return { ...outcome, message: refusal };
+      if (refusal !== undefined) {
+        const { message } = outcome;
+        const said = message === undefined ? refusal : `${message} Also ${refusal}`;
+        return { ...outcome, message: said };
       }
       const meansShell = outcome.exitCode === NO_PROGRAM && args.length === 0 && /\s/.test(program);
       if (!meansShell) return outcome;
       const said = outcome.message === undefined ? "" : `${outcome.message} `;
-      return { ...outcome, message: said + shellHint("run", program) };
+      return { ...outcome, message: said + shellHint(process.argv.slice(2)) };
     } finally {
       await agent.close(exit.forced);
     }

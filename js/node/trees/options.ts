@@ -1,6 +1,7 @@
 import { checkFields, checkSignal } from "../../arguments.js";
 import { InvalidArgumentError } from "../../core/errors.js";
 import type { AbortSignal } from "../../platform.js";
+import { keepsErrors } from "../system-error.js";
 import { checkPatterns } from "./exclude.js";
 
 /** How to upload or download. */
@@ -54,7 +55,7 @@ export function checkTransfer(options: TransferOptions | undefined): Transfer {
   }
   return {
     exclude,
-    onProgress,
+    onProgress: keepsErrors(onProgress),
     signal: checkSignal(signal === undefined ? {} : { signal }),
     as: user === undefined ? {} : { user },
   };

@@ -82,6 +82,17 @@ testSessions("the output of sessions", (place, { shellContract, contract }) => {
     }),
   );
 
+  shellContract("prints the lines of a script under `set -v`, and none of its own", () =>
+    place.inSession(async (session) => {
+      await session.run("set -v");
+      const { exitCode, output } = await session.run("echo one >&2\n(exit 3)");
+      assert.deepEqual([exitCode, output], [3, "echo one >&2\none\n(exit 3)\n"]);
+      const next = await session.run("echo $? >&2; set +v");
+      assert.equal(next.output, "echo $? >&2; set +v\n3\n");
+      assert.equal((await session.run("set | grep ^sandpipe_")).output, "");
+    }),
+  );
+
   shellContract("hides its markers from the script", () =>
     place.inSession(async (session) => {
       const look = `set; env; cat /proc/$$/cmdline /proc/$$/environ | tr '\\0' '\\n'

@@ -44,7 +44,7 @@ impl Description {
         let description = Self {
             line,
             truncated: whole.is_some(),
-            pty: launch.pty,
+            pty: launch.terminal.is_some(),
             interactive: launch.interactive,
             user: launch.identity.as_ref().map(ToString::to_string),
             policy: Some(launch.policy.clone()),

@@ -130,6 +130,7 @@ impl Exec {
             directory.path().to_path_buf(),
             context.spool_limit,
             record.last_event.as_ref(),
+            record.item.output_error.clone(),
         );
         let (created_at, ended_at) = (record.created(), record.ended());
         let started_at = record.item.started_at.as_deref().and_then(Time::parse);

@@ -194,6 +194,7 @@ mod tests {
             cwd: None,
             policy: None,
             stop_reason: None,
+            output_error: None,
             args_truncated: None,
         };
         let record = ExecRecord { number: 1, item, creation: None, last_event: None };

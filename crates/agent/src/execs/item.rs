@@ -34,6 +34,7 @@ impl Exec {
             cwd,
             policy: policy.clone(),
             stop_reason: state.stop_reason_of(&state.status).map(|reason| reason.name().to_owned()),
+            output_error: self.spool.failure(),
             args_truncated: (*truncated && state.whole.is_none()).then_some(true),
         }
     }
@@ -42,6 +43,7 @@ impl Exec {
     pub(crate) fn listed_item(&self) -> ExecItem {
         let mut item = self.item();
         self.shorten(&mut item);
+        item.output_error = None;
         item
     }
 

@@ -234,7 +234,7 @@ pub(super) mod tests {
     use std::{fs, sync::Arc, thread};
 
     use nix::unistd::write;
-    use sandpipe_protocol::{CreateExecRequest, ExecStatus, NO_EXIT_CODE, TerminalSize};
+    use sandpipe_protocol::{CreateExecRequest, ExecStatus, NO_EXIT_CODE};
     use tempfile::TempDir;
     use tokio::time::timeout;
 
@@ -264,9 +264,8 @@ pub(super) mod tests {
             ..CreateExecRequest::default()
         };
         let launch = Launch::prepare(request, registry.spawn_defaults()).unwrap();
-        let size = TerminalSize { cols: 80, rows: 24 };
         let descriptors = launch.acquire_descriptors().unwrap();
-        let Ok(Spawned::Running(process)) = spawn(&launch, size, descriptors) else {
+        let Ok(Spawned::Running(process)) = spawn(&launch, None, descriptors) else {
             panic!("it does not run")
         };
         let recording = Some(Recording { creation: None });

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use sandpipe_protocol::{ExecStatus, OutputType, TerminalSize};
+use sandpipe_protocol::{ExecStatus, OutputType};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, oneshot},
@@ -26,9 +26,6 @@ use crate::{
     },
     sandbox::Group,
 };
-
-/// The size of a terminal that nobody has resized yet.
-const DEFAULT_SIZE: TerminalSize = TerminalSize { cols: 80, rows: 24 };
 
 /// The stack of an exec's thread. The most of it is for the C library, which looks up users.
 const STACK: usize = 256 * 1024;
@@ -175,8 +172,8 @@ fn spawn_process(exec: &Arc<Exec>, launch: &Launch) -> Result<Started, StartErro
     let descriptors = launch.acquire_descriptors().map_err(SpawnError::from)?;
     // Before there is a process, whose end must not need what may not be there any more.
     exec.reserve_end();
-    let size = exec.state().size.unwrap_or(DEFAULT_SIZE);
-    match spawn(launch, size, descriptors).inspect_err(|_| exec.unreserve_end())? {
+    let resized = exec.state().size;
+    match spawn(launch, resized, descriptors).inspect_err(|_| exec.unreserve_end())? {
         Spawned::Running(process) => {
             let observer = set_running(exec, *process, launch);
             // An agent that starts later is to know the process id too. Before it can end: its end is

@@ -35,12 +35,12 @@ struct Body {
     upload: Option<UploadProgress>,
 }
 
-/// That events were dropped.
-pub(super) fn lost(gap: Gap) -> String {
+/// That events were dropped, and why: output could not be written to disk, or was too much for it.
+pub(super) fn lost(gap: Gap, failure: Option<String>) -> String {
     let Gap { from, to } = gap;
-    format!(
-        "the events {from} to {to} are lost: the agent keeps the newest output up to --spool-limit"
-    )
+    let why =
+        failure.unwrap_or_else(|| "the agent keeps the newest output up to --spool-limit".into());
+    format!("the events {from} to {to} are lost: {why}")
 }
 
 impl ApiError {
@@ -52,8 +52,8 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
 
-    pub(super) fn lost(gap: Gap) -> Self {
-        Self { gap: Some(gap), ..Self::new(StatusCode::GONE, lost(gap)) }
+    pub(super) fn lost(gap: Gap, failure: Option<String>) -> Self {
+        Self { gap: Some(gap), ..Self::new(StatusCode::GONE, lost(gap, failure)) }
     }
 
     /// That a piece of an upload does not follow.

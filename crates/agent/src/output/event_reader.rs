@@ -36,6 +36,11 @@ impl EventReader {
         Self::of(Reader::snapshot(spool, start))
     }
 
+    /// Why some of the output could not be written to disk, if that is so.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.reader.spool.failure()
+    }
+
     fn of(reader: Reader) -> Self {
         Self { reader, frames: Decoder::default(), text: FrameText::default() }
     }

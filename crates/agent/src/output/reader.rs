@@ -43,7 +43,7 @@ pub(crate) enum ReaderItem {
 /// Where it keeps up with the process it is given what is still in memory, and takes no file at all.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    spool: Arc<Spool>,
+    pub(super) spool: Arc<Spool>,
     progress: watch::Receiver<Progress>,
     position: u64,
     /// Where it ends although more may come.
@@ -183,16 +183,17 @@ impl Reader {
             if let Some(bytes) = self.read_tail(until) {
                 return Ok(Some(ReaderItem::Bytes(bytes)));
             }
+            if let Some(bytes) = open.segment.read_memory(self.position, until) {
+                self.position += bytes.len() as u64;
+                return Ok(Some(ReaderItem::Bytes(bytes)));
+            }
             let file = match open.file {
                 Some(file) => Some(file),
                 None => self.open(&open.segment).await?.map(Arc::new),
             };
             if let Some(file) = file {
-                let segment = open.segment;
-                self.segment = Some(OpenSegment {
-                    segment: Arc::clone(&segment),
-                    file: Some(Arc::clone(&file)),
-                });
+                let segment = Arc::clone(&open.segment);
+                self.segment = Some(OpenSegment { file: Some(Arc::clone(&file)), ..open });
                 let bytes = self.read_file(segment, file, until).await?;
                 return Ok(Some(ReaderItem::Bytes(bytes)));
             }

@@ -9,7 +9,7 @@ use nix::{
     errno::Errno,
     unistd::{AccessFlags, eaccess},
 };
-use sandpipe_protocol::CreateExecRequest;
+use sandpipe_protocol::{CreateExecRequest, TerminalSize};
 
 use super::{
     command_limits::CommandLimits,
@@ -64,7 +64,8 @@ impl SpawnDefaults {
 pub(crate) struct Launch {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
-    pub(crate) pty: bool,
+    /// The size of its terminal, if it has one.
+    pub(crate) terminal: Option<TerminalSize>,
     /// Whether standard input stays open.
     pub(crate) interactive: bool,
     /// Whether all that it starts is stopped with it.
@@ -91,6 +92,10 @@ pub(crate) enum InvalidLaunch {
     EnvName(String),
     #[error("the working directory {} can't be used: {}", path.display(), errno.desc())]
     Cwd { path: PathBuf, errno: Errno },
+    #[error("\"{0}\" is the size of a terminal: leave it out, or set \"pty\" to true")]
+    NoTerminal(&'static str),
+    #[error("\"{0}\" is 0: a terminal has at least 1 column and 1 row")]
+    NoSize(&'static str),
     #[error(transparent)]
     User(#[from] UserError),
 }
@@ -108,13 +113,15 @@ impl Launch {
             autostart: _,
             interactive,
             pty,
+            cols,
+            rows,
             cwd,
             env,
             user,
             contain,
             policy: _,
         } = request;
-        let pty = pty.unwrap_or(false);
+        let terminal = terminal_of(pty.unwrap_or(false), cols, rows)?;
         let requested_env = env.unwrap_or_default();
         check_text(&command, &args, &requested_env)?;
 
@@ -137,7 +144,7 @@ impl Launch {
             .transpose()?;
 
         let mut env = spawn_defaults.env.clone();
-        if pty {
+        if terminal.is_some() {
             env.insert("TERM".into(), "xterm-256color".into());
         }
         match &identity {
@@ -148,7 +155,7 @@ impl Launch {
         Ok(Self {
             command,
             args,
-            pty,
+            terminal,
             interactive: interactive.unwrap_or(true),
             contain: contain.unwrap_or(true),
             identity,
@@ -179,6 +186,21 @@ impl Launch {
     pub(super) fn check_cwd(&self) -> Result<(), InvalidLaunch> {
         if self.process_box.has_walls() { Ok(()) } else { check_cwd(&self.cwd) }
     }
+}
+
+fn terminal_of(
+    pty: bool,
+    cols: Option<u16>,
+    rows: Option<u16>,
+) -> Result<Option<TerminalSize>, InvalidLaunch> {
+    let sides = [("cols", cols), ("rows", rows)];
+    if let Some((name, _)) = sides.iter().find(|(_, side)| !pty && side.is_some()) {
+        return Err(InvalidLaunch::NoTerminal(name));
+    }
+    if let Some((name, _)) = sides.iter().find(|(_, side)| *side == Some(0)) {
+        return Err(InvalidLaunch::NoSize(name));
+    }
+    Ok(pty.then(|| TerminalSize { cols: cols.unwrap_or(80), rows: rows.unwrap_or(24) }))
 }
 
 fn check_text(
@@ -259,6 +281,25 @@ mod tests {
             let message = error(CreateExecRequest { cwd: Some(cwd.into()), ..request() });
             assert!(message.contains("directory") || message.contains("NUL"));
         }
+    }
+
+    #[test]
+    fn a_terminal_has_the_size_that_is_asked_for() {
+        let sized = |pty, cols, rows| {
+            let request = CreateExecRequest { pty: Some(pty), cols, rows, ..request() };
+            Launch::prepare(request, &spawn_defaults()).map(|launch| launch.terminal)
+        };
+        for (cols, rows, expected) in [
+            (None, None, TerminalSize { cols: 80, rows: 24 }),
+            (Some(100), None, TerminalSize { cols: 100, rows: 24 }),
+            (Some(u16::MAX), Some(1), TerminalSize { cols: u16::MAX, rows: 1 }),
+        ] {
+            assert_eq!(sized(true, cols, rows).unwrap(), Some(expected));
+        }
+        assert_eq!(sized(false, None, None).unwrap(), None);
+        let message = |pty, cols, rows| sized(pty, cols, rows).unwrap_err().to_string();
+        assert!(message(true, None, Some(0)).starts_with("\"rows\" is 0"));
+        assert!(message(false, Some(100), None).contains("set \"pty\" to true"));
     }
 
     #[test]

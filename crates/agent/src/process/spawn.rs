@@ -101,15 +101,15 @@ impl SpawnError {
     }
 }
 
-/// Starts a command, in a terminal of that size if it is to have one. It blocks until the command is
-/// executed or has failed to be.
+/// Starts a command; its terminal, if it is to have one, has its size of the launch unless it was
+/// resized. It blocks until the command is executed or has failed to be.
 pub(crate) fn spawn(
     launch: &Launch,
-    size: TerminalSize,
+    resized: Option<TerminalSize>,
     descriptors: DescriptorPermit,
 ) -> Result<Spawned, SpawnError> {
     launch.check_cwd()?;
-    let request = start_request(launch, size)?;
+    let request = start_request(launch, resized)?;
     let mut output = OutputPipes::new().map_err(SpawnError::set_up)?;
     let (streams, mut pipes) = match request.stdio {
         Stdio::Pipes => {
@@ -165,7 +165,10 @@ fn open_terminal(
     Ok(streams)
 }
 
-fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, SpawnError> {
+fn start_request(
+    launch: &Launch,
+    resized: Option<TerminalSize>,
+) -> Result<StartRequest, SpawnError> {
     // It was found fit to be started, which a NUL is not.
     let nul = |error: NulError| SpawnError::SetUp(error.into());
     let args = [&launch.command].into_iter().chain(&launch.args);
@@ -181,11 +184,12 @@ fn start_request(launch: &Launch, size: TerminalSize) -> Result<StartRequest, Sp
             env: env.collect::<Result<_, _>>().map_err(nul)?,
         },
         cwd: CString::new(launch.cwd.as_os_str().as_bytes()).map_err(nul)?,
-        stdio: if launch.pty {
-            let TerminalSize { cols, rows } = size;
-            Stdio::Terminal { cols, rows, at_end: !launch.interactive }
-        } else {
-            Stdio::Pipes
+        stdio: match launch.terminal {
+            Some(size) => {
+                let TerminalSize { cols, rows } = resized.unwrap_or(size);
+                Stdio::Terminal { cols, rows, at_end: !launch.interactive }
+            }
+            None => Stdio::Pipes,
         },
         credentials: launch.identity.as_ref().and_then(Identity::credentials_to_take),
         file_limits: launch.file_limit.of_commands(),

@@ -145,7 +145,7 @@ impl Relay {
         let connected = connect(destination, &self.hosts).await;
         if let Err(NotConnected::Refused(reason)) = &connected {
             let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(left_out) = refusals.take(Instant::now()) {
+            if let Some(left_out) = refusals.take(destination.to_string(), Instant::now()) {
                 let left_out = (left_out > 0).then_some(left_out);
                 tracing::warn!(left_out, "a connection was refused by the policy: {reason}");
             }

@@ -1,9 +1,10 @@
-//! An agent at a limit of its system: processes, memory, disk. Descriptors have a file of their own.
+//! An agent at a limit of its system: processes and memory. Descriptors and the disk have files of
+//! their own.
 
 use std::{
     fs,
     os::unix::{fs::chown, process::CommandExt},
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
     sync::Arc,
     time::Duration,
@@ -21,10 +22,8 @@ use tokio::{
     time::sleep,
 };
 
-use crate::gaps::{self, Received};
 use crate::support::{
-    ADMIN, Agent, descendants_of, lives, message_of, needs, needs_root, run_by, status_of, under,
-    until, within,
+    ADMIN, Agent, descendants_of, lives, message_of, needs, run_by, status_of, under, until, within,
 };
 
 /// How many processes and threads an agent and its commands may have.
@@ -262,128 +261,4 @@ async fn status_line(answers: &mut BufReader<&mut TcpStream>) -> String {
     }
     answers.read_exact(&mut vec![0; length]).await.unwrap();
     first
-}
-
-/// A disk of its own, which is gone with it.
-pub(crate) struct Disk(tempfile::TempDir);
-
-impl Disk {
-    /// One of that size, as `mount` takes it. Where none can be mounted the test says so.
-    pub(crate) fn of(size: &str) -> Option<Self> {
-        if !needs_root("mount a disk") {
-            return None;
-        }
-        let directory = tempfile::tempdir().unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(directory.path());
-        let can_mount = mount.status().unwrap().success();
-        needs(can_mount, "the right to mount a file system").then(|| Self(directory))
-    }
-
-    pub(crate) fn path(&self) -> PathBuf {
-        self.0.path().join("state")
-    }
-
-    /// Writes a file until there is no room.
-    pub(crate) fn fill(&self) {
-        use std::io::Write;
-
-        let mut file = fs::File::create(self.0.path().join("filler")).unwrap();
-        while file.write(&[0; 4096]).is_ok() {}
-    }
-
-    pub(crate) fn empty(&self) {
-        fs::remove_file(self.0.path().join("filler")).unwrap();
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
-    }
-}
-
-/// What a stream says: the output, the numbers of its events, the first and last number of each gap, and
-/// the exit code.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Summary {
-    output: String,
-    sequences: Vec<u64>,
-    gaps: Vec<(u64, u64)>,
-    exit_code: Option<i32>,
-}
-
-async fn summary_of(agent: &Agent, id: &str) -> Summary {
-    let mut summary = Summary::default();
-    for received in gaps::read(agent, id, "").await {
-        match received {
-            Received::Gap(gap) => summary.gaps.push((gap.from, gap.to)),
-            Received::Event(event) => {
-                summary.output += &event.output;
-                summary.sequences.push(event.sequence);
-                summary.exit_code = event.exit_code;
-            }
-        }
-    }
-    summary
-}
-
-#[tokio::test]
-async fn on_a_full_disk_exit_codes_are_true_and_what_is_lost_is_told() {
-    let Some(disk) = Disk::of("1m") else { return };
-    let agent = Agent::with_state(disk.path());
-    let quiet = agent.sh("echo first; read x; seq 1 1040; read x; echo last; exit 7").await;
-    agent.stream(&quiet.id, "").await.until_output("first\n").await;
-    disk.fill();
-    assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
-    // A command is run all the same: one like `rm` makes room.
-    let other = agent.sh("echo lost; exit 5").await;
-    let of_other = summary_of(&agent, &other.id).await;
-    assert!(!agent.state.join("execs").join(&other.id).join("exec.json.end").exists());
-    let expected = Summary {
-        sequences: vec![2],
-        gaps: vec![(1, 1)],
-        exit_code: Some(5),
-        output: String::new(),
-    };
-    assert_eq!(of_other, expected);
-    let is_lost = async |id: &str| {
-        let lost = agent.request(Method::GET, &format!("/api/v1/execs/{id}/io"));
-        within(lost.send()).await.unwrap().status() == 410
-    };
-    assert!(is_lost(&other.id).await);
-
-    until("what it has written is lost", async || is_lost(&quiet.id).await).await;
-    disk.empty();
-    assert_eq!(agent.write(&quiet.id, "\n").await.status(), 200);
-    until("it has ended", async || agent.get(&quiet.id).await.exit_code == 7).await;
-    let at_full = summary_of(&agent, &quiet.id).await;
-    assert_eq!((at_full.exit_code, at_full.gaps.len()), (Some(7), 1), "{at_full:?}");
-    // What is there and what is told to be lost make the whole.
-    let lost = at_full.gaps.iter().flat_map(|(from, to)| *from..=*to);
-    let mut numbers: Vec<_> = at_full.sequences.iter().copied().chain(lost).collect();
-    numbers.sort_unstable();
-    assert_eq!(numbers, (1..=at_full.sequences.last().copied().unwrap()).collect::<Vec<_>>());
-    let rest = at_full.output.strip_prefix("first\n").unwrap().strip_suffix("last\n").unwrap();
-    let all: Vec<_> = (1..=1040).map(|number: u32| number.to_string()).collect();
-    let all = all.join("\n") + "\n";
-    assert!(rest.len() < all.len() && all.contains(rest), "{rest:?}");
-    assert_eq!(agent.run("echo again").await.output(), "again\n");
-}
-
-#[tokio::test]
-async fn an_exit_code_that_was_told_on_a_full_disk_outlives_the_agent() {
-    let Some(disk) = Disk::of("1m") else { return };
-    let mut agent = Agent::with_state(disk.path());
-    let exec = agent.sh("echo first; read x; exit 7").await;
-    agent.stream(&exec.id, "").await.until_output("first\n").await;
-    disk.fill();
-    assert_eq!(agent.write(&exec.id, "\n").await.status(), 200);
-    assert_eq!(agent.finish(&exec.id).await.exit_code(), 7);
-    let item = agent.get(&exec.id).await;
-    agent.kill();
-    agent.restart();
-    assert_eq!(agent.get(&exec.id).await, item);
-    assert_eq!(agent.finish(&exec.id).await.exit_code(), 7);
-    disk.empty();
 }

@@ -11,6 +11,7 @@ mod create_stream;
 mod descriptors;
 mod files;
 mod frames;
+mod full_disk;
 mod gaps;
 mod hostile;
 mod http;

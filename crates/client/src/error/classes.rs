@@ -81,6 +81,9 @@ error_classes! {
         output: &'a HostOutput,
         /// What the command ended with; undefined where it still runs, or the agent did not say.
         exitCode: Option<f64>,
+        /// Why the agent could not keep them, such as a full disk; undefined where they were more
+        /// than its `--spool-limit`.
+        reason: Option<&'a str>,
     }
 
     /// The agent said something that is not the protocol: the address may not be an agent's.
@@ -258,10 +261,11 @@ impl Error {
                 cause = error.as_deref().map(Cause::Error);
                 ExitCodeMissingError { execId: exec_id, output }.visit(visit)
             }
-            Self::OutputLost { exec_id, from, to, output, exit_code } => {
+            Self::OutputLost { exec_id, from, to, output, exit_code, reason } => {
                 let [from, to] = [*from, *to].map(sequence);
                 let exit_code = exit_code.map(Into::into);
-                OutputLostError { execId: exec_id, from, to, output, exitCode: exit_code }
+                let reason = reason.as_deref();
+                OutputLostError { execId: exec_id, from, to, output, exitCode: exit_code, reason }
                     .visit(visit)
             }
             Self::OutputLimit { exec_id, output, unstopped, .. } => {
@@ -346,7 +350,10 @@ impl Error {
             Self::ExitCodeMissing { exec_id, .. } => {
                 format!("Ask again with execs.wait(\"{exec_id}\").")
             }
-            Self::OutputLost { .. } => {
+            Self::OutputLost { exec_id, to, reason: Some(_), .. } => format!(
+                "Make room there; execs.streamOutput(\"{exec_id}\", {to}) reads what comes after."
+            ),
+            Self::OutputLost { reason: None, .. } => {
                 "Raise the agent's --spool-limit, or read the output while the command runs.".into()
             }
             Self::OutputLimit { exec_id, unstopped: None, .. } => {

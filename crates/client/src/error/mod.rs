@@ -89,7 +89,8 @@ pub enum Error {
     },
     /// The agent has dropped output that had not been read.
     #[error(
-        "events {from} to {to} of exec {exec_id} are lost: the agent does not have them any more{}",
+        "events {from} to {to} of exec {exec_id} are lost: {}{}",
+        .reason.as_deref().unwrap_or("the agent does not have them any more"),
         with_exit_code(*.exit_code)
     )]
     OutputLost {
@@ -103,6 +104,8 @@ pub enum Error {
         output: HostOutput,
         /// What the command ended with, if that is known.
         exit_code: Option<i32>,
+        /// Why the agent could not keep them, if it said so.
+        reason: Option<String>,
     },
     /// There is more output than is allowed, or than one text can hold.
     #[error("the output of exec {exec_id} is longer than {limit}{}", stopped(limit, .unstopped.as_ref()))]

@@ -4,7 +4,7 @@ use sandpipe_protocol::Gap;
 use sandpipe_protocol::json;
 
 use super::bytes::no_bytes;
-use super::output_lost::with_exit_code;
+use super::output_lost::with_circumstances;
 use crate::http::{FRAMES_OR_JSON, MediaType, Request};
 use crate::output::{Decoder, Encoding, Follower, OutputFault, OutputSink, Transcript};
 use crate::{Agent, Call, Error, ExecId, HostOutput, Operation, Result};
@@ -40,7 +40,7 @@ pub fn get_output(agent: &Agent, id: ExecId, last_sequence: i64) -> Call<ExecSna
             Ok(ExecSnapshot { exit_code: follower.exit_code, output, last_sequence })
         };
         match agent.http.repeat(OPERATION, |_| true, attempt).await {
-            Err(error) => Err(with_exit_code(error, &agent, &id).await),
+            Err(error) => Err(with_circumstances(error, &agent, &id).await),
             outcome => outcome,
         }
     })

@@ -9,7 +9,7 @@ use sandpipe_protocol::ExecStdout;
 use super::bytes::no_bytes;
 use super::get::get_once;
 use super::get_output;
-use super::output_lost::with_exit_code;
+use super::output_lost::with_circumstances;
 use crate::http::{
     Idle, MediaType, OUTPUT, Pause, Request, ResponseBody, RetryContext, is_retryable,
 };
@@ -158,7 +158,7 @@ impl OutputReader {
                 State::Failed(error) => {
                     let error = error.clone();
                     self.state = State::Ended;
-                    return Err(with_exit_code(error, &self.agent, &self.id).await);
+                    return Err(with_circumstances(error, &self.agent, &self.id).await);
                 }
                 State::Remaining { exit_code, cause } => {
                     let (exit_code, cause) = (*exit_code, cause.take());
@@ -383,7 +383,7 @@ impl OutputReader {
                     | Error::Network { .. }
                     | Error::Protocol { .. }
                     | Error::Unsupported { .. } => self.exit_code_missing(cause.or(Some(error))),
-                    _ => with_exit_code(error, &self.agent, &self.id).await,
+                    _ => with_circumstances(error, &self.agent, &self.id).await,
                 });
             }
         }

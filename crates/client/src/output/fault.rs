@@ -30,6 +30,7 @@ impl OutputFault {
                 to,
                 output: HostOutput::default(),
                 exit_code: None,
+                reason: None,
             },
         }
         .into()

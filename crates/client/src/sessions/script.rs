@@ -85,9 +85,11 @@ pub(super) fn run(nonce: &Nonce, script: &str, last_exit_code: i32, streams: Str
     };
     let delimiter = delimiter(script, nonce.as_str());
     format!(
-        "\\command . /dev/fd/7 </dev/null {redirections} 8>&- 9>&- 7<<'{delimiter}'; \
+        "sandpipe_options=$-; \\command set +v; \
+         \\command . /dev/fd/7 </dev/null {redirections} 8>&- 9>&- 7<<'{delimiter}'; \
          {{ {KEEP_STATUS}; {result}; }}\n\
-         {{ {begin}; \\command exec 7<&-; }} 2>/dev/null || \\command return{last}\n\
+         {{ {RESTORE_VERBOSE}; {begin}; \\command exec 7<&-; }} 2>/dev/null \
+         || \\command return{last}\n\
          {script}\n\
          {delimiter}\n"
     )
@@ -112,6 +114,13 @@ pub(super) fn end(nonce: &Nonce, serial: u32) -> String {
 /// Keeps `$?`, and makes `command` the shell's own again. No script sees the variable: it is there
 /// between scripts.
 const KEEP_STATUS: &str = r"sandpipe_status=$?; \unset -f command";
+
+/// Turns `set -v` on again, which is off while the shell reads the line that this is in. No `case`:
+/// it may be an alias.
+const RESTORE_VERBOSE: &str = concat!(
+    r#"\command test "${sandpipe_options#*v}" = "$sandpipe_options" || \command set -v; "#,
+    r"\command unset sandpipe_options",
+);
 
 /// A word that ends the quotes which the rest of a line has opened, and opens none.
 const END_QUOTES: &str = r#"'"'\'"#;

@@ -61,7 +61,7 @@ pub(crate) fn outcome_is_true(
         Err(error) => error,
     };
     let is_survived = match &**error {
-        Error::OutputLost { exec_id, from, to, output, exit_code } => {
+        Error::OutputLost { exec_id, from, to, output, exit_code, .. } => {
             let exec = exec_with(execs, exec_id)?;
             is_prefix(exec, output)?;
             let (dropped, truth) = (exec.state().dropped as u64, exec.state().exit_code);

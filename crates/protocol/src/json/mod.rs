@@ -123,6 +123,7 @@ mod tests {
                 ("pid", "7"), ("pty", "false"), ("exitCode", "-1"), ("user", "\"u\""),
                 ("createdAt", "\"c\""), ("startedAt", "\"s\""), ("endedAt", "\"e\""), ("argsTruncated", "true"),
                 ("cwd", "\"/\""), ("policy", "\"open\""), ("stopReason", "\"client\""),
+                ("outputError", "\"full\""),
             ]),
         ) {
             is_read_alike::<ExecItem>(&exec);
@@ -199,6 +200,7 @@ mod tests {
             args in prop::collection::vec(any::<String>(), 0..3),
             env in prop::option::of(prop::collection::btree_map(any::<String>(), any::<String>(), 0..3)),
             flag in prop::option::of(any::<bool>()),
+            columns in prop::option::of(any::<u16>()),
             number in any::<u64>(),
             exit_code in prop::option::of(any::<i32>()),
         ) {
@@ -209,6 +211,8 @@ mod tests {
                 autostart: flag,
                 interactive: None,
                 pty: flag,
+                cols: columns,
+                rows: columns,
                 cwd: optional.clone(),
                 env,
                 user: None,
@@ -238,7 +242,8 @@ mod tests {
                 ended_at: optional.clone(),
                 cwd: optional.clone(),
                 policy: None,
-                stop_reason: optional,
+                stop_reason: optional.clone(),
+                output_error: optional,
                 args_truncated: flag,
             };
             is_written_alike(&ExecListChanges { changed: vec![exec.clone()], removed: vec![exec.id.clone()] });

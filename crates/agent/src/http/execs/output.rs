@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{Stream, stream};
-use sandpipe_protocol::{ExecStdout, Gap, frame};
+use sandpipe_protocol::{ExecStdout, frame};
 
 use super::{
     exec_path::ExecPath,
@@ -18,12 +18,7 @@ use super::{
 };
 use crate::{
     features::Feature,
-    http::{
-        App,
-        error::{ApiError, lost},
-        event_stream::NOT_CACHED,
-        output_format::OutputFormat,
-    },
+    http::{App, error::ApiError, event_stream::NOT_CACHED, output_format::OutputFormat},
     output::{EventReader, Reader, ReaderItem, StartAfter, TextEvent},
 };
 
@@ -63,7 +58,7 @@ pub(crate) async fn get_exec_output(
     let sends_gaps = app.features.has(Feature::Gap);
     let spool = exec.output().await.map_err(ApiError::internal)?;
     if sends_gaps && let Some(gap) = start.first_gap(spool) {
-        return Err(ApiError::lost(gap));
+        return Err(ApiError::lost(gap, spool.failure()));
     }
     if OutputFormat::asked_for(&app, &headers) == Some(OutputFormat::Frames) {
         let frames = FrameSnapshot { frames: Reader::snapshot(spool, start), sends_gaps };
@@ -122,7 +117,7 @@ impl OutputArray {
         while let Some(item) = self.events.next_written(&mut write).await? {
             match item {
                 ReaderItem::Bytes(json) => return Ok(Some(json)),
-                ReaderItem::Gap(gap) => pass_over(gap, self.sends_gaps)?,
+                ReaderItem::Gap(_) => pass_over_gap(self.sends_gaps)?,
             }
         }
         Ok(None)
@@ -152,7 +147,7 @@ impl FrameSnapshot {
         while let Some(item) = self.frames.next().await? {
             match item {
                 ReaderItem::Bytes(bytes) => return Ok(Some(bytes)),
-                ReaderItem::Gap(gap) => pass_over(gap, self.sends_gaps)?,
+                ReaderItem::Gap(_) => pass_over_gap(self.sends_gaps)?,
             }
         }
         Ok(None)
@@ -160,7 +155,7 @@ impl FrameSnapshot {
 }
 
 /// What is to be done about events that were dropped after the answer had begun.
-fn pass_over(gap: Gap, sends_gaps: bool) -> io::Result<()> {
+fn pass_over_gap(sends_gaps: bool) -> io::Result<()> {
     // A client that asks again is told so; without the feature the jump in `sequence` tells it.
-    if sends_gaps { Err(io::Error::other(lost(gap))) } else { Ok(()) }
+    if sends_gaps { Err(io::Error::other("events were dropped meanwhile")) } else { Ok(()) }
 }

@@ -181,7 +181,11 @@ async fn send(
                     }
                 }
                 Some(ReadEvents::Gap(gap)) if output.sends_gaps => {
-                    let frame = AgentFrame::Error { error: lost(gap), id: None, code: None };
+                    let frame = AgentFrame::Error {
+                        error: lost(gap, output.events.failure()),
+                        id: None,
+                        code: None,
+                    };
                     send_frame(sink, &frame).await?;
                 }
                 Some(ReadEvents::Gap(_)) => {}

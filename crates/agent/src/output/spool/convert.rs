@@ -90,7 +90,7 @@ mod tests {
 
     async fn read(directory: &Path, last: &ExecStdout) -> Vec<ExecStdout> {
         let limit = SpoolLimit::new(SpoolLimit::MIN).unwrap();
-        let spool = Arc::new(Spool::left(directory.into(), limit, Some(last)));
+        let spool = Arc::new(Spool::left(directory.into(), limit, Some(last), None));
         spool.load().unwrap();
         let mut reader = EventReader::follow(&spool, StartAfter(0));
         let mut json = vec![b'['];

@@ -27,7 +27,7 @@ impl RecoveredSpool {
                 sequence = last;
             }
         }
-        let spool = Spool::left(PathBuf::new(), limit, last);
+        let spool = Spool::left(PathBuf::new(), limit, last, None);
         spool.set_loaded(index, sequence);
         Ok(Self(spool))
     }

@@ -1,11 +1,23 @@
-use std::{collections::VecDeque, path::PathBuf, sync::Arc};
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use sandpipe_protocol::Gap;
 
-use super::{limit::SpoolLimit, segment::Segment};
+use super::{
+    limit::SpoolLimit,
+    segment::{Place, Segment},
+};
 
 /// What the names of segment files end with.
 pub(super) const EXTENSION: &str = "frames";
+
+/// The most bytes of an output that are kept in memory where they can't be written to disk.
+pub(super) const MEMORY: u64 = 4 * MEMORY_SEGMENT;
+/// The size at which a segment in memory is full: at least one event.
+const MEMORY_SEGMENT: u64 = 32 * 1024;
 
 /// What of a spool is where. It decides when a segment is full and which ones are dropped; it does
 /// no I/O.
@@ -41,7 +53,8 @@ impl Index {
     /// due after events that could not be written: they are missing between two segments only.
     pub(super) fn segment_for(&self, sequence: u64, len: u64) -> Option<(Arc<Segment>, u64)> {
         let last = self.segments.back()?;
-        let room = self.limit.segment().saturating_sub(last.len());
+        let size = if last.path().is_some() { self.limit.segment() } else { MEMORY_SEGMENT };
+        let room = size.saturating_sub(last.len());
         let fits = last.len() == 0 || len <= room;
         (fits && last.last() + 1 == sequence).then(|| (Arc::clone(last), room))
     }
@@ -53,15 +66,43 @@ impl Index {
 
     /// Begins a new segment at the end, with the event of number `first`.
     pub(super) fn add_segment(&mut self, path: PathBuf, first: u64) -> Arc<Segment> {
-        let segment = Arc::new(Segment::new(path, first, self.end()));
-        self.segments.push_back(Arc::clone(&segment));
         self.number += 1;
+        self.add(Place::File(path), first)
+    }
+
+    /// Begins a new segment in memory at the end, in place of an empty file, with the event of
+    /// number `first`. Returns the file as well.
+    pub(super) fn add_segment_in_memory(
+        &mut self,
+        first: u64,
+    ) -> (Arc<Segment>, Option<Arc<Segment>>) {
+        let empty = self.segments.pop_back_if(|last| last.len() == 0);
+        (self.add(Place::Memory(Mutex::default()), first), empty)
+    }
+
+    fn add(&mut self, place: Place, first: u64) -> Arc<Segment> {
+        let segment = Arc::new(Segment::new(place, first, self.end()));
+        self.segments.push_back(Arc::clone(&segment));
         segment
     }
 
-    /// The bytes of all segments.
+    /// Drops the oldest output in memory that is more than may be there. The newest segment stays.
+    pub(super) fn trim_memory(&mut self) {
+        let in_memory = |segment: &Arc<Segment>| segment.path().is_none();
+        let mut size: u64 =
+            self.segments.iter().filter(|one| in_memory(one)).map(|one| one.len()).sum();
+        while size > MEMORY
+            && let Some(oldest) = self.segments.iter().position(in_memory)
+            && let Some(dropped) = self.segments.remove(oldest)
+        {
+            size -= dropped.len();
+            self.marks.retain(|mark| !(dropped.start..dropped.end()).contains(&mark.position));
+        }
+    }
+
+    /// The bytes of all files.
     pub(super) fn size(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.len()).sum()
+        self.segments.iter().filter(|one| one.path().is_some()).map(|one| one.len()).sum()
     }
 
     /// Takes out the oldest segment if there is not room for `len` more bytes with it. The newest one
@@ -71,6 +112,12 @@ impl Index {
             return None;
         }
         self.drop_oldest()
+    }
+
+    /// Takes out the oldest segment, where it takes more room on the disk than there is in memory.
+    pub(super) fn drop_oldest_file(&mut self) -> Option<Arc<Segment>> {
+        let oldest = self.segments.front()?;
+        (oldest.path().is_some() && oldest.len() > MEMORY).then(|| self.drop_oldest())?
     }
 
     /// Takes out the oldest segment, unless it is the newest one too.

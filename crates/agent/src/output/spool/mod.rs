@@ -1,6 +1,8 @@
 //! One exec's output on disk: its events, as the frames that are sent to readers, in segment files of which the oldest is dropped
 //! when there are too many.
 //!
+//! What can't be written to disk is kept in memory, as much as a few segments hold.
+//!
 //! `write.rs` appends, `recover.rs` finds out what an earlier agent has left, and `convert.rs` makes frames of what one has left that
 //! kept its output as Server-Sent Events. An `Index` in memory knows the segments and the positions of
 //! some events in each, and decides when a segment is full and which one goes; it does no I/O. A watch channel has the
@@ -57,9 +59,10 @@ pub(crate) struct Spool {
 struct State {
     index: Index,
     tail: Tail,
-    /// The number of the last event. A number is used up also where its event could not be written:
-    /// the readers see by the gap that something is missing.
+    /// The number of the last event.
     sequence: u64,
+    /// Why some of the output could not be written to disk.
+    failure: Option<String>,
     /// No more is written.
     closed: bool,
 }
@@ -67,7 +70,7 @@ struct State {
 /// How far a spool has come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
-    /// The position behind the last event on disk.
+    /// The position behind the last event that is kept.
     pub(super) end: u64,
     pub(super) status: SpoolStatus,
 }
@@ -117,7 +120,8 @@ impl Spool {
 
     fn with(directory: PathBuf, limit: SpoolLimit, progress: Progress) -> Self {
         let index = Index::new(limit);
-        let state = State { index, tail: Tail::default(), sequence: 0, closed: false };
+        let state =
+            State { index, tail: Tail::default(), sequence: 0, failure: None, closed: false };
         Self {
             directory,
             limit,
@@ -184,6 +188,11 @@ impl Spool {
         if matches!(self.progress.borrow().status, SpoolStatus::Open) {
             self.close();
         }
+    }
+
+    /// Why some of it could not be written to disk, if that is so.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.state().failure.clone()
     }
 
     /// How many bytes of it are on disk; 0 for one that has not been looked through.

@@ -22,9 +22,15 @@ const CHUNK: usize = 256 * 1024;
 const NUMBERS: Range<u64> = 1..u64::MAX;
 
 impl Spool {
-    /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if there
-    /// was one. Nothing more is written to it. It has to be [loaded](Self::load) before it is read.
-    pub(crate) fn left(directory: PathBuf, limit: SpoolLimit, last: Option<&ExecStdout>) -> Self {
+    /// The spool that an earlier agent left in `directory`; `last` is the event that ends it, if
+    /// there was one, and `failure` why some of it could not be written to disk. Nothing more is
+    /// written to it. It has to be [loaded](Self::load) before it is read.
+    pub(crate) fn left(
+        directory: PathBuf,
+        limit: SpoolLimit,
+        last: Option<&ExecStdout>,
+        failure: Option<String>,
+    ) -> Self {
         let (sequence, status) = match last.and_then(LastEvent::new) {
             Some(last) => (last.sequence.saturating_sub(1), SpoolStatus::Finished(last)),
             None => (0, SpoolStatus::Interrupted),
@@ -34,6 +40,7 @@ impl Spool {
         let mut state = spool.state();
         state.closed = true;
         state.sequence = sequence;
+        state.failure = failure;
         drop(state);
         spool
     }
@@ -178,7 +185,7 @@ mod tests {
         let check = |rest: &[u8]| {
             let bytes = [&whole[..], rest].concat();
             fs::write(directory.path().join("0012.frames"), bytes).unwrap();
-            let spool = Spool::left(directory.path().into(), limit, None);
+            let spool = Spool::left(directory.path().into(), limit, None, None);
             spool.load().unwrap();
             let state = spool.state();
             assert_eq!(state.sequence, 7);
@@ -193,7 +200,7 @@ mod tests {
         check(&frame(9));
         check(&[0xFF; 100]);
         fs::write(directory.path().join("0012.frames"), "nothing that could be an event").unwrap();
-        let spool = Spool::left(directory.path().into(), limit, None);
+        let spool = Spool::left(directory.path().into(), limit, None, None);
         assert!(spool.load().is_err());
         assert!(!spool.is_loaded());
     }

@@ -2,17 +2,21 @@ use std::{
     fs::File,
     io::{self, IoSliceMut},
     os::unix::fs::FileExt,
-    path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
+use bytes::Bytes;
 use rustix::io::{ReadWriteFlags, preadv2};
 use sandpipe_protocol::frame::whole_frames_len;
 
-/// One file of a spool. It begins and ends between two events.
+/// One part of a spool, a file or a piece of memory. It begins and ends between two events.
 #[derive(Debug)]
 pub(in crate::output) struct Segment {
-    path: PathBuf,
+    place: Place,
     /// The number of its first event.
     pub(in crate::output) first: u64,
     /// The number of its last event. In between none is missing.
@@ -24,11 +28,19 @@ pub(in crate::output) struct Segment {
     end: AtomicU64,
 }
 
+/// Storage of a segment.
+#[derive(Debug)]
+pub(super) enum Place {
+    File(PathBuf),
+    /// Output that could not be written to a file.
+    Memory(Mutex<Vec<u8>>),
+}
+
 impl Segment {
     /// A segment that begins with the event of number `first`, at a position.
-    pub(super) fn new(path: PathBuf, first: u64, start: u64) -> Self {
+    pub(super) fn new(place: Place, first: u64, start: u64) -> Self {
         let last = AtomicU64::new(first.saturating_sub(1));
-        Self { path, first, last, start, end: AtomicU64::new(start) }
+        Self { place, first, last, start, end: AtomicU64::new(start) }
     }
 
     pub(in crate::output) fn last(&self) -> u64 {
@@ -39,8 +51,28 @@ impl Segment {
         self.end.load(Ordering::Acquire)
     }
 
-    pub(super) fn path(&self) -> &PathBuf {
-        &self.path
+    /// The path of its file; `None` where it is in memory.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Memory(_) => None,
+        }
+    }
+
+    /// Its bytes, where it is in memory.
+    pub(super) fn memory(&self) -> Option<MutexGuard<'_, Vec<u8>>> {
+        match &self.place {
+            Place::File(_) => None,
+            Place::Memory(bytes) => Some(bytes.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// Reads from a position up to another one, or the end, where it is in memory.
+    pub(in crate::output) fn read_memory(&self, position: u64, until: u64) -> Option<Bytes> {
+        let bytes = self.memory()?;
+        let [from, to] = [position, until.min(self.end())]
+            .map(|position| usize::try_from(position.saturating_sub(self.start)));
+        bytes.get(from.ok()?..to.ok()?).map(Bytes::copy_from_slice)
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -54,7 +86,7 @@ impl Segment {
     }
 
     pub(in crate::output) fn open(&self) -> io::Result<File> {
-        File::open(&self.path)
+        File::open(self.path().ok_or(io::ErrorKind::NotFound)?)
     }
 
     /// Reads whole frames from a position on without waiting for the disk; returns how many bytes, or `None` where it would have to wait.

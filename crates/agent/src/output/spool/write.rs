@@ -1,6 +1,6 @@
 use std::{
     fs::{self, DirBuilder, OpenOptions},
-    io, mem,
+    io,
     os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
     path::Path,
     sync::{Arc, MutexGuard},
@@ -13,6 +13,7 @@ use nix::errno::Errno;
 use super::{
     Spool, SpoolStatus,
     event::{StoredEvent, events_within},
+    index::MEMORY,
     segment::Segment,
     tail::TailChunk,
     writer::Writer,
@@ -49,8 +50,9 @@ impl Batch<'_> {
         self.spool.state().sequence + 1
     }
 
-    /// Writes whole events, which are numbered on from the last one. Where the process has no descriptor left it waits for one, as if
-    /// the disk were slow.
+    /// Writes whole events, which are numbered on from the last one. What can't be written to disk
+    /// is kept in memory. Where the process has no descriptor left it waits for one, as if the disk
+    /// were slow.
     pub(in crate::output) fn append(&mut self, frames: &Bytes) {
         let mut rest = frames.clone();
         let mut most = usize::MAX;
@@ -66,11 +68,11 @@ impl Batch<'_> {
                     sleep(DESCRIPTOR_PAUSE);
                 }
                 // What is new is worth more than what is old.
-                Err(error) if lacks_space(&error) && self.drop_oldest() => {}
+                Err(error) if lacks_space(&error) && self.drop_oldest_file() => {}
                 // There may be room for some of them.
-                Err(error) if lacks_space(&error) && run.events.len() > 1 => most = 1,
+                Err(_) if run.events.len() > 1 => most = 1,
                 Err(error) => {
-                    self.lose(&run, &error);
+                    self.keep_in_memory(&run, &rest.slice(..run.len), &error);
                     rest.advance(run.len);
                 }
             }
@@ -92,6 +94,10 @@ impl Batch<'_> {
             Some(segment) => Arc::clone(segment),
             None => self.begin_segment(run.first)?,
         };
+        let Some(path) = segment.path() else {
+            self.write_to_memory(&segment, run, bytes);
+            return Ok(());
+        };
         loop {
             let dropped = self.spool.state().index.drop_for(run.len as u64);
             match dropped {
@@ -101,11 +107,25 @@ impl Batch<'_> {
         }
         let file = match &mut self.writer.file {
             Some(file) => file,
-            none => none.insert(OpenOptions::new().write(true).open(segment.path())?),
+            none => none.insert(OpenOptions::new().write(true).open(path)?),
         };
         // At its place, so that what a failed write left behind is written over.
+        file.write_all_at(bytes, segment.len())?;
+        self.wrote(&segment, run, bytes);
+        Ok(())
+    }
+
+    fn write_to_memory(&self, segment: &Segment, run: &Run, bytes: &Bytes) {
+        if let Some(mut memory) = segment.memory() {
+            memory.extend_from_slice(bytes);
+        }
+        self.wrote(segment, run, bytes);
+        self.spool.state().index.trim_memory();
+    }
+
+    /// Lets readers have events that are in a segment now.
+    fn wrote(&self, segment: &Segment, run: &Run, bytes: &Bytes) {
         let position = segment.end();
-        file.write_all_at(bytes, position - segment.start)?;
         let chunk = run
             .events
             .last()
@@ -118,25 +138,29 @@ impl Batch<'_> {
         }
         for event in &run.events {
             let end = segment.end() + event.len as u64;
-            state.index.wrote(&segment, event.sequence, end);
+            state.index.wrote(segment, event.sequence, end);
             state.sequence = event.sequence;
         }
-        Ok(())
     }
 
-    fn lose(&mut self, run: &Run, error: &io::Error) {
+    /// Keeps events in memory that can't be written to disk.
+    fn keep_in_memory(&mut self, run: &Run, bytes: &Bytes, error: &io::Error) {
         // Once: the log may be on the same disk.
-        if !mem::replace(&mut self.writer.has_logged_loss, true) {
+        if self.spool.failure().is_none() {
+            let failure = failure_of(error);
             tracing::warn!(
-                %error,
                 directory = %self.spool.directory.display(),
-                sequence = run.first,
-                "an event could not be written and is lost, as others of this exec may be from now on"
+                "{failure}: the command's output stays in memory, the last {} KiB of it",
+                MEMORY / 1024
             );
+            self.spool.state().failure = Some(failure);
         }
-        if let Some(last) = run.events.last() {
-            self.spool.state().sequence = last.sequence;
+        let (segment, empty) = self.spool.state().index.add_segment_in_memory(run.first);
+        self.writer.file = None;
+        if let Some(empty) = empty {
+            unlink(&empty);
         }
+        self.write_to_memory(&segment, run, bytes);
     }
 
     fn begin_segment(&mut self, sequence: u64) -> io::Result<Arc<Segment>> {
@@ -151,9 +175,9 @@ impl Batch<'_> {
         Ok(self.spool.state().index.add_segment(path, sequence))
     }
 
-    /// Drops the oldest segment; returns whether there was one to drop.
-    fn drop_oldest(&self) -> bool {
-        let dropped = self.spool.state().index.drop_oldest();
+    /// Drops the oldest segment, where that makes room on the disk; returns whether it did.
+    fn drop_oldest_file(&self) -> bool {
+        let dropped = self.spool.state().index.drop_oldest_file();
         dropped.inspect(|oldest| unlink(oldest)).is_some()
     }
 
@@ -179,8 +203,21 @@ fn lacks_space(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::ENOSPC | Errno::EDQUOT))
 }
 
+/// Says why output can't be written to disk.
+fn failure_of(error: &io::Error) -> String {
+    let what = match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::ENOSPC) => "the agent's disk is full",
+        Some(Errno::EDQUOT) => "the agent's disk quota is used up",
+        Some(Errno::EFBIG) => "the agent's files may not be so large (ulimit -f)",
+        _ => "the agent can't write to its disk",
+    };
+    format!("{what}: {error}")
+}
+
 fn unlink(segment: &Segment) {
-    if let Err(error) = fs::remove_file(segment.path()) {
-        tracing::warn!(%error, path = %segment.path().display(), "can't remove a spool segment");
+    if let Some(path) = segment.path()
+        && let Err(error) = fs::remove_file(path)
+    {
+        tracing::warn!(%error, path = %path.display(), "can't remove a spool segment");
     }
 }

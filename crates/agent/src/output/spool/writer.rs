@@ -4,6 +4,4 @@ use std::fs::File;
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     pub(super) file: Option<File>,
-    /// An event could not be written, and the agent's log has it.
-    pub(super) has_logged_loss: bool,
 }

@@ -167,6 +167,7 @@ impl Exec {
             cwd: None,
             policy: None,
             stop_reason: None,
+            output_error: None,
             args_truncated: None,
         }
     }
