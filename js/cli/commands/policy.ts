@@ -59,7 +59,7 @@ Exit codes:
 `,
     examples: ["sandpipe policy check workspace", "sandpipe policy check ./policy.json --dry-run"],
   },
-  "open",
+  "workspace",
   { "dry-run": { help: "print the command line of bubblewrap instead" } },
 );
 

@@ -84,6 +84,7 @@ pub fn run_policy_command() -> Result<bool, PolicyError> {
     let (text, is_complete) = match command.action {
         Action::Check { name, dry_run: prints, mut place } => {
             place.policy.policy = name.or(place.policy.policy);
+            place.confine_by_default();
             if prints { (dry_run(&place)?, true) } else { check(&place)? }
         }
         Action::Explain { mut targets, mut place } => {
@@ -91,8 +92,7 @@ pub fn run_policy_command() -> Result<bool, PolicyError> {
             if is_named && place.policy.policy.is_none() {
                 place.policy.policy = Some(targets.remove(0));
             }
-            // That of `sandpipe run`.
-            place.policy.policy.get_or_insert_with(|| Preset::Workspace.name().to_owned());
+            place.confine_by_default();
             (explain(&place, &targets)?, true)
         }
     };
@@ -111,6 +111,11 @@ fn other(error: io::Error) -> PolicyError {
 }
 
 impl Place {
+    /// Takes the policy of `sandpipe run` where none is named.
+    fn confine_by_default(&mut self) {
+        self.policy.policy.get_or_insert_with(|| Preset::Workspace.name().to_owned());
+    }
+
     fn open(&self) -> Result<(AgentPolicy, Setting), PolicyError> {
         // What it takes to find out is undone when that is known.
         let limits = LimitTree::default();
@@ -249,6 +254,9 @@ fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
         let is_path =
             target.starts_with(['/', '.', '~']) || policy.roots.workspace.join(target).exists();
         let destination = Destination::parse(target).filter(|_| !is_path);
+        if !is_path && destination.is_none() {
+            check_word(target)?;
+        }
         let line = if let Some(destination) = destination {
             explain_destination(&policy.effective, &destination)
         } else {
@@ -268,6 +276,33 @@ fn explain(place: &Place, targets: &[String]) -> Result<String, PolicyError> {
         text.push('\n');
     }
     Ok(text)
+}
+
+/// Refuses a word that may be meant as something else than a path.
+fn check_word(word: &str) -> Result<(), PolicyError> {
+    let host = word.split_once("://").map_or(word, |(_, rest)| rest).split('/').next();
+    let meant = if word.contains("://") {
+        format!("for a host write {}", with_port(host.unwrap_or_default()))
+    } else if word.contains('/') {
+        return Ok(());
+    } else if is_policy(word) {
+        "say what the policy is to decide about".to_owned()
+    } else if word.contains('.') {
+        format!("for a host write {}, for a path ./{word}", with_port(word))
+    } else {
+        format!("for a path write ./{word}, for a variable '${word}'")
+    };
+    let did_you_mean = Preset::did_you_mean(word);
+    Err(PolicyError::Invalid(
+        format!(
+            "{word:?}{did_you_mean} is no path that is there, no HOST:PORT and no '$NAME': {meant}"
+        )
+        .into(),
+    ))
+}
+
+fn with_port(host: &str) -> String {
+    if host.contains(':') { host.to_owned() } else { format!("{host}:443") }
 }
 
 fn dry_run(place: &Place) -> Result<String, PolicyError> {
