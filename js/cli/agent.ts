@@ -266,9 +266,11 @@ export async function serveAgent(
 
   async function stop(): Promise<void> {
     if (address === undefined) return endUnready(agent, exit.forced);
-    if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+    if (child.exitCode === null && child.signalCode === null) agent.signal("SIGTERM");
     // The agent takes a second one for "now"; of two that are the same one may be lost in the other.
-    void aborted(exit.forced).then(() => child.kill("SIGINT"));
+    void aborted(exit.forced).then(() => {
+      agent.signal("SIGINT");
+    });
     await ended;
   }
 }
@@ -300,17 +302,17 @@ async function spawnIn(
   const given = process.env["SANDPIPE_ADMIN_TOKEN"];
   if (given !== undefined) return await startContainer(container, given, args, showLog);
   const token = newToken();
-  const { child, listening, ended } = await startContainer(container, token, args, showLog);
+  const agent = await startContainer(container, token, args, showLog);
   // Only this user may enter it.
   const folder = mkdtemp(join(folderOfTokens(), "sandpipe-token-"));
   const write = async (): Promise<AgentAddress> => {
-    const [address, path] = await Promise.all([listening, folder]);
+    const [address, path] = await Promise.all([agent.listening, folder]);
     const adminTokenFile = join(path, "admin-token");
     await writeFile(adminTokenFile, `${token}\n`, { mode: 0o600 });
     return { ...address, adminTokenFile };
   };
   const remove = async (): Promise<void> => rm(await folder, { recursive: true, force: true });
-  return { child, listening: write(), ended: ended.then(remove) };
+  return { ...agent, listening: write(), ended: agent.ended.then(remove) };
 }
 
 /** Says how another terminal uses an agent: two lines for its shell. */

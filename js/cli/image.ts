@@ -1,7 +1,12 @@
 import { resolve } from "node:path";
 
 import { InvalidArgumentError } from "../core/errors.js";
-import { type ContainerOptions, containerOptions, type Engine } from "../node/container/options.js";
+import {
+  type ConnectionKind,
+  type ContainerOptions,
+  containerOptions,
+  type Engine,
+} from "../node/container/options.js";
 import { grouped, type Options, UsageError, type Values } from "./command.js";
 import { positiveNumber } from "./option-values.js";
 
@@ -28,6 +33,11 @@ export const IMAGE = {
       value: "NAME",
       help: "the container's network: none, host, or one of the engine's [default: the engine's]",
     },
+    connection: {
+      value: "KIND",
+      help: "how the container's agent is reached: by a mounted socket, or over its stdio [default: socket on Linux, else stdio]",
+      offers: ["socket", "stdio"],
+    },
     "drop-capabilities": { help: "take all capabilities from the container's root" },
   }),
   ...grouped("Isolation", {
@@ -51,6 +61,7 @@ export function containerNamed(values: Values<typeof IMAGE>): ContainerOptions |
       // Without an image it is the agent's on this machine.
       workspace: image === undefined ? undefined : workspace,
       engine: values.engine as Engine | undefined,
+      connection: values.connection as ConnectionKind | undefined,
       cpus: cpus === undefined ? undefined : Number(cpus),
       dropCapabilities: values["drop-capabilities"] ? true : undefined,
       pids: pids === undefined ? undefined : positiveNumber("--pids", pids),

@@ -11,7 +11,7 @@ import { signalGroup } from "./process.js";
 
 /** How long an agent may take until it says where it listens, in milliseconds. It takes one second for 50,000 execs. */
 const START_TIMEOUT = 60_000;
-/** How much is kept of what a program says before it listens, in UTF-16 code units. */
+/** How much is kept of what a program says before it listens: of stdout in bytes, of stderr in UTF-16 code units. */
 const MAX_SAID = 65_536;
 
 /** What an agent says when it is ready. */
@@ -43,7 +43,7 @@ export interface StartExplanations {
 }
 
 /**
- * Reads the line that says where the agent listens.
+ * Reads the line that says where the agent listens. What comes after it on stdout stays to be read.
  *
  * @param ended Resolves when the process is gone.
  * @param onLog Gets what comes on stderr from then on.
@@ -86,6 +86,10 @@ export async function waitForAddress(
     child.off("exit", endGroup);
     followLog(child.stderr.off("data", collect), onLog);
     return { address, stderr };
+  } catch (error) {
+    // Else it would not close.
+    child.stdout.resume();
+    throw error;
   } finally {
     timeout.abort();
   }
@@ -100,15 +104,19 @@ export function agentError(
   return new AgentError(message, { hint, ...details });
 }
 
-/** The first line that comes, without its end. */
+/** The first line that comes, without its end. What comes after it stays to be read. */
 function firstLine(stream: Readable): Promise<string> {
   return new Promise((resolve) => {
-    let said = "";
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      if (said.length >= MAX_SAID || said.includes("\n")) return;
-      said += text;
-      if (said.length >= MAX_SAID || said.includes("\n")) resolve(said.replace(/\r?\n[^]*/, ""));
-    });
+    let said = Buffer.alloc(0);
+    const read = (bytes: Buffer): void => {
+      said = Buffer.concat([said, bytes]);
+      const end = said.indexOf("\n");
+      if (end < 0 && said.length < MAX_SAID) return;
+      stream.off("data", read).pause();
+      if (end >= 0) stream.unshift(said.subarray(end + 1));
+      resolve(said.toString("utf8", 0, end < 0 ? MAX_SAID : end).replace(/\r$/, ""));
+    };
+    stream.on("data", read);
   });
 }
 

@@ -5,7 +5,6 @@ import {
   type ChildProcessWithoutNullStreams,
 } from "node:child_process";
 import { once } from "node:events";
-import { basename } from "node:path";
 
 import type { AgentError } from "../core/errors.js";
 import {
@@ -25,16 +24,21 @@ import {
   explainWrongLine,
 } from "./agent-program.js";
 import { findAgents } from "./find-agent.js";
-import { findProgram } from "./find-program.js";
+import { programFile } from "./find-program.js";
 import { executable } from "./opened-program.js";
 import { signalGroup } from "./process.js";
 
 /** How long a program that does not listen has to end after SIGTERM, in milliseconds: it runs no commands. */
 const KILL_AFTER = 2_000;
 
+/** A signal that stops an agent. */
+export type StopSignal = "SIGTERM" | "SIGINT";
+
 /** A `sandpipe-agent` that is a child of this process, and ends with it, however that ends. */
 export interface AgentProcess {
   child: ChildProcess;
+  /** Asks it to stop: the first signal gracefully, a second one at once. */
+  signal(signal: StopSignal): void;
   /**
    * Resolves when it listens; rejects with an {@link AgentError} if there is no such program, or it ends before, says
    * something else or nothing for 60 s.
@@ -72,8 +76,12 @@ export function spawnAgent(
     silence: (waited, stderr) => explainSilence(program, platform, waited, stderr),
   };
   const ready = waitForAddress(child, ended, explain, onLog);
-  const listening = ready.then(({ address }) => address);
-  return { child, listening, ended };
+  const listening = ready.then(({ address }) => {
+    // It says nothing more there.
+    child.stdout.resume();
+    return address;
+  });
+  return { child, signal: (signal) => void child.kill(signal), listening, ended };
 }
 
 /**
@@ -96,10 +104,10 @@ export function printFromAgent(args: readonly string[]): number | null {
   return status;
 }
 
-/** The file to execute: that of a program that is named without a slash is looked for in `PATH`. */
+/** The file to execute. */
 function fileOf({ file }: AgentProgram, failed: (cause: unknown) => AgentError): string {
   try {
-    return basename(file) === file ? findProgram(file) : file;
+    return programFile(file);
   } catch (error) {
     throw failed(error);
   }

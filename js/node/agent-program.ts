@@ -75,7 +75,8 @@ function noAgent({ platform, packaged }: AgentCandidates, missing: string): Star
     return {
       reason: `There is no sandpipe-agent for ${platform}, only for ${AGENT_PLATFORMS.join(" and ")}`,
       hint:
-        "What works here: an agent on another machine (`connect({ url, token })`; `sandpipe run --url URL`), background " +
+        "What works here: commands in a container of podman or docker (`createSandbox({ image })`; `sandpipe run --image " +
+        "IMAGE`), an agent on another machine (`connect({ url, token })`; `sandpipe run --url URL`), background " +
         "processes on a machine over SSH (`sshRuntime({ host })`; `sandpipe bg start --ssh HOST`), and scripts on this " +
         `machine without an agent (\`localRuntime()\` of sandpipe/node${shellNeeded(platform)}).`,
     };

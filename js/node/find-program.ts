@@ -2,7 +2,7 @@
 // workspace, where a command can put a program of the same name. The agent has the same rule for what it starts
 // (crates/agent/src/find_program.rs), and knows its policy, too.
 import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
-import { delimiter, dirname, isAbsolute, join, parse, relative, sep } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, parse, relative, sep } from "node:path";
 
 import { changeableByOthers } from "./owned-path.js";
 import { environmentOfCommands } from "./process.js";
@@ -55,6 +55,15 @@ export function findProgram(name: string): string {
   const { file, leftOut } = lookUp(name);
   if (file !== undefined) return file;
   throw Object.assign(new Error(explainNoProgram(name, leftOut)), { code: "ENOENT" });
+}
+
+/**
+ * Returns the file of a program that is given by its path, or by a name that is looked for in `PATH`.
+ *
+ * @throws {Error} There is no program of that name, as with {@link findProgram}.
+ */
+export function programFile(program: string): string {
+  return basename(program) === program ? findProgram(program) : program;
 }
 
 /** Says that there is no program of a name that may be started. */

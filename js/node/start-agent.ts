@@ -51,8 +51,8 @@ export interface StopAgentOptions {
 
 /** An agent that belongs to this process. It can be handed to `connect` as it is. */
 export class EmbeddedAgent implements AsyncDisposable {
-  readonly #child: ChildProcess;
-  readonly #ended: Promise<void>;
+  readonly #agent: AgentProcess;
+  #isStopping = false;
   readonly #policy: PolicySummary | undefined;
 
   /** @internal */
@@ -61,12 +61,10 @@ export class EmbeddedAgent implements AsyncDisposable {
     readonly url: string,
     /** Its token, made for this run. */
     readonly token: string,
-    child: ChildProcess,
-    ended: Promise<void>,
+    agent: AgentProcess,
     policy: PolicySummary | undefined,
   ) {
-    this.#child = child;
-    this.#ended = ended;
+    this.#agent = agent;
     this.#policy = policy;
   }
 
@@ -95,15 +93,18 @@ export class EmbeddedAgent implements AsyncDisposable {
   async stop(options: StopAgentOptions = {}): Promise<void> {
     checkFields(options, ["forceSignal"]);
     const { forceSignal } = options;
-    hold(this.#child);
+    hold(this.#agent.child);
     // Once: the agent takes a second signal for "now", and would kill its commands.
-    if (!this.#child.killed) this.#child.kill("SIGTERM");
+    if (!this.#isStopping) this.#agent.signal("SIGTERM");
+    this.#isStopping = true;
     // Another signal: of two that are the same one may be lost in the other.
-    const force = (): void => void this.#child.kill("SIGINT");
+    const force = (): void => {
+      this.#agent.signal("SIGINT");
+    };
     if (forceSignal?.aborted === true) force();
     const endListening = onAbort(forceSignal, force);
     try {
-      await this.#ended;
+      await this.#agent.ended;
     } finally {
       endListening();
     }
@@ -124,7 +125,7 @@ export class EmbeddedAgent implements AsyncDisposable {
  *
  * The agent ends with this process, however that ends, and does not keep it alive.
  *
- * With `image` it runs in a container of that image, by podman or docker (on Linux; the image has to be there). The container ends with
+ * With `image` it runs in a container of that image, by podman or docker (the image has to be there). The container ends with
  * the agent, and is removed.
  *
  * @example
@@ -160,7 +161,7 @@ export async function startAgent(options: StartAgentOptions = {}): Promise<Embed
   try {
     const { url, policy: summary } = await agent.listening;
     release(agent.child);
-    return new EmbeddedAgent(url, token, agent.child, agent.ended, summary);
+    return new EmbeddedAgent(url, token, agent, summary);
   } catch (error) {
     await endUnready(agent);
     throw error;

@@ -109,7 +109,7 @@ function manifest(os, cpu) {
     ...{ license, author, homepage, repository, bugs },
     // There is no module in it; without this publint asks for it.
     type: "module",
-    os: [os],
+    // For every system: where that is another, it runs in containers.
     cpu: [cpu],
     // Yarn's Plug'n'Play leaves packages in archives, which nothing can be executed from.
     preferUnplugged: true,
@@ -124,7 +124,7 @@ function manifest(os, cpu) {
 function readme(os, cpu) {
   return `# @sandpipe/agent-${os}-${cpu}
 
-\`sandpipe-agent\` for ${os} on ${cpu}: one static binary, for any distribution. The package
+\`sandpipe-agent\` for ${os} on ${cpu}: one static binary, for any distribution, and for containers on other systems. The package
 [sandpipe](https://www.npmjs.com/package/sandpipe) installs it as an optional dependency, and finds it by itself.
 
 License: MIT OR Apache-2.0.

@@ -27,9 +27,20 @@ describe("the command line of a container", () => {
       "--mount=type=bind,source=/m/sandpipe-agent,destination=/run/sandpipe-agent,readonly",
       "--mount=type=bind,source=/tmp/s,destination=/run/sandpipe",
       ...["--entrypoint=/run/sandpipe-agent", "node:22"],
-      ...["--listen-socket", "/run/sandpipe/agent.sock", "--admin-token-stdin"],
-      ...["--until-stdin-closes", "--state-dir", "/tmp/sandpipe-agent", "--ephemeral"],
+      ...["--until-stdin-closes", "--listen-socket", "/run/sandpipe/agent.sock"],
+      ...["--admin-token-stdin", "--state-dir", "/tmp/sandpipe-agent", "--ephemeral"],
     ]);
+  });
+
+  it("mounts no socket where its standard streams carry what clients send", () => {
+    const args = runArguments({ image: "node:22" }, { ...parts, socketFolder: undefined });
+    for (const arg of ["--detach-keys=", "--log-driver=none", "--listen-stdio"]) {
+      assert.ok(args.includes(arg), arg);
+    }
+    for (const arg of ["--listen-socket", "--until-stdin-closes"]) {
+      assert.ok(!args.includes(arg), arg);
+    }
+    assert.equal(args.filter((arg) => arg.startsWith("--mount=")).length, 1);
   });
 
   it("has the workspace, the limits and the network that were asked for, and the agent's flags last", () => {
@@ -90,6 +101,8 @@ describe("the options of a container", () => {
     ["dropCapabilities", { image: "a", dropCapabilities: "yes" }],
     ["dropCapabilities", { dropCapabilities: true }],
     ["network", { image: "a", network: "" }],
+    ["connection", { image: "a", connection: "tcp" }],
+    ["connection", { connection: "stdio" }],
     ["workspaceAt", { image: "a", workspaceAt: "/src" }],
     ["workspaceAt", { image: "a", workspace: "/w", workspaceAt: "src" }],
   ])) {

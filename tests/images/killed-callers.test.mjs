@@ -30,10 +30,15 @@ describe("callers with an image that are killed at random moments", { skip: noSm
     let ended = 0;
     await atRandomMoments("a caller with an image is killed", ROUNDS, async (random, round) => {
       const workspace = workspaceOf(place.folder, round);
-      const cli = [...program, "--image", IMAGE, "--network", "none", "--workspace", workspace];
+      const connection = round % 4 < 2 ? "socket" : "stdio";
+      const options = ["--network", "none", "--connection", connection, "--workspace", workspace];
+      const cli = [...program, "--image", IMAGE, ...options];
       const caller =
         round % 2 === 0
-          ? { command: nodeCaller({ image: IMAGE, network: "none" }), says: [READY, RESULT] }
+          ? {
+              command: nodeCaller({ image: IMAGE, network: "none", connection }),
+              says: [READY, RESULT],
+            }
           : { command: [...cli, "--", "sh", "-c", `echo ready; ${scriptOf(3)}`] };
       if (await killCaller(random, round, { ...caller, workspace })) ended += 1;
     });

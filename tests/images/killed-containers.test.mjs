@@ -22,7 +22,8 @@ describe("containers that are killed at random moments", { skip: noSmallImage },
     let known = 0;
     await atRandomMoments("a container is killed", ROUNDS, async (random, round) => {
       const workspace = workspaceOf(place.folder, round);
-      const agent = await startAgent({ image: IMAGE, network: "none", workspace });
+      const connection = round % 2 === 0 ? "socket" : "stdio";
+      const agent = await startAgent({ image: IMAGE, network: "none", connection, workspace });
       const sandbox = await connect(agent);
       // Its id, unless the network is this machine's.
       const id = (await sandbox.execs.exec("hostname")).output.trim();

@@ -14,8 +14,12 @@ import { IMAGE, setUpPodman } from "../support/podman.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof setUpPodman>>} Podman */
 
-/** Sets it up before the tests, and removes it after them. */
-export function withPodman() {
+/**
+ * Sets it up before the tests, and removes it after them.
+ *
+ * @param {import("sandpipe/node").ContainerOptions["connection"]} [connection] to the agents in containers
+ */
+export function withPodman(connection) {
   /** @type {Podman} */
   let podman;
   /** @type {string} */
@@ -23,6 +27,9 @@ export function withPodman() {
   const usual = process.env["TMPDIR"];
 
   const place = {
+    /** For an agent in a container. */
+    options: { image: IMAGE, network: "none", connection },
+
     get podman() {
       return podman;
     },
@@ -50,7 +57,7 @@ export function withPodman() {
      * @param {(sandbox: import("sandpipe").Sandbox, agent: Awaited<ReturnType<typeof startAgent>>) => Promise<void>} work
      */
     async withAgent(options, work) {
-      const agent = await startAgent({ image: IMAGE, network: "none", ...options });
+      const agent = await startAgent({ ...place.options, ...options });
       const sandbox = await connect(agent);
       try {
         await work(sandbox, agent);

@@ -58,11 +58,12 @@ describe("the agent's packages", () => {
   for (const { os, cpu } of AGENT_TARGETS) {
     const name = `@sandpipe/agent-${os}-${cpu}`;
 
-    it(`${name} has one static binary for its platform, and nothing that runs at install`, async () => {
+    it(`${name} has one static binary for its processor, and nothing that runs at install`, async () => {
       const { os: systems, cpu: cpus, scripts, version: own } = await manifest(name);
       assert.deepEqual(
         { systems, cpus, scripts, own },
-        { systems: [os], cpus: [cpu], scripts: undefined, own: version },
+        // Where the system is another, it runs in containers.
+        { systems: undefined, cpus: [cpu], scripts: undefined, own: version },
       );
       const modes = await modesIn(name);
       assert.deepEqual(modes, {

@@ -7,17 +7,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { npmEnvironment, temporaryFolder } from "../support/installed-package.mjs";
+import { pretending } from "../support/pretended-platform.mjs";
 
 const execute = promisify(execFile);
 
 const runEmulated = join(import.meta.dirname, "run-emulated.sh");
-
-/** Has Node.js say that it runs on another platform. */
-const PRETEND = `
-  const [platform, arch] = process.env.PRETENDED_PLATFORM.split("-");
-  Object.defineProperty(process, "platform", { value: platform });
-  Object.defineProperty(process, "arch", { value: arch });
-`;
 
 /** What a program made of it. @typedef {{ exitCode: number, stdout: string, stderr: string }} End */
 
@@ -64,9 +58,7 @@ export class BareMachine {
 
   /** Has Node.js say that it runs on another platform. @param {string} platform */
   async pretend(platform) {
-    const script = join(this.folder, "pretend.cjs");
-    await writeFile(script, PRETEND);
-    Object.assign(this.env, { PRETENDED_PLATFORM: platform, NODE_OPTIONS: `--require=${script}` });
+    Object.assign(this.env, await pretending(this.folder, platform));
   }
 
   /** Another machine, with all that this one has. */

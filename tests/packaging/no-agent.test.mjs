@@ -67,7 +67,9 @@ describe("where there is no agent, an error says why and what to do", () => {
     it(`there is none for ${platform}, and what works there is named`, async () => {
       await machine.install("--omit=optional");
       await machine.pretend(platform);
-      await assertFails(`no sandpipe-agent for ${platform}, .*--url.*--ssh.*localRuntime\\(\\)`);
+      await assertFails(
+        `no sandpipe-agent for ${platform}, .*--image.*--url.*--ssh.*localRuntime\\(\\)`,
+      );
       const local = await machine.node(`
         import { localRuntime } from "sandpipe/node";
         console.log((await localRuntime().run("exit 7")).exitCode);`);

@@ -30,7 +30,7 @@ use crate::{
     ports::Ports,
     process::{FileLimit, Identity, open_statm},
     sandbox::{BoxClient, reap_children},
-    server::{self, Connections, Listener},
+    server::{self, Carrier, Connections, Listener},
     shutdown::ShutdownRequests,
     state_dir::{Keep, StateDir, StateDirError, default_path},
     time_limits::TimeLimits,
@@ -95,6 +95,11 @@ pub enum AgentError {
     /// The socket can't be made and listened on.
     #[error("can't listen on a socket at {}: {error}", path.display())]
     ListenSocket { path: PathBuf, error: io::Error },
+    /// Standard input and output can't carry connections.
+    #[error(
+        "can't listen on standard input and output: {0}; both have to be pipes, as those of a container are"
+    )]
+    ListenStdio(io::Error),
     /// The system refuses something that the agent can't do without.
     #[error("can't {what}: {error}")]
     System { what: &'static str, error: io::Error },
@@ -147,6 +152,7 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
         ShutdownRequests::listen().map_err(|error| refused("listen to signals", error))?;
     let sources = token_sources(options);
     if options.listen_socket.is_none()
+        && !options.listen_stdio
         && !options.listen.ip().is_loopback()
         && !token::is_given(sources)
     {
@@ -157,12 +163,7 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
     if options.until_stdin_closes {
         shutdown.listen_to_stdin().map_err(|error| refused("watch standard input", error))?;
     }
-    let listener = match &options.listen_socket {
-        Some(path) => server::listen_at_path(path)
-            .map_err(|error| AgentError::ListenSocket { path: path.clone(), error })?,
-        None => server::listen(options.listen)
-            .map_err(|error| AgentError::Listen { address: options.listen, error })?,
-    };
+    let (listener, carrier) = listen(options)?;
     let url = url_of(&listener).map_err(|error| refused("find its own address", error))?;
     // Before the first command, and after what can fail.
     let (process_box, policies) = (Arc::clone(&agent.process_box), Arc::clone(&agent.policies));
@@ -172,7 +173,7 @@ pub async fn run(options: &Options, console: Console) -> Result<(), AgentError> 
         .map_err(|error| refused("start the process that runs the commands", error))?;
     // Also where nobody is there to be told: what the box has made is removed with it.
     let outcome = match agent.announce(url) {
-        Ok(()) => agent.serve(listener, console, &mut shutdown).await,
+        Ok(()) => agent.serve(listener, carrier, console, &mut shutdown).await,
         Err(error) => Err(error),
     };
     files.workers.end();
@@ -303,6 +304,7 @@ impl Agent {
     async fn serve(
         self,
         listener: Listener,
+        carrier: Option<Carrier>,
         console: Console,
         shutdown: &mut ShutdownRequests,
     ) -> Result<(), AgentError> {
@@ -310,6 +312,9 @@ impl Agent {
         let limits = self.time_limits;
         let connections = Connections::new(self.max_connections, limits.stall_timeout);
         let retaining = tokio::spawn(Arc::clone(&self.registry).retain());
+        if let Some(carrier) = carrier {
+            shutdown.listen_to(carrier.carry(connections.clone(), closed.clone()));
+        }
         tokio::spawn(server::serve(listener, self.app(console), connections.clone(), closed));
 
         shutdown.stop().await;
@@ -328,6 +333,21 @@ impl Agent {
         self.state_dir.leave().map_err(|error| refused("remove the output on disk", error))?;
         Ok(stopped?)
     }
+}
+
+/// Listens where the user says, and has what carries the connections if that is not the system.
+fn listen(options: &Options) -> Result<(Listener, Option<Carrier>), AgentError> {
+    if options.listen_stdio {
+        let (listener, carrier) = server::listen_on_stdio().map_err(AgentError::ListenStdio)?;
+        return Ok((listener, Some(carrier)));
+    }
+    let listener = match &options.listen_socket {
+        Some(path) => server::listen_at_path(path)
+            .map_err(|error| AgentError::ListenSocket { path: path.clone(), error })?,
+        None => server::listen(options.listen)
+            .map_err(|error| AgentError::Listen { address: options.listen, error })?,
+    };
+    Ok((listener, None))
 }
 
 /// The agent's own environment, without its secrets and settings.
@@ -354,6 +374,7 @@ fn url_of(listener: &Listener) -> io::Result<String> {
             let address = listener.local_addr()?;
             format!("unix:{}", address.as_pathname().unwrap_or(Path::new("")).display())
         }
+        Listener::Stdio(_) => "stdio:".to_owned(),
     })
 }
 

@@ -31,6 +31,12 @@ pub struct Options {
     #[arg(long, value_name = "PATH", conflicts_with = "listen")]
     pub listen_socket: Option<PathBuf>,
 
+    /// Listen on standard input and output instead, until standard input ends. After the line that says
+    /// that the agent is ready they are one HTTP/2 connection, on which each CONNECT request opens a
+    /// connection to the agent.
+    #[arg(long, conflicts_with_all = ["listen", "listen_socket", "until_stdin_closes"])]
+    pub listen_stdio: bool,
+
     /// The working directory of commands that ask for none [default: the current directory].
     #[arg(long, value_name = "DIRECTORY")]
     pub workspace: Option<PathBuf>,

@@ -58,6 +58,15 @@ impl ShutdownRequests {
         Ok(())
     }
 
+    /// Takes the end of what reads standard input for its end.
+    pub(crate) fn listen_to(&self, reader: impl Future<Output = ()> + Send + 'static) {
+        let requests = self.sender.clone();
+        tokio::spawn(async move {
+            reader.await;
+            let _stopping = requests.send(ShutdownRequest::StdinClosed).await;
+        });
+    }
+
     /// Waits for one that asks to stop gracefully.
     pub(crate) async fn stop(&mut self) {
         self.next().await;

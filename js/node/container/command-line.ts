@@ -1,4 +1,5 @@
 // The engine's command lines. podman and docker read them alike.
+import type { StopSignal } from "../agent-process.js";
 import type { ContainerOptions, Engine } from "./options.js";
 
 /** Where the agent's program is in the container. */
@@ -27,8 +28,8 @@ export interface ContainerParts {
   name: string;
   /** The agent's program on this machine: an absolute path. */
   program: string;
-  /** The folder of this machine for the socket. */
-  socketFolder: string;
+  /** The folder of this machine for the socket; undefined where the agent listens on its stdio. */
+  socketFolder: string | undefined;
   /** The directory of this machine that is mounted as the workspace: an absolute path. */
   workspace: string | undefined;
   /** More flags for the agent. */
@@ -41,10 +42,13 @@ export function runArguments(options: ContainerOptions, parts: ContainerParts): 
   const capabilities = options.dropCapabilities === true ? [] : CAPABILITIES;
   const { name, program, socketFolder, workspace, agentArguments } = parts;
   const hasWorkspace = workspace !== undefined;
+  const hasSocket = socketFolder !== undefined;
   return [
     "run",
     // Nothing of it stays when it has ended, and it ends with its stdin.
     ...["--rm", "--interactive", `--name=${name}`],
+    // What clients send is on its standard streams: no byte of it is a key of the engine's, or logged.
+    ...(hasSocket ? [] : ["--detach-keys=", "--log-driver=none"]),
     // What is not there is an error, not a download.
     "--pull=never",
     ...(memory === undefined ? [] : [`--memory=${memory}`]),
@@ -56,14 +60,15 @@ export function runArguments(options: ContainerOptions, parts: ContainerParts): 
     "--security-opt=no-new-privileges",
     ...(network === undefined ? [] : [`--network=${network}`]),
     `--mount=${bind(program, PROGRAM)},readonly`,
-    `--mount=${bind(socketFolder, SOCKET_FOLDER)}`,
+    ...(hasSocket ? [`--mount=${bind(socketFolder, SOCKET_FOLDER)}`] : []),
     ...(hasWorkspace ? [`--mount=${bind(workspace, workspaceAt)}`] : []),
     `--entrypoint=${PROGRAM}`,
     options.image,
-    ...["--listen-socket", `${SOCKET_FOLDER}/${SOCKET}`],
+    ...(hasSocket
+      ? ["--until-stdin-closes", "--listen-socket", `${SOCKET_FOLDER}/${SOCKET}`]
+      : ["--listen-stdio"]),
     // Neither in its environment nor on its command line, where commands could read it.
     "--admin-token-stdin",
-    "--until-stdin-closes",
     ...["--state-dir", STATE_DIR, "--ephemeral"],
     ...(hasWorkspace ? ["--workspace", workspaceAt] : []),
     ...agentArguments,
@@ -74,6 +79,11 @@ export function runArguments(options: ContainerOptions, parts: ContainerParts): 
 export function removeArguments(engine: Engine, name: string): string[] {
   // podman would wait for it to end at SIGTERM.
   return ["rm", "--force", ...(engine === "podman" ? ["--time=0"] : []), name];
+}
+
+/** The arguments with which the engine signals the agent in a container. */
+export function signalArguments(name: string, signal: StopSignal): string[] {
+  return ["kill", `--signal=${signal}`, name];
 }
 
 /** The arguments with which the engine describes an image that it has. */

@@ -30,14 +30,6 @@ function packageOf(engine: Engine): string {
   return engine === "docker" ? "docker.io" : engine;
 }
 
-/** This machine can't share a socket with a container. */
-export function explainNoSockets(platform: string): StartFailure {
-  return {
-    reason: `Images need Linux, and this is ${platform}: containers are in a virtual machine there`,
-    hint: "Run this in that machine (`podman machine ssh`, or a WSL distribution), or use an agent there: `connect({ url, token })`, `--url`.",
-  };
-}
-
 /** What the engine says of an image that it does not have. */
 const NO_IMAGE = /no such (image|object)|image not known/i;
 
@@ -92,10 +84,18 @@ export function explainOtherPlatform(
   published: readonly string[],
 ): StartFailure {
   const wanted = nodePlatform(platform);
-  const reason = `The image ${image} is for ${wanted}, and the agent that is here is for ${own}`;
-  const [os, cpu] = own.split("-");
+  const [, cpu] = own.split("-");
+  // Containers are Linux's everywhere.
+  const fitting = `linux-${cpu}`;
+  if (wanted === fitting && published.includes(wanted)) {
+    return {
+      reason: `The image ${image} needs the agent for ${wanted}, and ${agentPackage(wanted)} is not installed`,
+      hint: "It is an optional dependency of sandpipe: install with these (`npm install --include=optional`), or name the agent in SANDPIPE_AGENT.",
+    };
+  }
+  const reason = `The image ${image} is for ${wanted}, and the agent that is here is for ${fitting}`;
   const architecture = Object.keys(PROCESSORS).find((name) => PROCESSORS[name] === cpu) ?? cpu;
-  const pull = `\`${engine} pull --platform ${os}/${architecture} ${image}\` fetches the one for this machine`;
+  const pull = `\`${engine} pull --platform linux/${architecture} ${image}\` fetches the one for this machine`;
   if (!published.includes(wanted)) return { reason, hint: `${pull}.` };
   const emulated = `where this machine emulates the other, \`npm install --force ${agentPackage(wanted)}\` brings its agent`;
   return { reason, hint: `${pull}; ${emulated}.` };

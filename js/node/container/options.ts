@@ -5,6 +5,12 @@ import { InvalidArgumentError } from "../../core/errors.js";
 /** The container engines that can run an agent, in the order in which they are looked for. */
 export const ENGINES = ["podman", "docker"] as const;
 
+/** The ways in which an agent in a container is reached. */
+export const CONNECTIONS = ["socket", "stdio"] as const;
+
+/** A way in which an agent in a container is reached. */
+export type ConnectionKind = (typeof CONNECTIONS)[number];
+
 /** A program that runs containers. */
 export type Engine = (typeof ENGINES)[number];
 
@@ -37,6 +43,12 @@ export interface ContainerOptions {
    * which the container reaches other machines, and nobody reaches it.
    */
   network?: string | undefined;
+  /**
+   * How this process reaches the agent: by a Unix domain socket in a directory that is mounted
+   * (`socket`), or over the container's standard input and output (`stdio`), which also works where
+   * containers are in a virtual machine. Default: `socket` on Linux, else `stdio`.
+   */
+  connection?: ConnectionKind | undefined;
 }
 
 /** The same, where there may be no image. */
@@ -53,6 +65,7 @@ const OF_IMAGES = [
   "pids",
   "network",
   "dropCapabilities",
+  "connection",
 ] as const;
 
 /** The names of all fields. */
@@ -66,6 +79,7 @@ export const CONTAINER_FIELDS = ["image", "workspace", ...OF_IMAGES] as const;
 export function containerOptions(options: ContainerFields): ContainerOptions | undefined {
   const { image, engine, workspace, workspaceAt, memory, cpus, pids, network, dropCapabilities } =
     options;
+  const { connection } = options;
   if (image === undefined) {
     const lost = OF_IMAGES.find((name) => options[name] !== undefined);
     if (lost === undefined) return undefined;
@@ -102,7 +116,11 @@ export function containerOptions(options: ContainerFields): ContainerOptions | u
   if (dropCapabilities !== undefined && typeof dropCapabilities !== "boolean") {
     throw wrong("dropCapabilities", "true or false", dropCapabilities);
   }
-  return { image, engine, workspace, workspaceAt, memory, cpus, pids, network, dropCapabilities };
+  if (connection !== undefined && !CONNECTIONS.includes(connection)) {
+    throw wrong("connection", `one of ${CONNECTIONS.join(", ")}`, connection);
+  }
+  const limits = { memory, cpus, pids, network, dropCapabilities };
+  return { image, engine, workspace, workspaceAt, ...limits, connection };
 }
 
 /** A name for the engine's command line, where it must not be taken for an option. */

@@ -1,7 +1,7 @@
 import { execFile, spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { parse, resolve } from "node:path";
 
 import { AgentError } from "../../core/errors.js";
 import {
@@ -11,16 +11,16 @@ import {
   waitForAddress,
 } from "../agent-address.js";
 import type { OnLog } from "../agent-log.js";
-import { type AgentProcess, waitForEnd } from "../agent-process.js";
+import { type AgentProcess, type StopSignal, waitForEnd } from "../agent-process.js";
 import { AGENT_PLATFORMS, chooseAgent, explainStartFailure } from "../agent-program.js";
 import { findAgents } from "../find-agent.js";
-import { environmentOfPrograms, findProgram } from "../find-program.js";
+import { environmentOfPrograms, programFile } from "../find-program.js";
 import { isReplaced } from "../opened-program.js";
-import { removeArguments, runArguments } from "./command-line.js";
+import { removeArguments, runArguments, signalArguments } from "./command-line.js";
+import { type Connection, prepareConnection } from "./connection.js";
 import {
   explainContainerEnd,
   explainDroppedLimit,
-  explainNoSockets,
   explainOtherPlatform,
   explainSilentContainer,
   explainStranger,
@@ -30,16 +30,15 @@ import {
 import { findEngine, type FoundEngine } from "./find-engine.js";
 import { inspectImage } from "./inspect-image.js";
 import type { ContainerOptions } from "./options.js";
-import { type Relay, relayTo } from "./relay.js";
-import { makeSocketFolder, type SocketFolder, type TakenSocket } from "./socket-folder.js";
+import type { Relay } from "./relay.js";
 
 /**
- * Where the engine runs: podman's monitor leaves a file `oom` in its working directory where a command meets the limit of
+ * Where the engine runs on Linux: podman's monitor leaves a file `oom` in its working directory where a command meets the limit of
  * memory, and nothing can be made here.
  */
 const WORKING_DIRECTORY = "/proc";
-/** How long an engine may take to remove a container, in milliseconds. */
-const REMOVE_TIMEOUT = 30_000;
+/** How long an engine may take to remove or signal a container, in milliseconds. */
+const ENGINE_TIMEOUT = 30_000;
 
 /**
  * Starts an agent in a container, as a child of this process: the engine's client, which hands on signals and ends with
@@ -57,45 +56,51 @@ export async function startContainer(
   onLog: OnLog,
 ): Promise<AgentProcess> {
   const own = `${process.platform}-${process.arch}`;
-  if (process.platform !== "linux") throw agentError(explainNoSockets(own));
+  const isLinux = process.platform === "linux";
   const found = findEngine(options.engine);
   const workspace = await findWorkspace(options.workspace);
   const platform = await inspectImage(found, options.image);
   const program = await agentFor(found, options.image, platform, own);
   const name = `sandpipe-${randomBytes(8).toString("hex")}`;
-  const folder = await makeSocketFolder();
-  const parts = { name, program, socketFolder: folder.path, workspace, agentArguments };
+  // A socket of this machine is none in a virtual machine's containers.
+  const connection = await prepareConnection(options.connection ?? (isLinux ? "socket" : "stdio"));
+  const { socketFolder } = connection;
+  const parts = { name, program, socketFolder, workspace, agentArguments };
   const child = spawn(found.program, runArguments(options, parts), {
     // A group of its own: Ctrl+C in a terminal is for this process to act upon, not for both.
     detached: true,
     env: environmentOfPrograms(),
-    cwd: WORKING_DIRECTORY,
+    cwd: isLinux ? WORKING_DIRECTORY : parse(found.program).root,
     stdio: ["pipe", "pipe", "pipe"],
+    windowsHide: true,
   });
-  return supervise(child, { ...options, found, program, name, token, folder, onLog });
+  return supervise(child, { options, found, program, name, token, connection, onLog });
 }
 
 /** A container whose engine's client has been started. */
-interface Container extends ContainerOptions {
+interface Container {
+  options: ContainerOptions;
   found: FoundEngine;
   program: string;
   name: string;
   token: string;
-  folder: SocketFolder;
+  connection: Connection;
   onLog: OnLog;
 }
 
 function supervise(child: ChildProcessWithoutNullStreams, container: Container): AgentProcess {
-  const { image, program, token, folder, onLog } = container;
+  const { program, token, connection, onLog } = container;
+  const { image, memory, cpus, pids } = container.options;
   const { engine } = container.found;
   let relay: Relay | undefined;
-  let socket: TakenSocket | undefined;
   const exited = waitForEnd(child);
   const ended = exited.then(async () => {
     relay?.close();
-    await Promise.all([socket?.close(), folder.remove()]);
+    await connection.close();
     // The engine removes one that ended by itself. Its client may have ended before that.
-    if (child.exitCode !== 0 || relay === undefined) await remove(container);
+    if (child.exitCode !== 0 || relay === undefined) {
+      await runEngine(container, removeArguments(engine, container.name));
+    }
   });
   // It may be gone before it has read it.
   child.stdin.on("error", () => undefined).write(`${token}\n`);
@@ -107,15 +112,18 @@ function supervise(child: ChildProcessWithoutNullStreams, container: Container):
   };
   const listen = async (): Promise<AgentAddress> => {
     const { stderr } = await waitForAddress(child, exited, explain, onLog);
-    const { memory, cpus, pids } = container;
     const isLimited = [memory, cpus, pids].some((limit) => limit !== undefined);
     const dropped = isLimited ? explainDroppedLimit(engine, stderr) : undefined;
     if (dropped !== undefined) throw agentError(dropped);
-    socket = await folder.take();
-    relay = await relayTo(socket.path);
+    relay = await connection.open(child);
     return { url: relay.url };
   };
-  return { child, listening: listen(), ended };
+  const signal = (signal: StopSignal): void => {
+    // There the engine's client can't hand a signal on: it would be ended by it.
+    if (process.platform !== "win32") child.kill(signal);
+    else void runEngine(container, signalArguments(container.name, signal));
+  };
+  return { child, signal, listening: listen(), ended };
 }
 
 /** @throws {AgentError} It is no directory. */
@@ -149,9 +157,9 @@ async function agentFor(
   if (origin === "PATH" && wanted !== own) {
     throw agentError(explainOtherPlatform(engine, image, platform, own, AGENT_PLATFORMS));
   }
-  let program = file;
+  let program;
   try {
-    if (!file.includes("/")) program = findProgram(file);
+    program = programFile(file);
   } catch (cause) {
     throw agentError(explainStartFailure(chosen, candidates, cause as Error), { cause });
   }
@@ -176,11 +184,11 @@ function notStarted({ program }: FoundEngine, cause: unknown): AgentError {
   return agentError({ reason: `${program} could not be run: ${reason}` }, { cause });
 }
 
-/** Ends the container where it still is, and removes it. There may be none. */
-function remove({ found, name }: Container): Promise<void> {
+/** Has the engine do something to the container, which may be gone. */
+function runEngine({ found }: Container, args: readonly string[]): Promise<void> {
   return new Promise((resolve) => {
-    const options = { env: environmentOfPrograms(), timeout: REMOVE_TIMEOUT };
-    execFile(found.program, removeArguments(found.engine, name), options, () => {
+    const options = { env: environmentOfPrograms(), timeout: ENGINE_TIMEOUT };
+    execFile(found.program, args, options, () => {
       resolve();
     });
   });

@@ -60,7 +60,7 @@ impl Connections {
 
     /// Counts one more.
     pub(super) fn open(&self) -> Arc<ConnectionState> {
-        self.0.open.send_modify(|open| *open += 1);
+        self.open_one();
         let mut places = self.places();
         places.count += 1;
         let state = Arc::new(ConnectionState::new(places.count, self.0.stall_timeout));
@@ -91,6 +91,11 @@ impl Connections {
     /// There may be a place, or a connection that could make room.
     pub(super) fn changed(&self) {
         self.0.changed.notify_one();
+    }
+
+    /// One more has not had all there is for it.
+    pub(super) fn open_one(&self) {
+        self.0.open.send_modify(|open| *open += 1);
     }
 
     /// One has had all there is for it.

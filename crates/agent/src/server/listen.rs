@@ -1,24 +1,33 @@
 use std::{
     fs::{self, Permissions},
-    io,
+    future, io,
     net::SocketAddr,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd},
+        fd::{AsFd, AsRawFd},
         unix::fs::PermissionsExt,
     },
     path::Path,
 };
 
-use nix::{errno::Errno, libc};
-use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use nix::{
+    errno::Errno,
+    libc,
+    sys::socket::{Shutdown, shutdown},
+};
+use tokio::{
+    net::{TcpListener, TcpSocket, UnixListener, UnixStream},
+    sync::mpsc,
+};
 
 use super::stream::Stream;
 
-/// A socket that clients connect to.
+/// Source of the connections of clients.
 #[derive(Debug)]
 pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
+    /// The connections of a [`Carrier`](super::Carrier).
+    Stdio(mpsc::Receiver<UnixStream>),
 }
 
 impl Listener {
@@ -28,15 +37,23 @@ impl Listener {
         match self {
             Self::Tcp(listener) => Stream::Tcp(axum::serve::Listener::accept(listener).await.0),
             Self::Unix(listener) => Stream::Unix(axum::serve::Listener::accept(listener).await.0),
+            Self::Stdio(connections) => match connections.recv().await {
+                Some(connection) => Stream::Unix(connection),
+                None => future::pending().await,
+            },
         }
     }
-}
 
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
+    /// Takes no more connections. A child whose program is still being executed has the socket too: it
+    /// would go on taking connections that nobody serves.
+    pub(super) fn close(&mut self) -> nix::Result<()> {
         match self {
-            Self::Tcp(listener) => listener.as_fd(),
-            Self::Unix(listener) => listener.as_fd(),
+            Self::Tcp(listener) => shutdown(listener.as_raw_fd(), Shutdown::Both),
+            Self::Unix(listener) => shutdown(listener.as_raw_fd(), Shutdown::Both),
+            Self::Stdio(connections) => {
+                connections.close();
+                Ok(())
+            }
         }
     }
 }

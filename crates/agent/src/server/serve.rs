@@ -1,13 +1,8 @@
-use std::{
-    os::fd::{AsFd, AsRawFd},
-    pin::pin,
-    sync::Arc,
-};
+use std::{pin::pin, sync::Arc};
 
 use axum::{Router, extract::Request};
 use hyper::{body::Incoming, server::conn::http1, service::Service};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use nix::sys::socket::{Shutdown, shutdown};
 use tokio::sync::watch;
 
 use super::{connection::Connection, connections::Connections, listen::Listener, peer::Peer};
@@ -33,9 +28,7 @@ pub(crate) async fn serve(
         };
         let stream = tokio::select! {
             () = &mut closed => {
-                // A child whose program is still being executed has the socket too: it would go on
-                // taking connections that nobody serves.
-                if let Err(error) = shutdown(listener.as_fd().as_raw_fd(), Shutdown::Both) {
+                if let Err(error) = listener.close() {
                     tracing::debug!(%error, "the end of listening");
                 }
                 return;
@@ -87,7 +80,8 @@ async fn serve_connection(
     }
 }
 
-async fn is_true(closing: &mut watch::Receiver<bool>) {
+/// Waits until it is to be closed.
+pub(super) async fn is_true(closing: &mut watch::Receiver<bool>) {
     // An error would mean that the agent is gone.
     let _closing = closing.wait_for(|closing| *closing).await;
 }

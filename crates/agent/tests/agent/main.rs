@@ -36,6 +36,7 @@ mod slow_clients;
 mod slow_start;
 mod socket;
 mod startup;
+mod stdio;
 mod stop_reason;
 mod support;
 mod terminal;
