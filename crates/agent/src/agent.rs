@@ -34,6 +34,7 @@ use crate::{
     state_dir::{Keep, StateDir, StateDirError, default_path},
     time_limits::TimeLimits,
     token::{self, LoadedTokens, TokenError, TokenSources, Tokens},
+    tokens::ScopedTokens,
     walls::{CommandSetting, Policies, PolicyError, Setting},
 };
 
@@ -54,6 +55,7 @@ pub struct Agent {
     policies: Arc<Policies>,
     features: Arc<Features>,
     tokens: Arc<Tokens>,
+    scoped_tokens: Arc<ScopedTokens>,
     admin_token_file: Option<PathBuf>,
     hosts: Arc<HostPolicy>,
     allow_origin: Vec<HeaderValue>,
@@ -248,6 +250,7 @@ impl Agent {
             policies,
             features: Arc::new(Features::without(&options.without)),
             tokens: Arc::new(tokens),
+            scoped_tokens: Arc::default(),
             admin_token_file: admin_file,
             hosts: Arc::new(HostPolicy::new(options.listen.ip(), &options.allow_host)),
             allow_origin: options.allow_origin.clone(),
@@ -272,6 +275,7 @@ impl Agent {
             policies: Arc::clone(&self.policies),
             features: Arc::clone(&self.features),
             tokens: Arc::clone(&self.tokens),
+            scoped_tokens: Arc::clone(&self.scoped_tokens),
             hosts: Arc::clone(&self.hosts),
             allow_origin: self.allow_origin.clone(),
             ping_interval: self.time_limits.ping_interval,

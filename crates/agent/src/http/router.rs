@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     App, Console, auth, cors, error::ApiError, execs, files, health, host, openapi::Document,
-    origin, policy, ports,
+    origin, policy, ports, tokens,
 };
 use crate::features::Feature;
 
@@ -34,15 +34,20 @@ pub(crate) fn router(app: App, console: Console) -> Router {
     if app.features.has(Feature::Signal) {
         api = api.routes(routes!(execs::signal::signal_exec));
     }
+    if app.features.has(Feature::ScopedTokens) {
+        api = api
+            .routes(routes!(tokens::create::create_token, tokens::list::list_tokens))
+            .routes(routes!(tokens::revoke::revoke_token));
+    }
     let api = api.merge(files::routes(&app));
-    let api = api.route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header));
+    let api = api.route_layer(from_fn_with_state(app.clone(), auth::by_header));
     let mut websocket = OpenApiRouter::new().routes(routes!(execs::websocket::connect_to_exec));
     if app.features.has(Feature::PortForward) {
         websocket = websocket.routes(routes!(ports::forward::forward_port));
     }
     let origins: Arc<[HeaderValue]> = Arc::from(&*app.allow_origin);
     let websocket = websocket
-        .route_layer(from_fn_with_state(Arc::clone(&app.tokens), auth::by_header_or_query))
+        .route_layer(from_fn_with_state(app.clone(), auth::by_header_or_query))
         .route_layer(from_fn_with_state(origins, origin::check));
     let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(health::health))

@@ -8,11 +8,15 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, unlinkat},
+    fs::{AtFlags, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat, unlinkat},
     io::Errno,
 };
 
-use super::{failure::Failure, metadata::Kind};
+use super::{
+    failure::Failure,
+    metadata::Kind,
+    named_path::{NamedPath, Reach},
+};
 
 /// How often a symbolic link may lead to another one (as the system has it, `path_resolution(7)`).
 const MAX_LINKS: usize = 40;
@@ -47,11 +51,12 @@ impl Place {
     /// Finds the place of a path.
     ///
     /// # Errors
-    /// It ends in no name, as `/` and `..` do, or the user may not look there.
-    pub(super) fn find(path: &Path, links: Links) -> Result<Self, Failure> {
-        let mut path = path.to_owned();
+    /// It ends in no name, as `/` and `..` do, leads out of its directory, or the user may not look there.
+    pub(super) fn find(path: &NamedPath, links: Links) -> Result<Self, Failure> {
+        let reach = path.reach().map_err(|errno| Failure::system(path, errno))?;
+        let mut path = path.to_path_buf();
         for _ in 0..=MAX_LINKS {
-            let place = Self::find_name(path)?;
+            let place = Self::find_name(&reach, path)?;
             let link = match (links, place.stat()?) {
                 (Links::Follow, Some(stat)) if Kind::of(&stat) == Kind::Symlink => {
                     place.read_link()?
@@ -64,7 +69,7 @@ impl Place {
         Err(Failure::system(&path, Errno::LOOP))
     }
 
-    fn find_name(path: PathBuf) -> Result<Self, Failure> {
+    fn find_name(reach: &Reach, path: PathBuf) -> Result<Self, Failure> {
         let Some(Component::Normal(name)) = path.components().next_back() else {
             return Err(Failure::invalid(&path, "is a directory"));
         };
@@ -72,7 +77,7 @@ impl Place {
         let mut missing = Vec::new();
         let mut parent = path.parent().unwrap_or(Path::new("/"));
         let directory = loop {
-            match openat(CWD, parent, DIRECTORY, Mode::empty()) {
+            match reach.open(parent, DIRECTORY) {
                 Ok(directory) => break directory,
                 Err(Errno::NOENT) => match (parent.parent(), parent.components().next_back()) {
                     (Some(above), Some(Component::Normal(name))) => {
@@ -125,8 +130,10 @@ impl Place {
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(failed(errno)),
             }
+            // Somebody could put a link there meanwhile.
+            let flags = DIRECTORY | OFlags::NOFOLLOW;
             self.directory =
-                openat(&self.directory, &name, DIRECTORY, Mode::empty()).map_err(failed)?;
+                openat(&self.directory, &name, flags, Mode::empty()).map_err(failed)?;
         }
         Ok(made)
     }

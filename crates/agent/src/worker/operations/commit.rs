@@ -1,7 +1,4 @@
-use std::{
-    os::fd::{AsFd, BorrowedFd},
-    path::PathBuf,
-};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::{
     fs::{Gid, Mode, Stat, Uid, fchmod, fchown, fstat},
@@ -13,8 +10,8 @@ use super::create::{check, links};
 use crate::worker::{
     failure::Failure,
     metadata::Metadata,
+    named_path::NamedPath,
     operation::Operation,
-    path_bytes,
     peer::Peer,
     place::Place,
     temporary::{self, Temporary},
@@ -24,8 +21,7 @@ use crate::worker::{
 /// Puts a temporary file, whose descriptor comes with the request, in its place: with the mode and owner of what it replaces.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Commit {
-    #[serde(with = "path_bytes")]
-    pub(crate) path: PathBuf,
+    pub(crate) path: NamedPath,
     pub(crate) is_new: bool,
     /// Its permission bits; none for those of what it replaces, or as a new file has them.
     pub(crate) mode: Option<u32>,
